@@ -1,0 +1,52 @@
+"""The few things this package must know about where arrays live.
+
+Everything else is written against the array API standard. NumPy arrays are recognised first and
+served by NumPy itself, so that the common case does not import the compatibility layer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = Any
+"""An array of any namespace that array-api-compat knows (NumPy, torch, CuPy, JAX, ...)."""
+
+FloatArray: TypeAlias = NDArray[np.float64]
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the array namespace shared by the given arrays."""
+    if all(isinstance(a, np.ndarray) for a in arrays):
+        return np
+    from array_api_compat import array_namespace
+
+    return array_namespace(*arrays)
+
+
+def is_foreign_array(value: Any) -> bool:
+    """Tell whether `value` is an array of a namespace other than NumPy's."""
+    from array_api_compat import is_array_api_obj
+
+    return not isinstance(value, (np.ndarray, np.generic)) and bool(is_array_api_obj(value))
+
+
+def to_numpy(array: Array) -> FloatArray:
+    """Bring an array, wherever it lives, to NumPy in float64."""
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float64, copy=False)
+    if hasattr(array, "detach"):  # torch: leave the autograd graph and the device
+        array = array.detach().cpu()
+    return np.asarray(array).astype(np.float64, copy=False)
+
+
+def like(values: NDArray[Any], array: Array, dtype: Any = None) -> Array:
+    """Bring NumPy `values` to the namespace and device of `array`."""
+    xp = namespace(array)
+    if xp is np:
+        return values.astype(dtype or array.dtype, copy=False)
+    from array_api_compat import device
+
+    return xp.asarray(values, dtype=dtype or array.dtype, device=device(array))

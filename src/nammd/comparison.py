@@ -1,0 +1,313 @@
+"""Comparing distances: is one pair of datasets farther apart than another? `compare_pairs`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from nammd._arrays import Array
+from nammd.engines import Engine, check_kernel, choose_engine
+from nammd.estimate import (
+    MIN_ROWS,
+    NAMES,
+    Estimate,
+    check_options,
+    describe_data,
+    estimate_from_sums,
+)
+from nammd.inputs import as_samples, between, choice
+from nammd.kernels import Gaussian, Kernel, as_kernel
+from nammd.kernels.bandwidth import MEDIAN_ROWS, pooled_rows
+from nammd.margin import Statistic, quantile, upper_tail
+from nammd.moments import Cross, combined
+from nammd.results import Caution, Result, interval, number, probability
+from nammd.sums import KernelSums
+
+Direction = Literal["greater", "less", "two-sided"]
+
+
+@dataclass(frozen=True)
+class PairComparison(Result):
+    """The outcome of comparing the distances of two pairs of datasets.
+
+    Attributes
+    ----------
+    difference : float
+        The distance of the second pair less that of the first.
+    standard_error : float
+        The standard error of the difference.
+    statistic : float
+        Their ratio, standard normal where the distances are equal.
+    pvalue : float
+        The p-value; NaN where there is no variance to divide by.
+    rejected : bool
+        Whether equality (or the one-sided null hypothesis) is rejected at level `alpha`.
+    alpha : float
+        The level of the test.
+    alternative : {"greater", "less", "two-sided"}
+        What is to be shown of the second pair's distance against the first's.
+    shared : bool
+        Whether the pairs have a dataset in common, whose sampling error then largely cancels.
+    first, second : Estimate
+        The two distances.
+    warnings : tuple of Caution
+        What to know before relying on the result.
+    """
+
+    difference: float
+    standard_error: float
+    statistic: float
+    pvalue: float
+    rejected: bool
+    alpha: float
+    alternative: Direction
+    shared: bool
+    first: Estimate
+    second: Estimate
+    warnings: tuple[Caution, ...] = field(default=())
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return a two-sided confidence interval for the difference of the distances.
+
+        Parameters
+        ----------
+        level : float
+            The confidence level, strictly between 0 and 1.
+
+        Returns
+        -------
+        tuple of float
+            The lower and the upper end.
+        """
+        reach = quantile((1 + between(level, "level")) / 2) * self.standard_error
+        return self.difference - reach, self.difference + reach
+
+    def headline(self) -> str:
+        """Return the answer in one sentence."""
+        p = f"p = {probability(self.pvalue)}".replace("= <", "<")
+        if math.isnan(self.pvalue):
+            return "No comparison is possible with these data."
+        farther = self.difference > 0
+        if self.rejected:
+            return f"The second pair is {'farther apart' if farther else 'closer'} than the first ({p})."
+        if self.alternative == "two-sided":
+            return f"No evidence that the two pairs are differently far apart ({p})."
+        word = "farther apart" if self.alternative == "greater" else "closer"
+        return f"No evidence that the second pair is {word} than the first ({p})."
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the rows of the printed table."""
+        name = NAMES[self.first.statistic]
+        relation = {"greater": "<=", "less": ">=", "two-sided": "="}[self.alternative]
+        verdict = "rejected" if self.rejected else "not rejected"
+        return [
+            (
+                "null hypothesis",
+                f"second {name} {relation} first {name}: {verdict} at level {self.alpha:g}",
+            ),
+            ("first pair", f"{number(self.first.value)}, rows {self.first.m} and {self.first.n}"),
+            (
+                "second pair",
+                f"{number(self.second.value)}, rows {self.second.m} and {self.second.n}",
+            ),
+            ("difference", f"{number(self.difference)} ± {number(self.standard_error)}"),
+            ("95 % interval", interval(self.confidence_interval(0.95))),
+            ("shared dataset", "yes, its covariance is used" if self.shared else "no"),
+            describe_data(self.first)[-1],
+        ]
+
+
+def compare_pairs(
+    first: tuple[Any, Any],
+    second: tuple[Any, Any],
+    *,
+    kernel: Any = None,
+    statistic: Statistic = "nammd",
+    alternative: Direction = "greater",
+    alpha: float = 0.05,
+    shared: bool | None = None,
+    cross: Cross = "full",
+    engine: Engine | None = None,
+) -> PairComparison:
+    """Test whether the second pair of datasets is farther apart than the first.
+
+    This is the test to use where the margin is itself an estimate, from a reference pair that is not
+    much larger than the data: the uncertainty of both distances counts.
+
+    Parameters
+    ----------
+    first, second : tuple of two datasets
+        ``(x1, y1)`` and ``(x2, y2)``; see `distance`. All have the same columns, and at least four
+        rows each.
+    kernel : Kernel, optional
+        One kernel for both distances; by default the Gaussian with the median bandwidth of all rows.
+    statistic : {"nammd", "mmd2"}
+        The norm-adaptive MMD, or the plain squared MMD.
+    alternative : {"greater", "less", "two-sided"}
+        What is to be shown of the second distance: that it is greater than the first (the default),
+        less, or different.
+    alpha : float
+        The level of the test.
+    shared : bool, optional
+        Whether ``x1`` and ``x2`` are the same observations. By default a dataset is recognised as
+        shared if the same object stands in both pairs, in whatever place.
+    cross : {"full", "off-diagonal"}
+        Which cross pairs to average over; see `distance`.
+    engine : Engine, optional
+        Who computes; by default `Tiles`.
+
+    Returns
+    -------
+    PairComparison
+
+    Examples
+    --------
+    Is this week farther from the training data than the week that was accepted?
+
+    >>> import numpy as np
+    >>> import nammd
+    >>> rng = np.random.default_rng(0)
+    >>> train = rng.normal(size=(1000, 2))
+    >>> accepted, today = rng.normal(loc=0.3, size=(500, 2)), rng.normal(loc=0.6, size=(500, 2))
+    >>> result = nammd.compare_pairs((train, accepted), (train, today))
+    >>> result.shared, result.rejected
+    (True, True)
+    """
+    choice(alternative, "alternative", ("greater", "less", "two-sided"))
+    alpha = between(alpha, "alpha")
+    (x1, y1), (x2, y2), shared = _line_up(_two(first, "first"), _two(second, "second"), shared)
+    samples = as_samples(
+        min_rows=MIN_ROWS, **{"first[0]": x1, "first[1]": y1}, **{"second[0]": x2, "second[1]": y2}
+    )
+    x1, y1, x2, y2 = samples
+    if shared:
+        if x1.shape != x2.shape:
+            raise ValueError(
+                "shared=True says that both pairs have the same first dataset, but they have "
+                f"{x1.shape[0]} and {x2.shape[0]} rows"
+            )
+        x2 = x1
+    check_options(x1, y1, statistic, cross)
+    check_options(x2, y2, statistic, cross)
+    kernel = _common_kernel(x1, y1, x2, y2, shared) if kernel is None else as_kernel(kernel)
+    check_kernel(kernel, x1, y1)
+    estimates = _estimates(x1, y1, x2, y2, kernel, statistic, cross, choose_engine(engine, *samples))
+    return compare_estimates(*estimates, shared=shared, alternative=alternative, alpha=alpha)
+
+
+def compare_estimates(
+    first: Estimate, second: Estimate, *, shared: bool, alternative: Direction, alpha: float
+) -> PairComparison:
+    """Compare two distances that are estimated already, under one kernel.
+
+    Where `shared`, the x of both must be the same observations in the same order.
+    """
+    difference = second.value - first.value
+    variance, _ = combined(*_variance_of_difference(first, second, shared))
+    deviation = math.sqrt(variance)
+    z = difference / deviation if deviation > 0 else math.nan
+    pvalue = {
+        "greater": upper_tail(z),
+        "less": upper_tail(-z),
+        "two-sided": 2 * upper_tail(abs(z)),
+    }[alternative]
+    warnings = first.warnings + tuple(w for w in second.warnings if w not in first.warnings)
+    if not deviation > 0:
+        warnings += (
+            Caution(
+                "no-variance",
+                "the estimated variance of the difference is not positive, so there is nothing to "
+                "test with: the data may be constant, or too few",
+            ),
+        )
+    return PairComparison(
+        difference=difference,
+        standard_error=deviation,
+        statistic=z,
+        pvalue=pvalue,
+        rejected=bool(pvalue <= alpha),
+        alpha=alpha,
+        alternative=alternative,
+        shared=shared,
+        first=first,
+        second=second,
+        warnings=warnings,
+    )
+
+
+def _variance_of_difference(first: Estimate, second: Estimate, shared: bool) -> tuple[float, float]:
+    """Return the part due to single rows and the whole of the variance of the difference."""
+    parts = []
+    for estimate in (first, second):
+        a, moments = estimate.pair.slope(estimate.value), estimate.pair.moments
+        parts.append(
+            np.array([moments.linear_variance(a), moments.variance(a)]) / estimate.pair.scale**2
+        )
+    linear, total = parts[0] + parts[1]
+    if shared:
+        scales = first.pair.scale * second.pair.scale
+        covariance = np.array(_covariance(first, second)) / scales
+        linear, total = np.array([linear, total]) - 2 * covariance
+    return float(linear), float(total)
+
+
+def _covariance(first: Estimate, second: Estimate) -> tuple[float, float]:
+    """Return the covariance of the two numerators due to a shared x: its linear part, and all of it."""
+    a1, a2 = (e.pair.slope(e.value) for e in (first, second))
+    one, two = first.pair.moments.x, second.pair.moments.x
+    m = one.size
+    w12 = float(np.cov(first.sums.xy_rows / first.n, second.sums.xy_rows / second.n)[0, 1])
+    crossed = 4 * (w12 - a1 * two.w - a2 * one.w) / m
+    return a1 * a2 * 4 * one.v1 / m + crossed, a1 * a2 * one.own() + crossed
+
+
+def _two(pair: Any, name: str) -> tuple[Any, Any]:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise TypeError(f"the {name} pair must be a tuple of two datasets, such as (x, y)")
+    return pair[0], pair[1]
+
+
+def _line_up(
+    first: tuple[Any, Any], second: tuple[Any, Any], shared: bool | None
+) -> tuple[tuple[Any, Any], tuple[Any, Any], bool]:
+    """Turn the pairs so that a dataset they share stands first in both; distances are symmetric."""
+    same = [(i, j) for i in range(2) for j in range(2) if first[i] is second[j]]
+    if len(same) > 1:
+        raise ValueError("the two pairs consist of the same datasets; there is nothing to compare")
+    if same and shared is not False:
+        i, j = same[0]
+        return (first[i], first[1 - i]), (second[j], second[1 - j]), True
+    return first, second, bool(shared)
+
+
+def _common_kernel(x1: Array, y1: Array, x2: Array, y2: Array, shared: bool) -> Kernel:
+    each = [x1, y1, y2] if shared else [x1, y1, x2, y2]
+    share = max(2, MEDIAN_ROWS // len(each))
+    return Gaussian.median(np.concatenate([pooled_rows(z, max_rows=share) for z in each]))
+
+
+def _estimates(
+    x1: Array,
+    y1: Array,
+    x2: Array,
+    y2: Array,
+    kernel: Kernel,
+    statistic: Statistic,
+    cross: Cross,
+    engine: Engine,
+) -> tuple[Estimate, Estimate]:
+    """Estimate both distances, and what belongs to a shared dataset only once."""
+    parts = [(x1,), (y1,), (x1, y1), (y2,), (x2, y2)]
+    if x2 is not x1:
+        parts.append((x2,))
+    own, y1_sums, cross1, y2_sums, cross2, *other = engine.sums(kernel, *parts)
+    bound = float(kernel.bound)
+    one = KernelSums(own, y1_sums, cross1, bound)
+    two = KernelSums(other[0] if other else own, y2_sums, cross2, bound)
+    return (
+        estimate_from_sums(x1, y1, one, kernel, statistic, cross, engine),
+        estimate_from_sums(x2, y2, two, kernel, statistic, cross, engine),
+    )

@@ -1,0 +1,112 @@
+"""What an engine is: the two computations that everything else is built on."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from numpy.typing import NDArray
+
+from nammd._arrays import Array, FloatArray
+from nammd.inputs import as_samples
+from nammd.kernels import Kernel, as_kernel
+from nammd.sums import KernelSums
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Computes sums of a Gram matrix. It knows arrays and kernels, and nothing of statistics."""
+
+    def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
+        """Return the sums of several Gram matrices, in the order asked for.
+
+        A part ``(x,)`` asks for the `WithinSums` of x, a part ``(x, y)`` for the `CrossSums` of x
+        and y. All of them at once, so that an engine can schedule them together.
+        """
+
+    def quadratic_forms(self, kernel: Kernel, z: Array, vectors: NDArray[Any]) -> FloatArray:
+        """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""
+
+
+def choose_engine(engine: Any, *samples: Array) -> Engine:
+    """Return the engine that was asked for, or the one that suits where the samples are."""
+    if engine is None:
+        from nammd.engines.tiles import Tiles
+
+        return Tiles()
+    if isinstance(engine, type) or not isinstance(engine, Engine):
+        raise TypeError(f"engine must be an engine object such as nammd.Tiles(), not {engine!r}")
+    return engine
+
+
+def pair_sums(x: Array, y: Array, kernel: Kernel, engine: Engine) -> KernelSums:
+    """Return the sums of a pair of samples that has been checked already."""
+    within_x, within_y, cross = engine.sums(kernel, (x,), (y,), (x, y))
+    return KernelSums(within_x, within_y, cross, float(kernel.bound))
+
+
+def kernel_sums(x: Any, y: Any, kernel: Any, engine: Engine | None = None) -> KernelSums:
+    """Return the sums of the kernel over two samples that all statistics are made of.
+
+    They take memory in proportion to the number of rows, whatever the engine; the Gram matrix is
+    never stored.
+
+    Parameters
+    ----------
+    x, y : array or table
+        The samples, one row per observation; at least two rows each.
+    kernel : Kernel
+        A kernel such as ``nammd.Gaussian(1.0)``.
+    engine : Engine, optional
+        Who computes; by default `Tiles`.
+
+    Returns
+    -------
+    KernelSums
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> x, y = np.random.default_rng(0).normal(size=(2, 1000, 4))
+    >>> sums = nammd.kernel_sums(x, y, nammd.Gaussian(2.0))
+    >>> sums.xx_rows.shape, sums.xy_cols.shape
+    ((1000,), (1000,))
+    >>> mean = sums.cross.mean            # the mean of k(x_i, y_j)
+    """
+    x, y = as_samples(min_rows=2, x=x, y=y)
+    kernel = as_kernel(kernel)
+    check_kernel(kernel, x, y)
+    return pair_sums(x, y, kernel, choose_engine(engine, x, y))
+
+
+def check_kernel(kernel: Kernel, x: Array, y: Array) -> None:
+    """Evaluate a user's kernel on a few rows and refuse it where it breaks its promise."""
+    from nammd._arrays import to_numpy
+    from nammd.kernels.base import Scaled, Sum
+    from nammd.kernels.gaussian import SquaredExponential
+    from nammd.kernels.laplace import Laplace
+
+    if isinstance(kernel, Scaled):
+        return check_kernel(kernel.kernel, x, y)
+    if isinstance(kernel, Sum):
+        for term in kernel.terms:
+            check_kernel(term, x, y)
+        return None
+    if isinstance(kernel, (SquaredExponential, Laplace)):
+        return None
+    a, b = x[:7, :], y[:5, :]
+    values, mirrored, own = (to_numpy(kernel(*pair)) for pair in ((a, b), (b, a), (a, a)))
+    if values.shape != (a.shape[0], b.shape[0]):
+        raise ValueError(
+            f"the kernel {kernel!r} returned an array of shape {values.shape} for samples of "
+            f"{a.shape[0]} and {b.shape[0]} rows; it must return one value per pair of rows"
+        )
+    slack = 1e-5 * kernel.bound
+    if not all(abs(v).max() <= kernel.bound + slack for v in (values, own)):  # NaN fails as well
+        raise ValueError(
+            f"the kernel {kernel!r} takes values beyond its bound of {kernel.bound:g} (or NaN); "
+            "state a larger `bound`, or use a bounded kernel"
+        )
+    if abs(values - mirrored.T).max() > slack:
+        raise ValueError(f"the kernel {kernel!r} is not symmetric: k(x, y) must equal k(y, x)")
+    return None

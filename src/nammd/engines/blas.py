@@ -1,0 +1,40 @@
+"""Hold BLAS to one thread while tiles run in threads of their own."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+
+class _SingleThreadedBlas:
+    """A re-entrant context in which BLAS uses one thread.
+
+    The setting is the process's, not the thread's. So calls that overlap, from several threads of
+    the user's program, are counted: the first one in sets it and the last one out restores it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._controller: Any = None
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                if self._controller is None:  # finding the libraries takes 30 times setting them
+                    from threadpoolctl import ThreadpoolController
+
+                    self._controller = ThreadpoolController().select(user_api="blas")
+                self._limiter = self._controller.limit(limits=1)
+            self._users += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limiter.restore_original_limits()
+                self._limiter = None
+
+
+single_threaded_blas = _SingleThreadedBlas()

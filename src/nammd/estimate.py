@@ -1,0 +1,259 @@
+"""The distance between two samples with its uncertainty: `distance` and `Estimate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from nammd import margin
+from nammd._arrays import Array, FloatArray
+from nammd.engines import Engine, check_kernel, choose_engine, pair_sums
+from nammd.inputs import as_samples, between, choice
+from nammd.kernels import Gaussian, Kernel, as_kernel
+from nammd.margin import Pair, Statistic
+from nammd.moments import Cross, Moments, centred_row_means
+from nammd.results import Caution, Result, interval, number
+from nammd.skewness import Skewness
+from nammd.sums import KernelSums
+
+MIN_ROWS = 4
+"""The unbiased variance components are averages over four distinct rows."""
+
+FEW_ROWS = 20
+"""Below this the tests and intervals are known not to hold their level exactly."""
+
+NAMES: dict[str, str] = {"nammd": "NAMMD", "mmd2": "MMD²"}
+
+
+@dataclass(frozen=True)
+class Estimate(Result):
+    """An estimated distance between two datasets.
+
+    Attributes
+    ----------
+    value : float
+        The estimate. It is unbiased in its parts, so it may be slightly below zero.
+    standard_error : float
+        Its standard error.
+    statistic : {"nammd", "mmd2"}
+        Which distance.
+    m, n : int
+        The numbers of rows.
+    kernel : Kernel
+        The kernel, with its bandwidth.
+    engine : str
+        Who computed it.
+    cross : {"full", "off-diagonal"}
+        Which cross pairs were used.
+    warnings : tuple of Caution
+        What to know before relying on it.
+    sums : KernelSums
+        The sums it was made from.
+    """
+
+    value: float
+    standard_error: float
+    statistic: Statistic
+    m: int
+    n: int
+    kernel: Kernel
+    engine: str
+    cross: Cross
+    warnings: tuple[Caution, ...]
+    sums: KernelSums = field(repr=False)
+    pair: Pair = field(repr=False)
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return a two-sided confidence interval for the distance.
+
+        It inverts the two one-sided tests of `closeness_test`: the distances that are neither
+        significantly too small nor significantly too large. It is therefore not symmetric about
+        the estimate, and holds its level near zero, where adding and subtracting standard errors
+        does not.
+
+        Parameters
+        ----------
+        level : float
+            The confidence level, strictly between 0 and 1.
+
+        Returns
+        -------
+        tuple of float
+            The lower and the upper end.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nammd
+        >>> rng = np.random.default_rng(0)
+        >>> x, y = rng.normal(size=(300, 2)), rng.normal(loc=0.5, size=(300, 2))
+        >>> low, high = nammd.distance(x, y).confidence_interval(0.95)
+        >>> bool(0 < low < nammd.distance(x, y).value < high < 1)
+        True
+        """
+        return margin.confidence_interval(self.pair, between(level, "level"))
+
+    @property
+    def witness_x(self) -> FloatArray:
+        """For every row of x: how much more of x than of y surrounds it, as a mean kernel value."""
+        return self.sums.xx_rows / (self.m - 1) - self.sums.xy_rows / self.n
+
+    @property
+    def witness_y(self) -> FloatArray:
+        """For every row of y: how much more of y than of x surrounds it, as a mean kernel value."""
+        return self.sums.yy_rows / (self.n - 1) - self.sums.xy_cols / self.m
+
+    @property
+    def influence_x(self) -> FloatArray:
+        """How far each row of x moves the estimate; their squares sum to its variance, nearly."""
+        return self._influence(0, self.m)
+
+    @property
+    def influence_y(self) -> FloatArray:
+        """How far each row of y moves the estimate; their squares sum to its variance, nearly."""
+        return self._influence(1, self.n)
+
+    def _influence(self, side: int, size: int) -> FloatArray:
+        p, q = centred_row_means(self.sums)[side]
+        influence: FloatArray = 2 * (self.pair.slope(self.value) * p - q) / (size * self.pair.scale)
+        return influence
+
+    @property
+    def second_order_rows(self) -> tuple[int, int]:
+        """How many rows of each dataset the skewness correction is averaged over."""
+        return self.pair.skewness.rows_used
+
+    def headline(self) -> str:
+        """Return the estimate in one sentence."""
+        return f"The {NAMES[self.statistic]} distance between the two datasets is {number(self.value)}."
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the rows of the printed table."""
+        return [
+            ("95 % interval", interval(self.confidence_interval(0.95))),
+            ("standard error", number(self.standard_error)),
+            *describe_data(self),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields and the 95 % interval, ready for JSON."""
+        low, high = self.confidence_interval(0.95)
+        return super().to_dict() | {"confidence_interval": {"level": 0.95, "low": low, "high": high}}
+
+
+def describe_data(estimate: Estimate) -> list[tuple[str, str]]:
+    """Return the rows of a printed table that say what was computed from what."""
+    pairs = "" if estimate.cross == "full" else ", off-diagonal cross pairs"
+    return [
+        ("rows", f"{estimate.m} and {estimate.n}{pairs}"),
+        ("kernel", str(estimate.kernel)),
+    ]
+
+
+def distance(
+    x: Any,
+    y: Any,
+    *,
+    kernel: Any = None,
+    statistic: Statistic = "nammd",
+    cross: Cross = "full",
+    engine: Engine | None = None,
+) -> Estimate:
+    """Estimate how far apart two datasets are, with a standard error and intervals.
+
+    Parameters
+    ----------
+    x, y : array or table
+        The datasets: one row per observation, the same columns, at least four rows each. NumPy
+        arrays, arrays of any library that keeps the array API standard (computed where they are),
+        and pandas, polars or Arrow tables of numeric columns. One-dimensional data is one column.
+    kernel : Kernel, optional
+        What "similar" means. By default ``Gaussian.median(x, y)``. Distances are comparable only
+        under the same kernel: fix one to compare several.
+    statistic : {"nammd", "mmd2"}
+        The norm-adaptive MMD, between 0 and 1, or the plain squared MMD.
+    cross : {"full", "off-diagonal"}
+        Which pairs of a row of x and a row of y to average over. ``"off-diagonal"`` leaves out the
+        pairs of the same row number: it is the paper's form, and the one to use when row i of y is
+        derived from row i of x (a perturbed copy, say). The standard error still treats the two
+        datasets as independent, which errs on the safe side for positively related rows.
+    engine : Engine, optional
+        Who computes; by default `Tiles`.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> rng = np.random.default_rng(1)
+    >>> x, y = rng.normal(size=(500, 3)), rng.normal(loc=0.3, size=(600, 3))
+    >>> estimate = nammd.distance(x, y)
+    >>> print(f"{estimate.value:.3f} +- {estimate.standard_error:.3f}")
+    0.013 +- 0.002
+    """
+    x, y = as_samples(min_rows=MIN_ROWS, x=x, y=y)
+    return estimate_of(x, y, kernel, statistic, cross, engine)
+
+
+def estimate_of(
+    x: Array, y: Array, kernel: Any, statistic: Statistic, cross: Cross, engine: Engine | None
+) -> Estimate:
+    """Estimate the distance of two checked samples; the options are checked here."""
+    check_options(x, y, statistic, cross)
+    kernel = Gaussian.median(x, y) if kernel is None else as_kernel(kernel)
+    check_kernel(kernel, x, y)
+    engine = choose_engine(engine, x, y)
+    return estimate_from_sums(x, y, pair_sums(x, y, kernel, engine), kernel, statistic, cross, engine)
+
+
+def estimate_from_sums(
+    x: Array,
+    y: Array,
+    sums: KernelSums,
+    kernel: Kernel,
+    statistic: Statistic,
+    cross: Cross,
+    engine: Engine,
+) -> Estimate:
+    """Build an estimate from sums that are known already."""
+    pair = Pair(Moments.of(sums, cross), Skewness.of(x, y, kernel, sums), statistic)
+    return Estimate(
+        value=pair.value,
+        standard_error=pair.standard_error,
+        statistic=statistic,
+        m=sums.m,
+        n=sums.n,
+        kernel=kernel,
+        engine=repr(engine),
+        cross=cross,
+        warnings=few_rows(sums.m, sums.n),
+        sums=sums,
+        pair=pair,
+    )
+
+
+def check_options(x: Array, y: Array, statistic: str, cross: str) -> None:
+    """Refuse unknown options, and off-diagonal pairs where rows cannot be paired."""
+    choice(statistic, "statistic", ("nammd", "mmd2"))
+    choice(cross, "cross", ("full", "off-diagonal"))
+    if cross == "off-diagonal" and x.shape[0] != y.shape[0]:
+        raise ValueError(
+            f"cross='off-diagonal' pairs row i of x with row i of y, but x has {x.shape[0]} rows "
+            f"and y has {y.shape[0]}; use cross='full'"
+        )
+
+
+def few_rows(m: int, n: int) -> tuple[Caution, ...]:
+    """Return a caution where a sample is too small for the tests to hold their level."""
+    if min(m, n) >= FEW_ROWS:
+        return ()
+    return (
+        Caution(
+            "few-rows",
+            f"with fewer than {FEW_ROWS} rows on a side ({m} and {n} here) the error rates of "
+            "tests and intervals are only approximate",
+        ),
+    )

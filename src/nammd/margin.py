@@ -1,0 +1,236 @@
+"""Tests of a margin, as functions of the moments of a pair and of nothing else.
+
+Every function here takes a `Pair` and a margin eps and returns numbers; no data, no engine. The two
+statistics differ in one line: for NAMMD, ``U = MMD2 - eps D`` and ``a = 1 + eps``; for MMD2,
+``U = MMD2 - eps`` and ``a = 1``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Literal
+
+from nammd.moments import Moments, combined
+from nammd.skewness import Skewness
+
+Statistic = Literal["nammd", "mmd2"]
+Alternative = Literal["greater", "less"]
+Variance = Literal["corrected", "delta", "paper"]
+
+NEAR_DEGENERATE = 0.3
+"""Share of the variance due to pairs of rows above which a margin is too small to resolve."""
+
+_SWITCH = 0.05
+"""Share from which the lower tail is not normal any more and the bound of `near_zero` is needed."""
+
+_normal = NormalDist()
+
+
+def quantile(probability: float) -> float:
+    """Return the quantile of the standard normal law."""
+    return _normal.inv_cdf(probability)
+
+
+def upper_tail(z: float) -> float:
+    """Return the probability that a standard normal variable exceeds z."""
+    return 0.5 * math.erfc(z / math.sqrt(2))  # keeps its digits far out, where 1 - cdf does not
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is known of a pair of samples, read as one of the two statistics."""
+
+    moments: Moments
+    skewness: Skewness = field(repr=False)
+    statistic: Statistic
+
+    @property
+    def scale(self) -> float:
+        """What the statistic is MMD2 divided by."""
+        return self.moments.denominator if self.statistic == "nammd" else 1.0
+
+    @property
+    def largest(self) -> float:
+        """The largest value that the statistic's population value can take."""
+        return 1.0 if self.statistic == "nammd" else 2.0 * self.moments.bound
+
+    @property
+    def value(self) -> float:
+        """The estimate of the statistic; it may be slightly negative."""
+        return self.moments.mmd2 / self.scale
+
+    def slope(self, eps: float) -> float:
+        """Return a: 1 + eps where the denominator is estimated too, 1 where there is none."""
+        return 1.0 + eps if self.statistic == "nammd" else 1.0
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the estimate."""
+        a = self.slope(self.value)
+        total = self.moments.variance(a)
+        if not total > 0:  # too few rows for the unbiased estimate: what is safe of it
+            total, _ = combined(self.moments.linear_variance(a), total)
+        return math.sqrt(total) / self.scale
+
+
+@dataclass(frozen=True)
+class Margin:
+    """The ingredients of a test of one margin.
+
+    Attributes
+    ----------
+    u : float
+        ``MMD2 - eps D``: above zero where the estimate exceeds the margin.
+    deviation : float
+        The standard deviation of u that the test divides by; NaN or zero where there is none.
+    share : float
+        The share of that variance due to pairs of rows (r).
+    linear_term, constant_term : float
+        The coefficients p1 and q1 of Hall's transformation; zero where it is not used.
+    bound_deviation : float or None
+        For the lower tail near zero: a bound on the standard deviation of MMD2 - eps D at the margin.
+    scale : float
+        What turns u into the statistic's own unit.
+    """
+
+    u: float
+    deviation: float
+    share: float
+    linear_term: float
+    constant_term: float
+    bound_deviation: float | None
+    scale: float
+
+    @property
+    def z(self) -> float:
+        """The normal score of u: z = T + p1 T^2 + p1^2 T^3 / 3 + q1 with T = u / deviation."""
+        t, p1 = self.u / self.deviation, self.linear_term
+        return t + p1 * t * t + p1 * p1 * t**3 / 3 + self.constant_term
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is a variance to divide by."""
+        return self.deviation > 0
+
+    def pvalue(self, alternative: Alternative) -> float:
+        """Return the p-value; NaN where the variance estimate leaves nothing to divide by."""
+        if not self.usable:
+            return math.nan
+        if alternative == "greater":
+            return upper_tail(self.z)
+        pvalue = upper_tail(-self.z)
+        if self.bound_deviation is not None:
+            pvalue = max(pvalue, upper_tail(-self.u / self.bound_deviation))
+        return pvalue
+
+    def threshold(self, eps: float, alpha: float, alternative: Alternative) -> float:
+        """Return the value of the statistic at which the test starts to reject."""
+        if not self.usable:
+            return math.nan
+        z = quantile(1 - alpha)
+        if alternative == "greater":
+            return eps + self._inverse(z) * self.deviation / self.scale
+        t = self._inverse(-z) * self.deviation
+        if self.bound_deviation is not None:
+            t = min(t, -z * self.bound_deviation)
+        return eps + t / self.scale
+
+    def _inverse(self, z: float) -> float:
+        """Solve the transformation for T; it is a shifted cube, so it has one real root."""
+        p1, rest = self.linear_term, z - self.constant_term
+        if abs(p1) < 1e-9:
+            return rest
+        return (math.cbrt(1 + 3 * p1 * rest) - 1) / p1
+
+
+def margin(pair: Pair, eps: float, variance: Variance, alternative: Alternative) -> Margin:
+    """Prepare the test of one margin by one of the three variances."""
+    a = 1.0 if variance == "paper" else pair.slope(eps)
+    moments, scale = pair.moments, pair.scale
+    u = moments.mmd2 - eps * scale
+    total, linear = moments.variance(a), moments.linear_variance(a)
+    safe, share = combined(linear, total)
+    if variance != "corrected":
+        deviation = math.sqrt(total) if total > 0 else math.nan
+        return Margin(u, deviation, share, 0.0, 0.0, None, scale)
+    if not safe > 0:
+        return Margin(u, 0.0, share, 0.0, 0.0, None, scale)
+    # Hall's correction. For the upper tail it is shrunk where pairs of rows dominate, since its
+    # expansion is around the linear part; for the lower tail the bound takes over instead.
+    shrink = 1.0 - share if alternative == "greater" else 1.0
+    cubic, quadratic = (shrink * part for part in pair.skewness.cubic_and_quadratic(a))
+    deviation = math.sqrt(safe)
+    unit = 6 * deviation**3
+    bound = None
+    if alternative == "less" and share > _SWITCH:
+        bound = near_zero(pair, eps, total - linear)
+    return Margin(
+        u,
+        deviation,
+        share,
+        (2 * cubic + 3 * quadratic) / unit,
+        (cubic + 3 * quadratic) / unit,
+        bound,
+        scale,
+    )
+
+
+def near_zero(pair: Pair, eps: float, quadratic: float) -> float:
+    """Bound the standard deviation of U at the margin by what the covariance operators allow.
+
+    A row's influence is ``(mu_P - mu_Q)(x) + (a - 1) mu_P(x)``. Over x, the first term varies by at
+    most sqrt(lambda) |mu_P - mu_Q|, lambda the largest eigenvalue of the covariance operator, and at
+    the margin that norm is known: MMD2 = eps D.
+    """
+    total = max(quadratic, 0.0)
+    excess = pair.slope(eps) - 1.0
+    for side, value in zip((pair.moments.x, pair.moments.y), pair.skewness.eigenvalues, strict=True):
+        spread = math.sqrt(value * eps * pair.scale) + excess * math.sqrt(max(side.v1, 0.0))
+        total += 4 * spread**2 / side.size
+    return math.sqrt(total)
+
+
+def confidence_interval(pair: Pair, level: float) -> tuple[float, float]:
+    """Return the margins that neither one-sided test rejects at half of 1 - level.
+
+    The lower end inverts the test of "farther than eps", the upper end the test of "closer".
+    """
+    alpha = (1 - level) / 2
+    start = min(max(pair.value, 0.0), pair.largest)
+
+    def kept(alternative: Alternative) -> Callable[[float], bool]:
+        def inside(eps: float) -> bool:
+            return not margin(pair, eps, "corrected", alternative).pvalue(alternative) <= alpha
+
+        return inside
+
+    lower = _boundary(kept("greater"), start, 0.0)
+    upper = _boundary(kept("less"), start, pair.largest)
+    return lower, upper
+
+
+def _boundary(inside: Callable[[float], bool], start: float, end: float) -> float:
+    """Return where, going from `start` to `end`, a condition first stops to hold.
+
+    Walks in growing steps and then bisects. The condition may jump (the lower tail switches
+    formulas), so a method that needs a smooth function would not do.
+    """
+    near, step = start, (end - start) / 2**20
+    if step == 0:
+        return end
+    while True:
+        far = near + step
+        if (far - end) * (end - start) >= 0:
+            far = end
+        if not inside(far):
+            break
+        if far == end:
+            return end
+        near, step = far, step * 1.5
+    for _ in range(60):
+        middle = (near + far) / 2
+        near, far = (middle, far) if inside(middle) else (near, middle)
+    return near

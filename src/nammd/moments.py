@@ -1,0 +1,172 @@
+"""Moments of a pair of samples: estimates of everything the tests need, free of any margin.
+
+Notation, as in the paper and in ``docs/statistics.md``: K is the kernel's bound; ``xx``, ``yy`` and
+``xy`` are mean kernel values over distinct pairs; ``MMD2 = xx + yy - 2 xy``; ``D = 4K - xx - yy``;
+``NAMMD = MMD2 / D``. A test of the margin eps looks at ``U = MMD2 - eps D``, itself a U-statistic,
+whose variance is a quadratic in ``a = 1 + eps``.
+
+The components below are unbiased. They are differences of larger terms and may well be negative;
+that is information, and it is never clipped here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from nammd.sums import CrossSums, KernelSums, WithinSums
+
+Cross = Literal["full", "off-diagonal"]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Variance components that belong to one sample, here called x.
+
+    Attributes
+    ----------
+    size : int
+        The number of rows, m.
+    mean : float
+        ``xx``, the mean kernel value of two rows of this sample.
+    v1 : float
+        Variance of ``E[k(x, X')]`` over x: how unevenly the sample's own mass is spread.
+    v2 : float
+        Variance of ``k(X, X')``.
+    c : float
+        Variance of ``E[k(x, Y)]`` over x: how unevenly the other sample is seen from this one.
+    w : float
+        Covariance of the two conditional means over x.
+    """
+
+    size: int
+    mean: float
+    v1: float
+    v2: float
+    c: float
+    w: float
+
+    @classmethod
+    def of(cls, within: WithinSums, cross: CrossSums, xy2: float) -> Side:
+        """Estimate the components from sums (paper, appendix on the variance estimator)."""
+        m, n = within.size, len(cross.cols)
+        m3, m4 = m * (m - 1) * (m - 2), m * (m - 1) * (m - 2) * (m - 3)
+        row_norm = float(within.rows @ within.rows)
+        mixed = float(within.rows @ cross.rows)
+        xx2 = (within.total**2 - 4 * row_norm + 2 * within.squares) / m4
+        return cls(
+            size=m,
+            mean=within.mean,
+            v1=(row_norm - within.squares) / m3 - xx2,
+            v2=within.squares / (m * (m - 1)) - xx2,
+            c=(float(cross.rows @ cross.rows) - cross.squares) / (m * n * (n - 1)) - xy2,
+            w=mixed / (m * (m - 1) * n) - (within.total * cross.total - 2 * mixed) / (n * m3),
+        )
+
+    def linear(self, a: float) -> float:
+        """Return the variance of one row's influence on U, over 4."""
+        return a * a * self.v1 + self.c - 2 * a * self.w
+
+    def own(self) -> float:
+        """Return the variance of the mean within-sample kernel value."""
+        m = self.size
+        return (4 * (m - 2) * self.v1 + 2 * self.v2) / (m * (m - 1))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """First and second moments of a pair of samples.
+
+    Attributes
+    ----------
+    x, y : Side
+        What belongs to each sample.
+    xy : float
+        The mean cross kernel value, over all pairs or the off-diagonal ones.
+    dxy : float
+        Variance of ``k(X, Y)``.
+    bound : float
+        The bound K of the kernel.
+    cross : {"full", "off-diagonal"}
+        Which cross pairs `xy` is over.
+    """
+
+    x: Side
+    y: Side
+    xy: float
+    dxy: float
+    bound: float
+    cross: Cross
+
+    @classmethod
+    def of(cls, sums: KernelSums, cross: Cross = "full") -> Moments:
+        """Estimate the moments from sums; both samples need at least four rows."""
+        m, n, pairs = sums.m, sums.n, sums.cross
+        xy2 = (
+            pairs.total**2
+            - float(pairs.rows @ pairs.rows)
+            - float(pairs.cols @ pairs.cols)
+            + pairs.squares
+        ) / (m * (m - 1) * n * (n - 1))
+        return cls(
+            x=Side.of(sums.x, pairs, xy2),
+            y=Side.of(sums.y, pairs.swapped, xy2),
+            xy=pairs.mean if cross == "full" else pairs.off_diagonal_mean,
+            dxy=pairs.squares / (m * n) - xy2,
+            bound=sums.bound,
+            cross=cross,
+        )
+
+    @property
+    def mmd2(self) -> float:
+        """The squared maximum mean discrepancy; unbiased, so it may be negative."""
+        return self.x.mean + self.y.mean - 2 * self.xy
+
+    @property
+    def denominator(self) -> float:
+        """``D = 4K - xx - yy``, between 2K and 4K."""
+        return 4 * self.bound - self.x.mean - self.y.mean
+
+    def variance(self, a: float) -> float:
+        """Return the unbiased estimate V of the variance of U; it may be negative."""
+        x, y, m, n = self.x, self.y, self.x.size, self.y.size
+        if self.cross == "off-diagonal":
+            zeta1 = x.linear(a) + y.linear(a)
+            zeta2 = a * a * (x.v2 + y.v2) + 2 * self.dxy - 4 * a * (x.w + y.w)
+            return (4 * (m - 2) * zeta1 + 2 * zeta2) / (m * (m - 1))
+        return (
+            a * a * (x.own() + y.own())
+            + 4 * (self.dxy + (n - 1) * x.c + (m - 1) * y.c) / (m * n)
+            - 8 * a * (x.w / m + y.w / n)
+        )
+
+    def linear_variance(self, a: float) -> float:
+        """Return the part of V due to single rows, of order 1/m; the rest is due to pairs."""
+        return 4 * (self.x.linear(a) / self.x.size + self.y.linear(a) / self.y.size)
+
+
+def combined(linear: float, total: float) -> tuple[float, float]:
+    """Return a variance that is safe to divide by, and the share of it due to pairs of rows.
+
+    Each part is kept at zero or above by itself. Clipping their sum instead would call a sample
+    without information certain (the type-I error of that is one half).
+    """
+    quadratic = max(total - linear, 0.0)
+    safe = max(linear, 0.0) + quadratic
+    return safe, quadratic / safe if safe > 0 else float("nan")
+
+
+def centred_row_means(sums: KernelSums) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """Return, for x and for y, the centred within-sample and cross means of every row.
+
+    With these p and q, row i moves U by ``2 (a p_i - q_i) / m``: they are the influence of each row.
+    """
+
+    def side(within: WithinSums, cross: CrossSums) -> tuple[np.ndarray, np.ndarray]:
+        p = within.rows / (within.size - 1)
+        q = cross.rows / len(cross.cols)
+        return p - p.mean(), q - q.mean()
+
+    return side(sums.x, sums.cross), side(sums.y, sums.cross.swapped)

@@ -1,0 +1,147 @@
+"""Third-order terms of a pair of samples, and the scale of its null distribution near zero.
+
+The normal approximation of U is wrong in the next order by its skewness, which has two sources:
+the skewness A of the rows' influences, and B, how influences of different rows meet through the
+kernel. B needs matrix-vector products with the Gram matrix; so does the largest eigenvalue of the
+covariance operator, which bounds how much U can vary when the two laws are close.
+
+Both enter only through corrections of relative order 1/sqrt(m), so their precision does not matter
+much, and they are averaged over at most `ROWS` rows of each sample, spread evenly. Samples up to that
+size are used whole, and the cost stays a small constant for larger ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from nammd._arrays import Array, FloatArray, to_numpy
+from nammd.kernels import Kernel
+from nammd.moments import centred_row_means
+from nammd.sums import KernelSums
+
+ROWS = 1024
+POWER_ITERATIONS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Influences:
+    """One sample's rows that the second-order terms are averaged over, and their influences.
+
+    Attributes
+    ----------
+    rows : array of shape (r, d)
+        Rows of the sample, at most `ROWS`.
+    parts : array of shape (r, 2)
+        Their centred within-sample means p and cross means q; the influence is ``a p - q``.
+    cubes : array of shape (4,)
+        Means over *all* rows of ``p^3, p^2 q, p q^2, q^3``.
+    size : int
+        The number of rows of the whole sample.
+    """
+
+    rows: Array = field(repr=False)
+    parts: FloatArray = field(repr=False)
+    cubes: FloatArray
+    size: int
+
+    @classmethod
+    def of(cls, sample: Array, p: FloatArray, q: FloatArray) -> Influences:
+        """Take evenly spread rows of a sample."""
+        size = len(p)
+        chosen = slice(0, size, -(-size // ROWS))
+        cubes = np.array([np.mean(p**3), np.mean(p * p * q), np.mean(p * q * q), np.mean(q**3)])
+        return cls(sample[chosen, :], np.column_stack([p, q])[chosen], cubes, size)
+
+    def third_moment(self, a: float) -> float:
+        """Return the mean of ``(a p - q)^3``."""
+        return float(self.cubes @ np.array([a**3, -3 * a * a, 3 * a, -1.0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Skewness:
+    """Everything about a pair of samples that is of higher order than its variance.
+
+    Built cheaply; the Gram matrices of the chosen rows are evaluated when first asked for.
+    """
+
+    x: Influences
+    y: Influences
+    kernel: Kernel = field(repr=False)
+
+    @classmethod
+    def of(cls, x: Array, y: Array, kernel: Kernel, sums: KernelSums) -> Skewness:
+        """Prepare the terms for a pair of samples whose sums are known."""
+        (px, qx), (py, qy) = centred_row_means(sums)
+        return cls(Influences.of(x, px, qx), Influences.of(y, py, qy), kernel)
+
+    @property
+    def rows_used(self) -> tuple[int, int]:
+        """How many rows of each sample the second-order terms are averaged over."""
+        return len(self.x.parts), len(self.y.parts)
+
+    def cubic_and_quadratic(self, a: float) -> tuple[float, float]:
+        """Return A and B, the two parts of the third cumulant of U."""
+        m, n = self.x.size, self.y.size
+        own_x, own_y, cross = self._forms
+        g = np.array([a, -1.0])
+        cubic = 8 * (self.x.third_moment(a) / m**2 + self.y.third_moment(a) / n**2)
+        quadratic = 8 * (
+            a * float(g @ own_x @ g) / m**2
+            + a * float(g @ own_y @ g) / n**2
+            - 2 * float(g @ cross @ g) / (m * n)
+        )
+        return cubic, quadratic
+
+    @cached_property
+    def _forms(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Means of ``g_i k(i, j) g_j`` over distinct pairs, for g any of p and q."""
+        return (
+            self._own(self.x, self._gram_x),
+            self._own(self.y, self._gram_y),
+            self._crossed(),
+        )
+
+    @staticmethod
+    def _own(side: Influences, gram: FloatArray) -> FloatArray:
+        count = len(side.parts)
+        diagonal = (side.parts * np.diagonal(gram)[:, None]).T @ side.parts
+        form: FloatArray = (side.parts.T @ (gram @ side.parts) - diagonal) / (count * (count - 1))
+        return form
+
+    def _crossed(self) -> FloatArray:
+        gram = to_numpy(self.kernel(self.x.rows, self.y.rows))
+        form: FloatArray = self.x.parts.T @ (gram @ self.y.parts) / gram.size
+        return form
+
+    @cached_property
+    def _gram_x(self) -> FloatArray:
+        return to_numpy(self.kernel(self.x.rows, self.x.rows))
+
+    @cached_property
+    def _gram_y(self) -> FloatArray:
+        return to_numpy(self.kernel(self.y.rows, self.y.rows))
+
+    @cached_property
+    def eigenvalues(self) -> tuple[float, float]:
+        """The largest eigenvalues of the two covariance operators, estimated."""
+        return largest_eigenvalue(self._gram_x), largest_eigenvalue(self._gram_y)
+
+
+def largest_eigenvalue(gram: FloatArray) -> float:
+    """Return the largest eigenvalue of a centred Gram matrix over its size, by power iteration."""
+    size = len(gram)
+    vector = np.random.default_rng(0).standard_normal(size)
+    value = 0.0
+    for _ in range(POWER_ITERATIONS):
+        vector -= vector.mean()
+        norm = float(np.linalg.norm(vector))
+        if norm == 0:
+            break
+        vector /= norm
+        image = gram @ vector
+        value = float(vector @ image) / size
+        vector = image
+    return max(value, 0.0)
