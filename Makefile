@@ -1,0 +1,63 @@
+# Every target sets up what it needs in .venv, once: a stamp file marks what is installed already.
+# Python 3.11 or newer and make are all that must be there before.
+
+PYTHON ?= python3
+# The version is fixed because a looser one may pull in gigabytes of accelerator libraries.
+TORCH ?= torch==2.13.0
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test benchmark docs lint format clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/digits.py
+
+test: $(VENV)/.test
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+	$(BIN)/python -m pytest
+
+benchmark: $(VENV)/.test
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "The documentation is in docs/_build/html/index.html"
+
+lint: $(VENV)/.lint
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+
+format: $(VENV)/.lint
+	$(BIN)/python -m ruff check --fix .
+	$(BIN)/python -m ruff format .
+
+clean:
+	rm -rf $(VENV) docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# pip 25.1 is the first that installs dependency groups.
+$(VENV)/.base: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade "pip>=25.1"
+	$(PIP) install --editable .
+	touch $@
+
+$(VENV)/.demo: $(VENV)/.base
+	$(PIP) install --group demo
+	touch $@
+
+$(VENV)/.lint: $(VENV)/.base
+	$(PIP) install --group lint
+	touch $@
+
+$(VENV)/.test: $(VENV)/.base
+	$(PIP) install "$(TORCH)"
+	$(PIP) install --group test
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.base
+	$(PIP) install --group docs
+	touch $@

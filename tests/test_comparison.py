@@ -1,0 +1,122 @@
+"""Comparing pairs: formulas, level with independent and shared data, and recognition of sharing."""
+
+import numpy as np
+import pytest
+
+import nammd
+from tests import laws
+from tests.simulate import KERNEL, noise
+
+REPETITIONS = 1000
+
+
+def data(rng, *shifts, size=80):
+    return [rng.normal(s, 0.5, size=(size, 2)) for s in shifts]
+
+
+def test_the_difference_and_its_parts():
+    x, a, b = data(np.random.default_rng(0), 0, 0.3, 0.8)
+    result = nammd.compare_pairs((x, a), (x, b), kernel=KERNEL)
+    first, second = (nammd.distance(x, z, kernel=KERNEL).value for z in (a, b))
+    assert result.first.value == pytest.approx(first, rel=1e-12)
+    assert result.difference == pytest.approx(second - first, rel=1e-10)
+    assert result.statistic == pytest.approx(result.difference / result.standard_error)
+    assert result.rejected
+    assert result.pvalue < 1e-3
+    low, high = result.confidence_interval(0.95)
+    assert low < result.difference < high
+
+
+def test_swapping_the_pairs_turns_the_answer_round():
+    x, a, b = data(np.random.default_rng(1), 0, 0.3, 0.4)
+    forward = nammd.compare_pairs((x, a), (x, b))
+    backward = nammd.compare_pairs((x, b), (x, a))
+    assert forward.difference == pytest.approx(-backward.difference)
+    assert forward.pvalue == pytest.approx(1 - backward.pvalue)
+    less = nammd.compare_pairs((x, b), (x, a), alternative="less")
+    assert less.pvalue == pytest.approx(forward.pvalue)
+    both = nammd.compare_pairs((x, a), (x, b), alternative="two-sided")
+    assert both.pvalue == pytest.approx(2 * min(forward.pvalue, backward.pvalue))
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_shared_dataset_is_recognised_wherever_it_stands(place):
+    x, a, b = data(np.random.default_rng(2), 0, 0.3, 0.4)
+    first, second = [((x, a), (x, b)), ((a, x), (x, b)), ((x, a), (b, x)), ((a, x), (b, x))][place]
+    result = nammd.compare_pairs(first, second, kernel=KERNEL)
+    assert result.shared
+    expected = nammd.compare_pairs((x, a), (x, b), kernel=KERNEL)
+    assert result.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_a_copy_is_shared_only_if_said_so():
+    x, a, b = data(np.random.default_rng(3), 0, 0.3, 0.4)
+    apart = nammd.compare_pairs((x, a), (x.copy(), b), kernel=KERNEL)
+    told = nammd.compare_pairs((x, a), (x.copy(), b), kernel=KERNEL, shared=True)
+    known = nammd.compare_pairs((x, a), (x, b), kernel=KERNEL)
+    assert not apart.shared
+    assert told.standard_error == known.standard_error != apart.standard_error
+
+
+def test_the_influence_form_gives_nearly_the_same_standard_error():
+    """The variance of a difference is the sum of squared differences of influences."""
+    x, a, b = data(np.random.default_rng(4), 0, 0.5, 0.9, size=1500)
+    result = nammd.compare_pairs((x, a), (x, b), kernel=KERNEL)
+    one, two = result.first, result.second
+    squares = (
+        np.sum((two.influence_x - one.influence_x) ** 2)
+        + np.sum(one.influence_y**2)
+        + np.sum(two.influence_y**2)
+    )
+    assert result.standard_error == pytest.approx(np.sqrt(squares), rel=0.01)
+
+
+def rates(shared_draw, compare):
+    """Rejection rates at equal distances: with `shared` as given, and with it ignored."""
+    p, q = laws.pair_at("concentrated normal", 0.1)
+    rng = np.random.default_rng(5)
+    results = []
+    for _ in range(REPETITIONS):
+        x1, y1, y2 = p.sample(rng, 80), q.sample(rng, 80), q.sample(rng, 80)
+        x2 = x1 if shared_draw else p.sample(rng, 80)
+        results.append([compare(x1, y1, x2, y2, shared) for shared in (shared_draw, not shared_draw)])
+    return np.mean(results, axis=0)
+
+
+def rejected(x1, y1, x2, y2, shared):
+    return nammd.compare_pairs((x1, y1), (x2, y2), kernel=KERNEL, shared=shared).rejected
+
+
+def test_level_with_a_shared_dataset_and_without():
+    slack = 3 * noise(0.05, REPETITIONS) + 0.006
+    with_covariance, without = rates(True, rejected)
+    assert abs(with_covariance - 0.05) <= slack
+    assert without < with_covariance - 0.015  # ignoring the covariance wastes power
+    independent, _ = rates(False, rejected)
+    assert abs(independent - 0.05) <= slack
+
+
+def test_treating_an_estimated_margin_as_known_is_not_safe():
+    """Why compare_pairs exists: the same comparison with epsilon plugged in over-rejects."""
+
+    def plugged_in(x1, y1, x2, y2, shared):
+        eps = nammd.distance(x1, y1, kernel=KERNEL).value
+        return nammd.closeness_test(x2, y2, eps, kernel=KERNEL).rejected
+
+    assert rates(False, plugged_in)[0] > 0.05 + 3 * noise(0.05, REPETITIONS) + 0.02
+
+
+def test_unequal_sizes_and_off_diagonal_pairs_work():
+    rng = np.random.default_rng(6)
+    x1, y1, x2, y2 = (rng.normal(s, 1, size=(k, 2)) for s, k in ((0, 50), (0.2, 70), (0, 90), (1, 30)))
+    assert nammd.compare_pairs((x1, y1), (x2, y2)).rejected
+    result = nammd.compare_pairs((x1, x1 + 0.1), (x1, x1 + 1.0), cross="off-diagonal")
+    assert result.rejected
+    assert result.first.value < result.second.value
+
+
+def test_mmd2_can_be_compared_too():
+    x, a, b = data(np.random.default_rng(8), 0, 0.3, 0.8)
+    result = nammd.compare_pairs((x, a), (x, b), statistic="mmd2")
+    assert result.rejected
+    assert result.first.statistic == "mmd2"
