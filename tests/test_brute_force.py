@@ -23,19 +23,15 @@ def definitions(kxx, kxy):
     rows, cols = range(m), range(n)
     xx2 = mean(kxx[i, j] * kxx[k, h] for i, j, k, h in permutations(rows, 4))
     xy2 = mean(
-        kxy[i, a] * kxy[j, b]
-        for (i, j), (a, b) in product(permutations(rows, 2), permutations(cols, 2))
+        kxy[i, a] * kxy[j, b] for (i, j), (a, b) in product(permutations(rows, 2), permutations(cols, 2))
     )
     wx = mean(kxx[i, j] * kxy[i, a] for (i, j), a in product(permutations(rows, 2), cols))
-    product_of_means = mean(
-        kxx[i, j] * kxy[k, a] for (i, j, k), a in product(permutations(rows, 3), cols)
-    )
+    product_of_means = mean(kxx[i, j] * kxy[k, a] for (i, j, k), a in product(permutations(rows, 3), cols))
     return {
         "mean": mean(kxx[i, j] for i, j in permutations(rows, 2)),
         "v1": mean(kxx[i, j] * kxx[i, k] for i, j, k in permutations(rows, 3)) - xx2,
         "v2": mean(kxx[i, j] ** 2 for i, j in permutations(rows, 2)) - xx2,
-        "c": mean(kxy[i, a] * kxy[i, b] for i, (a, b) in product(rows, permutations(cols, 2)))
-        - xy2,
+        "c": mean(kxy[i, a] * kxy[i, b] for i, (a, b) in product(rows, permutations(cols, 2))) - xy2,
         "w": wx - product_of_means,
     }, mean(k**2 for k in kxy.ravel()) - xy2
 

@@ -29,9 +29,7 @@ def test_mmd2_is_unbiased_and_its_variance_estimate_too(cross):
     p, q = laws.pair_at("contaminated", 0.1)
     rng = np.random.default_rng(2)
     estimates = [
-        nammd.distance(
-            p.sample(rng, 12), q.sample(rng, 12), kernel=KERNEL, statistic="mmd2", cross=cross
-        )
+        nammd.distance(p.sample(rng, 12), q.sample(rng, 12), kernel=KERNEL, statistic="mmd2", cross=cross)
         for _ in range(4000)
     ]
     values = np.array([e.value for e in estimates])
@@ -45,9 +43,7 @@ def test_mmd2_is_unbiased_and_its_variance_estimate_too(cross):
 def test_unequal_sizes_have_the_right_standard_error():
     p, q = laws.pair_at("concentrated normal", 0.2)
     rng = np.random.default_rng(3)
-    estimates = [
-        nammd.distance(p.sample(rng, 40), q.sample(rng, 160), kernel=KERNEL) for _ in range(3000)
-    ]
+    estimates = [nammd.distance(p.sample(rng, 40), q.sample(rng, 160), kernel=KERNEL) for _ in range(3000)]
     deviation = np.std([e.value for e in estimates])
     typical = np.sqrt(np.mean([e.standard_error**2 for e in estimates]))
     assert typical == pytest.approx(deviation, rel=0.06)
@@ -61,9 +57,7 @@ def test_float32_near_identical_data_is_accurate_far_from_the_origin(offset):
     y[:, 0] += 1.0
     kernel = nammd.Gaussian(32.0)
     exact = nammd.distance(x, y, kernel=kernel)
-    single = nammd.distance(
-        (x + offset).astype(np.float32), (y + offset).astype(np.float32), kernel=kernel
-    )
+    single = nammd.distance((x + offset).astype(np.float32), (y + offset).astype(np.float32), kernel=kernel)
     assert abs(single.value - exact.value) < 1e-4 * exact.standard_error
 
 

@@ -13,10 +13,7 @@ def reindexed(x, y, kernel, signs, method):
     pooled = np.concatenate([x, y])
     name = "nammd" if method == "nammd" else "mmd2"
     return np.array(
-        [
-            nammd.distance(pooled[s > 0], pooled[s < 0], kernel=kernel, statistic=name).value
-            for s in signs.T
-        ]
+        [nammd.distance(pooled[s > 0], pooled[s < 0], kernel=kernel, statistic=name).value for s in signs.T]
     )
 
 
@@ -28,12 +25,8 @@ def test_every_permutation_equals_the_statistic_of_the_relabelled_rows(m, n, met
     kernel = 2.0 * nammd.Gaussian(1.5)
     result = nammd.two_sample_test(x, y, method=method, kernel=kernel, permutations=25, rng=5)
     signs = random_signs(m, n, 26, np.random.default_rng(5))[:, 1:]
-    np.testing.assert_allclose(
-        result.null, reindexed(x, y, kernel, signs, method), rtol=1e-9, atol=1e-13
-    )
-    observed = nammd.distance(
-        x, y, kernel=kernel, statistic="nammd" if method == "nammd" else "mmd2"
-    )
+    np.testing.assert_allclose(result.null, reindexed(x, y, kernel, signs, method), rtol=1e-9, atol=1e-13)
+    observed = nammd.distance(x, y, kernel=kernel, statistic="nammd" if method == "nammd" else "mmd2")
     assert result.statistic == pytest.approx(observed.value, rel=1e-9)
     expected = (1 + np.sum(result.null >= result.statistic - 1e-12)) / 26
     assert result.pvalue == expected
@@ -57,9 +50,7 @@ def test_nammd_and_mmd_are_the_same_test_for_equal_sizes(seed, dtype):
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(60, 2)), rng.normal(0.25, size=(60, 2))
     x, y = x.astype(dtype), y.astype(dtype)
-    pvalues = [
-        nammd.two_sample_test(x, y, method=method, rng=seed).pvalue for method in ("nammd", "mmd")
-    ]
+    pvalues = [nammd.two_sample_test(x, y, method=method, rng=seed).pvalue for method in ("nammd", "mmd")]
     assert pvalues[0] == pvalues[1]
 
 
@@ -74,9 +65,7 @@ def test_nammd_and_mmd_differ_for_unequal_sizes():
 def test_level_is_exact_under_equal_distributions(m, n):
     rng = np.random.default_rng(4)
     runs = [
-        nammd.two_sample_test(
-            rng.exponential(size=m), rng.exponential(size=n), permutations=99, rng=rng
-        )
+        nammd.two_sample_test(rng.exponential(size=m), rng.exponential(size=n), permutations=99, rng=rng)
         for _ in range(1000)
     ]
     pvalues = np.array([r.pvalue for r in runs])
@@ -87,8 +76,7 @@ def test_level_is_exact_under_equal_distributions(m, n):
 def test_power_against_a_change_of_scale():
     rng = np.random.default_rng(5)
     runs = [
-        nammd.two_sample_test(rng.normal(size=80), rng.normal(scale=2, size=60), rng=rng)
-        for _ in range(60)
+        nammd.two_sample_test(rng.normal(size=80), rng.normal(scale=2, size=60), rng=rng) for _ in range(60)
     ]
     assert np.mean([r.rejected for r in runs]) > 0.95
 

@@ -12,10 +12,15 @@ from nammd.closeness import ClosenessResult, closeness_test
 from nammd.comparison import PairComparison, compare_pairs
 from nammd.engines import Engine, Tiles, kernel_sums
 from nammd.estimate import Estimate, distance
+from nammd.gate import Gate
 from nammd.kernels import Gaussian, Kernel, Laplace, Mahalanobis
+from nammd.planning import Plan, plan
+from nammd.ranking import Ranking, rank
 from nammd.results import Caution
 from nammd.sums import CrossSums, KernelSums, WithinSums
+from nammd.tolerance import Tolerance
 from nammd.two_sample import TwoSampleResult, two_sample_test
+from nammd.verdict import Decision, Verdict
 
 __version__ = "0.1.0"
 
@@ -23,20 +28,28 @@ __all__ = [
     "Caution",
     "ClosenessResult",
     "CrossSums",
+    "Decision",
     "Engine",
     "Estimate",
+    "Gate",
     "Gaussian",
     "Kernel",
     "KernelSums",
     "Laplace",
     "Mahalanobis",
     "PairComparison",
+    "Plan",
+    "Ranking",
     "Tiles",
+    "Tolerance",
     "TwoSampleResult",
+    "Verdict",
     "WithinSums",
     "closeness_test",
     "compare_pairs",
     "distance",
     "kernel_sums",
+    "plan",
+    "rank",
     "two_sample_test",
 ]

@@ -42,6 +42,11 @@ def to_numpy(array: Array) -> FloatArray:
     return np.asarray(array).astype(np.float64, copy=False)
 
 
+def is_constant(sample: Array) -> bool:
+    """Tell whether all rows of a two-dimensional array are the same."""
+    return bool(namespace(sample).all(sample == sample[:1, :]))
+
+
 def like(values: NDArray[Any], array: Array, dtype: Any = None) -> Array:
     """Bring NumPy `values` to the namespace and device of `array`."""
     xp = namespace(array)

@@ -18,11 +18,11 @@ from nammd.inputs import as_samples, between, choice
 from nammd.kernels import Kernel
 from nammd.margin import NEAR_DEGENERATE, Alternative, Margin, Statistic, Variance
 from nammd.moments import Cross
-from nammd.results import Caution, Result, interval, number, probability
+from nammd.results import Caution, Reportable, interval, number, p_value
 
 
 @dataclass(frozen=True)
-class ClosenessResult(Result):
+class ClosenessResult(Reportable):
     """The outcome of a closeness test.
 
     Attributes
@@ -88,10 +88,26 @@ class ClosenessResult(Result):
         """Return a two-sided confidence interval for the distance; see `Estimate`."""
         return self.estimate.confidence_interval(level)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the distance with its interval against the margin.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from nammd.report import interval_plot
+
+        return interval_plot(self, ax=ax)
+
     def headline(self) -> str:
         """Return the answer in one sentence."""
         name, margin_ = NAMES[self.estimate.statistic], number(self.epsilon)
-        p = f"p = {probability(self.pvalue)}".replace("= <", "<")
+        p = p_value(self.pvalue)
         if math.isnan(self.pvalue):
             return f"No test of the margin {margin_} is possible with these data."
         if self.alternative == "greater":
@@ -187,8 +203,8 @@ def closeness_test(
     The two datasets are closer than NAMMD = 0.01 (p = 0.0004).
       null hypothesis  NAMMD >= 0.01: rejected at level 0.05
       alternative      NAMMD < 0.01
-      distance         0.002324, threshold 0.006887
-      95 % interval    [0.0008399, 0.00493]
+      distance         0.002324, threshold 0.006826
+      95 % interval    [0.0008399, 0.004999]
       standard error   0.0009183 (corrected)
       rows             800 and 800
       kernel           Gaussian, bandwidth 2.187
@@ -210,29 +226,30 @@ def closeness_of(
     epsilon = _check_epsilon(epsilon, estimate.pair.largest)
     test = margin.margin(estimate.pair, epsilon, variance, alternative)
     pvalue = test.pvalue(alternative)
+    rejected = bool(pvalue <= alpha)
     return ClosenessResult(
         statistic=estimate.value,
         pvalue=pvalue,
         threshold=test.threshold(epsilon, alpha, alternative),
-        rejected=bool(pvalue <= alpha),
+        rejected=rejected,
         epsilon=epsilon,
         alpha=alpha,
         alternative=alternative,
         standard_error=test.deviation / test.scale,
         variance=variance,
         estimate=estimate,
-        warnings=estimate.warnings + _cautions(test),
+        warnings=estimate.warnings + _cautions(test, rejected),
     )
 
 
 def _check_epsilon(epsilon: Any, largest: float) -> float:
     hint = ""
-    if epsilon == 0:
+    if isinstance(epsilon, (int, float)) and epsilon == 0:
         hint = "; to test whether the distributions are the same, use two_sample_test"
     return between(epsilon, "epsilon", largest, hint)
 
 
-def _cautions(test: Margin) -> tuple[Caution, ...]:
+def _cautions(test: Margin, rejected: bool) -> tuple[Caution, ...]:
     if not test.usable:
         return (
             Caution(
@@ -241,7 +258,7 @@ def _cautions(test: Margin) -> tuple[Caution, ...]:
                 "data may be constant, all rows equally far apart, or too few",
             ),
         )
-    if test.share > NEAR_DEGENERATE:
+    if test.share > NEAR_DEGENERATE and not rejected:
         return (
             Caution(
                 "near-degenerate",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nammd._arrays import Array
+from nammd._arrays import Array, FloatArray, namespace
 from nammd.engines import Engine, check_kernel, choose_engine
 from nammd.estimate import (
     MIN_ROWS,
@@ -23,7 +23,7 @@ from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.kernels.bandwidth import MEDIAN_ROWS, pooled_rows
 from nammd.margin import Statistic, quantile, upper_tail
 from nammd.moments import Cross, combined
-from nammd.results import Caution, Result, interval, number, probability
+from nammd.results import Caution, Result, interval, number, p_value
 from nammd.sums import KernelSums
 
 Direction = Literal["greater", "less", "two-sided"]
@@ -82,12 +82,14 @@ class PairComparison(Result):
         tuple of float
             The lower and the upper end.
         """
+        if not self.standard_error > 0:
+            return math.nan, math.nan
         reach = quantile((1 + between(level, "level")) / 2) * self.standard_error
         return self.difference - reach, self.difference + reach
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
-        p = f"p = {probability(self.pvalue)}".replace("= <", "<")
+        p = p_value(self.pvalue)
         if math.isnan(self.pvalue):
             return "No comparison is possible with these data."
         farther = self.difference > 0
@@ -189,6 +191,10 @@ def compare_pairs(
                 "shared=True says that both pairs have the same first dataset, but they have "
                 f"{x1.shape[0]} and {x2.shape[0]} rows"
             )
+        if x1 is not x2 and not bool(namespace(x1, x2).all(x1 == x2)):
+            raise ValueError(
+                "shared=True says that both pairs have the same first dataset, but their rows differ"
+            )
         x2 = x1
     check_options(x1, y1, statistic, cross)
     check_options(x2, y2, statistic, cross)
@@ -206,8 +212,11 @@ def compare_estimates(
     Where `shared`, the x of both must be the same observations in the same order.
     """
     difference = second.value - first.value
-    variance, _ = combined(*_variance_of_difference(first, second, shared))
-    deviation = math.sqrt(variance)
+    parts = variance_parts(first) + variance_parts(second)
+    if shared:
+        parts -= 2 * covariance_parts(Shared.of(first), second)
+    variance, _ = combined(*parts.tolist())
+    deviation = 0.0 if first.pair.constant and second.pair.constant else math.sqrt(variance)
     z = difference / deviation if deviation > 0 else math.nan
     pvalue = {
         "greater": upper_tail(z),
@@ -238,30 +247,49 @@ def compare_estimates(
     )
 
 
-def _variance_of_difference(first: Estimate, second: Estimate, shared: bool) -> tuple[float, float]:
-    """Return the part due to single rows and the whole of the variance of the difference."""
-    parts = []
-    for estimate in (first, second):
-        a, moments = estimate.pair.slope(estimate.value), estimate.pair.moments
-        parts.append(
-            np.array([moments.linear_variance(a), moments.variance(a)]) / estimate.pair.scale**2
-        )
-    linear, total = parts[0] + parts[1]
-    if shared:
-        scales = first.pair.scale * second.pair.scale
-        covariance = np.array(_covariance(first, second)) / scales
-        linear, total = np.array([linear, total]) - 2 * covariance
-    return float(linear), float(total)
+@dataclass(frozen=True)
+class Shared:
+    """What of a distance is needed to know how it varies together with another from the same x.
+
+    Attributes
+    ----------
+    slope, scale : float
+        1 + the distance (or 1 for MMD²), and what its numerator is divided by.
+    w : float
+        The covariance over x of the within-sample and cross means.
+    cross_means : array of shape (m,)
+        The mean kernel value of every row of x with the rows of y.
+    """
+
+    slope: float
+    scale: float
+    w: float
+    cross_means: FloatArray = field(repr=False)
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> Shared:
+        """Take it from a distance."""
+        pair = estimate.pair
+        means = estimate.sums.xy_rows / estimate.n
+        return cls(pair.slope(estimate.value), pair.scale, pair.moments.x.w, means)
 
 
-def _covariance(first: Estimate, second: Estimate) -> tuple[float, float]:
-    """Return the covariance of the two numerators due to a shared x: its linear part, and all of it."""
-    a1, a2 = (e.pair.slope(e.value) for e in (first, second))
-    one, two = first.pair.moments.x, second.pair.moments.x
-    m = one.size
-    w12 = float(np.cov(first.sums.xy_rows / first.n, second.sums.xy_rows / second.n)[0, 1])
-    crossed = 4 * (w12 - a1 * two.w - a2 * one.w) / m
-    return a1 * a2 * 4 * one.v1 / m + crossed, a1 * a2 * one.own() + crossed
+def variance_parts(estimate: Estimate) -> FloatArray:
+    """Return the variance of a distance: the part due to single rows, and all of it."""
+    a, moments = estimate.pair.slope(estimate.value), estimate.pair.moments
+    parts = np.array([moments.linear_variance(a), moments.variance(a)])
+    return parts / estimate.pair.scale**2
+
+
+def covariance_parts(first: Shared, second: Estimate) -> FloatArray:
+    """Return the covariance of two distances from the same x: due to single rows, and all of it."""
+    other = Shared.of(second)
+    x, m = second.pair.moments.x, second.m  # its v1 and v2 are the same for both distances
+    a1, a2 = first.slope, other.slope
+    w12 = float(np.cov(first.cross_means, other.cross_means)[0, 1])
+    crossed = 4 * (w12 - a1 * other.w - a2 * first.w) / m
+    parts = np.array([a1 * a2 * 4 * x.v1 / m + crossed, a1 * a2 * x.own() + crossed])
+    return parts / (first.scale * other.scale)
 
 
 def _two(pair: Any, name: str) -> tuple[Any, Any]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nammd import margin
-from nammd._arrays import Array, FloatArray
+from nammd._arrays import Array, FloatArray, is_constant
 from nammd.engines import Engine, check_kernel, choose_engine, pair_sums
 from nammd.inputs import as_samples, between, choice
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.margin import Pair, Statistic
 from nammd.moments import Cross, Moments, centred_row_means
-from nammd.results import Caution, Result, interval, number
+from nammd.results import Caution, Reportable, interval, number
 from nammd.skewness import Skewness
 from nammd.sums import KernelSums
 
@@ -26,7 +26,7 @@ NAMES: dict[str, str] = {"nammd": "NAMMD", "mmd2": "MMD²"}
 
 
 @dataclass(frozen=True)
-class Estimate(Result):
+class Estimate(Reportable):
     """An estimated distance between two datasets.
 
     Attributes
@@ -49,6 +49,8 @@ class Estimate(Result):
         What to know before relying on it.
     sums : KernelSums
         The sums it was made from.
+    data : tuple of two arrays
+        The samples it was made from, as numbers (not copied).
     """
 
     value: float
@@ -62,6 +64,7 @@ class Estimate(Result):
     warnings: tuple[Caution, ...]
     sums: KernelSums = field(repr=False)
     pair: Pair = field(repr=False)
+    data: tuple[Array, Array] = field(repr=False)
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return a two-sided confidence interval for the distance.
@@ -122,6 +125,22 @@ class Estimate(Result):
     def second_order_rows(self) -> tuple[int, int]:
         """How many rows of each dataset the skewness correction is averaged over."""
         return self.pair.skewness.rows_used
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the distribution of the witness values of both datasets.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from nammd.report import witness_plot
+
+        return witness_plot(self, ax=ax)
 
     def headline(self) -> str:
         """Return the estimate in one sentence."""
@@ -219,7 +238,9 @@ def estimate_from_sums(
     engine: Engine,
 ) -> Estimate:
     """Build an estimate from sums that are known already."""
-    pair = Pair(Moments.of(sums, cross), Skewness.of(x, y, kernel, sums), statistic)
+    pair = Pair(
+        Moments.of(sums, cross), Skewness.of(x, y, kernel, sums), statistic, is_constant(x) and is_constant(y)
+    )
     return Estimate(
         value=pair.value,
         standard_error=pair.standard_error,
@@ -232,6 +253,7 @@ def estimate_from_sums(
         warnings=few_rows(sums.m, sums.n),
         sums=sums,
         pair=pair,
+        data=(x, y),
     )
 
 

@@ -16,7 +16,7 @@ from nammd._arrays import Array, is_foreign_array, namespace
 
 def as_sample(data: Any, name: str) -> Array:
     """Return `data` as a two-dimensional floating-point array of finite numbers."""
-    table = _as_table(data)
+    table = _as_table(data, name)
     sample = as_columns(_table_values(table, name) if table is not None else _as_array(data, name))
     if sample.ndim != 2:
         raise ValueError(
@@ -36,8 +36,10 @@ def as_samples(min_rows: int = 1, **data: Any) -> tuple[Array, ...]:
     The keywords are the names used in error messages. Tables with the same column names in another
     order are matched by name.
     """
-    first = _as_table(next(iter(data.values())))
-    aligned = {name: _align(value, name, first, next(iter(data))) for name, value in data.items()}
+    tables = {name: t for name, value in data.items() if (t := _as_table(value, name)) is not None}
+    first_name = next(iter(tables), "")
+    first = tables.get(first_name)
+    aligned = {name: _align(value, name, first, first_name) for name, value in data.items()}
     samples = {name: as_sample(value, name) for name, value in aligned.items()}
     names = list(samples)
     columns = {name: int(s.shape[1]) for name, s in samples.items()}
@@ -64,10 +66,7 @@ def as_columns(data: Array) -> Array:
 
 def positive(value: Any, name: str) -> float:
     """Return a positive finite number."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, not {value!r}") from None
+    number = _number(value, name)
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be positive and finite, not {number}")
     return number
@@ -75,13 +74,19 @@ def positive(value: Any, name: str) -> float:
 
 def between(value: Any, name: str, upper: float = 1.0, hint: str = "") -> float:
     """Return a number strictly between 0 and `upper`."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, not {value!r}") from None
+    number = _number(value, name)
     if not 0 < number < upper:
         raise ValueError(f"{name} must be strictly between 0 and {upper:g}, not {number:g}{hint}")
     return number
+
+
+def _number(value: Any, name: str) -> float:
+    if not isinstance(value, (str, bytes, bool)):
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            pass
+    raise TypeError(f"{name} must be a number, not {value!r}")
 
 
 def choice(value: Any, name: str, options: tuple[str, ...]) -> Any:
@@ -92,13 +97,16 @@ def choice(value: Any, name: str, options: tuple[str, ...]) -> Any:
     return value
 
 
-def _as_table(data: Any) -> Any:
+def _as_table(data: Any, name: str = "the data") -> Any:
     """Return a narwhals data frame, or None where `data` is no table."""
     if isinstance(data, (np.ndarray, list, tuple, float, int)):
         return None
     import narwhals as nw
 
-    native = nw.from_native(data, pass_through=True, allow_series=True)
+    try:
+        native = nw.from_native(data, pass_through=True, allow_series=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"{name} has several columns of the same name: {error}") from None
     if isinstance(native, nw.LazyFrame):
         return native.collect()
     if isinstance(native, nw.Series):
@@ -108,16 +116,22 @@ def _as_table(data: Any) -> Any:
 
 def _align(data: Any, name: str, first: Any, first_name: str) -> Any:
     """Reorder the columns of a table to those of the first one."""
-    table = _as_table(data)
+    table = _as_table(data, name)
     if table is None or first is None or table.columns == first.columns:
         return data
-    if len(table.columns) != len(first.columns):
-        return data  # reported as different numbers of columns
+    if len(table.columns) != len(first.columns) or _is_series(data):
+        return data  # the first is reported later; a series has a name, but no columns to match
     missing = [c for c in first.columns if c not in set(table.columns)]
     if missing:
         listed = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
         raise ValueError(f"{name} lacks columns that {first_name} has: {listed}")
     return table.select(first.columns).to_native()
+
+
+def _is_series(data: Any) -> bool:
+    import narwhals as nw
+
+    return isinstance(nw.from_native(data, pass_through=True, allow_series=True), nw.Series)
 
 
 def _table_values(table: Any, name: str) -> Any:
@@ -126,18 +140,17 @@ def _table_values(table: Any, name: str) -> Any:
     if other:
         listed = ", ".join(map(repr, other[:5])) + (", ..." if len(other) > 5 else "")
         raise TypeError(
-            f"{name} has columns that are not numeric: {listed}; encode them as numbers or leave "
-            "them out"
+            f"{name} has columns that are not numeric: {listed}; encode them as numbers or leave them out"
         )
     if not schema:
         raise ValueError(f"{name} is empty: it has no columns")
-    missing = [c for c in table.columns if table[c].is_null().any()]
+    missing = [c for c in table.columns if table.get_column(c).is_null().any()]
     if missing:
         listed = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
         raise ValueError(f"{name} has missing values in {listed}; fill them or drop those rows first")
     single = all(kind == _float32() for kind in schema.values())
     dtype = np.float32 if single else np.float64
-    return np.column_stack([np.asarray(table[c].to_numpy()).astype(dtype) for c in table.columns])
+    return np.column_stack([np.asarray(table.get_column(c).to_numpy()).astype(dtype) for c in table.columns])
 
 
 def _is_boolean(kind: Any) -> bool:
@@ -156,9 +169,9 @@ def _as_array(data: Any, name: str) -> Any:
     if isinstance(data, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array; fill or drop the masked values first")
     if isinstance(data, np.ndarray):
-        return data
+        return np.asarray(data)
     if is_foreign_array(data):
-        return data
+        return data.detach() if hasattr(data, "detach") else data
     if isinstance(data, (str, bytes)):
         raise TypeError(f"{name} must hold numbers, not text; read the file first")
     try:

@@ -41,11 +41,23 @@ def upper_tail(z: float) -> float:
 
 @dataclass(frozen=True)
 class Pair:
-    """What is known of a pair of samples, read as one of the two statistics."""
+    """What is known of a pair of samples, read as one of the two statistics.
+
+    Attributes
+    ----------
+    moments, skewness
+        The moments of the pair.
+    statistic : {"nammd", "mmd2"}
+        Which statistic.
+    constant : bool
+        Whether each sample is one row repeated. Then there is no variance, though rounding may leave
+        a trace of one.
+    """
 
     moments: Moments
     skewness: Skewness = field(repr=False)
     statistic: Statistic
+    constant: bool = False
 
     @property
     def scale(self) -> float:
@@ -74,6 +86,29 @@ class Pair:
         if not total > 0:  # too few rows for the unbiased estimate: what is safe of it
             total, _ = combined(self.moments.linear_variance(a), total)
         return math.sqrt(total) / self.scale
+
+
+@dataclass(frozen=True)
+class Blur:
+    """How uncertain a margin is that was itself estimated, in the statistic's own unit squared.
+
+    It is what the margin adds to the variance of "estimate minus margin": its own variance, less twice
+    its covariance with the estimate where both share a sample. So it may be negative.
+
+    Attributes
+    ----------
+    linear : float
+        The part due to single rows.
+    total : float
+        All of it.
+    """
+
+    linear: float = 0.0
+    total: float = 0.0
+
+
+KNOWN = Blur()
+"""A margin without uncertainty."""
 
 
 @dataclass(frozen=True)
@@ -147,12 +182,14 @@ class Margin:
 
 
 def margin(pair: Pair, eps: float, variance: Variance, alternative: Alternative) -> Margin:
-    """Prepare the test of one margin by one of the three variances."""
+    """Prepare the test of a known margin by one of the three variances."""
     a = 1.0 if variance == "paper" else pair.slope(eps)
     moments, scale = pair.moments, pair.scale
     u = moments.mmd2 - eps * scale
     total, linear = moments.variance(a), moments.linear_variance(a)
     safe, share = combined(linear, total)
+    if pair.constant:
+        safe = total = 0.0
     if variance != "corrected":
         deviation = math.sqrt(total) if total > 0 else math.nan
         return Margin(u, deviation, share, 0.0, 0.0, None, scale)
@@ -178,14 +215,35 @@ def margin(pair: Pair, eps: float, variance: Variance, alternative: Alternative)
     )
 
 
-def near_zero(pair: Pair, eps: float, quadratic: float) -> float:
+def estimated_margin(pair: Pair, eps: float, alternative: Alternative, blur: Blur) -> Margin:
+    """Prepare the test of a margin that was itself estimated.
+
+    The difference of two estimates is tested, with the variance of the difference. There is no
+    correction for skewness: that of the two estimates cancels where it matters most, in samples of
+    similar size.
+    """
+    if blur == KNOWN:
+        return margin(pair, eps, "corrected", alternative)
+    a, moments, scale = pair.slope(pair.value), pair.moments, pair.scale
+    total = moments.variance(a) + blur.total * scale**2
+    linear = moments.linear_variance(a) + blur.linear * scale**2
+    safe, share = combined(linear, total)
+    if pair.constant:
+        safe = 0.0
+    bound = None
+    if alternative == "less" and safe > 0 and share > _SWITCH:
+        bound = near_zero(pair, eps, total - linear, max(blur.linear, 0.0) * scale**2)
+    return Margin(moments.mmd2 - eps * scale, math.sqrt(safe), share, 0.0, 0.0, bound, scale)
+
+
+def near_zero(pair: Pair, eps: float, quadratic: float, blurred: float = 0.0) -> float:
     """Bound the standard deviation of U at the margin by what the covariance operators allow.
 
     A row's influence is ``(mu_P - mu_Q)(x) + (a - 1) mu_P(x)``. Over x, the first term varies by at
     most sqrt(lambda) |mu_P - mu_Q|, lambda the largest eigenvalue of the covariance operator, and at
-    the margin that norm is known: MMD2 = eps D.
+    the margin that norm is known: MMD2 = eps D. An estimated margin adds its own variance.
     """
-    total = max(quadratic, 0.0)
+    total = max(quadratic, 0.0) + blurred
     excess = pair.slope(eps) - 1.0
     for side, value in zip((pair.moments.x, pair.moments.y), pair.skewness.eigenvalues, strict=True):
         spread = math.sqrt(value * eps * pair.scale) + excess * math.sqrt(max(side.v1, 0.0))

@@ -105,10 +105,7 @@ class Moments:
         """Estimate the moments from sums; both samples need at least four rows."""
         m, n, pairs = sums.m, sums.n, sums.cross
         xy2 = (
-            pairs.total**2
-            - float(pairs.rows @ pairs.rows)
-            - float(pairs.cols @ pairs.cols)
-            + pairs.squares
+            pairs.total**2 - float(pairs.rows @ pairs.rows) - float(pairs.cols @ pairs.cols) + pairs.squares
         ) / (m * (m - 1) * n * (n - 1))
         return cls(
             x=Side.of(sums.x, pairs, xy2),

@@ -6,6 +6,7 @@ import dataclasses
 import html
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,28 @@ class Result:
         return f"<p><strong>{html.escape(self.headline())}</strong></p><table>{rows}</table>{notes}"
 
 
+class Reportable(Result):
+    """A result that can be written as a page. Drawing is loaded when it is asked for."""
+
+    def report(self, path: str | Path) -> Path:
+        """Write a self-contained HTML page about the result.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write; it is replaced if it is there.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from nammd.report import write_report
+
+        written: Path = write_report(self, path)
+        return written
+
+
 def plain(value: Any) -> Any:
     """Turn a field into something JSON can hold."""
     if isinstance(value, Result):
@@ -103,6 +126,11 @@ def probability(value: float) -> str:
     if math.isnan(value):
         return "not available"
     return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def p_value(value: float) -> str:
+    """Write a p-value as an equation, for sentences."""
+    return f"p {probability(value)}" if value < 1e-4 else f"p = {probability(value)}"
 
 
 def interval(ends: tuple[float, float]) -> str:

@@ -185,7 +185,7 @@ def reduce_tile(tile: Array, ones: Array) -> tuple[Array, Array, Any]:
     reads a tile several times faster than a reduction along an axis does.
     """
     rows, columns = tile.shape
-    flat = tile.reshape(-1)
+    flat = tile.ravel() if isinstance(tile, np.ndarray) else namespace(tile).reshape(tile, (-1,))
     return tile @ ones[:columns], ones[:rows] @ tile, flat @ flat
 
 

@@ -47,17 +47,21 @@ class Inverse:
         return "Inverse()"
 
 
+def differences(a, b):
+    return [s - t for s, t in zip(a, b, strict=True)]
+
+
 def gaussian(bandwidth):
-    return lambda a, b: math.exp(-sum((s - t) ** 2 for s, t in zip(a, b)) / (2 * bandwidth**2))
+    return lambda a, b: math.exp(-sum(d * d for d in differences(a, b)) / (2 * bandwidth**2))
 
 
 def laplace(bandwidth):
-    return lambda a, b: math.exp(-sum(abs(s - t) for s, t in zip(a, b)) / bandwidth)
+    return lambda a, b: math.exp(-sum(map(abs, differences(a, b))) / bandwidth)
 
 
 def mahalanobis(matrix, bandwidth):
     def value(a, b):
-        d = [s - t for s, t in zip(a, b)]
+        d = differences(a, b)
         form = sum(d[i] * matrix[i][j] * d[j] for i in range(len(d)) for j in range(len(d)))
         return math.exp(-form / (2 * bandwidth**2))
 
@@ -65,12 +69,12 @@ def mahalanobis(matrix, bandwidth):
 
 
 def rational(a, b):
-    return 1 / (1 + sum((s - t) ** 2 for s, t in zip(a, b)))
+    return 1 / (1 + sum(d * d for d in differences(a, b)))
 
 
 def inverse(a, b):
     norms = (1 + sum(s * s for s in a)) * (1 + sum(t * t for t in b))
-    return sum(s * t for s, t in zip(a, b)) / norms
+    return sum(s * t for s, t in zip(a, b, strict=True)) / norms
 
 
 def weighted(*terms):

@@ -1,8 +1,10 @@
 """Laws of the tile engine: the sums of full matrices, whatever the tiles, the threads and the arrays."""
 
-import threading
+import json
+import os
+import subprocess
+import sys
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 
 import array_api_strict
 import numpy as np
@@ -267,32 +269,80 @@ def test_blas_has_its_own_number_of_threads_after_an_exception(threads):
     assert set(blas_threads()) == {2}
 
 
-@pytest.mark.usefixtures("two_blas_threads")
+OVERLAPPING_CALLS = """
+import json, sys, threading
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from threadpoolctl import threadpool_info
+import nammd
+
+warmed_up, failing = json.loads(sys.argv[1])
+both_inside, first_ended = threading.Barrier(2, timeout=20), threading.Event()
+first_began = threading.Event()
+seen, x = {}, np.random.default_rng(0).normal(size=(30, 2))
+
+def blas_threads():
+    return max(info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas")
+
+class Watching(nammd.Kernel):
+    bound = 1.0
+    def __init__(self, watch):
+        self.watch = watch
+    def __call__(self, x, y):
+        self.watch()
+        return np.exp(-((x[:, None] - y[None]) ** 2).sum(-1))
+
+def short():
+    first_began.set()
+    both_inside.wait()
+    seen["both inside"] = blas_threads()
+    if failing:
+        raise ZeroDivisionError
+
+def long():
+    both_inside.wait()
+    first_ended.wait(20)
+    seen["one left"] = blas_threads()
+
+seen["before"] = blas_threads()
+if warmed_up:
+    nammd.kernel_sums(x, x, nammd.Gaussian(1.0))
+with ThreadPoolExecutor(2) as pool:
+    sums = nammd.Tiles(threads=1).sums
+    one = pool.submit(sums, Watching(short), (x,))
+    first_began.wait(20)
+    two = pool.submit(sums, Watching(long), (x,))
+    one.exception(20)
+    first_ended.set()
+    two.result(20)
+    seen["after"] = blas_threads()  # both threads are still alive
+json.dump(seen, sys.stdout)
+"""
+
+
+def watch_overlapping_calls(warmed_up, failing):
+    """Overlap calls from two threads, in an interpreter whose BLAS begins with two threads."""
+    numbers = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+    run = subprocess.run(
+        [sys.executable, "-c", OVERLAPPING_CALLS, json.dumps([warmed_up, failing])],
+        env=os.environ | dict.fromkeys(numbers, "2"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
 @pytest.mark.parametrize("failing", [False, True])
-def test_blas_keeps_one_thread_until_the_last_of_two_overlapping_calls_ends(failing):
-    both_inside, first_ended = threading.Barrier(2, timeout=20), threading.Event()
-    x, _ = samples(30, 2)
-    seen = []
+def test_the_last_of_two_overlapping_calls_gives_blas_its_threads_back(failing):
+    seen = watch_overlapping_calls(False, failing)
+    assert seen == {"before": 2, "both inside": 1, "one left": 1, "after": 2}
 
-    def short():
-        both_inside.wait()
-        if failing:
-            fail()
 
-    def long():
-        both_inside.wait()
-        assert first_ended.wait(20)
-        seen.append(min(blas_threads()))
-
-    with ThreadPoolExecutor(2) as pool:
-        one, two = (
-            pool.submit(nammd.Tiles(threads=1).sums, Watching(w), (x,)) for w in (short, long)
-        )
-        assert isinstance(one.exception(20), ZeroDivisionError if failing else type(None))
-        first_ended.set()
-        two.result(20)
-    assert seen == [1]
-    assert set(blas_threads()) == {2}
+def test_blas_has_one_thread_in_calls_from_threads_after_one_from_the_main_thread():
+    seen = watch_overlapping_calls(True, False)
+    assert seen == {"before": 2, "both inside": 1, "one left": 1, "after": 2}
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

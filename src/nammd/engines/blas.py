@@ -6,6 +6,18 @@ import threading
 from typing import Any
 
 
+def _take_control() -> None:
+    """Let this thread set limits.
+
+    Newer versions of threadpoolctl let only the thread that did so first; here it may be any.
+    """
+    import threadpoolctl
+
+    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
+
+
 class _SingleThreadedBlas:
     """A re-entrant context in which BLAS uses one thread.
 
@@ -26,14 +38,18 @@ class _SingleThreadedBlas:
                     from threadpoolctl import ThreadpoolController
 
                     self._controller = ThreadpoolController().select(user_api="blas")
+                _take_control()
                 self._limiter = self._controller.limit(limits=1)
+                _take_control()
             self._users += 1
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0:
+                _take_control()
                 self._limiter.restore_original_limits()
+                _take_control()
                 self._limiter = None
 
 

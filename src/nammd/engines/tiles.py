@@ -44,8 +44,8 @@ class Tiles:
     threads : int, optional
         The number of threads; by default as many as the process may use, or one for small data.
     dtype : {"float32", "float64"}, optional
-        The precision of the tiles, by default that of the data. Sums are always accumulated in
-        float64, and tiles are too where the spread of the data is too much for float32.
+        The precision of the tiles, by default that of the data; float64 where the spread of the
+        data is too much for float32. Sums over tiles are accumulated in float64 in any case.
 
     Examples
     --------
@@ -66,7 +66,9 @@ class Tiles:
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "threads"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1
+            ):
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
         if self.dtype not in (None, "float32", "float64"):
             raise ValueError(f"dtype must be 'float32' or 'float64', not {self.dtype!r}")

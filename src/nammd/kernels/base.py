@@ -8,6 +8,7 @@ per sample (centring, scaling, row norms, a network's features) is done while bi
 from __future__ import annotations
 
 import math
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -108,9 +109,9 @@ class Kernel(ABC):
         return bind_by_calling(self, x, y, precision, weight)
 
     def __mul__(self, factor: float) -> Kernel:
-        if isinstance(factor, (bool, np.bool_)) or not np.isscalar(factor):
+        if isinstance(factor, (bool, np.bool_)) or not isinstance(factor, numbers.Real):
             return NotImplemented
-        return Scaled(self, factor)  # type: ignore[arg-type]
+        return Scaled(self, float(factor))
 
     __rmul__ = __mul__
 
@@ -128,11 +129,11 @@ def bind_by_calling(
     dtype = getattr(xp, precision or precision_of(x, y))
 
     def tile(rows: slice, columns: slice, out: Array | None) -> Array:
-        values = xp.astype(kernel(x[rows], y[columns]), dtype)
+        values = xp.astype(kernel(x[rows, :], y[columns, :]), dtype)
         return values if weight == 1.0 else values * weight
 
     def numpy_tile(rows: slice, columns: slice, out: Array | None) -> Array:
-        values = np.asarray(kernel(x[rows], y[columns]))
+        values = np.asarray(kernel(x[rows, :], y[columns, :]))
         if out is None:
             out = np.empty(values.shape, dtype)
         np.multiply(values, weight, out=out, casting="same_kind")
@@ -177,7 +178,8 @@ class Scaled(Kernel):
         return self.kernel.bind(x, y, precision, weight * self.factor)
 
     def __repr__(self) -> str:
-        return f"{self.factor!r} * {self.kernel!r}"
+        inner = f"({self.kernel!r})" if isinstance(self.kernel, (Sum, Scaled)) else repr(self.kernel)
+        return f"{self.factor!r} * {inner}"
 
     def __str__(self) -> str:
         return f"{self.factor:.4g} times ({self.kernel})"
@@ -238,6 +240,16 @@ class UserKernel(Kernel):
     def __call__(self, x: Array, y: Array, /) -> Array:
         """Call the object."""
         return self.kernel(x, y)
+
+    def bind(
+        self, x: Array, y: Array, precision: Precision | None = None, weight: float = 1.0
+    ) -> BoundKernel:
+        """Bind the object by its own `bind` if it has one."""
+        bind = getattr(self.kernel, "bind", None)
+        if bind is None:
+            return super().bind(x, y, precision, weight)
+        bound: BoundKernel = bind(x, y, precision, weight)
+        return bound
 
     def __repr__(self) -> str:
         return repr(self.kernel)

@@ -44,12 +44,13 @@ def bind_squared(
     xp = namespace(x, y)
     precision = precision or precision_of(x, y)
     centre = _centre(x, y)
-    left, largest_x = _pack(x, centre, embed, precision, math.log(weight), ones_last=True)
-    right, largest_y = _pack(y, centre, embed, precision, 0.0, ones_last=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        left, largest_x = _pack(x, centre, embed, precision, math.log(weight), ones_last=True)
+        right, largest_y = _pack(y, centre, embed, precision, 0.0, ones_last=False)
     largest = max(largest_x, largest_y)
     if not largest <= FLOAT64_LIMIT:
-        u, v = (embed(_float64(z) - centre) for z in (x, y))
-        return _bind_differences(u, v, 2, weight)
+        u, v = (embed(_float64(z)) for z in (x, y))
+        return _bind_differences(u, v, 2, weight, -0.5)
     if precision == "float32" and largest > FLOAT32_LIMIT:
         return bind_squared(x, y, embed, "float64", weight)
 
@@ -67,9 +68,8 @@ def bind_cityblock(
     x: Array, y: Array, bandwidth: float, precision: Precision | None = None, weight: float = 1.0
 ) -> BoundKernel:
     """Bind ``weight * exp(-|x_i - y_j|_1 / bandwidth)``."""
-    centre = _centre(x, y)
-    u, v = ((_float64(z) - centre) / bandwidth for z in (x, y))
-    return _bind_differences(u, v, 1, weight, precision or precision_of(x, y))
+    u, v = (_float64(z) for z in (x, y))
+    return _bind_differences(u, v, 1, weight, -1 / bandwidth, precision or precision_of(x, y))
 
 
 def _float64(values: Array) -> Array:
@@ -131,12 +131,12 @@ def _pack(
 
 
 def _bind_differences(
-    u: Array, v: Array, power: int, weight: float, precision: Precision = "float64"
+    u: Array, v: Array, power: int, weight: float, factor: float, precision: Precision = "float64"
 ) -> BoundKernel:
     """Bind the exponential of a distance computed from differences, coordinate by coordinate."""
     xp = namespace(u, v)
     dtype = getattr(xp, precision)
-    shift, factor = math.log(weight), -1.0 if power == 1 else -0.5
+    shift = math.log(weight)
     if xp is np:
         from scipy.spatial.distance import cdist
 

@@ -144,13 +144,16 @@ class Mahalanobis(SquaredExponential):
         scale = np.abs(matrix).max()
         if np.abs(matrix - matrix.T).max() > 1e-10 * scale:
             raise ValueError("matrix must be symmetric; pass (A + A.T) / 2 if rounding is the cause")
-        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-        if values.min() < -1e-10 * scale or scale == 0:
+        # In units of the columns: eigenvalues of very different scales would cost the small ones digits.
+        units = np.sqrt(np.abs(np.diagonal(matrix)))
+        units[units == 0] = 1.0
+        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2 / np.outer(units, units))
+        if values.min() < -1e-10 * np.abs(values).max() or scale == 0:
             raise ValueError(
                 "matrix must be positive semi-definite and not zero; its smallest eigenvalue is "
                 f"{values.min():.3g}"
             )
-        factor = vectors * np.sqrt(np.maximum(values, 0.0))
+        factor = units[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
         matrix.flags.writeable = False
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "bandwidth", positive(self.bandwidth, "bandwidth"))
@@ -192,10 +195,15 @@ class Mahalanobis(SquaredExponential):
         """
         rows = pooled_rows(x, y, max_rows=max_rows, rng=rng)
         if matrix is None:
+            if len(rows) < 2:
+                median_distance(rows, "euclidean")
             covariance = np.atleast_2d(np.cov(rows, rowvar=False))
             if not covariance.any():
                 median_distance(rows, "euclidean")  # raises: the data is constant
-            matrix = np.linalg.pinv(covariance, hermitian=True)
+            units = np.sqrt(np.diagonal(covariance))
+            units = np.where(units > 0, units, 1.0)
+            matrix = np.linalg.pinv(covariance / np.outer(units, units), hermitian=True)
+            matrix = matrix / np.outer(units, units)
         unscaled = cls(np.asarray(matrix))
         return cls(unscaled.matrix, median_distance(unscaled.embed(rows), "euclidean"))
 

@@ -1,0 +1,63 @@
+"""How much to measure: everything, or just enough to see that it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Sizes and repetitions.
+
+    Attributes
+    ----------
+    judged : bool
+        Whether the bars apply. They are stated for the full sizes only.
+    rows : int
+        Rows of each sample where sums are timed.
+    memory_rows : int
+        Rows of each sample where their memory is measured.
+    permutation_rows, permutations : int
+        Rows of each sample, and relabellings, of the permutation test.
+    reindexed : int
+        So many relabellings are timed of the peer that takes them one by one.
+    laplace_rows : int
+        Rows of each sample where the Laplace kernel is timed.
+    rounds, slow_rounds : int
+        Interleaved repetitions, of fast comparisons and of those that take many seconds each.
+    """
+
+    judged: bool
+    rows: int
+    memory_rows: int
+    permutation_rows: int
+    permutations: int
+    reindexed: int
+    laplace_rows: int
+    rounds: int
+    slow_rounds: int
+
+
+FULL = Scale(
+    judged=True,
+    rows=10_000,
+    memory_rows=50_000,
+    permutation_rows=500,
+    permutations=2000,
+    reindexed=40,
+    laplace_rows=3000,
+    rounds=11,
+    slow_rounds=5,
+)
+
+QUICK = Scale(
+    judged=False,
+    rows=600,
+    memory_rows=2000,
+    permutation_rows=50,
+    permutations=100,
+    reindexed=4,
+    laplace_rows=200,
+    rounds=3,
+    slow_rounds=1,
+)

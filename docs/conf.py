@@ -1,0 +1,35 @@
+"""Configuration of the documentation site; build it with ``make docs``."""
+
+import nammd
+
+project = "nammd"
+author = "the nammd authors"
+copyright = "the nammd authors"
+version = release = nammd.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+]
+
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "fieldlist"]
+myst_heading_anchors = 3
+
+# `name` in a docstring is a link where there is something to link to.
+default_role = "py:obj"
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False  # the class template lists them
+
+html_theme = "furo"
+html_title = f"nammd {release}"
+html_copy_source = False

@@ -1,0 +1,72 @@
+"""The commands by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from nammd.cli.calibrate import calibrate
+from nammd.cli.check import check
+from nammd.cli.compare import compare, rank
+from nammd.cli.demo import demo
+from nammd.cli.measure import distance, plan, two_sample
+from nammd.cli.options import lesson, with_options
+
+app = typer.Typer(
+    name="nammd",
+    rich_markup_mode="rich",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_GATE, _QUESTIONS, _START = "Guard a pipeline", "Other questions about datasets", "See it work"
+_COMMANDS: list[tuple[str, str, Callable[..., None]]] = [
+    (_GATE, "check", check),
+    (_GATE, "calibrate", calibrate),
+    (_QUESTIONS, "distance", distance),
+    (_QUESTIONS, "test", two_sample),
+    (_QUESTIONS, "compare", compare),
+    (_QUESTIONS, "rank", rank),
+    (_QUESTIONS, "plan", plan),
+    (_START, "demo", demo),
+]
+for _panel, _name, _command in _COMMANDS:
+    app.command(_name, help=lesson(_command), rich_help_panel=_panel)(with_options(_command))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from nammd import __version__
+
+        print(f"nammd {__version__}")
+        raise typer.Exit
+
+
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Tell whether two datasets are close enough, with statistical significance.
+
+    Start with 'nammd demo', which runs the whole story on small files that it writes itself.
+
+    A gate for a pipeline takes two commands, 'calibrate' once and 'check' every time:
+        nammd calibrate train.parquet accepted.parquet -o tolerance.json
+        nammd check train.parquet today.parquet --tolerance tolerance.json
+
+    Files may be CSV, TSV, Parquet (a file or a folder), Arrow or Feather, JSON lines, NPY, NPZ, or a
+    folder of images. The distance is the norm-adaptive MMD (NAMMD): 0 for equal distributions, at most 1.
+
+    Exit codes: 0 done (check: close), 1 far (check only), 2 error, 3 undecided (check only).
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(2)
+
+
+app.callback(invoke_without_command=True, help=lesson(root))(root)

@@ -1,0 +1,145 @@
+"""``nammd calibrate`` fixes what is close enough."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nammd.cli.data import Prepared, prepare
+from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
+from nammd.cli.output import deliver, require_folder
+from nammd.cli.progress import Working
+
+if TYPE_CHECKING:
+    from nammd.tolerance import Tolerance
+
+
+class Kind(StrEnum):
+    """The perturbations."""
+
+    noise = "noise"
+    flips = "flips"
+    missing = "missing"
+
+
+def calibrate(
+    reference: Annotated[
+        Path, typer.Argument(metavar="REFERENCE", help="The data that others will be compared with.")
+    ],
+    accepted: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[ACCEPTED]...", help="Data that differ and are still acceptable."),
+    ] = None,
+    target: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the tolerance.")
+    ] = Path("tolerance.json"),
+    noise: Annotated[
+        float | None,
+        typer.Option(metavar="LEVEL", help="Accept a perturbation of this size, say 0.1."),
+    ] = None,
+    kind: Annotated[
+        Kind | None,
+        typer.Option(
+            help="The perturbation: noise of so many standard deviations, or such a share of categories "
+            "drawn anew (flips) or of values removed (missing)."
+        ),
+    ] = None,
+    split: Annotated[
+        bool, typer.Option("--split", help="Accept what changes within REFERENCE by itself.")
+    ] = False,
+    blocks: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="With --split: into how many consecutive blocks; 4 by default."),
+    ] = None,
+    *,
+    data: DataOptions,
+    kernel: KernelOptions,
+    output: OutputOptions,
+) -> None:
+    """Fix what "close enough" means, and write it to a file for 'nammd check'.
+
+    For example:
+        nammd calibrate train.parquet accepted.parquet -o tolerance.json
+        nammd calibrate train.parquet week-1.parquet week-2.parquet -o tolerance.json
+        nammd calibrate train.parquet --noise 0.1 -o tolerance.json
+        nammd calibrate train.parquet --split -o tolerance.json
+
+    There are three ways. With ACCEPTED, datasets that are known to be acceptable: the tolerance is the
+    distance of the farthest, and its sampling error counts in every check. With --noise, when there is no
+    such data: the distance that a controlled perturbation of REFERENCE makes; choose the largest that is
+    still negligible. With --split: what "no change" looks like between blocks of consecutive rows of
+    REFERENCE, which should then be in the order of time.
+
+    The file is readable JSON. It holds the columns with their scaling, the kernel, the tolerance with its
+    standard error, and where all of that came from; no rows of the data.
+
+    Exit codes: 0 done, 2 error.
+    """
+    ways = {"ACCEPTED": bool(accepted), "--noise": noise is not None, "--split": split}
+    if sum(ways.values()) != 1:
+        given = " and ".join(way for way, is_given in ways.items() if is_given)
+        raise ValueError(
+            "say what is acceptable in one way: accepted files, --noise LEVEL or --split"
+            + (f", not {given} together" if given else "")
+        )
+    if kind is not None and noise is None:
+        raise ValueError("--kind says which perturbation --noise LEVEL makes; give both")
+    if blocks is not None and not split:
+        raise ValueError("--blocks says how --split divides the reference; give both")
+    require_folder(target)
+    with Working(quiet=output.json) as working:
+        paths = [("reference", reference), *(("accepted", path) for path in accepted or [])]
+        prepared = prepare(paths, None, data, kernel, working)
+        working.step("Measuring what is acceptable")
+        tolerance = _tolerance(prepared, noise, kind, blocks)
+        tolerance.save(target)
+    deliver(
+        "calibrate",
+        tolerance,
+        # The facts of a tolerance name the columns left out; no need to say it twice.
+        replace(prepared, space=replace(prepared.space, tolerance=tolerance)),
+        output,
+        rows=[("written to", str(target))],
+        fields=_fields(tolerance) | {"output": str(target)},
+    )
+
+
+def _tolerance(prepared: Prepared, noise: float | None, kind: Kind | None, blocks: int | None) -> Tolerance:
+    from nammd.tolerance import Tolerance
+
+    reference, *accepted = prepared.files
+    x, space = reference.data, prepared.space
+    if accepted:
+        named = {str(file.path): file.data for file in accepted}
+        return Tolerance.from_reference(
+            x, named, kernel=space.kernel, weights=space.weights, engine=space.engine
+        )
+    if noise is not None:
+        return Tolerance.from_noise(
+            x,
+            level=noise,
+            kind=None if kind is None else kind.value,
+            kernel=space.kernel,
+            weights=space.weights,
+            rng=prepared.seed,
+            engine=space.engine,
+        )
+    return Tolerance.from_split(
+        x,
+        blocks=4 if blocks is None else blocks,
+        kernel=space.kernel,
+        weights=space.weights,
+        rng=prepared.seed,
+        engine=space.engine,
+    )
+
+
+def _fields(tolerance: Tolerance) -> dict[str, Any]:
+    """Return what the file holds, less the sums that belong to each row of the reference."""
+    from nammd.tolerance_file import to_dict
+
+    return {name: value for name, value in to_dict(tolerance).items() if name != "reference"}

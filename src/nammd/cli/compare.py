@@ -1,0 +1,132 @@
+"""``nammd compare`` and ``nammd rank`` tell which of several datasets is nearer to a reference."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nammd.cli.data import prepare
+from nammd.cli.options import Alpha, DataOptions, KernelOptions, OutputOptions, ToleranceFile
+from nammd.cli.output import deliver
+from nammd.cli.progress import Working
+
+if TYPE_CHECKING:
+    from nammd.comparison import PairComparison
+
+Reference = Annotated[
+    Path, typer.Argument(metavar="REFERENCE", help="The data that others are compared with.")
+]
+
+
+class Alternative(StrEnum):
+    """What a comparison is to show of B, against A."""
+
+    greater = "greater"
+    less = "less"
+    two_sided = "two-sided"
+
+
+def compare(
+    reference: Reference,
+    a: Annotated[Path, typer.Argument(metavar="A", help="One dataset.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another: is it farther away?")],
+    tolerance: ToleranceFile = None,
+    alternative: Annotated[
+        Alternative,
+        typer.Option(help="What is to be shown: that B is farther than A, nearer, or either."),
+    ] = Alternative.greater,
+    alpha: Alpha = 0.05,
+    *,
+    data: DataOptions,
+    kernel: KernelOptions,
+    output: OutputOptions,
+) -> None:
+    """Tell whether B is farther from REFERENCE than A is.
+
+    For example:
+        nammd compare train.parquet last-week.parquet this-week.parquet
+        nammd compare real.csv generator-1.csv generator-2.csv --alternative two-sided
+
+    Both distances are estimates, and both depend on the rows of REFERENCE; the test takes account of
+    that. The p-value is the chance of such a difference if B were no farther away than A; below --alpha
+    that is rejected.
+
+    Exit codes: 0 done, whatever the answer; 2 error.
+    """
+    with Working(quiet=output.json) as working:
+        paths = [("reference", reference), ("a", a), ("b", b)]
+        prepared = prepare(paths, tolerance, data, kernel, working)
+        from nammd.comparison import compare_pairs
+
+        working.step("Comparing two distances")
+        x, first, second = prepared.encoded()
+        result = compare_pairs(
+            (x, first),
+            (x, second),
+            kernel=prepared.space.kernel,
+            alternative=alternative.value,
+            alpha=alpha,
+            engine=prepared.space.engine,
+        )
+    deliver("compare", result, prepared, output, headline=_answer(result, reference, a, b))
+
+
+def rank(
+    reference: Reference,
+    candidates: Annotated[list[Path], typer.Argument(metavar="C...", help="The datasets to order.")],
+    tolerance: ToleranceFile = None,
+    alpha: Alpha = 0.05,
+    *,
+    data: DataOptions,
+    kernel: KernelOptions,
+    output: OutputOptions,
+) -> None:
+    """Order datasets by their distance from REFERENCE, the nearest first.
+
+    For example:
+        nammd rank train.parquet week-*.parquet
+        nammd rank real.npy generator-1.npy generator-2.npy --json
+
+    Each distance has its 95 % interval. For every two candidates a test says whether their order is more
+    than chance; the p-values are adjusted for the number of such tests (Holm's method), so that with
+    probability 1 - alpha none of the orders called significant is wrong.
+
+    Exit codes: 0 done, 2 error.
+    """
+    twice = [str(path) for path, times in Counter(candidates).items() if times > 1]
+    if twice:
+        raise ValueError(f"{twice[0]!r} is given twice; name each candidate once")
+    with Working(quiet=output.json) as working:
+        paths = [("reference", reference), *(("candidate", path) for path in candidates)]
+        prepared = prepare(paths, tolerance, data, kernel, working)
+        from nammd.ranking import rank as ranked
+
+        working.step(f"Ranking {len(candidates)} candidates")
+        x, *others = prepared.encoded()
+        result = ranked(
+            x,
+            {str(path): points for path, points in zip(candidates, others, strict=True)},
+            kernel=prepared.space.kernel,
+            alpha=alpha,
+            engine=prepared.space.engine,
+        )
+    deliver("rank", result, prepared, output)
+
+
+def _answer(result: PairComparison, reference: Path, a: Path, b: Path) -> str:
+    """Say what came out with the names of the files; the result itself has only pairs."""
+    from nammd.results import probability
+
+    if math.isnan(result.pvalue):
+        return result.headline()
+    p = f"p = {probability(result.pvalue)}".replace("= <", "<")
+    if result.rejected:
+        shown = "farther from" if result.difference > 0 else "nearer to"
+        return f"{b} is {shown} {reference} than {a} ({p})."
+    sought = {"greater": "farther from", "less": "nearer to", "two-sided": "farther from or nearer to"}
+    return f"No evidence that {b} is {sought[result.alternative]} {reference} than {a} ({p})."

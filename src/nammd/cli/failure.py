@@ -1,0 +1,96 @@
+"""Any failure as one sentence on stderr and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+import warnings
+from typing import Any
+
+import typer
+
+from nammd.cli.text import for_shell, one_line
+
+ERROR = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""What shells report of a program whose reader went away: 128 + SIGPIPE."""
+
+EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError)
+"""What the library raises to say that the input is wrong; the rest is a fault of the program."""
+
+
+def guarded(arguments: list[str]) -> int:
+    """Run the command line; return its exit code, whatever happens."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:  # a result must not be lost to a terminal without its letters
+            reconfigure(errors="replace")
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _note
+            code = _run(arguments)
+            sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+    except (BrokenPipeError, SystemExit):  # rich exits with 1, which would mean "far"
+        # The reader has what it wanted. Python would complain once more when it closes the stream.
+        _discard_stdout()
+        return BROKEN_PIPE
+    except Exception as error:
+        if os.environ.get("NAMMD_DEBUG"):
+            traceback.print_exc()
+        return _say(sentence(error), ERROR)
+
+
+def _run(arguments: list[str]) -> int:
+    """Parse and run, without the parts of typer that print errors in several lines and exit."""
+    from nammd.cli.app import app
+
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("nammd", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as finished:
+        return int(finished.exit_code)
+    return 0
+
+
+def sentence(error: BaseException) -> str:
+    """Say in one sentence what went wrong."""
+    usage = getattr(error, "format_message", None)
+    if usage is not None:
+        context = getattr(error, "ctx", None)
+        where = context.command_path if context is not None else "nammd"
+        return f"{one_line(usage()).rstrip('.')}; see '{where} --help'"
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("nammd"):
+        return f"the package {error.name} is needed for this; install it with: pip install 'nammd[app]'"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; --sample N reads only N rows of each file"
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return one_line(f"{os.fsdecode(error.filename)}: {error.strerror.lower()}")
+    words = for_shell(str(error))
+    if isinstance(error, EXPECTED) and words:
+        return words
+    name = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    hint = "" if os.environ.get("NAMMD_DEBUG") else " (set NAMMD_DEBUG=1 for the traceback)"
+    return f"something unexpected went wrong: {name}{hint}"
+
+
+def _say(words: str, code: int) -> int:
+    with contextlib.suppress(OSError):  # nobody reads stderr: the exit code is left to tell
+        print(f"nammd: {words}", file=sys.stderr, flush=True)
+    return code
+
+
+def _note(message: Warning | str, *where: Any, **more: Any) -> None:
+    """Print a warning of a library as a note, without the line of code that raised it."""
+    _say(f"note: {one_line(str(message))}", 0)
+
+
+def _discard_stdout() -> None:
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,165 @@
+"""``nammd distance``, ``nammd test`` and ``nammd plan``: questions about one pair of datasets."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nammd.cli.data import prepare
+from nammd.cli.options import Alpha, DataOptions, KernelOptions, OutputOptions, ToleranceFile
+from nammd.cli.output import deliver
+from nammd.cli.progress import Working
+
+First = Annotated[Path, typer.Argument(metavar="A", help="One dataset; it sets the scale of columns.")]
+Second = Annotated[Path, typer.Argument(metavar="B", help="The other dataset.")]
+
+
+class Method(StrEnum):
+    """The statistics of the two-sample test."""
+
+    nammd = "nammd"
+    mmd = "mmd"
+
+
+def distance(
+    a: First,
+    b: Second,
+    tolerance: ToleranceFile = None,
+    *,
+    data: DataOptions,
+    kernel: KernelOptions,
+    output: OutputOptions,
+) -> None:
+    """Tell how far apart the datasets A and B are.
+
+    For example:
+        nammd distance train.parquet today.parquet
+        nammd distance train.csv today.csv --columns age,city --json
+
+    The distance is the NAMMD: 0 for equal distributions, at most 1. The estimate may be slightly below 0
+    where the datasets cannot be told apart. The 95 % interval says how well these rows determine it: the
+    true distance is outside in 5 of 100 cases.
+
+    Distances can be compared only if they were measured in the same way: with --tolerance, or with the
+    same A and the same options.
+
+    Exit codes: 0 done, 2 error.
+    """
+    with Working(quiet=output.json) as working:
+        prepared = prepare([("a", a), ("b", b)], tolerance, data, kernel, working)
+        from nammd.estimate import distance as estimated
+
+        working.step("Measuring the distance")
+        x, y = prepared.encoded()
+        estimate = estimated(x, y, kernel=prepared.space.kernel, engine=prepared.space.engine)
+    deliver("distance", estimate, prepared, output)
+
+
+def two_sample(
+    a: Annotated[Path, typer.Argument(metavar="A", help="One dataset.")],
+    b: Second,
+    tolerance: ToleranceFile = None,
+    method: Annotated[Method, typer.Option(help="The statistic.")] = Method.nammd,
+    permutations: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How many relabellings to compare with.")
+    ] = 999,
+    alpha: Alpha = 0.05,
+    *,
+    data: DataOptions,
+    kernel: KernelOptions,
+    output: OutputOptions,
+) -> None:
+    """Tell whether A and B differ at all: a two-sample test by permutation.
+
+    For example:
+        nammd test control.csv treated.csv
+        nammd test a.parquet b.parquet --permutations 9999 --seed 1
+
+    The p-value is the chance of a difference as large as this one if both came from the same
+    distribution; below --alpha that is rejected. With many rows any difference is found, however small
+    and harmless. To ask whether a difference matters, use 'nammd check'.
+
+    Columns are scaled, and the bandwidth is chosen, by both datasets together, so that nothing but the
+    data can make a difference.
+
+    Exit codes: 0 done, whatever the answer; 2 error.
+    """
+    with Working(quiet=output.json) as working:
+        prepared = prepare([("a", a), ("b", b)], tolerance, data, kernel, working, pooled=True)
+        from nammd.two_sample import two_sample_test
+
+        working.step(f"Comparing with {permutations} relabellings")
+        x, y = prepared.encoded()
+        result = two_sample_test(
+            x,
+            y,
+            method=method.value,
+            kernel=prepared.space.kernel,
+            permutations=permutations,
+            alpha=alpha,
+            rng=data.seed,
+            engine=prepared.space.engine,
+        )
+    deliver("test", result, prepared, output)
+
+
+def plan(
+    a: First,
+    b: Second,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", "-e", help="The tolerance to be decided; else that of --tolerance."),
+    ] = None,
+    distance: Annotated[
+        float | None,
+        typer.Option("--distance", "-d", help="The true distance to plan for; else that of A and B."),
+    ] = None,
+    power: Annotated[
+        float | None, typer.Option(help="The wanted chance of a decision; 0.8 unless said otherwise.")
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Tell the chance with N rows on each side instead."),
+    ] = None,
+    tolerance: ToleranceFile = None,
+    alpha: Alpha = 0.05,
+    *,
+    data: DataOptions,
+    kernel: KernelOptions,
+    output: OutputOptions,
+) -> None:
+    """Tell how many rows a check needs, or what chance of a decision it has with so many.
+
+    For example:
+        nammd plan --epsilon 0.02 --distance 0.01 pilot-a.csv pilot-b.csv
+        nammd plan --tolerance tolerance.json --rows 5000 train.parquet today.parquet
+
+    A and B are a pilot: how much their rows vary says how many are needed. The number of rows is a
+    forecast for data like these. Beside it stands a bound that holds for any data whatsoever; it is
+    usually larger by orders of magnitude.
+
+    Exit codes: 0 done, 2 error.
+    """
+    if power is not None and rows is not None:
+        raise ValueError("give either --power, to get the rows, or --rows, to get the power, not both")
+    if epsilon is None and tolerance is None:
+        raise ValueError("say what is close enough with --epsilon NUMBER or --tolerance FILE")
+    with Working(quiet=output.json) as working:
+        prepared = prepare([("a", a), ("b", b)], tolerance, data, kernel, working)
+        from nammd.estimate import distance as estimated
+        from nammd.planning import plan as planned
+
+        working.step("Measuring the pilot")
+        x, y = prepared.encoded()
+        pilot = estimated(x, y, kernel=prepared.space.kernel, engine=prepared.space.engine)
+        if epsilon is None:
+            assert prepared.space.tolerance is not None
+            epsilon = prepared.space.tolerance.epsilon
+        working.step("Counting rows")
+        result = planned(
+            epsilon, distance, pilot=pilot, power=0.8 if power is None else power, rows=rows, alpha=alpha
+        )
+    deliver("plan", result, prepared, output)

@@ -1,0 +1,187 @@
+"""The options that commands share.
+
+A group of options is a dataclass. A command that takes one as a parameter, under `with_options`, gets
+all of its fields as options of the command line, and is called with the dataclass.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+_DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
+
+
+class KernelName(StrEnum):
+    """The kernels that can be chosen by name."""
+
+    gaussian = "gaussian"
+    laplace = "laplace"
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Which rows and columns of the files are read, and how."""
+
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Use these columns only.", rich_help_panel=_DATA),
+    ] = None
+    exclude: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="Leave these columns out.", rich_help_panel=_DATA),
+    ] = None
+    sample: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=4, help="Draw N rows of each file at random.", rich_help_panel=_DATA),
+    ] = None
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="The seed of everything random; same seed, same result.",
+            rich_help_panel=_DATA,
+        ),
+    ] = 0
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which array of an .npz file to take.", rich_help_panel=_DATA),
+    ] = None
+    features: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="For folders of images: a torchvision model, or a torch module file, whose features "
+            "are compared instead of pixels.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """What counts as similar, and with how many threads that is computed."""
+
+    kernel: Annotated[
+        KernelName | None,
+        typer.Option(help="The kernel; gaussian unless said otherwise.", rich_help_panel=_KERNEL),
+    ] = None
+    bandwidth: Annotated[
+        float | None,
+        typer.Option(
+            help="The distance at which rows count as different; by default the median distance "
+            "between rows.",
+            rich_help_panel=_KERNEL,
+        ),
+    ] = None
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A=2,B=0.5", help="How much columns count; 1 if not named.", rich_help_panel=_KERNEL
+        ),
+    ] = None
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="The number of threads; by default every core.", rich_help_panel=_KERNEL
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """For whom the result is written."""
+
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Print one JSON document, for programs.", rich_help_panel=_OUTPUT),
+    ] = False
+
+
+ToleranceFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--tolerance",
+        "-t",
+        metavar="FILE",
+        help="A file from 'nammd calibrate'. It fixes columns, scaling, kernel and tolerance.",
+    ),
+]
+
+Alpha = Annotated[float, typer.Option(help="The chance of a wrong claim that is acceptable, for each test.")]
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Spread the groups of options in the signature of a command, for typer to see."""
+    groups: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        kind = parameter.annotation
+        if dataclasses.is_dataclass(kind):
+            groups[parameter.name] = kind
+            parameters += _fields(kind)
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{f.name: given.pop(f.name) for f in dataclasses.fields(kind)})
+        command(**given)
+
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {p.name: p.annotation for p in parameters}
+    return called
+
+
+def lesson(command: Callable[..., None]) -> str:
+    """Return the docstring of a command for ``--help``: prose is wrapped, examples keep their lines."""
+    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    return "\n\n".join(p if "\n    " in p else p.replace("\n", " ") for p in paragraphs)
+
+
+def _fields(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=hints[field.name],
+        )
+        for field in dataclasses.fields(group)
+    ]
+
+
+def names(text: str | None, option: str) -> list[str] | None:
+    """Split a list of column names; a name with a comma stands in double quotes."""
+    if text is None:
+        return None
+    found = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if not found or "" in found:
+        raise ValueError(f"{option} takes names separated by commas, not {text!r}")
+    return found
+
+
+def weights(text: str | None) -> dict[str, float] | None:
+    """Read ``age=2,city=0.5``."""
+    found: dict[str, float] = {}
+    for entry in names(text, "--weights") or []:
+        name, _, value = entry.rpartition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ValueError(f"--weights takes entries such as age=2,city=0.5, not {entry!r}")
+    return found or None

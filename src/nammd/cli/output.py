@@ -1,0 +1,127 @@
+"""Results for people, and as one JSON document for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nammd.cli.text import for_shell, one_line, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from nammd.cli.data import Prepared
+    from nammd.cli.options import OutputOptions
+    from nammd.results import Result
+
+_COLOURS = {"CLOSE": "green", "FAR": "red", "UNDECIDED": "yellow"}
+
+
+def deliver(
+    command: str,
+    result: Result,
+    made_from: Prepared,
+    output: OutputOptions,
+    *,
+    headline: str | None = None,
+    rows: Sequence[tuple[str, str]] = (),
+    fields: Mapping[str, Any] | None = None,
+) -> None:
+    """Print a result with what it was made from, for programs or for people.
+
+    Parameters
+    ----------
+    command : str
+        The name of the command.
+    result : Result
+        What came out.
+    made_from : Prepared
+        The files, and how they were read.
+    output : OutputOptions
+        For whom to print.
+    headline : str, optional
+        The answer in one sentence for people, instead of the result's own.
+    rows : sequence of (str, str)
+        Further rows of the table for people.
+    fields : mapping, optional
+        The entries of the document for programs, instead of the result's own.
+    """
+    notes = made_from.notes()
+    if output.json:
+        own = result.to_dict() if fields is None else fields
+        print_json({"command": command, **own, "inputs": made_from.to_dict(), "notes": notes})
+        return
+    facts = [(one_line(a), one_line(b)) for a, b in [*result.facts(), *made_from.facts(), *rows]]
+    cautions = [one_line(caution.message) for caution in result.cautions()]
+    print_facts(one_line(headline or result.headline()), facts, cautions)
+    sys.stdout.flush()  # so that the notes come after it wherever both streams go
+    for note in notes:
+        print(f"  Note: {for_shell(note)}", file=sys.stderr)
+
+
+def require_folder(*paths: Path | None) -> None:
+    """Refuse an output that cannot be written, before any work is done for it."""
+    for path in paths:
+        if path is None:
+            continue
+        if path.is_dir():
+            raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+        if not os.access(path.parent, os.W_OK):
+            raise PermissionError(f"cannot write {str(path)!r}: permission denied")
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """Print a document: the only thing on stdout, and valid JSON without NaN."""
+    from nammd.results import plain
+
+    print(json.dumps(plain(document), indent=2, allow_nan=False))
+
+
+def print_facts(headline: str, facts: Sequence[tuple[str, str]], cautions: Sequence[str] = ()) -> None:
+    """Print a headline and a table, with layout and colour where people look at it."""
+    if not _for_people():
+        width = max((len(label) for label, _ in facts), default=0)
+        print(headline)
+        for label, value in facts:
+            print(f"  {label:<{width}}  {value}")
+        for caution in cautions:
+            print(f"  Note: {caution}")
+        return
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    console = _console()
+    # Text, never markup: the values contain names from the data.
+    colour = _COLOURS.get(headline.partition(":")[0], "")
+    console.print(Text(headline, style=f"bold {colour}"))
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=len(facts) > 0 and max(len(label) for label, _ in facts) <= 40)
+    table.add_column(overflow="fold")
+    for label, value in facts:
+        table.add_row(Text(label, style="dim"), Text(value))
+    console.print(Padding(table, (0, 0, 0, 2)))
+    for caution in cautions:
+        console.print(Padding(Text(f"Note: {caution}", style="yellow"), (0, 0, 0, 2)))
+
+
+def print_line(text: str) -> None:
+    """Print a line as it is."""
+    print(printable(text), flush=True)
+
+
+def _for_people() -> bool:
+    # FORCE_COLOR is how logs of CI systems ask for the colours of a terminal.
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)

@@ -1,0 +1,89 @@
+"""A reference dataset made ready: encoded, with its kernel, and summed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from nammd._arrays import FloatArray
+from nammd.engines import Engine, check_kernel, choose_engine, pair_sums
+from nammd.estimate import MIN_ROWS, Estimate, estimate_from_sums
+from nammd.kernels import Gaussian, Kernel, as_kernel
+from nammd.provenance import digest_of
+from nammd.sums import KernelSums, WithinSums
+from nammd.tables import Encoding
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedReference:
+    """A reference as numbers, with all that is needed to measure distances to it.
+
+    Attributes
+    ----------
+    raw : array or table
+        The reference as it was given.
+    x : array of shape (rows, width)
+        The encoded reference.
+    encoding : Encoding
+        How columns become numbers.
+    kernel : Kernel
+        The kernel of all distances.
+    engine : Engine
+        Who computes.
+    """
+
+    raw: Any = field(repr=False)
+    x: FloatArray = field(repr=False)
+    encoding: Encoding
+    kernel: Kernel
+    engine: Engine
+
+    @classmethod
+    def of(cls, raw: Any, encoding: Encoding, kernel: Any, engine: Engine | None) -> EncodedReference:
+        """Encode a reference; without a kernel, take the Gaussian with its median bandwidth."""
+        x = _enough_rows(encoding.transform(raw, "the reference"), "the reference")
+        kernel = Gaussian.median(x) if kernel is None else as_kernel(kernel)
+        check_kernel(kernel, x, x)
+        return cls(raw, x, encoding, kernel, choose_engine(engine, x))
+
+    @classmethod
+    def fit(
+        cls, raw: Any, kernel: Any, weights: Mapping[str, float] | None, engine: Engine | None
+    ) -> EncodedReference:
+        """Fit an encoding to a reference, and encode it."""
+        return cls.of(raw, Encoding.fit(raw, weights=weights), kernel, engine)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the encoded reference."""
+        return digest_of(self.x)
+
+    @cached_property
+    def within(self) -> WithinSums:
+        """The sums within the reference, computed once."""
+        [within] = self.engine.sums(self.kernel, (self.x,))
+        return within  # type: ignore[no-any-return]
+
+    def encode(self, data: Any, name: str) -> FloatArray:
+        """Encode other data like the reference."""
+        return _enough_rows(self.encoding.transform(data, name), name)
+
+    def distance(self, y: FloatArray) -> Estimate:
+        """Estimate the distance of encoded data to the reference."""
+        within_y, cross = self.engine.sums(self.kernel, (y,), (self.x, y))
+        return self._estimate(self.x, y, KernelSums(self.within, within_y, cross, float(self.kernel.bound)))
+
+    def distance_between(self, one: FloatArray, other: FloatArray) -> Estimate:
+        """Estimate the distance of two encoded datasets to one another."""
+        return self._estimate(one, other, pair_sums(one, other, self.kernel, self.engine))
+
+    def _estimate(self, x: FloatArray, y: FloatArray, sums: KernelSums) -> Estimate:
+        return estimate_from_sums(x, y, sums, self.kernel, "nammd", "full", self.engine)
+
+
+def _enough_rows(encoded: FloatArray, name: str) -> FloatArray:
+    if len(encoded) < MIN_ROWS:
+        raise ValueError(f"{name} has {len(encoded)} rows; at least {MIN_ROWS} are needed")
+    return encoded

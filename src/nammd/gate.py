@@ -1,0 +1,132 @@
+"""A tolerance and a reference together, ready for many candidates: `Gate`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nammd.comparison import covariance_parts
+from nammd.encoded import EncodedReference
+from nammd.estimate import Estimate, few_rows
+from nammd.inputs import between
+from nammd.margin import KNOWN, NEAR_DEGENERATE, Blur, estimated_margin
+from nammd.planning import rows_for
+from nammd.results import Caution
+from nammd.verdict import Decision, Verdict
+
+if TYPE_CHECKING:
+    from nammd.tolerance import Tolerance
+
+POWER = 0.8
+"""The power for which an undecided check says how many rows it would take."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """A tolerance together with a reference, ready for many candidates.
+
+    The reference is encoded and summed once. Make one with `Tolerance.with_reference`.
+
+    Attributes
+    ----------
+    tolerance : Tolerance
+        What close enough means.
+    reference : EncodedReference
+        What candidates are compared with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> rng = np.random.default_rng(0)
+    >>> train = rng.normal(size=(500, 2))
+    >>> gate = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2).with_reference(train)
+    >>> [str(gate.check(rng.normal(loc=shift, size=(300, 2))).decision) for shift in (0.0, 0.1, 1.0)]
+    ['CLOSE', 'CLOSE', 'FAR']
+    """
+
+    tolerance: Tolerance
+    reference: EncodedReference
+
+    def __post_init__(self) -> None:
+        _ = self.reference.within  # now, so that the first check costs no more than the others
+
+    def check(self, candidate: Any, alpha: float = 0.05) -> Verdict:
+        """Decide whether a candidate is close enough to the reference.
+
+        Parameters
+        ----------
+        candidate : array or table
+            The data in question.
+        alpha : float
+            The level of each of the two tests.
+
+        Returns
+        -------
+        Verdict
+        """
+        alpha = between(alpha, "alpha")
+        estimate = self.reference.distance(self.reference.encode(candidate, "the candidate"))
+        eps, blur = self.tolerance.epsilon, self._blur(estimate)
+        far = estimated_margin(estimate.pair, eps, "greater", blur)
+        close = estimated_margin(estimate.pair, eps, "less", blur)
+        p_far, p_close = far.pvalue("greater"), close.pvalue("less")
+        decision = (
+            Decision.FAR if p_far <= alpha else Decision.CLOSE if p_close <= alpha else Decision.UNDECIDED
+        )
+        needed = None
+        if decision is Decision.UNDECIDED and estimate.value != eps:
+            true = max(estimate.value, 0.0)
+            needed = rows_for(estimate.pair, eps, true, POWER, alpha, blur)
+        return Verdict(
+            decision=decision,
+            distance=estimate.value,
+            interval=estimate.confidence_interval(0.95),
+            epsilon=eps,
+            epsilon_error=self.tolerance.epsilon_error,
+            pvalue_close=p_close,
+            pvalue_far=p_far,
+            alpha=alpha,
+            rows_needed=needed,
+            estimate=estimate,
+            warnings=self._cautions(candidate, estimate, close.share, decision),
+            reference=self.reference.raw,
+            candidate=candidate,
+            tolerance=self.tolerance,
+        )
+
+    def _blur(self, estimate: Estimate) -> Blur:
+        """Return what the uncertainty of epsilon adds, less what a shared reference takes away."""
+        reference = self.tolerance.reference
+        if reference is None:
+            return KNOWN
+        parts = np.array([reference.linear, reference.total])
+        if reference.shared is not None and reference.digest == self.reference.digest:
+            parts = parts - 2 * covariance_parts(reference.shared, estimate)
+        return Blur(*parts.tolist())
+
+    def _cautions(
+        self, candidate: Any, estimate: Estimate, share: float, decision: Decision
+    ) -> tuple[Caution, ...]:
+        found = list(few_rows(estimate.m, estimate.n))
+        extra = self.tolerance.encoding.extra_columns(candidate)
+        if extra:
+            listed = ", ".join(map(repr, extra[:5])) + (", ..." if len(extra) > 5 else "")
+            found.append(
+                Caution("extra-columns", f"columns that the tolerance does not know were ignored: {listed}")
+            )
+        if self.tolerance.origin.digest not in ("", self.reference.digest):
+            found.append(
+                Caution(
+                    "other-reference",
+                    "the reference is not the data that the tolerance was made from; epsilon is taken as "
+                    "independent of it",
+                )
+            )
+        if share > NEAR_DEGENERATE and decision is Decision.UNDECIDED:
+            found.append(
+                Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
+            )
+        return tuple(found)

@@ -1,0 +1,95 @@
+"""Controlled perturbations of a dataset, and the distance that each makes.
+
+They work on encoded data, where all columns have a common scale: noise is measured in standard deviations
+of a numeric column, flips and missing values in shares of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nammd._arrays import FloatArray
+from nammd.calibration import Rung
+from nammd.estimate import MIN_ROWS, Estimate
+from nammd.inputs import choice, positive
+from nammd.tables import Column, Encoding
+
+DEFAULT_LEVELS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+KINDS = ("noise", "flips", "missing")
+
+
+def noise_rungs(
+    x: FloatArray,
+    encoding: Encoding,
+    distance: Callable[[FloatArray, FloatArray], Estimate],
+    level: float,
+    levels: Sequence[float],
+    kind: str | None,
+    rng: Any,
+) -> tuple[tuple[Rung, ...], dict[str, Estimate], str]:
+    """Return the ladders of all kinds that apply, their estimates, and the kind that sets epsilon.
+
+    One random half of the data is perturbed and compared with the other, so that the two samples are
+    independent, as the tests assume.
+    """
+    if len(x) < 2 * MIN_ROWS:
+        raise ValueError(f"the reference has {len(x)} rows; at least {2 * MIN_ROWS} are needed")
+    steps = sorted({positive(v, "a level") for v in (*levels, level)})
+    kinds = [k for k in KINDS if any(_applies(k, c) for c in encoding.columns)]
+    if kind is None:
+        kind = kinds[0]
+    choice(kind, "kind", KINDS)
+    if kind not in kinds:
+        raise ValueError(f"no column can be perturbed by {kind!r}; the columns allow {', '.join(kinds)}")
+    if kind != "noise" and level > 1:
+        raise ValueError(f"level is a share of the rows for {kind!r}, at most 1, not {level:g}")
+    generator = np.random.default_rng(rng)
+    order = generator.permutation(len(x))
+    one, other = x[order[: len(x) // 2]], x[order[len(x) // 2 :]]
+    rungs, estimates = [], {}
+    for each in kinds:
+        for step in steps:
+            if each != "noise" and step > 1:
+                continue
+            label = f"{each} {step:g}"
+            estimates[label] = distance(one, perturb(other, encoding, each, step, generator))
+            rungs.append(Rung.of(label, estimates[label], each, step))
+    return tuple(rungs), estimates, kind
+
+
+def perturb(
+    x: FloatArray, encoding: Encoding, kind: str, level: float, rng: np.random.Generator
+) -> FloatArray:
+    """Return encoded data with every column to which the perturbation applies perturbed."""
+    changed = x.copy()
+    for column in encoding.columns:
+        if not _applies(kind, column):
+            continue
+        slots = encoding.slots(column.name)
+        values = changed[:, slots]  # a view
+        if kind == "noise":
+            present = values[:, -1] == 0 if column.labels[-1] == "missing" else np.ones(len(x), bool)
+            spread = column.weight if column.labels[-1] == "missing" else float(values[:, 0].std())
+            values[present, 0] += level * spread * rng.standard_normal(int(present.sum()))
+        elif kind == "flips":
+            # To any of the common categories alike: drawing from the data's own mix would keep the mix.
+            chosen = np.flatnonzero(rng.random(len(x)) < level)
+            kept = sum(label not in ("other", "unseen", "missing") for label in column.labels)
+            values[chosen] = 0.0
+            values[chosen, rng.integers(0, max(kept, 1), len(chosen))] = column.weight
+        else:
+            chosen = np.flatnonzero(rng.random(len(x)) < level)
+            values[chosen] = 0.0
+            values[chosen, -1] = column.weight
+    return changed
+
+
+def _applies(kind: str, column: Column) -> bool:
+    if kind == "noise":
+        return column.kind in ("numeric", "datetime")
+    if kind == "flips":
+        return column.kind in ("categorical", "boolean")
+    return column.labels[-1] == "missing"

@@ -1,0 +1,95 @@
+"""Where a tolerance came from, so that it can be checked and made again."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from nammd._arrays import FloatArray
+from nammd.calibration import Rung
+from nammd.tables import Encoding
+
+_WORDS = {
+    "reference": "the distance to data that were accepted",
+    "noise": "a perturbation of the reference that counts as negligible",
+    "split": "what no change looks like within the reference",
+    "given": "a number that was given",
+}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The record of how a tolerance was made.
+
+    Attributes
+    ----------
+    how : {"reference", "noise", "split", "given"}
+        By which constructor.
+    rows : int
+        The number of rows of the reference.
+    columns : tuple of (str, str)
+        Names and kinds of the columns used.
+    digest : str
+        A SHA-256 digest of the encoded reference; empty where there is none.
+    created : str
+        When, in UTC.
+    versions : tuple of (str, str)
+        Of nammd, NumPy and Python.
+    rungs : tuple of Rung
+        The distances that epsilon was chosen from.
+    chosen : str
+        The label of the one that set it.
+    """
+
+    how: str
+    rows: int
+    columns: tuple[tuple[str, str], ...]
+    digest: str
+    created: str
+    versions: tuple[tuple[str, str], ...]
+    rungs: tuple[Rung, ...]
+    chosen: str
+
+    @classmethod
+    def now(
+        cls,
+        how: str,
+        rows: int,
+        encoding: Encoding,
+        digest: str | None,
+        rungs: tuple[Rung, ...],
+        chosen: str,
+    ) -> Origin:
+        """Record the present moment."""
+        from nammd import __version__
+
+        return cls(
+            how=how,
+            rows=rows,
+            columns=tuple((c.name, c.kind) for c in encoding.columns),
+            digest=digest or "",
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions=(
+                ("nammd", __version__),
+                ("numpy", np.__version__),
+                ("python", platform.python_version()),
+            ),
+            rungs=rungs,
+            chosen=chosen,
+        )
+
+    def sentence(self) -> str:
+        """Say in a few words where epsilon came from."""
+        which = f" ({self.chosen})" if self.chosen else ""
+        return _WORDS.get(self.how, self.how) + which
+
+
+def digest_of(encoded: FloatArray) -> str:
+    """Return a digest of an encoded dataset: its shape and its numbers, in their order."""
+    content = hashlib.sha256(repr(encoded.shape).encode())
+    content.update(np.ascontiguousarray(encoded, dtype="<f8").tobytes())
+    return content.hexdigest()

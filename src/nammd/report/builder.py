@@ -1,0 +1,90 @@
+"""From a result to everything a report says: `build`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from nammd.report.answer import answer_of, distance_of, title_of
+from nammd.report.columns import WIDE, contributions
+from nammd.report.examples import examples
+from nammd.report.model import ReportModel, Witness
+from nammd.report.projection import projection
+from nammd.report.settings import reproduce, settings_of
+from nammd.report.source import estimate_in, source_of
+from nammd.report.wide import WIDE_DRAWN
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Called as ``progress(done, total, what)`` before every step, and once at the end."""
+
+
+def build(result: Any, progress: Progress | None = None) -> ReportModel:
+    """Work out everything a report says about a result.
+
+    Parameters
+    ----------
+    result : Verdict, ClosenessResult or Estimate
+        The result; it carries the data that it was made from.
+    progress : callable, optional
+        Called as ``progress(done, total, what)`` before every step, and once at the end.
+
+    Returns
+    -------
+    ReportModel
+        Plain values: what a page or a figure shows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> from nammd.report import build
+    >>> rng = np.random.default_rng(0)
+    >>> x, y = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [0.0, 1.0, 0.0]
+    >>> model = build(nammd.distance(x, y))
+    >>> model.contributions.columns[0].name
+    'column 1'
+    >>> print(model.contributions.sentence)
+    1 of 3 columns differs significantly on its own (adjusted p ≤ 0.05): column 1.
+    """
+    estimate = estimate_in(result)
+    source = source_of(result)
+    columns = len(source.variables)
+    steps = _Steps(2 + (WIDE_DRAWN if columns > WIDE else columns), progress)
+    steps("distance")
+    distance = distance_of(result)
+    parts = contributions(source, estimate, distance.alpha, steps)
+    steps("rows and map")
+    witness = Witness(estimate.witness_x, -estimate.witness_y)
+    model = ReportModel(
+        title=title_of(result),
+        answer=answer_of(result),
+        datasets=(source.x.name, source.y.name),
+        distance=distance,
+        contributions=parts,
+        examples=examples(source, estimate.witness_x, estimate.witness_y, parts),
+        witness=witness,
+        map=projection(source, witness),
+        settings=settings_of(result, columns),
+        left_out=source.left_out,
+        reproduce=reproduce(result),
+        created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+    steps.finish()
+    return model
+
+
+class _Steps:
+    """Counts the steps for whoever wants to watch."""
+
+    def __init__(self, total: int, progress: Progress | None) -> None:
+        self.done, self.total, self.progress = 0, total, progress
+
+    def __call__(self, what: str) -> None:
+        if self.progress:
+            self.progress(self.done, self.total, what)
+        self.done += 1
+
+    def finish(self) -> None:
+        if self.progress:
+            self.progress(self.total, self.total, "done")

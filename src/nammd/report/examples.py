@@ -1,0 +1,76 @@
+"""The rows of each dataset that the other lacks most: those with the largest witness values."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd._arrays import FloatArray
+from nammd.report.model import Contributions, Examples, ExampleRow
+from nammd.report.profiles import present, shortened
+from nammd.report.source import Side, Source, Variable
+
+ROWS = 5
+COLUMNS = 12
+CELL_LENGTH = 80
+
+
+def examples(
+    source: Source, witness_x: FloatArray, witness_y: FloatArray, parts: Contributions
+) -> tuple[Examples, Examples]:
+    """Return the rows of x that y lacks most, and those of y that x lacks most.
+
+    The columns shown are the most contributing ones, in the order of the data.
+    """
+    wanted = {part.name for part in parts.columns[:COLUMNS]}
+    shown = [variable for variable in source.variables if variable.name in wanted]
+    return (
+        _examples(source.x, source.y, witness_x, shown, len(source.variables)),
+        _examples(source.y, source.x, witness_y, shown, len(source.variables)),
+    )
+
+
+def largest(witness: FloatArray, count: int = ROWS) -> NDArray[np.intp]:
+    """Return the positions of the largest values, the largest first; the earlier row where equal."""
+    return np.argsort(-witness, kind="stable")[:count]
+
+
+def _examples(side: Side, other: Side, witness: FloatArray, shown: list[Variable], columns: int) -> Examples:
+    positions = largest(witness)
+    cells = [_cells(side, variable, positions) for variable in shown]
+    return Examples(
+        dataset=side.name,
+        other=other.name,
+        columns=tuple(variable.name for variable in shown),
+        hidden=columns - len(shown),
+        rows=tuple(
+            ExampleRow(int(row), float(witness[row]), tuple(column[k] for column in cells))
+            for k, row in enumerate(positions)
+        ),
+        typical=tuple(_typical(other, variable) for variable in shown),
+    )
+
+
+def _cells(side: Side, variable: Variable, positions: NDArray[np.intp]) -> list[str | None]:
+    values, write = side.values(variable, positions), side.writer(variable)
+    if values.numbers is not None:
+        return [
+            None if gone else write(float(number))
+            for number, gone in zip(values.numbers, values.missing, strict=True)
+        ]
+    if values.labels is not None:
+        return [None if label is None else shortened(label, CELL_LENGTH) for label in values.labels]
+    return [None] * len(positions)
+
+
+def _typical(side: Side, variable: Variable) -> str | None:
+    """Return the median or the commonest value of a column."""
+    values = side.values(variable, side.profile_rows)
+    if values.labels is not None:
+        # Of equally common ones the first in the alphabet, so that the answer does not depend on order.
+        counts = Counter(label for label in values.labels if label is not None)
+        return shortened(min(counts, key=lambda k: (-counts[k], k)), CELL_LENGTH) if counts else None
+    numbers = present(values)
+    return side.writer(variable)(float(np.median(numbers))) if numbers.size else None

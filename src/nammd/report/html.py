@@ -1,0 +1,151 @@
+"""One self-contained page: `write_report`.
+
+The page asks the network for nothing and runs no script; a content security policy in the page itself says
+so to the browser. Everything that comes from the data is escaped by the template engine, and figures
+are images, in which no text from the data occurs.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nammd.files import write_text
+from nammd.report.builder import Progress, build
+from nammd.report.drawing import Scale, areas
+from nammd.report.model import Bars, Distance, ReportModel
+from nammd.report.profiles import percent
+from nammd.report.settings import tolerance_words
+from nammd.results import number
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from matplotlib.axes import Axes
+
+
+def write_report(result: Any, path: str | Path, progress: Progress | None = None) -> Path:
+    """Write a report on a result: one HTML file that needs nothing else.
+
+    Parameters
+    ----------
+    result : Verdict, ClosenessResult or Estimate
+        The result; it carries the data that it was made from. The page shows a few rows of them.
+    path : str or Path
+        The file to write. It is complete or not there at all; one that is there is replaced.
+    progress : callable, optional
+        Called as ``progress(done, total, what)`` before every step, and once at the end.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import nammd
+    >>> from nammd.report import write_report
+    >>> x, y = np.random.default_rng(0).normal(size=(2, 100, 2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(nammd.distance(x, y), f"{folder}/report.html").read_text(encoding="utf-8")
+    >>> page[:15]
+    '<!doctype html>'
+    """
+    path = Path(path)
+    # Before the work, not after it.
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"cannot write the report {path}: there is no folder {path.parent}; create it first"
+        )
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write the report {path}: it is a folder; give the name of a file")
+    environment = _environment()
+    write_text(path, render(build(result, progress), environment))
+    return path
+
+
+def render(model: ReportModel, environment: Environment | None = None) -> str:
+    """Return the page of a report.
+
+    Parameters
+    ----------
+    model : ReportModel
+        What `build` worked out.
+    environment : jinja2.Environment, optional
+        Where the template comes from; by default the one of this package.
+
+    Returns
+    -------
+    str
+        A whole HTML document.
+    """
+    from nammd.report.figures import interval_plot, map_plot, witness_plot
+
+    environment = environment or _environment()
+    page = environment.get_template("report.html.j2").render(
+        model=model,
+        scale=Scale.of(model.contributions),
+        interval_image=_image(interval_plot(model)),
+        interval_words=_interval_words(model.distance),
+        witness_image=_image(witness_plot(model)),
+        map_image=None if model.map is None else _image(map_plot(model)),
+    )
+    # Lone surrogates, which broken files can bring into Python, do not exist in UTF-8.
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def _environment() -> Environment:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError(
+            "reports need Jinja2, which is not installed; run: pip install nammd[app]"
+        ) from error
+    environment = Environment(
+        loader=PackageLoader("nammd.report"),
+        autoescape=True,  # whatever the template is called
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "areas": areas,
+        "number": number,
+        "percent": percent,
+        "pvalue": _pvalue,
+    }
+    environment.globals["tolerance_words"] = tolerance_words
+    environment.tests["bars"] = lambda profile: isinstance(profile, Bars)
+    return environment
+
+
+def _pvalue(value: float) -> str:
+    """Write a p-value with its sign, to two digits and kept on one line."""
+    if math.isnan(value):
+        return "p not available"
+    return "p\u00a0<\u00a00.0001" if value < 1e-4 else f"p\u00a0=\u00a0{value:.2g}"
+
+
+def _image(ax: Axes) -> str:
+    """Return a figure as the address of an image that is part of the page."""
+    content = BytesIO()
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    # Without the date, the same figure gives the same image.
+    figure.savefig(content, format="svg", dpi=150, transparent=True, metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(content.getvalue()).decode("ascii")
+
+
+def _interval_words(distance: Distance) -> str:
+    measured = distance.measured
+    words = (
+        f"The {distance.name} distance is {number(measured.value)}, with a 95 % interval from "
+        f"{number(measured.low)} to {number(measured.high)}"
+    )
+    if distance.epsilon is None:
+        return words + "."
+    return f"{words}; the tolerance is {tolerance_words(distance.epsilon, distance.epsilon_error)}."

@@ -1,0 +1,311 @@
+"""What a report says, as plain values: no plotting, no HTML.
+
+The parts are in the order in which a reader meets them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from nammd._arrays import FloatArray
+
+Tone: TypeAlias = Literal["close", "far", "undecided", "neutral"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The top of the page.
+
+    Attributes
+    ----------
+    word : str
+        CLOSE, FAR, UNDECIDED or NOT PROVEN; empty where nothing was tested.
+    tone : {"close", "far", "undecided", "neutral"}
+        Which colour it has.
+    sentence : str
+        The answer in one sentence.
+    advice : str
+        What to do next; may be empty.
+    cautions : tuple of str
+        What to know before relying on it.
+    """
+
+    word: str
+    tone: Tone
+    sentence: str
+    advice: str
+    cautions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An estimated distance and its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The distance against the tolerance.
+
+    Attributes
+    ----------
+    name : str
+        NAMMD or MMD².
+    measured : Measured
+        The distance of the whole datasets.
+    standard_error : float
+        Its standard error.
+    epsilon : float or None
+        The tolerance; None where nothing was tested.
+    epsilon_error : float
+        Its standard error; zero where it is a given number.
+    pvalues : tuple of (str, float)
+        What each test would show, and its p-value.
+    alpha : float
+        The level of each test.
+    """
+
+    name: str
+    measured: Measured
+    standard_error: float
+    epsilon: float | None
+    epsilon_error: float
+    pvalues: tuple[tuple[str, float], ...]
+    alpha: float
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """The values of a column of numbers or times in both datasets.
+
+    Attributes
+    ----------
+    x, y : array
+        The share of the present values of each dataset in every bin.
+    edges : array
+        The ends of the bins. The outermost bins also hold everything beyond them.
+    low, high : str
+        The outermost edges, for people.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    edges: FloatArray = field(repr=False)
+    low: str
+    high: str
+
+
+@dataclass(frozen=True)
+class Bars:
+    """The categories of a column in both datasets.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The commonest categories; the others and missing values come last.
+    x, y : tuple of float
+        Their shares of the rows.
+    """
+
+    labels: tuple[str, ...]
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ColumnPart:
+    """What one column has to do with the distance.
+
+    Attributes
+    ----------
+    name, kind : str
+        The column, and what it holds.
+    alone : Measured
+        The distance of this column alone; zero where the column is constant.
+    without : Measured or None
+        The distance of all the other columns; None where there are none or it was not computed.
+    pvalue, adjusted : float or None
+        Of the permutation test of this column alone, and the same adjusted by Holm's method for the
+        number of columns tested. None where the column is constant or was not tested.
+    significant : bool
+        Whether the adjusted p-value is at most the level.
+    profile : Histogram or Bars
+        Its values in both datasets.
+    facts : tuple of (str, str, str)
+        A label, and its value in each dataset: the median, the share of missing values.
+    """
+
+    name: str
+    kind: str
+    alone: Measured
+    without: Measured | None
+    pvalue: float | None
+    adjusted: float | None
+    significant: bool
+    profile: Histogram | Bars
+    facts: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """All columns, the most contributing first.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnPart
+        Those that are drawn.
+    hidden : int
+        How many more there are.
+    tested : int
+        How many columns the adjustment of the p-values counts.
+    significant : tuple of str
+        The columns that differ significantly on their own.
+    together : Measured
+        The distance of all columns, on the rows used here.
+    rows : tuple of int
+        How many rows of each dataset were used, evenly spaced.
+    permutations : int
+        Of each test; zero where nothing was tested.
+    alpha : float
+        The level for all columns together.
+    wide : bool
+        Whether there were too many columns to leave each of them out; then `columns` are those with the
+        largest standardized difference, and nothing is tested.
+    sentence : str
+        What it comes to.
+    """
+
+    columns: tuple[ColumnPart, ...]
+    hidden: int
+    tested: int
+    significant: tuple[str, ...]
+    together: Measured
+    rows: tuple[int, int]
+    permutations: int
+    alpha: float
+    wide: bool
+    sentence: str
+
+
+@dataclass(frozen=True)
+class ExampleRow:
+    """A row of one dataset whose like the other dataset lacks.
+
+    Attributes
+    ----------
+    position : int
+        The number of the row in its dataset, counted from 0.
+    witness : float
+        How much more of its own dataset than of the other is around it.
+    cells : tuple of str or None
+        Its values, in the order of the columns of its `Examples`; None where missing.
+    """
+
+    position: int
+    witness: float
+    cells: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The rows of one dataset that the other lacks most.
+
+    Attributes
+    ----------
+    dataset, other : str
+        The names of the two datasets.
+    columns : tuple of str
+        The columns shown.
+    hidden : int
+        How many columns are not shown.
+    rows : tuple of ExampleRow
+        The largest witness value first.
+    typical : tuple of str or None
+        The median or commonest value of each column in the *other* dataset, to compare with.
+    """
+
+    dataset: str
+    other: str
+    columns: tuple[str, ...]
+    hidden: int
+    rows: tuple[ExampleRow, ...]
+    typical: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """The witness function at every row: above zero where the first dataset is denser."""
+
+    x: FloatArray
+    y: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """Both samples in two dimensions: principal components of the pooled encoded rows.
+
+    Attributes
+    ----------
+    x, y : array of shape (rows, 2)
+        Coordinates of evenly spaced rows of each dataset.
+    witness_x, witness_y : array of shape (rows,)
+        The witness function there.
+    shares : tuple of float
+        How much of the variance each of the two components shows.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    witness_x: FloatArray
+    witness_y: FloatArray
+    shares: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class ReportModel:
+    """Everything a report says.
+
+    Attributes
+    ----------
+    title : str
+        The question.
+    answer : Answer
+        The answer.
+    datasets : tuple of str
+        What the two datasets are called.
+    distance : Distance
+        The distance against the tolerance.
+    contributions : Contributions
+        What each column has to do with it.
+    examples : tuple of Examples
+        The rows of each dataset that the other lacks most.
+    witness : Witness
+        The witness values of all rows.
+    map : Map or None
+        Both samples in two dimensions; None where the data have but one dimension.
+    settings : tuple of (str, str)
+        What was computed from what, with which version.
+    left_out : tuple of (str, str)
+        Columns that took no part, and why.
+    reproduce : str
+        The Python code that gives this result again.
+    created : str
+        When the report was made, in UTC.
+    """
+
+    title: str
+    answer: Answer
+    datasets: tuple[str, str]
+    distance: Distance
+    contributions: Contributions
+    examples: tuple[Examples, Examples]
+    witness: Witness
+    map: Map | None
+    settings: tuple[tuple[str, str], ...]
+    left_out: tuple[tuple[str, str], ...]
+    reproduce: str
+    created: str

@@ -1,0 +1,231 @@
+"""Where a report finds its data: encoded samples, columns with names, and original values.
+
+A `Verdict` brings the tables or arrays that were checked and the encoding between them and the kernel;
+an `Estimate` or a `ClosenessResult` brings arrays only, and their columns are numbered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd._arrays import FloatArray, to_numpy
+from nammd.closeness import ClosenessResult
+from nammd.estimate import Estimate
+from nammd.tables.frames import Frame, Values, as_frame
+from nammd.verdict import Verdict
+
+PROFILE_ROWS = 20_000
+"""Histograms and shares are read off at most so many rows of each dataset, evenly spaced."""
+
+_MANY_DAYS = 7 * 86_400.0
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A column as the report sees it.
+
+    Attributes
+    ----------
+    name : str
+        What to call it.
+    kind : {"numeric", "categorical", "boolean", "datetime"}
+        What it holds.
+    slots : slice
+        Where it is in the encoded rows.
+    key : str or None
+        Its name in the tables; None where the data are arrays.
+    weight : float
+        What its encoded values were multiplied by.
+    """
+
+    name: str
+    kind: str
+    slots: slice
+    key: str | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of the two datasets.
+
+    Attributes
+    ----------
+    name : str
+        What to call it.
+    encoded : array of shape (rows, slots)
+        What the kernel compared.
+    frame : Frame or None
+        The table it came from; None for arrays.
+    """
+
+    name: str
+    encoded: FloatArray = field(repr=False)
+    frame: Frame | None = field(repr=False)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.encoded)
+
+    def values(self, variable: Variable, positions: NDArray[np.intp]) -> Values:
+        """Return the original values of a column in the given rows."""
+        if self.frame is None or variable.key is None:
+            numbers = self.encoded[positions, variable.slots][:, 0] / variable.weight
+            return Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers)
+        return self._part(positions).values(variable.key)
+
+    def writer(self, variable: Variable, span: float = 0.0) -> Callable[[float], str]:
+        """Return a function that writes a number of this column for people.
+
+        Where the values span more than a few days, say so by `span`: then the hour says nothing.
+        """
+        if self.frame is None or variable.key is None or variable.kind != "datetime":
+            return readable
+        write = _time_writer(self.frame, variable.key)
+        return _day if write is _moment and span > _MANY_DAYS else write
+
+    @cached_property
+    def profile_rows(self) -> NDArray[np.intp]:
+        """The rows that histograms and shares are read off."""
+        return evenly(self.rows, PROFILE_ROWS)
+
+    def _part(self, positions: NDArray[np.intp]) -> Frame:
+        assert self.frame is not None
+        if len(positions) == self.rows:
+            return self.frame
+        return Frame(self.frame._table[positions.tolist()], self.frame.owner)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Both datasets and their columns."""
+
+    x: Side
+    y: Side
+    variables: tuple[Variable, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """The two datasets."""
+        return self.x, self.y
+
+
+def estimate_in(result: Any) -> Estimate:
+    """Return the distance that a result is about, or say which results a report can be made of."""
+    if isinstance(result, Estimate):
+        return result
+    if isinstance(result, (ClosenessResult, Verdict)):
+        return result.estimate
+    raise TypeError(
+        "a report needs the result of distance, closeness_test or a tolerance's check, not "
+        f"{type(result).__name__}"
+    )
+
+
+def dataset_names(result: Any) -> tuple[str, str]:
+    """Return what the two datasets of a result are called."""
+    if isinstance(result, Verdict):
+        return "reference", "candidate"
+    return "first dataset", "second dataset"
+
+
+def source_of(result: Any) -> Source:
+    """Find the data of a result."""
+    x, y = (to_numpy(sample) for sample in estimate_in(result).data)
+    first, second = dataset_names(result)
+    if isinstance(result, Verdict):
+        encoding = result.tolerance.encoding
+        tables = encoding.array_columns is None
+        frames = [
+            as_frame(data, name) if tables else None
+            for name, data in (("the reference", result.reference), ("the candidate", result.candidate))
+        ]
+        variables = tuple(
+            Variable(
+                c.name if tables else f"column {c.name}",
+                c.kind,
+                encoding.slots(c.name),
+                c.name if tables else None,
+                c.weight,
+            )
+            for c in encoding.columns
+        )
+        left_out = tuple((entry.column, entry.reason) for entry in encoding.left_out)
+        return Source(Side(first, x, frames[0]), Side(second, y, frames[1]), variables, left_out)
+    variables = tuple(Variable(f"column {j}", "numeric", slice(j, j + 1)) for j in range(x.shape[1]))
+    return Source(Side(first, x, None), Side(second, y, None), variables, ())
+
+
+def evenly(rows: int, most: int) -> NDArray[np.intp]:
+    """Return the positions of at most `most` evenly spaced rows.
+
+    Examples
+    --------
+    >>> evenly(10, 4).tolist(), evenly(3, 4).tolist()
+    ([0, 3, 6, 9], [0, 1, 2])
+    """
+    if rows <= most:
+        return np.arange(rows)
+    return np.linspace(0, rows - 1, most).round().astype(np.intp)
+
+
+def readable(value: float) -> str:
+    """Write a number of the data for people: four digits, thousands apart, no exponent if possible.
+
+    Examples
+    --------
+    >>> readable(41234.5), readable(0.5), readable(3.14159), readable(2.0), readable(1e-9)
+    ('41,234', '0.5', '3.142', '2', '1e-09')
+    """
+    size = abs(value)
+    if not np.isfinite(value):
+        return str(value)
+    if size != 0 and (size < 1e-3 or size >= 1e12):
+        return f"{value:.4g}"
+    if size >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def _time_writer(frame: Frame, key: str) -> Callable[[float], str]:
+    """Return how the seconds that a column of times was turned into are written.
+
+    Dates, durations and times of day are all seconds once they are numbers; the table still knows.
+    """
+    import narwhals as nw
+
+    series = frame._table[:, frame.names.index(key)]
+    kind = series.dtype
+    if kind in (nw.Duration, nw.Time):
+        return _duration
+    if kind == nw.Date:
+        return _day
+    if kind == nw.Datetime:
+        return _moment
+    first = series.drop_nulls()[0] if len(series.drop_nulls()) else None
+    return {"timedelta": _duration, "time": _duration, "date": _day}.get(type(first).__name__, _moment)
+
+
+def _day(seconds: float) -> str:
+    return _moment(seconds)[:10]
+
+
+def _moment(seconds: float) -> str:
+    if not np.isfinite(seconds):
+        return str(seconds)
+    return str(np.datetime64(round(seconds), "s")).replace("T", " ").removesuffix(" 00:00:00")
+
+
+def _duration(seconds: float) -> str:
+    sign, left = ("-" if seconds < 0 else ""), abs(round(seconds))
+    days, left = divmod(left, 86_400)
+    clock = f"{left // 3600}:{left % 3600 // 60:02d}:{left % 60:02d}"
+    return f"{sign}{f'{days:,} d ' if days else ''}{clock}"

@@ -1,0 +1,98 @@
+"""What all figures have in common: colours, sizes and a blank sheet.
+
+Nothing here touches pyplot or the global settings of matplotlib: a figure is made with its own canvas, and
+sizes and colours are given to every artist. Text from the data is never read as mathematics (a column
+may be called ``$cost$``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import LinearSegmentedColormap
+
+# Blue and vermillion of Okabe and Ito: told apart by colour-blind readers, and as greys in print.
+FIRST = "#0072B2"
+SECOND = "#D55E00"
+INK = "#1d2733"
+MUTED = "#5b6673"
+FAINT = "#d5dbe1"
+NEUTRAL = "#e9ecef"
+WITHIN = "#e3f1ec"
+
+FONT = 10.0
+SMALL = 9.0
+WIDTH = 4.7
+"""Inches; at this width the text is readable on a phone, where the figure is as wide as the screen."""
+
+
+def axes_or_new(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
+    """Return the axes given, or those of a new figure that belongs to nobody else."""
+    if ax is None:
+        try:
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise ImportError(
+                "figures need matplotlib, which is not installed; run: pip install nammd[app]"
+            ) from error
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        ax = figure.add_subplot()
+    _tidy(ax)
+    return ax
+
+
+def _tidy(ax: Axes) -> None:
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(MUTED)
+        ax.spines[side].set_linewidth(0.8)
+    ax.tick_params(labelsize=SMALL, colors=MUTED, labelcolor=INK, width=0.8, length=3)
+
+
+def label(ax: Axes, x: str = "", y: str = "") -> None:
+    """Label the axes."""
+    ax.set_xlabel(x, fontsize=FONT, color=INK)
+    ax.set_ylabel(y, fontsize=FONT, color=INK)
+
+
+def legend(ax: Axes, where: str = "best") -> None:
+    """Add a legend."""
+    ax.legend(loc=where, fontsize=SMALL, frameon=False, labelcolor=INK, handlelength=1.4)
+
+
+def legend_above(ax: Axes) -> None:
+    """Add a legend above the axes, where it hides nothing."""
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        borderaxespad=0,
+        ncols=3,
+        fontsize=SMALL,
+        frameon=False,
+        labelcolor=INK,
+        handlelength=1.8,
+    )
+
+
+def few_ticks(ax: Axes) -> None:
+    """Have few enough numbers below the axis that they do not run into each other."""
+    ax.locator_params(axis="x", nbins=5)
+
+
+def hide_vertical(ax: Axes) -> None:
+    """Take away a vertical axis that measures nothing."""
+    ax.spines["left"].set_visible(False)
+    ax.set_yticks([])
+
+
+def diverging() -> LinearSegmentedColormap:
+    """Return a scale from the second dataset's colour over grey to the first one's."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    stops = [(0.0, SECOND), (0.5, "#d9d9d9"), (1.0, FIRST)]
+    return LinearSegmentedColormap.from_list("nammd-witness", stops)

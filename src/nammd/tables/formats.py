@@ -1,0 +1,169 @@
+"""Which format a file or folder has, and one sentence for whatever is wrong with it."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+Format = Literal["CSV", "TSV", "Parquet", "Arrow", "JSON lines", "NPY", "NPZ", "images"]
+
+EXTENSIONS: dict[str, Format] = {
+    ".csv": "CSV",
+    ".tsv": "TSV",
+    ".tab": "TSV",
+    ".parquet": "Parquet",
+    ".pq": "Parquet",
+    ".arrow": "Arrow",
+    ".feather": "Arrow",
+    ".ipc": "Arrow",
+    ".jsonl": "JSON lines",
+    ".ndjson": "JSON lines",
+    ".json": "JSON lines",
+    ".npy": "NPY",
+    ".npz": "NPZ",
+}
+COMPRESSIONS = (".gz", ".bz2", ".zst")
+IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
+
+_TEXT = ("CSV", "TSV", "JSON lines")
+
+# How files begin that say what they are.
+_MAGIC: dict[bytes, str] = {
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    b"\x93NUMPY": "NPY",
+    b"PK\x03\x04": "NPZ",
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"\x89PNG": "PNG",
+    b"\xff\xd8\xff": "JPEG",
+    b"%PDF": "PDF",
+    b"FEA1": "Feather version 1",
+}
+
+
+def format_of(path: Path) -> Format:
+    """Return the format of a file by its extension, or of a folder by what is in it."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is not there; check the name and the folder")
+    if path.is_dir():
+        return _format_of_folder(path)
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    compressed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
+    extension = suffixes[-2] if compressed and len(suffixes) > 1 else suffixes[-1] if suffixes else ""
+    if extension in IMAGES:
+        raise ValueError(f"{path} is a single image; give the folder that it is in")
+    if extension not in EXTENSIONS:
+        known = ", ".join(EXTENSIONS)
+        raise ValueError(
+            f"{path} has the unknown extension {extension!r}; known are {known}, the text formats also "
+            "with .gz, .bz2 or .zst, and folders of Parquet files or images"
+        )
+    if compressed and EXTENSIONS[extension] not in _TEXT:
+        raise ValueError(f"{path} is compressed twice over; unpack it first")
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path} is empty: it has no bytes at all")
+    return EXTENSIONS[extension]
+
+
+def files_in(folder: Path, extensions: tuple[str, ...]) -> list[Path]:
+    """Return the files below a folder with one of the extensions, in the order of their names.
+
+    Names that begin with a dot or an underscore are left out: they are not data by convention.
+    """
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in extensions
+        and path.is_file()
+        and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+    )
+
+
+def _format_of_folder(folder: Path) -> Format:
+    tables, images = files_in(folder, (".parquet", ".pq")), files_in(folder, IMAGES)
+    if tables and images:
+        raise ValueError(
+            f"{folder} has both Parquet files and images; give a folder that has only one of them"
+        )
+    if not tables and not images:
+        raise ValueError(
+            f"{folder} is a folder without Parquet files or images; give a file, or another folder"
+        )
+    return "Parquet" if tables else "images"
+
+
+def require_magic(path: Path, expected: Format) -> None:
+    """Raise an error where a binary file does not begin as its extension promises."""
+    with path.open("rb") as file:
+        head = file.read(16)
+    if not any(head.startswith(magic) for magic, what in _MAGIC.items() if what == expected):
+        raise ValueError(f"{path} is not {_article(expected)} file{_looks_like(head)}")
+
+
+def require_text(path: Path, head: bytes) -> None:
+    """Raise an error where a text file begins like something else; `head` is already unpacked."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ValueError(f"{path} is in UTF-16, not UTF-8; save it as UTF-8 (in Excel: 'CSV UTF-8')")
+    if any(head.startswith(magic) for magic in _MAGIC) or b"\x00" in head:
+        raise ValueError(f"{path} is not a text file{_looks_like(head)}")
+    if not head.strip():
+        raise ValueError(f"{path} is empty: it has nothing but blank lines")
+
+
+def open_text(path: Path) -> Any:
+    """Open a text file for reading bytes, unpacked where its extension says that it is packed."""
+    extension = path.suffix.lower()
+    if extension == ".gz":
+        return gzip.open(path, "rb")
+    if extension == ".bz2":
+        return bz2.open(path, "rb")
+    if extension == ".zst":
+        return optional("pyarrow", "app", "reading this file").CompressedInputStream(str(path), "zstd")
+    return path.open("rb")
+
+
+@contextmanager
+def explained(path: Path, what: str) -> Iterator[None]:
+    """Turn what the libraries raise about a damaged file into a sentence that names the file."""
+    pa = optional("pyarrow", "app", f"reading {what} files")
+    try:
+        yield
+    except UnicodeError:
+        raise ValueError(f"{path} is not UTF-8 text; save it with the encoding UTF-8") from None
+    except PermissionError:
+        raise ValueError(f"{path} cannot be read: you have no permission to") from None
+    except (pa.ArrowException, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        detail = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ValueError(
+            f"{path} cannot be read as {what}: it is truncated or damaged ({detail[:200]})"
+        ) from None
+
+
+def optional(module: str, extra: str, purpose: str) -> Any:
+    """Import a module that not every installation has."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = {"PIL": "pillow"}.get(module.partition(".")[0], module.partition(".")[0])
+        how = f"'nammd[{extra}]'" if extra else package
+        raise ImportError(f"{purpose} needs {package}; install it with: pip install {how}") from None
+
+
+def _looks_like(head: bytes) -> str:
+    for magic, what in _MAGIC.items():
+        if head.startswith(magic):
+            return f" but {what} by its content; give it the extension of its format"
+    return "; its content is something else"
+
+
+def _article(what: str) -> str:
+    return f"{'an' if what[0] in 'AN' else 'a'} {what}"

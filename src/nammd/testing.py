@@ -1,0 +1,94 @@
+"""Assertions for test suites and pipelines; a failure's message is the verdict in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nammd.closeness import closeness_test
+from nammd.tolerance import Tolerance
+from nammd.verdict import Decision, Verdict
+
+
+def assert_close(
+    x: Any,
+    y: Any,
+    tolerance: Tolerance | str | Path,
+    *,
+    alpha: float = 0.05,
+    undecided: str = "fail",
+) -> Verdict:
+    """Assert that a dataset is within a tolerance of the reference.
+
+    Parameters
+    ----------
+    x : array or table
+        The reference.
+    y : array or table
+        The candidate.
+    tolerance : Tolerance or path
+        What close enough means, or the file that `Tolerance.save` wrote.
+    alpha : float
+        The level of each of the two tests.
+    undecided : {"fail", "pass"}
+        What to do where the data do not settle it. Failing is the safe choice: only proven closeness
+        passes.
+
+    Returns
+    -------
+    Verdict
+
+    Raises
+    ------
+    AssertionError
+        With the verdict in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> from nammd.testing import assert_close
+    >>> rng = np.random.default_rng(0)
+    >>> train, today = rng.normal(size=(2, 500, 2))
+    >>> verdict = assert_close(train, today, nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2))
+    """
+    if undecided not in ("fail", "pass"):
+        raise ValueError(f"undecided must be 'fail' or 'pass', not {undecided!r}")
+    if not isinstance(tolerance, Tolerance):
+        tolerance = Tolerance.load(tolerance)
+    verdict = tolerance.check(x, y, alpha)
+    tolerated = {Decision.CLOSE} | ({Decision.UNDECIDED} if undecided == "pass" else set())
+    if verdict.decision not in tolerated:
+        raise AssertionError(str(verdict))
+    return verdict
+
+
+def assert_within(x: Any, y: Any, *, epsilon: float, alpha: float = 0.05, **options: Any) -> None:
+    """Assert that two datasets are proven to be closer than a margin.
+
+    Parameters
+    ----------
+    x, y : array or table
+        The datasets; see `nammd.closeness_test`.
+    epsilon : float
+        The margin.
+    alpha : float
+        The level of the test.
+    **options
+        Further options of `nammd.closeness_test`, such as `kernel`.
+
+    Raises
+    ------
+    AssertionError
+        With the result in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nammd.testing import assert_within
+    >>> x, y = np.random.default_rng(0).normal(size=(2, 500, 2))
+    >>> assert_within(x, y, epsilon=0.02)
+    """
+    result = closeness_test(x, y, epsilon, alternative="less", alpha=alpha, **options)
+    if not result.rejected:
+        raise AssertionError(str(result))

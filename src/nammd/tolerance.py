@@ -1,0 +1,398 @@
+"""What "close enough" means, frozen: `Tolerance`.
+
+A tolerance is an encoding of the columns, a kernel with its bandwidth, and epsilon. Epsilon means
+nothing without the other two, so they travel together, with the uncertainty of epsilon and a record
+of where all of it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nammd.calibration import Reference, Rung, largest_rung, split_rungs
+from nammd.encoded import EncodedReference
+from nammd.engines import Engine
+from nammd.gate import Gate
+from nammd.inputs import between
+from nammd.kernels import Kernel, as_kernel
+from nammd.perturbation import DEFAULT_LEVELS, noise_rungs
+from nammd.provenance import Origin
+from nammd.results import Result, number
+from nammd.tables import Encoding
+from nammd.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Tolerance(Result):
+    """How far apart two datasets may be, and what "far" means.
+
+    Make one with `from_reference`, `from_noise`, `from_split` or `at`; keep it with `save` and `load`.
+
+    Attributes
+    ----------
+    epsilon : float
+        The largest acceptable NAMMD.
+    kernel : Kernel
+        The kernel under which that is meant.
+    encoding : Encoding
+        How columns become numbers.
+    reference : Reference or None
+        The pair of datasets that epsilon was estimated from, as far as its uncertainty goes; None
+        where epsilon is a given number.
+    origin : Origin
+        Where all of it came from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> rng = np.random.default_rng(0)
+    >>> train, accepted = rng.normal(size=(600, 2)), rng.normal(loc=0.4, size=(600, 2))
+    >>> tolerance = nammd.Tolerance.from_reference(train, accepted)
+    >>> today, broken = rng.normal(loc=0.1, size=(600, 2)), rng.normal(loc=1.0, size=(600, 2))
+    >>> print(tolerance.check(train, today).decision, tolerance.check(train, broken).decision)
+    CLOSE FAR
+    """
+
+    epsilon: float
+    kernel: Kernel
+    encoding: Encoding
+    reference: Reference | None
+    origin: Origin
+
+    @classmethod
+    def from_reference(
+        cls,
+        x: Any,
+        accepted: Any,
+        *,
+        kernel: Any = None,
+        weights: Mapping[str, float] | None = None,
+        engine: Engine | None = None,
+    ) -> Tolerance:
+        """Take epsilon from datasets that are known to be acceptable.
+
+        Parameters
+        ----------
+        x : array or table
+            The reference: the data that others are compared with.
+        accepted : array, table, or mapping of str to them
+            A dataset that is different and still acceptable, or several by name. Epsilon is the
+            distance of the farthest.
+        kernel : Kernel, optional
+            By default the Gaussian kernel with the median bandwidth of the encoded reference.
+        weights : mapping of str to float, optional
+            How much each column counts; 1 where it is not named.
+        engine : Engine, optional
+            Who computes; by default `Tiles`.
+
+        Returns
+        -------
+        Tolerance
+            Its `reference` keeps the sampling error of epsilon, which every check takes into account.
+
+        Raises
+        ------
+        ValueError
+            If no accepted dataset is measurably different from the reference: then use `from_split` or
+            `from_noise`.
+        """
+        frozen = EncodedReference.fit(x, kernel, weights, engine)
+        named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
+        if not named:
+            raise ValueError("give at least one accepted dataset")
+        estimates = {
+            str(name): frozen.distance(frozen.encode(data, str(name))) for name, data in named.items()
+        }
+        rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
+        chosen = largest_rung(rungs)
+        if not chosen.value > 0:
+            raise ValueError(
+                "the accepted data cannot be told apart from the reference (its estimated distance is "
+                f"{chosen.value:.3g}), so it sets no tolerance; use Tolerance.from_split or "
+                "Tolerance.from_noise instead, or an accepted dataset that really differs"
+            )
+        reference = Reference.of(estimates[chosen.label], frozen.digest)
+        return cls._made(frozen, chosen.value, reference, "reference", rungs, chosen.label)
+
+    @classmethod
+    def from_noise(
+        cls,
+        x: Any,
+        *,
+        level: float = 0.1,
+        levels: Sequence[float] = DEFAULT_LEVELS,
+        kind: str | None = None,
+        kernel: Any = None,
+        weights: Mapping[str, float] | None = None,
+        rng: Any = 0,
+        engine: Engine | None = None,
+    ) -> Tolerance:
+        """Take epsilon from controlled perturbations of the reference itself.
+
+        This is the way when no accepted dataset exists: decide which perturbation is still negligible.
+        The reference is split in two random halves and one of them is perturbed, at every level of a
+        ladder; `plot` shows the distances, and `at_level` moves to another rung.
+
+        Parameters
+        ----------
+        x : array or table
+            The reference.
+        level : float
+            The rung that sets epsilon: the largest level that is still negligible.
+        levels : sequence of float
+            The rungs, each between 0 and 1 (noise may exceed 1).
+        kind : {"noise", "flips", "missing"}, optional
+            ``"noise"``: Gaussian noise of `level` standard deviations of each numeric column.
+            ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share `level` of
+            all values removed. By default noise where there are numeric columns, else flips. The
+            ladder of every kind that applies is computed for the plot.
+        kernel, weights, engine
+            As for `from_reference`.
+        rng : int, numpy.random.Generator or None
+            Generator for the split and the perturbations.
+
+        Returns
+        -------
+        Tolerance
+        """
+        frozen = EncodedReference.fit(x, kernel, weights, engine)
+        rungs, estimates, kind = noise_rungs(
+            frozen.x, frozen.encoding, frozen.distance_between, level, levels, kind, rng
+        )
+        chosen = next(r for r in rungs if r.kind == kind and r.level == level)
+        estimate = estimates[chosen.label]
+        epsilon = _positive_epsilon(chosen, "raise the level")
+        reference = Reference.of(estimate, None)
+        return cls._made(frozen, epsilon, reference, "noise", rungs, chosen.label)
+
+    @classmethod
+    def from_split(
+        cls,
+        x: Any,
+        *,
+        blocks: int = 4,
+        splits: int = 10,
+        kernel: Any = None,
+        weights: Mapping[str, float] | None = None,
+        rng: Any = 0,
+        engine: Engine | None = None,
+    ) -> Tolerance:
+        """Take epsilon from what "no change" looks like within the reference itself.
+
+        Random halves of the reference show what sampling alone does; blocks of consecutive rows,
+        each against the rest, show how much the data drift by themselves if the rows are in the order
+        of time. Epsilon is the largest distance of a block, but not less than the upper confidence
+        bound of the random halves, which is what data of this size can resolve.
+
+        Parameters
+        ----------
+        x : array or table
+            The reference, in the order of time.
+        blocks : int
+            The number of consecutive blocks.
+        splits : int
+            The number of random halvings.
+        kernel, weights, engine
+            As for `from_reference`.
+        rng : int, numpy.random.Generator or None
+            Generator for the random halves.
+
+        Returns
+        -------
+        Tolerance
+        """
+        frozen = EncodedReference.fit(x, kernel, weights, engine)
+        rungs = split_rungs(frozen.x, frozen.distance_between, blocks, splits, rng)
+        halves = max((r for r in rungs if r.kind == "random"), key=lambda r: r.value)
+        drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
+        resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
+        chosen, epsilon = (drift, drift.value) if drift.value > resolution else (halves, resolution)
+        return cls._made(frozen, epsilon, None, "split", rungs, chosen.label)
+
+    @classmethod
+    def at(
+        cls,
+        epsilon: float,
+        kernel: Any,
+        *,
+        encoding: Encoding | None = None,
+        columns: int | None = None,
+        x: Any = None,
+    ) -> Tolerance:
+        """Fix a tolerance by hand, for those who know.
+
+        Parameters
+        ----------
+        epsilon : float
+            The largest acceptable NAMMD, strictly between 0 and 1.
+        kernel : Kernel
+            The kernel under which that is meant.
+        encoding : Encoding, optional
+            How columns become numbers. Without it give `x` to fit one, or `columns` for plain arrays.
+        columns : int, optional
+            The number of columns of the arrays to come.
+        x : array or table, optional
+            The reference to fit the encoding on.
+
+        Returns
+        -------
+        Tolerance
+
+        Examples
+        --------
+        >>> import nammd
+        >>> nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3).epsilon
+        0.02
+        """
+        if sum(given is not None for given in (encoding, columns, x)) != 1:
+            raise TypeError("give one of encoding, columns and x: how many columns, of which kind?")
+        if columns is not None:
+            encoding = Encoding.fit(np.zeros((1, columns)))
+        elif encoding is None:
+            encoding = Encoding.fit(x)
+        return cls(
+            epsilon=between(epsilon, "epsilon"),
+            kernel=as_kernel(kernel),
+            encoding=encoding,
+            reference=None,
+            origin=Origin.now("given", 0, encoding, None, (), ""),
+        )
+
+    @classmethod
+    def _made(
+        cls,
+        frozen: EncodedReference,
+        epsilon: float,
+        reference: Reference | None,
+        how: str,
+        rungs: tuple[Rung, ...],
+        chosen: str,
+    ) -> Tolerance:
+        origin = Origin.now(how, len(frozen.x), frozen.encoding, frozen.digest, rungs, chosen)
+        return cls(between(epsilon, "epsilon"), frozen.kernel, frozen.encoding, reference, origin)
+
+    def at_level(self, level: float, kind: str | None = None) -> Tolerance:
+        """Return the tolerance of another rung of the ladder that this one was taken from.
+
+        Only the estimate and its standard error are kept of the other rungs, so the variance of the
+        new epsilon is taken as that of a linear statistic.
+        """
+        mine = next((r for r in self.origin.rungs if r.label == self.origin.chosen), None)
+        wanted = kind or (mine.kind if mine else None)
+        for rung in self.origin.rungs:
+            if rung.kind == wanted and rung.level == level:
+                epsilon = _positive_epsilon(rung, "choose a higher level")
+                reference = Reference(rung.standard_error**2, rung.standard_error**2, None, None)
+                origin = replace(self.origin, chosen=rung.label)
+                return replace(self, epsilon=epsilon, reference=reference, origin=origin)
+        known = sorted({r.level for r in self.origin.rungs if r.kind == wanted and r.level is not None})
+        raise ValueError(f"there is no rung at level {level}; the ladder has {known}")
+
+    @property
+    def epsilon_error(self) -> float:
+        """The standard error of epsilon; zero where it is a given number."""
+        return self.reference.standard_error if self.reference else 0.0
+
+    def with_reference(self, x: Any, *, engine: Engine | None = None) -> Gate:
+        """Prepare for many checks against the same reference.
+
+        The reference is encoded and summed once; each check then costs only what involves the
+        candidate.
+
+        Parameters
+        ----------
+        x : array or table
+            The reference.
+        engine : Engine, optional
+            Who computes; by default `Tiles`.
+
+        Returns
+        -------
+        Gate
+            It has one method that matters, ``check(candidate, alpha=0.05)``.
+        """
+        return Gate(self, EncodedReference.of(x, self.encoding, self.kernel, engine))
+
+    def check(self, x: Any, candidate: Any, alpha: float = 0.05, *, engine: Engine | None = None) -> Verdict:
+        """Decide whether a candidate is close enough to the reference.
+
+        Parameters
+        ----------
+        x : array or table
+            The reference.
+        candidate : array or table
+            The data in question.
+        alpha : float
+            The level of each of the two tests, of "within" and of "beyond".
+        engine : Engine, optional
+            Who computes; by default `Tiles`.
+
+        Returns
+        -------
+        Verdict
+        """
+        return self.with_reference(x, engine=engine).check(candidate, alpha)
+
+    def save(self, path: str | Path) -> None:
+        """Write the tolerance to one readable JSON file."""
+        from nammd.tolerance_file import write
+
+        write(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tolerance:
+        """Read a tolerance from a file that `save` wrote; a ValueError says if it is damaged."""
+        from nammd.tolerance_file import read
+
+        return read(Path(path))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the distances that epsilon was chosen from.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from nammd.report import ladder_plot
+
+        return ladder_plot(self, ax=ax)
+
+    def headline(self) -> str:
+        """Return the tolerance in one sentence."""
+        error = f" ± {number(self.epsilon_error)}" if self.epsilon_error else ""
+        return f"Close enough means NAMMD below {number(self.epsilon)}{error}."
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the rows of the printed table."""
+        rows = [
+            ("taken from", self.origin.sentence()),
+            ("kernel", str(self.kernel)),
+            (
+                "columns",
+                ", ".join(c.name for c in self.encoding.columns[:8])
+                + (", ..." if len(self.encoding.columns) > 8 else ""),
+            ),
+        ]
+        rows += [(r.label, f"{number(r.value)} ± {number(r.standard_error)}") for r in self.origin.rungs]
+        return rows + [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
+
+
+def _positive_epsilon(rung: Rung, advice: str) -> float:
+    if not rung.value > 0:
+        raise ValueError(
+            f"the perturbation {rung.label!r} cannot be told apart from none at this sample size "
+            f"(estimated distance {rung.value:.3g}), so it sets no tolerance; {advice}, or use "
+            "Tolerance.from_split"
+        )
+    return rung.value

@@ -1,0 +1,45 @@
+"""``nammd demo`` tells the whole story through the real commands."""
+
+import pytest
+
+
+def test_the_demo_goes_as_told(nammd, tmp_path):
+    ran = nammd("demo", "--keep", "story")
+    assert (ran.code, ran.err) == (0, "")
+    told = [line for line in ran.out.splitlines() if line.startswith(("$ nammd", "CLOSE", "FAR", "Close"))]
+    assert [line.split()[0 if line[0] != "$" else 2] for line in told] == [
+        "calibrate",
+        "Close",
+        "check",
+        "CLOSE:",
+        "check",
+        "FAR:",
+    ]
+    assert ran.out.splitlines()[-1].startswith("The report is story")
+    assert (tmp_path / "story" / "report.html").stat().st_size > 1000
+    assert (tmp_path / "story" / "tolerance.json").exists()
+
+
+def test_the_demo_for_programs_is_one_document(nammd, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ran = nammd("demo", "--json")
+    assert ran.err == ""
+    assert [step["exit_code"] for step in ran.json["steps"]] == [0, 0, 1]
+    assert ran.json["steps"][2]["result"]["decision"] == "FAR"
+    assert ran.json["folder"].startswith(str(tmp_path))
+
+
+def test_a_demo_that_goes_wrong_says_so(nammd, monkeypatch):
+    monkeypatch.setattr("nammd.cli.demo.ROWS", 20)
+    ran = nammd("demo", "--keep", "story", "--json")
+    assert ran.code == 2
+    assert ran.out == ""
+    assert "the demo did not go as told" in ran.err
+
+
+@pytest.mark.parametrize("month", range(3))
+def test_the_generator_of_the_demo_is_reproducible(month):
+    from nammd.datasets import applications
+
+    first, second = applications(month, 50), applications(month, 50)
+    assert all((first[name] == second[name]).any() for name in first)

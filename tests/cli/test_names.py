@@ -1,0 +1,93 @@
+"""Names of files and columns are printed as they are: no markup, no control characters."""
+
+import json
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from nammd.cli.text import printable
+from tests.cli.conftest import people
+
+MARKUP = ["[red]x[/red]", "<script>alert(1)</script>", "[/]", "a&b", ":smile:"]
+
+
+def renamed(table: pa.Table, name: str) -> pa.Table:
+    return table.rename_columns({"id": name, "age": f"{name} age"})
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Two files with a column of a given name."""
+
+    def make(name, file="candidate"):
+        for stem, seed in {"reference": 1, file: 2}.items():
+            parquet.write_table(renamed(people(seed), name), tmp_path / f"{stem}.parquet")
+        return "reference.parquet", f"{file}.parquet"
+
+    return make
+
+
+@pytest.mark.parametrize("colour", ["", "1"])
+@pytest.mark.parametrize("name", MARKUP)
+def test_markup_in_a_column_name_is_printed_as_it_is(nammd, pair, monkeypatch, name, colour):
+    monkeypatch.setenv("FORCE_COLOR", colour)
+    monkeypatch.setenv("COLUMNS", "200")
+    files = pair(name)
+    assert f"'{name}' is left out" in nammd("check", *files, "-e", 0.2).err
+    ran = nammd("calibrate", "reference.parquet", "--split")
+    assert f"{name} age" in ran.out
+    assert ran.code == 0
+
+
+@pytest.mark.parametrize("colour", ["", "1"])
+@pytest.mark.parametrize("name", ["[red]x[_red]", "[bold]", "<script>", "a&b"])
+def test_markup_in_a_file_name_is_printed_as_it_is(nammd, pair, monkeypatch, name, colour):
+    monkeypatch.setenv("FORCE_COLOR", colour)
+    monkeypatch.setenv("COLUMNS", "200")
+    files = pair("id", name)
+    ran = nammd("check", *files, "-e", 0.2, "--junit", "out.xml", "--verbose")
+    assert f"{name}.parquet, 300 rows" in ran.out
+    assert ElementTree.parse("out.xml").find("*/testcase").get("name").startswith(f"{name}.parquet is close")
+    assert f"{name}-2.csv" in nammd("check", files[0], f"{name}-2.csv", "-e", 0.2).sentence
+
+
+def test_control_characters_are_shown_not_obeyed(nammd, pair):
+    files = pair("\x1b[31mred\x07")
+    ran = nammd("check", *files, "-e", 0.2)
+    assert "\x1b" not in ran.out + ran.err
+    assert "\\x1b[31mred" in ran.err
+    assert (
+        nammd("check", *files, "-e", 0.2, "--json").json["inputs"]["left_out"][0]["column"]
+        == "\x1b[31mred\x07"
+    )
+
+
+def test_a_file_name_with_line_breaks_keeps_an_error_on_one_line(nammd):
+    assert nammd("check", "a\nb.csv", "c.csv", "-e", 0.2).sentence
+
+
+def test_a_name_with_a_comma_stands_in_quotes(nammd, pair):
+    files = pair("a,b")
+    found = nammd("check", *files, "-e", 0.2, "--columns", '"a,b age",city', "--json").json
+    assert found["inputs"]["columns"] == ["a,b age", "city"]
+
+
+def test_colour_is_for_terminals_and_those_who_ask(nammd, files, monkeypatch):
+    command = ("check", files / "x.npy", files / "z.npy", "-e", 0.01)
+    assert "\x1b[" not in nammd(*command).out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[1;31mFAR" in nammd(*command).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "31m" not in nammd(*command).out
+
+
+def test_json_is_never_coloured(nammd, files, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    json.loads(nammd("distance", files / "x.npy", files / "z.npy", "--json").out)
+
+
+def test_text_from_right_to_left_cannot_turn_the_line():
+    assert printable("evil\u202egnp.exe") == "evil\\u202egnp.exe"
+    assert printable("Zoë 漢字 👩‍👩‍👧") == "Zoë 漢字 👩‍👩‍👧"

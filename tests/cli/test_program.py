@@ -1,0 +1,168 @@
+"""The real program, from outside: exit codes, streams, signals, and what it imports."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from nammd.cli import progress
+from tests.cli.conftest import program
+
+
+def test_exit_codes_0_1_2_and_3(files, reference, close, far, tolerance):
+    assert program("check", reference, close, "-t", tolerance).code == 0
+    assert program("check", reference, far, "-t", tolerance).code == 1
+    assert program("check", reference, files / "nothing.csv", "-t", tolerance).sentence
+    assert program("check", files / "x.npy", files / "y.npy", "-e", 0.002).code == 3
+
+
+def test_json_is_all_there_is_on_stdout(reference, far):
+    ran = program("check", reference, far, "-e", 0.01, "--json")
+    assert ran.json["decision"] == "FAR"
+    assert ran.out.startswith("{")
+    assert ran.out.endswith("}\n")
+    assert ran.err == ""
+    assert "\x1b" not in ran.out
+
+
+def test_the_python_warnings_of_a_whole_run_are_none(reference, far):
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "nammd",
+        "check",
+        str(reference),
+        str(far),
+        "-e",
+        "0.01",
+        "--json",
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stderr) == (1, "")
+
+
+def test_help_imports_neither_numpy_nor_any_reader():
+    # A stand-in for the package itself: what counts here is what the command line adds to it.
+    code = """
+import json, pathlib, sys, types
+import importlib.util
+package = types.ModuleType("nammd")
+package.__path__ = [str(pathlib.Path(importlib.util.find_spec("nammd").origin).parent)]
+sys.modules["nammd"] = package
+from nammd.cli import main
+assert main(["check", "--help"]) == 0
+print("\\n" + json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    modules = set(json.loads(run.stdout.splitlines()[-1]))
+    assert modules.isdisjoint({"numpy", "scipy", "pyarrow", "matplotlib", "pandas", "narwhals", "jinja2"})
+
+
+def test_a_check_imports_no_plotting(files):
+    code = (
+        "import sys; from nammd.cli import main; "
+        f"main(['check', {str(files / 'x.npy')!r}, {str(files / 'y.npy')!r}, '-e', '0.1', '--json']); "
+        "sys.exit(any(name in sys.modules for name in ('matplotlib', 'jinja2', 'rich', 'torch')))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+
+
+def test_without_typer_the_remedy_is_one_sentence():
+    code = "import sys; sys.modules['typer'] = None; from nammd.cli import main; sys.exit(main(['--help']))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2
+    assert run.stderr == (
+        "nammd: the command line needs the package typer; install it with: pip install 'nammd[app]'\n"
+    )
+
+
+def started(*words, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "nammd", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["distance", "X", "Z"], ["distance", "X", "Z", "--json"]]
+)
+@pytest.mark.parametrize("colour", ["", "1"])
+def test_a_reader_that_goes_away_is_no_error(files, words, colour, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", colour)
+    named = [{"X": files / "x.npy", "Z": files / "z.npy"}.get(word, word) for word in words]
+    process = started(*named)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    # Never 0, 1 or 3, which would be verdicts.
+    assert process.wait(timeout=60) == 141
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_an_interruption_is_one_line(tmp_path):
+    np.save(tmp_path / "large.npy", np.random.default_rng(0).normal(size=(60_000, 8)))
+    process = started("distance", tmp_path / "large.npy", tmp_path / "large.npy")
+    time.sleep(2.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "nammd: interrupted\n")
+
+
+def test_a_terminal_without_the_letters_still_gets_the_answer(files, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    ran = program("compare", files / "x.npy", files / "y.npy", files / "z.npy")
+    assert ran.code == 0
+    assert "difference" in ran.out
+
+
+class Terminal:
+    """A stream that takes itself for a terminal."""
+
+    def __init__(self):
+        self.text = ""
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        self.text += text
+        return len(text)
+
+    def flush(self):
+        pass
+
+
+def test_progress_is_shown_to_people_who_wait(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    with progress.Working(quiet=False) as working:
+        working.step("Reading [red]a.csv[/red]")
+        deadline = time.monotonic() + 10
+        while "a.csv" not in terminal.text and time.monotonic() < deadline:
+            time.sleep(0.05)
+        working.step("Comparing")
+    assert "Reading [red]a.csv[/red]" in terminal.text
+
+
+def test_no_progress_for_quick_work_or_for_programs(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with progress.Working(quiet=False) as working:
+        working.step("Reading")
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.Working(quiet=True) as working:
+        working.step("Reading")
+        time.sleep(0.1)
+    assert terminal.text == ""

@@ -1,0 +1,112 @@
+"""Importing and using the package leaves the rest of the process alone."""
+
+import inspect
+import json
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import nammd
+
+HEAVY = ["torch", "dask", "matplotlib", "typer", "pandas", "scipy", "polars", "pyarrow", "sklearn"]
+
+
+def modules_after(code):
+    """Return the names of the top-level modules that a fresh interpreter has after running `code`."""
+    report = "import json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"{code}\n{report}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    return set(json.loads(run.stdout.splitlines()[-1]))
+
+
+def test_importing_nammd_imports_nothing_heavy():
+    modules = modules_after("import nammd")
+    assert "nammd" in modules
+    assert modules.isdisjoint(HEAVY)
+
+
+def test_using_nammd_on_arrays_imports_only_scipy():
+    modules = modules_after(
+        "import numpy as np, nammd\n"
+        "x, y = np.random.default_rng(0).normal(size=(2, 30, 2))\n"
+        "print(nammd.closeness_test(x, y, 0.1), nammd.two_sample_test(x, y, rng=0))\n"
+        "print(nammd.compare_pairs((x, y), (x, y + 1)))\n"
+    )
+    assert modules & set(HEAVY) == {"scipy"}
+
+
+def test_importing_nammd_creates_no_threads_and_prints_nothing():
+    code = "import threading, nammd; print('threads', threading.active_count())"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (run.stdout.strip(), run.stderr) == ("threads 1", "")
+
+
+def test_every_public_name_exists_and_is_documented():
+    assert sorted(nammd.__all__) == nammd.__all__
+    for name in nammd.__all__:
+        assert inspect.getdoc(getattr(nammd, name))
+
+
+@pytest.mark.parametrize("function", [n for n in nammd.__all__ if inspect.isfunction(getattr(nammd, n))])
+def test_every_public_function_has_an_example(function):
+    assert ">>> " in getattr(nammd, function).__doc__
+
+
+def use_everything():
+    """Call every public function, with and without an explicit generator."""
+    x, y, z = np.random.default_rng(0).normal(size=(3, 60, 2))
+    tensor = torch.asarray(x), torch.asarray(y)
+    kernel = nammd.Gaussian.median(x, y, max_rows=50)
+    nammd.Laplace.median(x, y, max_rows=50, rng=None)
+    nammd.Mahalanobis.median(x, y, max_rows=50, rng=1)
+    nammd.kernel_sums(x, y, kernel, nammd.Tiles(threads=2))
+    nammd.distance(x, y).confidence_interval()
+    nammd.closeness_test(x, y, 0.1, alternative="less")
+    nammd.compare_pairs((x, y), (x, z))
+    for rng in (None, 0, np.random.default_rng(1)):
+        nammd.two_sample_test(x, y, permutations=20, rng=rng)
+    nammd.two_sample_test(*tensor, permutations=20, rng=0)
+
+
+def random_states():
+    kind, keys, *rest = np.random.get_state()  # noqa: NPY002
+    return kind, keys.tobytes(), rest, random.getstate(), torch.get_rng_state().numpy().tobytes()
+
+
+def test_no_function_touches_global_random_state():
+    before = random_states()
+    use_everything()
+    assert random_states() == before
+
+
+def test_the_watch_on_global_random_state_sees_a_draw():
+    before = random_states()
+    np.random.uniform()  # noqa: NPY002
+    assert random_states() != before
+
+
+def test_global_random_state_does_not_matter():
+    x, y = np.random.default_rng(0).normal(size=(2, 60, 2))
+    results = []
+    for seed in (0, 1):
+        np.random.seed(seed)  # noqa: NPY002
+        results.append(nammd.two_sample_test(x, y, permutations=50, rng=7).null)
+    np.testing.assert_array_equal(*results)
+
+
+def test_numpy_error_handling_is_left_alone():
+    before = np.geterr()
+    with np.errstate(all="raise"):
+        inside = np.geterr()
+        use_everything()
+        assert np.geterr() == inside
+    assert np.geterr() == before
