@@ -11,7 +11,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test benchmark docs lint format clean
 
 demo: $(VENV)/.demo
-	$(BIN)/python examples/digits.py
+	@echo "== Handwritten digits by different people =="
+	@$(BIN)/python examples/digits.py demo
+	@echo
+	@echo "== Credit applications, month by month =="
+	@$(BIN)/nammd demo --keep demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m ruff check .
@@ -36,7 +40,7 @@ format: $(VENV)/.lint
 	$(BIN)/python -m ruff format .
 
 clean:
-	rm -rf $(VENV) docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # pip 25.1 is the first that installs dependency groups.
 $(VENV)/.base: pyproject.toml

@@ -1,6 +1,11 @@
 """Configuration of the documentation site; build it with ``make docs``."""
 
+import sys
+from pathlib import Path
+
 import nammd
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "nammd"
 author = "the nammd authors"
@@ -13,10 +18,11 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "command_options",
 ]
 
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_ext"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "fieldlist"]

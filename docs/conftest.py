@@ -1,14 +1,78 @@
-"""Run the examples of the Markdown pages as doctests."""
+"""Run the examples of the Markdown pages, each page in an empty folder of its own.
 
-from doctest import NORMALIZE_WHITESPACE
+Python is run as doctests. In a block marked ``console``, every command that begins with ``nammd`` is run,
+and what follows it must be what it prints, with ``...`` for what varies; ``echo $?`` prints its exit code.
+Other commands are for the reader, so they show no output.
+"""
+
+import os
+import shlex
+import shutil
+import tempfile
+from contextlib import redirect_stderr, redirect_stdout
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
+from glob import glob
+from io import StringIO
 
 from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
-collect_ignore_glob = ["conf.py", "_build/*", "api/generated/*"]
+collect_ignore_glob = ["conf.py", "_build/*", "_ext/*", "api/generated/*"]
+
+
+def enter_folder(namespace):
+    namespace["home"], namespace["folder"] = os.getcwd(), tempfile.mkdtemp()
+    os.chdir(namespace["folder"])
+
+
+def leave_folder(namespace):
+    os.chdir(namespace["home"])
+    shutil.rmtree(namespace["folder"])
+
+
+def run_console(example):
+    for command, expected in commands(str(example.parsed)):
+        words = shlex.split(command)
+        if words[:1] == ["nammd"]:
+            printed, example.namespace["exit_code"] = run(words[1:])
+        elif words == ["echo", "$?"]:
+            printed = f"{example.namespace['exit_code']}\n"
+        else:
+            printed = ""
+        if not OutputChecker().check_output(expected, printed, ELLIPSIS):
+            return f"{command}\nshould print\n{expected}\nbut prints\n{printed}"
+    return None
+
+
+def commands(text):
+    """Return every command of a block with the output shown below it."""
+    found = []
+    for line in text.replace("\\\n", "").splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:].partition(" #")[0], []))
+        elif found:
+            found[-1][1].append(line + "\n")
+    return [(command, "".join(lines)) for command, lines in found]
+
+
+def run(words):
+    from nammd.cli import main
+
+    expanded = [each for word in words for each in (sorted(glob(word)) if "*" in word else [word])]
+    output = StringIO()
+    with redirect_stdout(output), redirect_stderr(output):
+        code = main(expanded)
+    return output.getvalue(), code
+
 
 pytest_collect_file = Sybil(
-    parsers=[PythonCodeBlockParser(doctest_optionflags=NORMALIZE_WHITESPACE), SkipParser()],
+    parsers=[
+        PythonCodeBlockParser(doctest_optionflags=NORMALIZE_WHITESPACE),
+        CodeBlockParser(language="console", evaluator=run_console),
+        SkipParser(),
+    ],
     patterns=["*.md"],
     excludes=["_build/*"],
+    setup=enter_folder,
+    teardown=leave_folder,
 ).pytest()

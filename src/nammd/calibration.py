@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -45,6 +46,18 @@ class Rung:
         low, high = estimate.confidence_interval(0.95)
         return cls(label, estimate.value, estimate.standard_error, low, high, kind, level)
 
+    @classmethod
+    def paired(cls, label: str, estimate: Estimate, kind: str, level: float) -> Rung:
+        """Read a rung off the distance between rows and perturbed copies of them."""
+        error = math.sqrt(_paired_variance(estimate))
+        low, high = (estimate.value + z * error for z in (-1.96, 1.96))
+        return cls(label, estimate.value, error, max(low, 0.0), max(high, 0.0), kind, level)
+
+
+def _paired_variance(estimate: Estimate) -> float:
+    """Return the variance of a distance between rows and copies of them: pairs, not rows, are drawn."""
+    return float(np.sum((estimate.influence_x + estimate.influence_y) ** 2))
+
 
 def largest_rung(rungs: tuple[Rung, ...]) -> Rung:
     """Return the rung with the largest distance."""
@@ -76,10 +89,16 @@ class Reference:
         linear, total = variance_parts(estimate).tolist()
         return cls(linear, total, Shared.of(estimate) if digest else None, digest)
 
+    @classmethod
+    def paired(cls, estimate: Estimate) -> Reference:
+        """Take it from a distance between rows and perturbed copies of them."""
+        variance = _paired_variance(estimate)
+        return cls(variance, variance, None, None)
+
     @property
     def standard_error(self) -> float:
         """The standard error of epsilon."""
-        return float(np.sqrt(combined(self.linear, self.total)[0]))
+        return math.sqrt(combined(self.linear, self.total)[0])
 
 
 def split_rungs(

@@ -14,7 +14,7 @@ from typing import Any
 from nammd import margin
 from nammd.engines import Engine
 from nammd.estimate import MIN_ROWS, NAMES, Estimate, describe_data, estimate_of
-from nammd.inputs import as_samples, between, choice
+from nammd.inputs import as_samples, between, choice, column_names
 from nammd.kernels import Kernel
 from nammd.margin import NEAR_DEGENERATE, Alternative, Margin, Statistic, Variance
 from nammd.moments import Cross
@@ -214,8 +214,8 @@ def closeness_test(
     alpha = between(alpha, "alpha")
     if statistic == "nammd":  # before any computation; for MMD² the range depends on the kernel
         _check_epsilon(epsilon, 1.0)
-    x, y = as_samples(min_rows=MIN_ROWS, x=x, y=y)
-    estimate = estimate_of(x, y, kernel, statistic, cross, engine)
+    one, other = as_samples(min_rows=MIN_ROWS, x=x, y=y)
+    estimate = estimate_of(one, other, kernel, statistic, cross, engine, column_names(x, y))
     return closeness_of(estimate, epsilon, alternative, alpha, variance)
 
 

@@ -11,6 +11,7 @@ from nammd._arrays import FloatArray
 from nammd.engines import Engine, check_kernel, choose_engine, pair_sums
 from nammd.estimate import MIN_ROWS, Estimate, estimate_from_sums
 from nammd.kernels import Gaussian, Kernel, as_kernel
+from nammd.moments import Cross
 from nammd.provenance import digest_of
 from nammd.sums import KernelSums, WithinSums
 from nammd.tables import Encoding
@@ -75,12 +76,16 @@ class EncodedReference:
         within_y, cross = self.engine.sums(self.kernel, (y,), (self.x, y))
         return self._estimate(self.x, y, KernelSums(self.within, within_y, cross, float(self.kernel.bound)))
 
-    def distance_between(self, one: FloatArray, other: FloatArray) -> Estimate:
+    def distance_between(self, one: FloatArray, other: FloatArray, cross: Cross = "full") -> Estimate:
         """Estimate the distance of two encoded datasets to one another."""
-        return self._estimate(one, other, pair_sums(one, other, self.kernel, self.engine))
+        return self._estimate(one, other, pair_sums(one, other, self.kernel, self.engine), cross)
 
-    def _estimate(self, x: FloatArray, y: FloatArray, sums: KernelSums) -> Estimate:
-        return estimate_from_sums(x, y, sums, self.kernel, "nammd", "full", self.engine)
+    def paired_distance(self, one: FloatArray, other: FloatArray) -> Estimate:
+        """Estimate the distance of data to copies of them: no row is compared with its own copy."""
+        return self.distance_between(one, other, "off-diagonal")
+
+    def _estimate(self, x: FloatArray, y: FloatArray, sums: KernelSums, cross: Cross = "full") -> Estimate:
+        return estimate_from_sums(x, y, sums, self.kernel, "nammd", cross, self.engine)
 
 
 def _enough_rows(encoded: FloatArray, name: str) -> FloatArray:

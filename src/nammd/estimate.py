@@ -8,7 +8,7 @@ from typing import Any
 from nammd import margin
 from nammd._arrays import Array, FloatArray, is_constant
 from nammd.engines import Engine, check_kernel, choose_engine, pair_sums
-from nammd.inputs import as_samples, between, choice
+from nammd.inputs import as_samples, between, choice, column_names
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.margin import Pair, Statistic
 from nammd.moments import Cross, Moments, centred_row_means
@@ -51,6 +51,8 @@ class Estimate(Reportable):
         The sums it was made from.
     data : tuple of two arrays
         The samples it was made from, as numbers (not copied).
+    columns : tuple of str
+        The names of their columns, where they were tables; else empty.
     """
 
     value: float
@@ -62,9 +64,10 @@ class Estimate(Reportable):
     engine: str
     cross: Cross
     warnings: tuple[Caution, ...]
-    sums: KernelSums = field(repr=False)
-    pair: Pair = field(repr=False)
-    data: tuple[Array, Array] = field(repr=False)
+    sums: KernelSums = field(repr=False, compare=False)
+    pair: Pair = field(repr=False, compare=False)
+    data: tuple[Array, Array] = field(repr=False, compare=False)
+    columns: tuple[str, ...] = field(default=(), repr=False)
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return a two-sided confidence interval for the distance.
@@ -213,19 +216,26 @@ def distance(
     >>> print(f"{estimate.value:.3f} +- {estimate.standard_error:.3f}")
     0.013 +- 0.002
     """
-    x, y = as_samples(min_rows=MIN_ROWS, x=x, y=y)
-    return estimate_of(x, y, kernel, statistic, cross, engine)
+    one, other = as_samples(min_rows=MIN_ROWS, x=x, y=y)
+    return estimate_of(one, other, kernel, statistic, cross, engine, column_names(x, y))
 
 
 def estimate_of(
-    x: Array, y: Array, kernel: Any, statistic: Statistic, cross: Cross, engine: Engine | None
+    x: Array,
+    y: Array,
+    kernel: Any,
+    statistic: Statistic,
+    cross: Cross,
+    engine: Engine | None,
+    columns: tuple[str, ...] = (),
 ) -> Estimate:
     """Estimate the distance of two checked samples; the options are checked here."""
     check_options(x, y, statistic, cross)
     kernel = Gaussian.median(x, y) if kernel is None else as_kernel(kernel)
     check_kernel(kernel, x, y)
     engine = choose_engine(engine, x, y)
-    return estimate_from_sums(x, y, pair_sums(x, y, kernel, engine), kernel, statistic, cross, engine)
+    sums = pair_sums(x, y, kernel, engine)
+    return estimate_from_sums(x, y, sums, kernel, statistic, cross, engine, columns)
 
 
 def estimate_from_sums(
@@ -236,6 +246,7 @@ def estimate_from_sums(
     statistic: Statistic,
     cross: Cross,
     engine: Engine,
+    columns: tuple[str, ...] = (),
 ) -> Estimate:
     """Build an estimate from sums that are known already."""
     pair = Pair(
@@ -254,6 +265,7 @@ def estimate_from_sums(
         sums=sums,
         pair=pair,
         data=(x, y),
+        columns=columns,
     )
 
 

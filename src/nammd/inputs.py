@@ -57,6 +57,12 @@ def as_samples(min_rows: int = 1, **data: Any) -> tuple[Array, ...]:
     return _one_type(samples)
 
 
+def column_names(*data: Any) -> tuple[str, ...]:
+    """Return the names of the columns of the first table among datasets, or none."""
+    tables = (_as_table(value, "the data") for value in data)
+    return next((tuple(map(str, t.columns)) for t in tables if t is not None), ())
+
+
 def as_columns(data: Array) -> Array:
     """Make one-dimensional data one column; leave the rest alone."""
     if not hasattr(data, "ndim"):
@@ -97,7 +103,7 @@ def choice(value: Any, name: str, options: tuple[str, ...]) -> Any:
     return value
 
 
-def _as_table(data: Any, name: str = "the data") -> Any:
+def _as_table(data: Any, name: str) -> Any:
     """Return a narwhals data frame, or None where `data` is no table."""
     if isinstance(data, (np.ndarray, list, tuple, float, int)):
         return None

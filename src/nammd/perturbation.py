@@ -13,7 +13,7 @@ import numpy as np
 
 from nammd._arrays import FloatArray
 from nammd.calibration import Rung
-from nammd.estimate import MIN_ROWS, Estimate
+from nammd.estimate import Estimate
 from nammd.inputs import choice, positive
 from nammd.tables import Column, Encoding
 
@@ -24,7 +24,7 @@ KINDS = ("noise", "flips", "missing")
 def noise_rungs(
     x: FloatArray,
     encoding: Encoding,
-    distance: Callable[[FloatArray, FloatArray], Estimate],
+    paired_distance: Callable[[FloatArray, FloatArray], Estimate],
     level: float,
     levels: Sequence[float],
     kind: str | None,
@@ -32,11 +32,10 @@ def noise_rungs(
 ) -> tuple[tuple[Rung, ...], dict[str, Estimate], str]:
     """Return the ladders of all kinds that apply, their estimates, and the kind that sets epsilon.
 
-    One random half of the data is perturbed and compared with the other, so that the two samples are
-    independent, as the tests assume.
+    Every row is compared with the perturbed copies of the other rows, not with its own: such a distance
+    is unbiased, and since the rows and their copies vary together it is far more precise than one
+    between two halves of the data.
     """
-    if len(x) < 2 * MIN_ROWS:
-        raise ValueError(f"the reference has {len(x)} rows; at least {2 * MIN_ROWS} are needed")
     steps = sorted({positive(v, "a level") for v in (*levels, level)})
     kinds = [k for k in KINDS if any(_applies(k, c) for c in encoding.columns)]
     if kind is None:
@@ -47,16 +46,14 @@ def noise_rungs(
     if kind != "noise" and level > 1:
         raise ValueError(f"level is a share of the rows for {kind!r}, at most 1, not {level:g}")
     generator = np.random.default_rng(rng)
-    order = generator.permutation(len(x))
-    one, other = x[order[: len(x) // 2]], x[order[len(x) // 2 :]]
     rungs, estimates = [], {}
     for each in kinds:
         for step in steps:
             if each != "noise" and step > 1:
                 continue
             label = f"{each} {step:g}"
-            estimates[label] = distance(one, perturb(other, encoding, each, step, generator))
-            rungs.append(Rung.of(label, estimates[label], each, step))
+            estimates[label] = paired_distance(x, perturb(x, encoding, each, step, generator))
+            rungs.append(Rung.paired(label, estimates[label], each, step))
     return tuple(rungs), estimates, kind
 
 

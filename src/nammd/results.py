@@ -115,10 +115,13 @@ def plain(value: Any) -> Any:
 
 
 def number(value: float) -> str:
-    """Write a number for people: four significant digits, no exponent unless it is tiny."""
+    """Write a number for people: some significant digits, and no exponent unless it is tiny."""
     if math.isnan(value):
         return "not available"
-    return f"{value:.2e}" if 0 < abs(value) < 1e-5 else f"{value:.4g}"
+    size = abs(value)
+    if 1e-7 <= size < 1e-4:  # four digits would bring the exponent
+        return f"{value:.{2 - math.floor(math.log10(size))}f}"
+    return f"{value:.4g}"
 
 
 def probability(value: float) -> str:

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from nammd._arrays import Array, FloatArray, to_numpy
+from nammd.engines.blas import single_threaded_blas
 from nammd.kernels import Kernel
 from nammd.moments import centred_row_means
 from nammd.sums import KernelSums
@@ -129,7 +130,8 @@ class Skewness:
     @cached_property
     def eigenvalues(self) -> tuple[float, float]:
         """The largest eigenvalues of the two covariance operators, estimated."""
-        return largest_eigenvalue(self._gram_x), largest_eigenvalue(self._gram_y)
+        with single_threaded_blas:  # many small products: more threads would mostly wait for each other
+            return largest_eigenvalue(self._gram_x), largest_eigenvalue(self._gram_y)
 
 
 def largest_eigenvalue(gram: FloatArray) -> float:

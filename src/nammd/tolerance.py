@@ -136,8 +136,9 @@ class Tolerance(Result):
         """Take epsilon from controlled perturbations of the reference itself.
 
         This is the way when no accepted dataset exists: decide which perturbation is still negligible.
-        The reference is split in two random halves and one of them is perturbed, at every level of a
-        ladder; `plot` shows the distances, and `at_level` moves to another rung.
+        The reference is compared with perturbed copies of itself, at every level of a ladder; `plot`
+        shows the distances, and `at_level` moves to another rung. A small level makes a small epsilon,
+        and checks against it need many rows to decide: an undecided verdict says how many.
 
         Parameters
         ----------
@@ -149,13 +150,13 @@ class Tolerance(Result):
             The rungs, each between 0 and 1 (noise may exceed 1).
         kind : {"noise", "flips", "missing"}, optional
             ``"noise"``: Gaussian noise of `level` standard deviations of each numeric column.
-            ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share `level` of
-            all values removed. By default noise where there are numeric columns, else flips. The
-            ladder of every kind that applies is computed for the plot.
+            ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
+            `level` of all values removed. By default noise where there are numeric columns, else
+            flips. The ladder of every kind that applies is computed for the plot.
         kernel, weights, engine
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
-            Generator for the split and the perturbations.
+            Generator for the perturbations.
 
         Returns
         -------
@@ -163,12 +164,11 @@ class Tolerance(Result):
         """
         frozen = EncodedReference.fit(x, kernel, weights, engine)
         rungs, estimates, kind = noise_rungs(
-            frozen.x, frozen.encoding, frozen.distance_between, level, levels, kind, rng
+            frozen.x, frozen.encoding, frozen.paired_distance, level, levels, kind, rng
         )
         chosen = next(r for r in rungs if r.kind == kind and r.level == level)
-        estimate = estimates[chosen.label]
         epsilon = _positive_epsilon(chosen, "raise the level")
-        reference = Reference.of(estimate, None)
+        reference = Reference.paired(estimates[chosen.label])
         return cls._made(frozen, epsilon, reference, "noise", rungs, chosen.label)
 
     @classmethod
@@ -280,8 +280,16 @@ class Tolerance(Result):
     def at_level(self, level: float, kind: str | None = None) -> Tolerance:
         """Return the tolerance of another rung of the ladder that this one was taken from.
 
-        Only the estimate and its standard error are kept of the other rungs, so the variance of the
-        new epsilon is taken as that of a linear statistic.
+        Parameters
+        ----------
+        level : float
+            The level of the rung.
+        kind : {"noise", "flips", "missing"}, optional
+            The kind of perturbation, by default the one that set epsilon.
+
+        Returns
+        -------
+        Tolerance
         """
         mine = next((r for r in self.origin.rungs if r.label == self.origin.chosen), None)
         wanted = kind or (mine.kind if mine else None)
@@ -367,6 +375,14 @@ class Tolerance(Result):
         from nammd.report import ladder_plot
 
         return ladder_plot(self, ax=ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tolerance as plain values; `save` writes the same, and what checks need besides."""
+        from nammd.tolerance_file import to_dict
+
+        stored = to_dict(self)
+        del stored["reference"]  # a number for every row of the reference
+        return stored
 
     def headline(self) -> str:
         """Return the tolerance in one sentence."""

@@ -61,9 +61,9 @@ class Verdict(Reportable):
     rows_needed: tuple[int, int] | None
     estimate: Estimate
     warnings: tuple[Caution, ...]
-    reference: Any = field(repr=False)
-    candidate: Any = field(repr=False)
-    tolerance: Any = field(repr=False)
+    reference: Any = field(repr=False, compare=False)
+    candidate: Any = field(repr=False, compare=False)
+    tolerance: Any = field(repr=False, compare=False)
 
     @property
     def is_close(self) -> bool:
@@ -102,7 +102,7 @@ class Verdict(Reportable):
         if self.is_far:
             p = p_value(self.pvalue_far)
             return f"FAR: the candidate is beyond the tolerance (distance {distance}, tolerance {eps}, {p})."
-        return f"UNDECIDED: {distance} against a tolerance of {eps} is too close to call with these rows."
+        return f"UNDECIDED: a distance of {distance} against a tolerance of {eps} is too close to call."
 
     def advice(self) -> str:
         """Return what to do next, in one sentence."""
@@ -110,6 +110,8 @@ class Verdict(Reportable):
             return "Nothing needs to be done."
         if self.is_far:
             return "Look at where they differ before relying on the candidate."
+        if self.rows_needed is None and self.epsilon_error:
+            return "More rows alone would not settle it: the tolerance itself is too uncertain for that."
         if self.rows_needed is None:
             return "No realistic number of rows would settle it: the distance is at the tolerance."
         m, n = self.rows_needed

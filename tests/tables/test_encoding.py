@@ -120,10 +120,11 @@ def test_categories_have_slots_and_new_ones_share_another():
 
 
 MANY = [f"c{i % 60:02}" for i in range(6000)]
+FEW_BUT_SINGLE = ["x"] * 70 + [f"n{i}" for i in range(30)]
 SINGLES = ["x"] * 500 + [f"n{i}" for i in np.random.default_rng(0).integers(0, 2000, 500)]
 
 
-@pytest.mark.parametrize("names", [MANY, SINGLES], ids=["many", "mostly single"])
+@pytest.mark.parametrize("names", [MANY, SINGLES, FEW_BUT_SINGLE], ids=["many", "many single", "few single"])
 def test_many_categories_are_codes_about_as_far_apart_as_slots(names):
     encoding = Encoding.fit(table(a=names))
     new = [None, *(f"new {i}" for i in range(40))]
@@ -191,11 +192,12 @@ def test_categories_and_enums_are_categories():
     assert [Encoding.fit(form) for form in forms] == [plain] * 4
 
 
-def test_numbered_categories_have_one_name_in_all_libraries():
+def test_numbered_categories_have_one_name_with_and_without_missing_values():
     numbers = [1, 2, None] * 10
-    one = Encoding.fit(pd.DataFrame({"a": pd.Categorical(numbers)}))
-    assert one == Encoding.fit(table(a=pa.array(numbers).dictionary_encode()))
+    one = Encoding.fit(pd.DataFrame({"a": pd.Series(numbers).astype("category")}))
     assert one.columns[0].labels[:2] == ("1", "2")
+    assert one == Encoding.fit(pd.DataFrame({"a": pd.Categorical(numbers)}))
+    assert one == Encoding.fit(table(a=pa.array(numbers).dictionary_encode()))
 
 
 def test_an_array_is_taken_as_it_is():

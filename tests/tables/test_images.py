@@ -1,7 +1,9 @@
 """Folders of images: pixels and features."""
 
 import sys
+import types
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -74,6 +76,17 @@ def test_sixteen_bits_are_scaled_too(tmp_path):
     np.testing.assert_allclose(read(tmp_path).data, [[0, 1, 0.5, 0]], atol=1e-4)
 
 
+def test_a_photograph_lying_on_its_side_is_turned(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    lying = np.array([[0, 255]], np.uint8)
+    Image.fromarray(lying).save(tmp_path / "a.png", exif=exif)
+    save(tmp_path / "b.png", lying.T)
+    loaded = read(tmp_path)
+    np.testing.assert_array_equal(loaded.data, [[0, 1], [0, 1]])
+    assert loaded.notes == ()
+
+
 def test_other_channels_are_refused_by_name(tmp_path):
     save(tmp_path / "a.png", np.zeros((2, 2, 3), np.uint8))
     save(tmp_path / "b.png", np.zeros((2, 2), np.uint8))
@@ -129,7 +142,7 @@ def test_a_pickled_module_is_never_loaded(folder, tmp_path):
     torch.save(torch.nn.Flatten(), tmp_path / "module.pt")
     with pytest.raises(ValueError, match=r"module.pt is not a TorchScript module"):
         read(folder[0], features=str(tmp_path / "module.pt"))
-    with pytest.raises(FileNotFoundError, match="other.pt, the module for features, is not there"):
+    with pytest.raises(FileNotFoundError, match=r"other.pt, the module for features, is not there"):
         read(folder[0], features="other.pt")
 
 
@@ -149,6 +162,60 @@ def test_without_torchvision_it_says_what_to_install(folder, monkeypatch):
         ImportError, match="features='resnet18' needs torchvision; install it with: pip install"
     ):
         read(folder[0], features="resnet18")
+
+
+class PretendVision(types.ModuleType):
+    """What is used of torchvision.models, with a model that averages and then names ten classes."""
+
+    weights: ClassVar = types.SimpleNamespace(transforms=lambda: lambda batch: batch * 2)
+
+    def get_model_weights(self, name):
+        if name != "average":
+            raise ValueError(name)
+        return types.SimpleNamespace(DEFAULT=self.weights)
+
+    def get_model(self, name, weights):
+        import torch
+
+        class Average(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(3, 10)
+
+            def forward(self, batch):
+                return self.fc(batch.mean(dim=(2, 3)))
+
+        assert weights is self.weights
+        return Average()
+
+
+@pytest.fixture
+def vision(monkeypatch):
+    pytest.importorskip("torch")
+    module = PretendVision("torchvision.models")
+    monkeypatch.setitem(sys.modules, "torchvision", types.ModuleType("torchvision"))
+    monkeypatch.setitem(sys.modules, "torchvision.models", module)
+    return module
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA"])
+def test_a_torchvision_model_is_prepared_and_loses_its_last_layer(mode, vision, tmp_path):
+    save(tmp_path / "x.png", np.full((4, 4, 3), 51, np.uint8), mode)
+    np.testing.assert_allclose(read(tmp_path, features="average").data, [[0.4, 0.4, 0.4]], rtol=1e-5)
+
+
+def test_an_unknown_torchvision_model_is_named(vision, folder):
+    with pytest.raises(ValueError, match="features='averge' is no model of torchvision"):
+        read(folder[0], features="averge")
+
+
+def test_weights_that_cannot_be_downloaded_are_explained(vision, folder, monkeypatch):
+    def offline(name, weights):
+        raise OSError("no network")
+
+    monkeypatch.setattr(vision, "get_model", offline)
+    with pytest.raises(ValueError, match=r"'average' cannot be downloaded \(no network\)"):
+        read(folder[0], features="average")
 
 
 def test_without_torch_it_says_what_to_install(folder, monkeypatch):

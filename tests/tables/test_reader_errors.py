@@ -195,7 +195,7 @@ def test_a_damaged_file_of_a_folder_is_named(tmp_path):
 def test_files_of_a_folder_that_disagree_are_refused(tmp_path):
     pa.parquet.write_table(pa.table({"a": [1]}), tmp_path / "1.parquet")
     pa.parquet.write_table(pa.table({"a": ["x"]}), tmp_path / "2.parquet")
-    with pytest.raises(ValueError, match="disagree about the type of a column: .*a"):
+    with pytest.raises(ValueError, match=r"disagree about the type of a column: .*a"):
         read(tmp_path)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
@@ -109,7 +110,8 @@ def test_odd_names_of_columns_come_back(name, write, tmp_path):
 
 
 def test_nothing_of_an_arrow_file_is_kept_open(tmp_path):
-    path = written("people.arrow", tmp_path)
+    path = tmp_path / "x.arrow"
+    pa.feather.write_feather(PEOPLE, path, compression="uncompressed")
     loaded = read(path)
     path.write_bytes(b"\x00" * path.stat().st_size)
     assert loaded.data.to_pydict() == PEOPLE.to_pydict()
@@ -150,6 +152,12 @@ def test_rows_of_more_dimensions_are_flattened_with_a_note(form, order, tmp_path
 def test_an_array_of_several_is_chosen_by_its_key(tmp_path):
     np.savez(tmp_path / "x.npz", train=np.zeros((2, 2)), test=np.ones((3, 2)))
     np.testing.assert_array_equal(read(tmp_path / "x.npz", key="test").data, np.ones((3, 2)))
+
+
+def test_wide_arrays_come_in_smaller_batches(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((100, 50_000), np.float32))
+    parts = list(batches(tmp_path / "x.npy"))
+    assert [len(part) for part in parts] == [41, 41, 18]
 
 
 def test_nothing_heavy_is_imported_with_the_package():

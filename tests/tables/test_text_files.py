@@ -47,7 +47,7 @@ def test_a_type_that_changes_late_is_found_as_if_the_file_were_read_whole(case, 
     assert loaded.data.to_pydict() == whole.to_pydict()
     parts = list(batches(path, columns=["a"]))
     assert len(parts) > 1
-    assert sum((part["a"].to_pylist() for part in parts), []) == whole["a"].to_pylist()
+    assert [value for part in parts for value in part["a"].to_pylist()] == whole["a"].to_pylist()
 
 
 def test_empty_text_is_missing_in_csv(tmp_path):

@@ -68,6 +68,8 @@ WRITERS = {
     "people.json": write_json,
     "PEOPLE.PARQUET": pa.parquet.write_table,
 }
+if int(pa.__version__.partition(".")[0]) < 18:
+    del WRITERS["people.arrow"]  # polars writes string views, which older versions cannot read
 
 
 def written(name, folder, table=None):

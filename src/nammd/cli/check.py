@@ -11,7 +11,14 @@ import typer
 
 from nammd.cli.data import Prepared, prepare
 from nammd.cli.junit import junit_xml
-from nammd.cli.options import Alpha, DataOptions, KernelOptions, OutputOptions, ToleranceFile
+from nammd.cli.options import (
+    Alpha,
+    DataOptions,
+    KernelOptions,
+    OutputOptions,
+    ToleranceFile,
+    require_shares,
+)
 from nammd.cli.output import deliver, print_line, require_folder
 from nammd.cli.progress import Working
 
@@ -80,6 +87,7 @@ def check(
             "say what is close enough with either --tolerance FILE (see 'nammd calibrate') or "
             "--epsilon NUMBER" + (", not with both" if epsilon is not None else "")
         )
+    require_shares(epsilon=epsilon, alpha=alpha)
     require_folder(html, junit)
     started = time.perf_counter()
     with Working(quiet=output.json) as working:

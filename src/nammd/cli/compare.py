@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nammd.cli.data import prepare
-from nammd.cli.options import Alpha, DataOptions, KernelOptions, OutputOptions, ToleranceFile
+from nammd.cli.options import (
+    Alpha,
+    DataOptions,
+    KernelOptions,
+    OutputOptions,
+    ToleranceFile,
+    require_shares,
+)
 from nammd.cli.output import deliver
 from nammd.cli.progress import Working
 
@@ -58,6 +65,7 @@ def compare(
 
     Exit codes: 0 done, whatever the answer; 2 error.
     """
+    require_shares(alpha=alpha)
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), ("a", a), ("b", b)]
         prepared = prepare(paths, tolerance, data, kernel, working)
@@ -101,6 +109,7 @@ def rank(
     twice = [str(path) for path, times in Counter(candidates).items() if times > 1]
     if twice:
         raise ValueError(f"{twice[0]!r} is given twice; name each candidate once")
+    require_shares(alpha=alpha)
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), *(("candidate", path) for path in candidates)]
         prepared = prepare(paths, tolerance, data, kernel, working)

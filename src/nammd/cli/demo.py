@@ -52,12 +52,7 @@ def demo(
     folder = keep if keep is not None else Path(tempfile.mkdtemp(prefix="nammd-demo-"))
     folder.mkdir(parents=True, exist_ok=True)
     write_files(folder)
-    steps = [_run(words, folder, output.json) for words in _story()]
-    wrong = [step["arguments"] for step in steps if step["exit_code"] != step["expected"]]
-    if any(step["exit_code"] == ERROR for step in steps):
-        raise typer.Exit(ERROR)  # the command has said why
-    if wrong:
-        raise ValueError(f"the demo did not go as told: 'nammd {shlex.join(wrong[0])}' came out otherwise")
+    steps = [_run(step, folder, output.json) for step in _story()]
     if output.json:
         print_json({"command": "demo", "folder": str(folder), "steps": steps})
     else:
@@ -99,21 +94,18 @@ def _run(step: tuple[str, int, list[str]], folder: Path, as_json: bool) -> dict[
     from nammd.cli import main
 
     why, expected, words = step
+    said = io.StringIO()
     if not as_json:
         print_line("\n".join(f"# {line}" for line in why.splitlines()))
         print_line(f"$ nammd {shlex.join(words)}")
-        with contextlib.chdir(folder):
-            code = main(words)
-        print_line("")
-        return {"arguments": words, "exit_code": code, "expected": expected}
-    captured = io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(captured):
-        code = main([*words, "--json"])
-    said = json.loads(captured.getvalue() or "null")
-    return {
-        "why": why.replace("\n", " "),
-        "arguments": words,
-        "exit_code": code,
-        "expected": expected,
-        "result": said,
-    }
+    with contextlib.chdir(folder), contextlib.redirect_stdout(said) if as_json else contextlib.nullcontext():
+        code = main([*words, "--json"] if as_json else words)
+    if code == ERROR:
+        raise typer.Exit(ERROR)  # it has said why
+    if code != expected:
+        raise ValueError(f"the demo did not go as told: 'nammd {shlex.join(words)}' came out otherwise")
+    if as_json:
+        result = json.loads(said.getvalue())
+        return {"why": why.replace("\n", " "), "arguments": words, "exit_code": code, "result": result}
+    print_line("")
+    return {}

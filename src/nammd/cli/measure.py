@@ -9,7 +9,14 @@ from typing import Annotated
 import typer
 
 from nammd.cli.data import prepare
-from nammd.cli.options import Alpha, DataOptions, KernelOptions, OutputOptions, ToleranceFile
+from nammd.cli.options import (
+    Alpha,
+    DataOptions,
+    KernelOptions,
+    OutputOptions,
+    ToleranceFile,
+    require_shares,
+)
 from nammd.cli.output import deliver
 from nammd.cli.progress import Working
 
@@ -87,6 +94,7 @@ def two_sample(
 
     Exit codes: 0 done, whatever the answer; 2 error.
     """
+    require_shares(alpha=alpha)
     with Working(quiet=output.json) as working:
         prepared = prepare([("a", a), ("b", b)], tolerance, data, kernel, working, pooled=True)
         from nammd.two_sample import two_sample_test
@@ -147,6 +155,7 @@ def plan(
         raise ValueError("give either --power, to get the rows, or --rows, to get the power, not both")
     if epsilon is None and tolerance is None:
         raise ValueError("say what is close enough with --epsilon NUMBER or --tolerance FILE")
+    require_shares(epsilon=epsilon, power=power, alpha=alpha)
     with Working(quiet=output.json) as working:
         prepared = prepare([("a", a), ("b", b)], tolerance, data, kernel, working)
         from nammd.estimate import distance as estimated

@@ -163,6 +163,15 @@ def _fields(group: Any) -> list[inspect.Parameter]:
     ]
 
 
+def require_shares(**shares: float | None) -> None:
+    """Refuse numbers that are not strictly between 0 and 1, before anything is read."""
+    from nammd.inputs import between
+
+    for name, value in shares.items():
+        if value is not None:
+            between(value, name)
+
+
 def names(text: str | None, option: str) -> list[str] | None:
     """Split a list of column names; a name with a comma stands in double quotes."""
     if text is None:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from nammd.cli.text import for_shell, one_line, printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from nammd.cli.data import Prepared
     from nammd.cli.options import OutputOptions
     from nammd.results import Result
@@ -93,16 +91,17 @@ def print_facts(headline: str, facts: Sequence[tuple[str, str]], cautions: Seque
         for caution in cautions:
             print(f"  Note: {caution}")
         return
+    from rich.console import Console
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    console = _console()
+    console = Console(highlight=False)
     # Text, never markup: the values contain names from the data.
     colour = _COLOURS.get(headline.partition(":")[0], "")
     console.print(Text(headline, style=f"bold {colour}"))
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=len(facts) > 0 and max(len(label) for label, _ in facts) <= 40)
+    table.add_column(no_wrap=all(len(label) <= 40 for label, _ in facts))
     table.add_column(overflow="fold")
     for label, value in facts:
         table.add_row(Text(label, style="dim"), Text(value))
@@ -119,9 +118,3 @@ def print_line(text: str) -> None:
 def _for_people() -> bool:
     # FORCE_COLOR is how logs of CI systems ask for the colours of a terminal.
     return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False)

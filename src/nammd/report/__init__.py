@@ -16,9 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nammd.report.builder import build
-    from nammd.report.figures import column_plot, interval_plot, map_plot, witness_plot
+    from nammd.report.figures import (
+        column_plot,
+        interval_plot,
+        ladder_plot,
+        map_plot,
+        ranking_plot,
+        witness_plot,
+    )
     from nammd.report.html import render, write_report
-    from nammd.report.ladders import ladder_plot, ranking_plot
     from nammd.report.model import ReportModel
 
 _HOMES = {
@@ -26,9 +32,9 @@ _HOMES = {
     "build": "builder",
     "column_plot": "figures",
     "interval_plot": "figures",
-    "ladder_plot": "ladders",
+    "ladder_plot": "figures",
     "map_plot": "figures",
-    "ranking_plot": "ladders",
+    "ranking_plot": "figures",
     "render": "html",
     "witness_plot": "figures",
     "write_report": "html",

@@ -39,18 +39,19 @@ def distance_of(result: Any) -> Distance:
     if isinstance(result, Verdict):
         epsilon, error, alpha = result.epsilon, result.epsilon_error, result.alpha
         pvalues = (
-            ("that they are within the tolerance", result.pvalue_close),
-            ("that they are beyond the tolerance", result.pvalue_far),
+            ("within tolerance", result.pvalue_close),
+            ("beyond tolerance", result.pvalue_far),
         )
     elif isinstance(result, ClosenessResult):
         epsilon, alpha = result.epsilon, result.alpha
         side = "beyond" if result.alternative == "greater" else "within"
-        pvalues = ((f"that they are {side} the margin", result.pvalue),)
+        pvalues = ((f"{side} margin", result.pvalue),)
     return Distance(
         name=NAMES[estimate.statistic],
         measured=Measured(estimate.value, low, high),
         standard_error=estimate.standard_error,
         epsilon=epsilon,
+        limit="margin" if isinstance(result, ClosenessResult) else "tolerance",
         epsilon_error=error,
         pvalues=pvalues,
         alpha=alpha,

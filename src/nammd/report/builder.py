@@ -40,7 +40,7 @@ def build(result: Any, progress: Progress | None = None) -> ReportModel:
     >>> import nammd
     >>> from nammd.report import build
     >>> rng = np.random.default_rng(0)
-    >>> x, y = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) + [0.0, 1.0, 0.0]
+    >>> x, y = rng.normal(size=(200, 3)), rng.normal((0.0, 1.0, 0.0), size=(200, 3))
     >>> model = build(nammd.distance(x, y))
     >>> model.contributions.columns[0].name
     'column 1'

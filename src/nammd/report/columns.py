@@ -18,10 +18,10 @@ from typing import Literal
 import numpy as np
 
 from nammd._arrays import FloatArray
-from nammd.estimate import Estimate
+from nammd.estimate import Estimate, distance
 from nammd.margin import Statistic
 from nammd.ranking import holm
-from nammd.report.leaving_out import NOTHING, LeftOut, measure
+from nammd.report.leaving_out import NOTHING, Found, LeftOut, measured
 from nammd.report.model import ColumnPart, Contributions, Measured
 from nammd.report.profiles import profile
 from nammd.report.source import Source, Variable, evenly
@@ -50,28 +50,28 @@ def contributions(source: Source, estimate: Estimate, alpha: float, step: Step) 
     count = WIDE_DRAWN if wide else len(source.variables)
     most = int(np.clip((_PAIRS / count) ** 0.5, LEAST_ROWS, MOST_ROWS))
     x, y = (side.encoded[evenly(side.rows, most)] for side in source.sides)
-    without = LeftOut(x, y, estimate)
+    left_out = LeftOut(x, y, estimate)
     # Holm's method multiplies the smallest p-value by the number of columns, so permutations must be
     # fine enough for that to be significant.
-    permutations = 0 if wide else max(999, int(np.ceil(2 * count / alpha)) - 1)
+    permutations = 0 if wide else max(999, int(np.ceil(1.5 * count / alpha)) - 1)
 
     found = []
     for variable in most_different(source) if wide else source.variables:
         step(f"column {variable.name!r}" if variable.key else variable.name)
         columns = x[:, variable.slots], y[:, variable.slots]
-        alone = NOTHING if _constant(*columns) else measure(*columns, None, estimate.statistic)
+        alone = NOTHING if _constant(*columns) else distance(*columns, statistic=estimate.statistic)
         if wide:
-            found.append(_Found(variable, alone))
+            found.append(_Column(variable, alone))
         else:
             p = _pvalue(*columns, estimate.statistic, permutations)
-            found.append(_Found(variable, alone, without.measure(variable.slots), p))
+            found.append(_Column(variable, alone, left_out.without(variable.slots), p))
     # A constant column cannot differ: it is no test, and the others do not pay for it.
     tested = [f for f in found if f.pvalue is not None]
     for each, p in zip(tested, holm([f.pvalue or 0.0 for f in tested]), strict=True):
         each.adjusted = p
-    together = without.together
+    together = left_out.together
     if not wide:
-        found.sort(key=lambda f: f.contribution(together), reverse=True)
+        found.sort(key=lambda f: (f.significant(alpha), f.contribution(together)), reverse=True)
     parts = tuple(f.part(source, alpha) for f in found[:DRAWN])
     significant = tuple(f.variable.name for f in found if f.significant(alpha))
     return Contributions(
@@ -91,17 +91,17 @@ def contributions(source: Source, estimate: Estimate, alpha: float, step: Step) 
 
 
 @dataclass
-class _Found:
+class _Column:
     """What has been found out about a column so far."""
 
     variable: Variable
-    alone: Measured
-    without: Measured | None = None
+    alone: Found
+    without: Found | None = None
     pvalue: float | None = None
     adjusted: float | None = None
 
     def contribution(self, together: Measured) -> float:
-        """Return what columns are ordered by: what one shows alone, or takes away when it goes.
+        """Return how much a column matters: what it shows alone, or takes away when it goes.
 
         The second matters where columns differ only in how they go together.
         """
@@ -117,8 +117,8 @@ class _Found:
         return ColumnPart(
             name=self.variable.name,
             kind=self.variable.kind,
-            alone=self.alone,
-            without=self.without,
+            alone=measured(self.alone),
+            without=None if self.without is None else measured(self.without),
             pvalue=self.pvalue,
             adjusted=self.adjusted,
             significant=self.significant(alpha),
@@ -141,7 +141,8 @@ def _constant(x: FloatArray, y: FloatArray) -> bool:
 def _sentence(significant: tuple[str, ...], tested: int, together: Measured, alpha: float) -> str:
     level = f"adjusted p ≤ {alpha:g}"
     if significant:
-        listed = ", ".join(significant[:5]) + (", …" if len(significant) > 5 else "")
+        more = len(significant) - 5
+        listed = ", ".join(significant[:5]) + (f" and {more} more" if more > 0 else "")
         columns = f"{tested} columns" if tested != 1 else "1 column"
         verb = "differs significantly on its" if len(significant) == 1 else "differ significantly on their"
         return f"{len(significant)} of {columns} {verb} own ({level}): {listed}."

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd._arrays import FloatArray
-from nammd.report.model import Contributions, Examples, ExampleRow
+from nammd.report.model import Contributions, ExampleRow, Examples
 from nammd.report.profiles import present, shortened
 from nammd.report.source import Side, Source, Variable
 
@@ -73,4 +73,6 @@ def _typical(side: Side, variable: Variable) -> str | None:
         counts = Counter(label for label in values.labels if label is not None)
         return shortened(min(counts, key=lambda k: (-counts[k], k)), CELL_LENGTH) if counts else None
     numbers = present(values)
-    return side.writer(variable)(float(np.median(numbers))) if numbers.size else None
+    if not numbers.size:
+        return None
+    return side.writer(variable, float(np.ptp(numbers)))(float(np.median(numbers)))

@@ -1,4 +1,4 @@
-"""The pictures of a result: `interval_plot`, `witness_plot`, `column_plot` and `map_plot`.
+"""The pictures of the data behind a result: `witness_plot`, `column_plot` and `map_plot`.
 
 Each draws on the axes it is given, or on those of a new figure, and returns them.
 """
@@ -11,81 +11,26 @@ import numpy as np
 
 from nammd._arrays import FloatArray
 from nammd.report import style
-from nammd.report.answer import distance_of
 from nammd.report.builder import build
-from nammd.report.model import Distance, ReportModel, Witness
+from nammd.report.intervals import interval_plot
+from nammd.report.ladders import ladder_plot, ranking_plot
+from nammd.report.model import ReportModel, Witness
 from nammd.report.profiles import shortened
 from nammd.report.source import dataset_names, estimate_in
-from nammd.results import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAME_LENGTH = 28
+__all__ = [
+    "column_plot",
+    "interval_plot",
+    "ladder_plot",
+    "map_plot",
+    "ranking_plot",
+    "witness_plot",
+]
 
-
-def interval_plot(result: Any, ax: Axes | None = None) -> Axes:
-    """Draw the distance with its interval, against the tolerance if there is one.
-
-    Parameters
-    ----------
-    result : Verdict, ClosenessResult, Estimate or ReportModel
-        What to draw.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import nammd
-    >>> from nammd.report import interval_plot
-    >>> x, y = np.random.default_rng(0).normal(size=(2, 100, 2))
-    >>> ax = interval_plot(nammd.closeness_test(x, y, epsilon=0.05))
-    >>> ax.get_xlabel()
-    'NAMMD distance'
-    >>> ax.figure.savefig("interval.png")  # doctest: +SKIP
-    """
-    distance = result.distance if isinstance(result, ReportModel) else distance_of(result)
-    ax = style.axes_or_new(ax, 1.75)
-    low, high = _reach(distance)
-    ax.set_xlim(low, high)
-    ax.set_ylim(-1.0, 1.0)
-    if distance.epsilon is not None:
-        _draw_tolerance(ax, distance, low, high)
-    measured = distance.measured
-    ax.plot(
-        [measured.low, measured.high], [0, 0], color=style.INK, linewidth=5, solid_capstyle="butt", zorder=3
-    )
-    ax.plot(
-        [measured.value],
-        [0],
-        marker="o",
-        markersize=11,
-        color=style.INK,
-        markeredgecolor="white",
-        markeredgewidth=1.5,
-        linestyle="none",
-        zorder=4,
-    )
-    ax.annotate(
-        f"distance {number(measured.value)}",
-        (measured.value, 0),
-        xytext=(0, -13),
-        textcoords="offset points",
-        ha=_alignment(measured.value, low, high),
-        va="top",
-        fontsize=style.FONT,
-        fontweight="bold",
-        color=style.INK,
-    )
-    style.hide_vertical(ax)
-    style.few_ticks(ax)
-    style.label(ax, f"{distance.name} distance")
-    return ax
+NAME_LENGTH = 24
 
 
 def witness_plot(result: Any, ax: Axes | None = None) -> Axes:
@@ -122,7 +67,8 @@ def witness_plot(result: Any, ax: Axes | None = None) -> Axes:
         witness = Witness(estimate.witness_x, -estimate.witness_y)
     ax = style.axes_or_new(ax, 3.3)
     pooled = np.concatenate([witness.x, witness.y])
-    edges = np.linspace(float(pooled.min()), float(pooled.max()), 41)
+    bins = int(np.clip(2 * np.sqrt(len(pooled) / 2), 6, 40))
+    edges = np.linspace(float(pooled.min()), float(pooled.max()), bins + 1)
     if not edges[-1] > edges[0]:
         edges = np.array([edges[0] - 0.5, edges[0] + 0.5])
     for values, name, colour, fill in (
@@ -136,10 +82,9 @@ def witness_plot(result: Any, ax: Axes | None = None) -> Axes:
     ax.axvline(0, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
     ax.set_ylim(bottom=0)
     ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
-    style.label(
-        ax, f"← more of the {names[1]} around        more of the {names[0]} around →", "share of rows"
-    )
-    style.legend(ax)
+    style.few_ticks(ax)
+    style.label(ax, f"← more {names[1]} around      more {names[0]} around →", "share of rows")
+    style.legend_above(ax)
     return ax
 
 
@@ -188,7 +133,7 @@ def column_plot(model: Any, ax: Axes | None = None) -> Axes:
     ax.set_ylim(len(parts) - 0.5, -0.5)
     style.few_ticks(ax)
     style.label(ax, f"{model.distance.name} distance, 95 % interval")
-    style.legend_above(ax)
+    style.legend_above(ax, "right")
     return ax
 
 
@@ -223,7 +168,8 @@ def map_plot(model: Any, ax: Axes | None = None) -> Axes:
     ):
         chosen = order[mask[order]]
         drawn = ax.scatter(
-            *points[chosen].T,
+            points[chosen, 0],
+            points[chosen, 1],
             c=witness[chosen],
             cmap=style.diverging(),
             vmin=-reach,
@@ -238,9 +184,7 @@ def map_plot(model: Any, ax: Axes | None = None) -> Axes:
     _limit(ax, points)
     first, other = model.map.shares
     style.few_ticks(ax)
-    style.label(
-        ax, f"first component ({100 * first:.0f} % of the variance)", f"second ({100 * other:.0f} %)"
-    )
+    style.label(ax, f"first component ({100 * first:.0f} % of the variance)", f"second ({100 * other:.0f} %)")
     style.legend_above(ax)
     if drawn is not None and ax.figure is not None:
         bar = ax.figure.colorbar(drawn, ax=ax, orientation="horizontal", shrink=0.8, aspect=36, pad=0.02)
@@ -248,52 +192,12 @@ def map_plot(model: Any, ax: Axes | None = None) -> Axes:
             [-reach, 0, reach], labels=[f"more {model.datasets[1]}", "0", f"more {model.datasets[0]}"]
         )
         bar.ax.tick_params(labelsize=style.SMALL, length=0, labelcolor=style.INK)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
     return ax
 
 
 def _as_model(model: Any) -> ReportModel:
     return model if isinstance(model, ReportModel) else build(model)
-
-
-def _reach(distance: Distance) -> tuple[float, float]:
-    """Return the ends of the axis: zero, everything there is to show, and some air."""
-    measured = distance.measured
-    ends = [0.0, measured.value, measured.low, measured.high]
-    if distance.epsilon is not None:
-        ends.append(distance.epsilon + 1.96 * distance.epsilon_error)
-    low, high = min(ends), max(ends)
-    air = 0.12 * (high - low) or 0.01
-    return low - (air if low < 0 else 0.0), high + air
-
-
-def _draw_tolerance(ax: Axes, distance: Distance, low: float, high: float) -> None:
-    assert distance.epsilon is not None
-    eps, spread = distance.epsilon, 1.96 * distance.epsilon_error
-    ax.axvspan(low, eps, color=style.WITHIN, linewidth=0, zorder=0)
-    if spread:
-        ax.axvspan(max(eps - spread, low), eps + spread, color=style.FAINT, alpha=0.8, linewidth=0, zorder=1)
-    ax.axvline(eps, color=style.MUTED, linewidth=1.6, zorder=2)
-    ax.annotate(
-        f"tolerance {number(eps)}",
-        (eps, 0.97),
-        xytext=({"left": 4, "right": -4, "center": 4}[_side(eps, low, high)], 0),
-        textcoords="offset points",
-        ha="left" if _side(eps, low, high) != "right" else "right",
-        va="top",
-        fontsize=style.FONT,
-        color=style.INK,
-    )
-
-
-def _side(value: float, low: float, high: float) -> str:
-    """Tell on which side of a mark its text has room."""
-    return "left" if value < (low + high) / 2 else "right"
-
-
-def _alignment(value: float, low: float, high: float) -> str:
-    share = (value - low) / (high - low)
-    return "left" if share < 0.15 else "right" if share > 0.85 else "center"
 
 
 def _limit(ax: Axes, points: FloatArray) -> None:

@@ -148,4 +148,4 @@ def _interval_words(distance: Distance) -> str:
     )
     if distance.epsilon is None:
         return words + "."
-    return f"{words}; the tolerance is {tolerance_words(distance.epsilon, distance.epsilon_error)}."
+    return f"{words}; the {distance.limit} is {tolerance_words(distance.epsilon, distance.epsilon_error)}."

@@ -72,7 +72,7 @@ def ladder_plot(tolerance: Any, ax: Axes | None = None) -> Axes:
         linestyle=(0, (4, 3)),
         label=f"tolerance {number(tolerance.epsilon)}",
     )
-    style.legend_above(ax)
+    style.legend_above(ax, "right")
     style.few_ticks(ax)
     style.label(ax, "NAMMD distance, 95 % interval")
     return ax
@@ -114,7 +114,7 @@ def ranking_plot(ranking: Any, ax: Axes | None = None) -> Axes:
 def _draw_levels(ax: Axes, rungs: tuple[Rung, ...], chosen: str, epsilon: float) -> None:
     for kind in dict.fromkeys(rung.kind for rung in rungs):
         mine = sorted((r for r in rungs if r.kind == kind), key=lambda r: r.level or 0.0)
-        levels = [r.level for r in mine]
+        levels = [float(r.level or 0.0) for r in mine]
         colour, dashes, marker = _LINES.get(kind, _LINES["missing"])
         ax.fill_between(levels, [r.low for r in mine], [r.high for r in mine], color=colour, alpha=0.13, lw=0)
         ax.plot(
@@ -130,7 +130,7 @@ def _draw_levels(ax: Axes, rungs: tuple[Rung, ...], chosen: str, epsilon: float)
     for rung in rungs:
         if rung.label == chosen:
             ax.plot(
-                [rung.level],
+                [float(rung.level or 0.0)],
                 [rung.value],
                 marker="o",
                 markersize=13,
@@ -142,7 +142,7 @@ def _draw_levels(ax: Axes, rungs: tuple[Rung, ...], chosen: str, epsilon: float)
             )
     ax.axhline(epsilon, color=style.INK, linewidth=0.8, linestyle=(0, (4, 3)))
     style.label(ax, "level of the perturbation", "NAMMD distance, 95 % interval")
-    style.legend(ax, "upper left")
+    style.legend_inside(ax)
 
 
 def _draw_list(ax: Axes, names: list[str], measured: Any, filled: list[bool]) -> None:
@@ -154,7 +154,7 @@ def _draw_list(ax: Axes, names: list[str], measured: Any, filled: list[bool]) ->
         faces = [style.FIRST if full else "white" for full in filled]
         ax.scatter(value, at, s=38, c=faces, edgecolors=style.FIRST, linewidths=1.6, zorder=3)
     ax.set_yticks(at, [shortened(name, NAME_LENGTH) for name in names], parse_math=False)
-    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
     ends = [0.0, *measured.ravel().tolist()]
     air = 0.03 * (max(ends) - min(ends))  # half a marker
     ax.set_xlim(min(ends) - air, max(ends) + air or 1.0)

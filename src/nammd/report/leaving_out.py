@@ -7,30 +7,33 @@ distances between rows, without the column and with it: a bandwidth that was twi
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd._arrays import Array, FloatArray, like
+from nammd._arrays import FloatArray, like
 from nammd.estimate import Estimate, distance
 from nammd.kernels import Gaussian, Kernel, Laplace, Mahalanobis
 from nammd.kernels.bandwidth import median_distance, pooled_rows
 from nammd.kernels.base import Scaled, Sum
-from nammd.margin import Statistic
 from nammd.report.model import Measured
 
 NOTHING = Measured(0.0, 0.0, 0.0)
 """The distance of columns that do not vary."""
 
 # Rows that the median distance is taken from, once with every column left out.
-_BANDWIDTH_ROWS = 1000
+_BANDWIDTH_ROWS = 500
+
+Found: TypeAlias = Estimate | Measured
+"""A distance whose interval, the costly part, may not have been worked out yet."""
 
 
-def measure(x: Array, y: Array, kernel: Kernel | None, statistic: Statistic) -> Measured:
-    """Return a distance with its 95 % interval; without a kernel, under the median Gaussian."""
-    estimate = distance(x, y, kernel=kernel, statistic=statistic)
-    return Measured(estimate.value, *estimate.confidence_interval(0.95))
+def measured(found: Found) -> Measured:
+    """Return a distance with its 95 % interval."""
+    if isinstance(found, Measured):
+        return found
+    return Measured(found.value, *found.confidence_interval(0.95))
 
 
 class LeftOut:
@@ -50,9 +53,9 @@ class LeftOut:
     @cached_property
     def together(self) -> Measured:
         """The distance of all columns."""
-        return self._own_kernel(self.x, self.y)
+        return measured(self._own_kernel(self.x, self.y))
 
-    def measure(self, slots: slice) -> Measured | None:
+    def without(self, slots: slice) -> Found | None:
         """Return the distance without the columns in `slots`; None where no others are left."""
         keep = np.delete(np.arange(self.x.shape[1]), slots)
         if not keep.size:
@@ -62,7 +65,9 @@ class LeftOut:
         except ValueError:  # nothing varies in the other columns
             return NOTHING
         if kernel is not None:
-            return measure(self.x[:, keep], self.y[:, keep], kernel, self.estimate.statistic)
+            return distance(
+                self.x[:, keep], self.y[:, keep], kernel=kernel, statistic=self.estimate.statistic
+            )
         # A kernel of the user's own may insist on all its columns: hold these constant instead.
         x, y = self.x.copy(), self.y.copy()
         x[:, slots] = y[:, slots] = self._rows[:, slots].mean(axis=0)
@@ -72,10 +77,15 @@ class LeftOut:
     def _rows(self) -> FloatArray:
         return pooled_rows(self.x, self.y, max_rows=_BANDWIDTH_ROWS)
 
-    def _own_kernel(self, x: FloatArray, y: FloatArray) -> Measured:
+    def _own_kernel(self, x: FloatArray, y: FloatArray) -> Estimate:
         # A kernel of the user's own may know one kind of array only: the kind it was given.
         home = self.estimate.data[0]
-        return measure(like(x, home), like(y, home), self.estimate.kernel, self.estimate.statistic)
+        return distance(
+            like(x, home),
+            like(y, home),
+            kernel=self.estimate.kernel,
+            statistic=self.estimate.statistic,
+        )
 
 
 def shrunk(kernel: Kernel, rows: FloatArray, keep: NDArray[np.intp]) -> Kernel | None:

@@ -61,10 +61,12 @@ class Distance:
         Its standard error.
     epsilon : float or None
         The tolerance; None where nothing was tested.
+    limit : str
+        What epsilon is called: tolerance, or margin.
     epsilon_error : float
         Its standard error; zero where it is a given number.
     pvalues : tuple of (str, float)
-        What each test would show, and its p-value.
+        What each test is to show, and its p-value.
     alpha : float
         The level of each test.
     """
@@ -73,6 +75,7 @@ class Distance:
     measured: Measured
     standard_error: float
     epsilon: float | None
+    limit: str
     epsilon_error: float
     pvalues: tuple[tuple[str, float], ...]
     alpha: float
@@ -90,6 +93,8 @@ class Histogram:
         The ends of the bins. The outermost bins also hold everything beyond them.
     low, high : str
         The outermost edges, for people.
+    missing : tuple of float
+        The share of the rows of each dataset that have no value.
     """
 
     x: FloatArray
@@ -97,6 +102,7 @@ class Histogram:
     edges: FloatArray = field(repr=False)
     low: str
     high: str
+    missing: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ class ColumnPart:
     profile : Histogram or Bars
         Its values in both datasets.
     facts : tuple of (str, str, str)
-        A label, and its value in each dataset: the median, the share of missing values.
+        A label, and its value in each dataset: the median, and where the middle half lies.
     """
 
     name: str
@@ -152,7 +158,7 @@ class ColumnPart:
 
 @dataclass(frozen=True)
 class Contributions:
-    """All columns, the most contributing first.
+    """All columns: those that differ significantly first, then by their contribution.
 
     Attributes
     ----------

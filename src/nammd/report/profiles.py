@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from nammd.report.source import Source, Variable
 from nammd.tables.frames import Values
 
 BINS = 24
-FEW_VALUES = 12
+FEW_VALUES = 20
 """Numbers that take at most so many different values are drawn as one bar for each value."""
 
 CATEGORIES = 6
@@ -35,9 +36,7 @@ def profile(source: Source, variable: Variable) -> tuple[Histogram | Bars, Facts
     write = source.x.writer(variable, float(np.ptp(both)) if both.size else 0.0)
     facts: Facts = (("median", _median(x, write), _median(y, write)),)
     facts += (("middle half", _middle(x, write), _middle(y, write)),)
-    if any(missing):
-        facts += (("missing", percent(missing[0]), percent(missing[1])),)
-    return histogram(x, y, write), facts
+    return replace(histogram(x, y, write), missing=(missing[0], missing[1])), facts
 
 
 def present(values: Values) -> FloatArray:
@@ -64,7 +63,10 @@ def histogram(x: FloatArray, y: FloatArray, write: Callable[[float], str]) -> Hi
         ends = np.quantile(pooled, [0.005, 0.995])
         if not ends[1] > ends[0]:
             ends = distinct[[0, -1]]
-        edges = np.linspace(*ends, BINS + 1)
+        bins = int(np.clip(2 * np.sqrt(len(pooled) / 2), 6, BINS))
+        edges = _even_edges(
+            float(ends[0]), float(ends[1]), bins, whole=bool((distinct == np.rint(distinct)).all())
+        )
         low, high = write(float(ends[0])), write(float(ends[1]))
     return Histogram(_shares(x, edges), _shares(y, edges), edges, low, high)
 
@@ -120,6 +122,16 @@ def _edges_between(distinct: FloatArray) -> FloatArray:
     middles = (distinct[:-1] + distinct[1:]) / 2
     first, last = 2 * distinct[0] - middles[0], 2 * distinct[-1] - middles[-1]
     return np.concatenate([[first], middles, [last]])
+
+
+def _even_edges(low: float, high: float, bins: int, whole: bool) -> FloatArray:
+    """Return the edges of bins of one width; each holds equally many whole numbers if all are whole."""
+    if not whole or high - low > 1000 * bins:
+        return np.linspace(low, high, bins + 1)
+    width = int(np.ceil((high - low + 1) / bins))
+    count = int(np.ceil((high - low + 1) / width))
+    edges: FloatArray = np.floor(low) - 0.5 + width * np.arange(count + 1)
+    return edges
 
 
 def _shares(values: FloatArray, edges: FloatArray) -> FloatArray:

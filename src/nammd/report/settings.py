@@ -59,12 +59,12 @@ def reproduce(result: Any) -> str:
             made = f"at({result.epsilon!r}, {_kernel(result.tolerance.kernel)}, x=reference)"
         else:
             made = 'load("tolerance.json")  # the file that tolerance.save wrote'
-        call = [
+        lines = [
             f"tolerance = nammd.Tolerance.{made}",
             f"verdict = tolerance.check(reference, candidate{level})",
             'verdict.report("report.html")',
         ]
-        return "\n".join(["import nammd", "", *call])
+        return "\n".join(["import nammd", "", *lines])
     options = [f"kernel={_kernel(estimate.kernel)}"]
     if estimate.statistic != "nammd":
         options.append(f'statistic="{estimate.statistic}"')

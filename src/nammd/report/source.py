@@ -1,7 +1,7 @@
 """Where a report finds its data: encoded samples, columns with names, and original values.
 
 A `Verdict` brings the tables or arrays that were checked and the encoding between them and the kernel;
-an `Estimate` or a `ClosenessResult` brings arrays only, and their columns are numbered.
+an `Estimate` or a `ClosenessResult` brings arrays, and the names of their columns if they were tables.
 """
 
 from __future__ import annotations
@@ -160,7 +160,8 @@ def source_of(result: Any) -> Source:
         )
         left_out = tuple((entry.column, entry.reason) for entry in encoding.left_out)
         return Source(Side(first, x, frames[0]), Side(second, y, frames[1]), variables, left_out)
-    variables = tuple(Variable(f"column {j}", "numeric", slice(j, j + 1)) for j in range(x.shape[1]))
+    names = estimate_in(result).columns or [f"column {j}" for j in range(x.shape[1])]
+    variables = tuple(Variable(name, "numeric", slice(j, j + 1)) for j, name in enumerate(names))
     return Source(Side(first, x, None), Side(second, y, None), variables, ())
 
 

@@ -7,7 +7,7 @@ may be called ``$cost$``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,18 +60,22 @@ def label(ax: Axes, x: str = "", y: str = "") -> None:
     ax.set_ylabel(y, fontsize=FONT, color=INK)
 
 
-def legend(ax: Axes, where: str = "best") -> None:
-    """Add a legend."""
-    ax.legend(loc=where, fontsize=SMALL, frameon=False, labelcolor=INK, handlelength=1.4)
+def legend_inside(ax: Axes) -> None:
+    """Add a legend in the upper left corner, for lines that rise to the right."""
+    ax.legend(loc="upper left", fontsize=SMALL, frameon=False, labelcolor=INK, handlelength=1.4)
 
 
-def legend_above(ax: Axes) -> None:
-    """Add a legend above the axes, where it hides nothing."""
+def legend_above(ax: Axes, flush: Literal["left", "right"] = "left") -> None:
+    """Add a legend above the axes, where it hides nothing.
+
+    Flush right it may grow over the names on the left, which take the room that it needs.
+    """
     ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
+        loc="lower left" if flush == "left" else "lower right",
+        bbox_to_anchor=(0 if flush == "left" else 1, 1),
         borderaxespad=0,
-        ncols=3,
+        ncols=3 if flush == "left" else 2,
+        columnspacing=1.2,
         fontsize=SMALL,
         frameon=False,
         labelcolor=INK,

@@ -44,4 +44,5 @@ def standardized_difference(x: FloatArray, y: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         location = np.nan_to_num(gap / pooled, nan=0.0, posinf=_LARGEST)
         scale = np.nan_to_num(np.abs(np.log(spreads[0] / spreads[1])), nan=0.0, posinf=_LARGEST)
-    return np.minimum(np.maximum(location, scale), _LARGEST)
+    larger: FloatArray = np.minimum(np.maximum(location, scale), _LARGEST)
+    return larger

@@ -21,6 +21,8 @@ from nammd.tables.formats import require_magic
 from nammd.tables.naming import listed
 from nammd.tables.sources import BATCH_ROWS, ArrayFile
 
+_BATCH_BYTES = 1 << 23
+
 
 @dataclass(frozen=True)
 class _Header:
@@ -36,6 +38,13 @@ class _Header:
     @property
     def row_values(self) -> int:
         return math.prod(self.shape[1:])
+
+    def batches(self, batch_rows: int) -> Iterator[tuple[int, int]]:
+        """Yield where batches start and end; wide rows come in smaller batches."""
+        row_bytes = self.row_values * self.dtype.itemsize
+        step = min(batch_rows, max(1, _BATCH_BYTES // row_bytes))
+        for start in range(0, self.shape[0], step):
+            yield start, min(start + step, self.shape[0])
 
 
 def open_npy(path: Path) -> ArrayFile:
@@ -63,8 +72,8 @@ def open_npy(path: Path) -> ArrayFile:
 
     def stream(batch_rows: int) -> Iterator[NDArray[Any]]:
         mapped = rows()
-        for start in range(0, header.shape[0], batch_rows):
-            yield _flat(np.array(mapped[start : start + batch_rows]))
+        for start, end in header.batches(batch_rows):
+            yield _flat(np.array(mapped[start:end]))
 
     return ArrayFile(path, header.shape[0], _names(header), take, stream, _notes(header))
 
@@ -88,15 +97,13 @@ def open_npz(path: Path, key: str | None) -> ArrayFile:
             if header.fortran:  # the columns lie one after the other, so there are no rows to stream
                 values = np.frombuffer(_exactly(file, header.bytes - header.offset, owner), header.dtype)
                 whole = values.reshape(header.shape, order="F")
-                yield from (
-                    _flat(np.array(whole[i : i + batch_rows])) for i in range(0, len(whole), batch_rows)
-                )
+                for start, end in header.batches(batch_rows):
+                    yield _flat(np.array(whole[start:end]))
                 return
             row_bytes = header.row_values * header.dtype.itemsize
-            for start in range(0, header.shape[0], batch_rows):
-                count = min(batch_rows, header.shape[0] - start)
-                values = np.frombuffer(_exactly(file, count * row_bytes, owner), header.dtype)
-                yield values.reshape(count, header.row_values).copy()
+            for start, end in header.batches(batch_rows):
+                values = np.frombuffer(_exactly(file, (end - start) * row_bytes, owner), header.dtype)
+                yield values.reshape(end - start, header.row_values)
 
     def take(positions: NDArray[np.intp]) -> NDArray[Any]:
         parts, start = [], 0
@@ -131,7 +138,7 @@ def _header(file: BinaryIO | Any, owner: str) -> _Header:
             (2, 0): npy_format.read_array_header_2_0,
         }[version]
         shape, fortran, dtype = read(file)
-    except (ValueError, KeyError, EOFError):
+    except Exception:  # the header is a Python literal, so damage shows as anything
         raise ValueError(f"{owner} has a damaged header, or is not an array of plain numbers") from None
     if dtype.hasobject:
         raise ValueError(
@@ -153,7 +160,7 @@ def _exactly(file: Any, count: int, owner: str) -> bytes:
         data = b""
     if len(data) < count:
         raise ValueError(f"{owner} is truncated or damaged: it ends before its last row")
-    return bytes(data)
+    return data  # type: ignore[no-any-return]
 
 
 def _flat(rows: NDArray[Any]) -> NDArray[Any]:

@@ -26,9 +26,7 @@ def _open_file(path: Path) -> TableFile:
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         # Without pre_buffer a row group is read as it is needed, not all at once.
         with explained(path, "Parquet"), parquet.ParquetFile(path, pre_buffer=False) as file:
-            for batch in file.iter_batches(batch_size=batch_rows, columns=columns):
-                # Parquet takes "a" to mean "a.b" as well, so choose again.
-                yield batch.select(columns)
+            yield from file.iter_batches(batch_size=batch_rows, columns=columns)
 
     return TableFile(path, names, stream)
 
@@ -67,7 +65,11 @@ def _open_folder(folder: Path) -> TableFile:
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         with explained(folder, "a Parquet folder"):
             yield from dataset(schema).to_batches(
-                columns=columns, batch_size=batch_rows, batch_readahead=1, fragment_readahead=1
+                columns=columns,
+                batch_size=batch_rows,
+                batch_readahead=1,
+                fragment_readahead=1,
+                fragment_scan_options=datasets.ParquetFragmentScanOptions(pre_buffer=False),
             )
 
     return TableFile(folder, tuple(schema.names), stream)
@@ -81,18 +83,14 @@ def open_arrow(path: Path) -> TableFile:
     if not streamed:
         require_magic(path, "Arrow")
 
-    def batches(source: Any, columns: list[str] | None) -> Iterator[Any]:
+    def batches(source: Any) -> Iterator[Any]:
         if streamed:
             with pa.ipc.open_stream(source) as reader:
                 yield from reader
-            return
-        wanted = None
-        if columns is not None:
-            names = pa.ipc.open_file(source).schema.names
-            wanted = sorted(names.index(name) for name in columns)
-        reader = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=wanted))
-        for i in range(reader.num_record_batches):
-            yield reader.get_batch(i)
+        else:
+            reader = pa.ipc.open_file(source)
+            for i in range(reader.num_record_batches):
+                yield reader.get_batch(i)
 
     with explained(path, "Arrow"), pa.OSFile(str(path)) as source:
         reader = pa.ipc.open_stream(source) if streamed else pa.ipc.open_file(source)
@@ -103,7 +101,23 @@ def open_arrow(path: Path) -> TableFile:
         # What is kept is read properly: a map changes when somebody writes to the file.
         open_source = pa.OSFile if keep else pa.memory_map
         with explained(path, "Arrow"), open_source(str(path)) as source:
-            for batch in batches(source, columns):
-                yield from sliced(batch.select(columns), batch_rows)
+            for batch in batches(source):
+                for part in sliced(batch.select(columns), batch_rows):
+                    yield _without_views(part, path)
 
     return TableFile(path, names, stream)
+
+
+def _without_views(batch: Any, path: Path) -> Any:
+    """Return a batch with plain strings; rows of the string views that polars writes cannot be taken."""
+    pa = optional("pyarrow", "app", "reading Arrow files")
+    plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+    if not any(str(field.type) in plain for field in batch.schema):
+        return batch
+    try:
+        columns = [column.cast(plain.get(str(column.type), column.type)) for column in batch.columns]
+    except KeyError:  # known by name, but not yet by its values
+        raise ValueError(
+            f"{path} has text that pyarrow {pa.__version__} cannot read; update pyarrow"
+        ) from None
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)

@@ -29,10 +29,12 @@ def open_delimited(path: Path, tabs: bool = False) -> TableFile:
     with explained(path, "text"), open_text(path) as file:
         head = file.read(BLOCK_BYTES)
     require_text(path, head)
+    one_block = len(head) < BLOCK_BYTES
+    if one_block and len(head.strip().splitlines()) == 1:
+        raise ValueError(f"{path} has columns but no rows")
     delimiter, notes = ("\t", ()) if tabs else _delimiter(head)
     names = _names(path, delimiter)
     require_unique(names, str(path))
-    one_block = len(head) < BLOCK_BYTES
     types = {} if one_block else _settled_types(path, delimiter, names)
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
@@ -55,7 +57,7 @@ def _delimiter(head: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def _names(path: Path, delimiter: str) -> tuple[str, ...]:
-    with explained(path, "CSV"), _reader(path, delimiter, {}, []) as reader:
+    with _explained(path, delimiter), _reader(path, delimiter, {}, []) as reader:
         return tuple(reader.schema.names)
 
 
@@ -108,7 +110,7 @@ def _settled_types(path: Path, delimiter: str, names: tuple[str, ...]) -> Types:
 
 
 @contextmanager
-def _explained(path: Path, delimiter: str, names: tuple[str, ...]) -> Iterator[None]:
+def _explained(path: Path, delimiter: str, names: tuple[str, ...] = ()) -> Iterator[None]:
     pa = optional("pyarrow", "app", "reading CSV files")
     with explained(path, "CSV"):
         try:

@@ -88,8 +88,8 @@ class Encoding:
             The columns with their parameters, and those left out.
         """
         frame = as_frame(table, name)
-        array = None if frame is not None else _as_array(table, name)
-        names = frame.names if frame is not None else tuple(map(str, range(_width(array))))
+        array_columns = None if frame is not None else int(_as_array(table, name).shape[1])
+        names = frame.names if frame is not None else tuple(map(str, range(array_columns or 0)))
         factors = checked_weights(weights or {}, names, name)
         chosen = set(names if columns is None else chosen_columns(columns, names, name))
 
@@ -106,11 +106,14 @@ class Encoding:
                 fitted = ArrayColumn(column, "numeric", weight)
             else:
                 fitted = fit_column(column, frame.values(column), weight, insist=column in factors)
-            (left_out if isinstance(fitted, LeftOut) else kept).append(fitted)  # type: ignore[arg-type]
+            if isinstance(fitted, LeftOut):
+                left_out.append(fitted)
+            else:
+                kept.append(fitted)
         if not kept:
             reasons = "; ".join(f"{entry.column!r}: {entry.reason}" for entry in left_out[:5])
             raise ValueError(f"no column of {name} can be compared ({reasons})")
-        return cls(tuple(kept), tuple(left_out), None if array is None else array.shape[1])
+        return cls(tuple(kept), tuple(left_out), array_columns)
 
     def transform(self, table: Any, name: str = "the data") -> FloatArray:
         """Encode a table with the columns of the reference, of whatever library.
@@ -257,10 +260,6 @@ def _as_array(data: Any, name: str) -> FloatArray:
             "with .reshape(len(array), -1)"
         )
     return to_numpy(as_sample(data, name))
-
-
-def _width(array: FloatArray | None) -> int:
-    return 0 if array is None else int(array.shape[1])
 
 
 def _count(number: int, what: str) -> str:

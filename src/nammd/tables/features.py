@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,9 @@ def _script(path: Path) -> Features:
         raise FileNotFoundError(f"{path}, the module for features, is not there")
     try:
         # TorchScript only: other torch files are pickles, which run whatever they contain.
-        module = torch.jit.load(str(path), map_location="cpu")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # in favour of those files
+            module = torch.jit.load(str(path), map_location="cpu")
     except RuntimeError:
         raise ValueError(
             f"{path} is not a TorchScript module; save it with torch.jit.script(model).save(path)"
@@ -69,7 +72,12 @@ def _script(path: Path) -> Features:
 
 def _torchvision(name: str) -> Features:
     torch = optional("torch", "torch", "features of images")
-    models = optional("torchvision.models", "", f"features={name!r}")
+    try:
+        models = optional("torchvision.models", "", f"features={name!r}")
+    except RuntimeError as error:  # its compiled part was made for another torch
+        raise ImportError(
+            f"torchvision does not fit torch {torch.__version__} ({error}); update both"
+        ) from None
     try:
         weights = models.get_model_weights(name).DEFAULT
     except ValueError:

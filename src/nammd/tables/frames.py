@@ -93,7 +93,7 @@ def as_frame(data: Any, owner: str) -> Frame | None:
         data = pa.Table.from_batches([data])
     try:
         table = nw.from_native(data, pass_through=True, allow_series=True)
-    except nw.exceptions.DuplicateError:
+    except Exception:  # narwhals refuses duplicate names, with an error that depends on its version
         names = data.column_names if hasattr(data, "column_names") else data.columns
         require_unique([_column_name(name) for name in names], owner)
         raise
@@ -118,7 +118,7 @@ def _values(series: Any) -> Values:
     if missing.all():
         return Values(None, missing)
     if dtype.is_numeric():
-        return _measured("numeric", _floats(series), whole=dtype.is_integer())
+        return _measured("numeric", _floats(series), whole=str(dtype).startswith(("Int", "UInt")))
     if dtype == nw.Boolean:
         return _labelled("boolean", series.to_list(), missing)
     if dtype in (nw.String, nw.Categorical, nw.Enum):
@@ -152,7 +152,7 @@ def _labelled(kind: Kind, values: Sequence[Any], missing: NDArray[np.bool_]) -> 
 
 
 def _label(value: Any) -> str:
-    # pandas turns the categories 1, 2 into 1.0, 2.0 once a value is missing.
+    # Whole numbers with missing values are floats in pandas: the category 1 of one table is 1.0 in another.
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)

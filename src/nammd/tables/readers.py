@@ -6,6 +6,7 @@ few rows of each, and nothing here knows one table format from another.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -200,8 +201,7 @@ def _read_table(
         return table.take(pa.array(positions))
 
     def join(tables: list[Any]) -> Any:
-        # Batches may have dictionaries of their own, which rows of one table cannot.
-        return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+        return pa.concat_tables(tables).combine_chunks()
 
     reservoir: Reservoir[Any] = Reservoir(sample, rng, take, join)
     for batch in parts:
@@ -214,9 +214,21 @@ def _read_array(
 ) -> tuple[NDArray[Any], int]:
     chosen = _array_columns(source, columns)
     if sample is None or sample >= source.rows:
-        parts = [_select(batch, chosen) for batch in source.stream(BATCH_ROWS)]
-        return np.concatenate(parts), source.rows
+        return _joined(
+            (_select(batch, chosen) for batch in source.stream(BATCH_ROWS)), source.rows
+        ), source.rows
     return _select(source.take(sample_positions(source.rows, sample, rng)), chosen), source.rows
+
+
+def _joined(parts: Iterator[NDArray[Any]], rows: int) -> NDArray[Any]:
+    """Return batches as one array; each is copied as it comes, so they are never all there twice."""
+    first = next(parts)
+    result = np.empty((rows, first.shape[1]), first.dtype)
+    end = 0
+    for part in itertools.chain([first], parts):
+        result[end : end + len(part)] = part
+        end += len(part)
+    return result
 
 
 def _table_columns(source: TableFile, columns: Sequence[str] | None) -> list[str]:

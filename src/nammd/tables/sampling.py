@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Batch = TypeVar("Batch")
 Positions = NDArray[np.intp]
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 
 
 class Reservoir(Generic[Batch]):

@@ -15,8 +15,8 @@ from nammd.tables.naming import require_unique
 BATCH_ROWS = 65_536
 """Rows of a batch, unless somebody asks for another number."""
 
-BLOCK_BYTES = 1 << 22
-"""Text files are read in pieces of this many bytes."""
+BLOCK_BYTES = 1 << 20
+"""Text files are read in pieces of this many bytes; Arrow reads some forty of them ahead."""
 
 
 class TableStream(Protocol):
