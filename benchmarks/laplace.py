@@ -62,7 +62,8 @@ def _all_sums(scale: Scale) -> Measurement:
     )
     what = f"Laplace sums, n = {rows}, d = {_COLUMNS}, float32: nammd / scipy and exponential"
     details = _details(times, "float32", rows, scale.rounds)
-    return Measurement(what, ratio(times, "nammd", "scipy"), "x", at_most(_BAR), details)
+    # Without a bar: the sums do more than the distances and exponentials that they are compared with.
+    return Measurement(what, ratio(times, "nammd", "scipy"), "x", None, details)
 
 
 def cityblock_kernel(x: Doubles, y: Doubles, out: Doubles) -> None:

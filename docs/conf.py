@@ -27,6 +27,7 @@ templates_path = ["_templates"]
 
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 3
+smartquotes_action = "q"  # two hyphens begin an option
 
 # `name` in a docstring is a link where there is something to link to.
 default_role = "py:obj"

@@ -444,7 +444,6 @@ OPTIONS = [
     (compare_pairs, "statistic", "'nammd', 'mmd2'"),
     (compare_pairs, "alternative", "'greater', 'less', 'two-sided'"),
     (compare_pairs, "cross", "'full', 'off-diagonal'"),
-    (two_sample_test, "method", "'nammd', 'mmd'"),
 ]
 
 
@@ -478,7 +477,13 @@ def test_at_least_one_permutation_is_needed(permutations):
         nammd.two_sample_test(X, Y, permutations=permutations)
 
 
-@pytest.mark.parametrize("permutations", [99.0, True, False, np.True_, "99", None, [99]])
+@pytest.mark.parametrize("method", ["unknown", "NAMMD", "", None, 1, ["nammd"], nammd.Gaussian])
+def test_an_unknown_method_is_refused_with_the_known_ones(method):
+    with pytest.raises((TypeError, ValueError), match="method must be one of 'nammd', 'mmd', "):
+        nammd.two_sample_test(X, Y, method=method)
+
+
+@pytest.mark.parametrize("permutations", [99.0, True, False, np.True_, "99", [99]])
 def test_permutations_are_a_whole_number(permutations):
     with refuses(TypeError, "permutations must be a whole number, not "):
         nammd.two_sample_test(X, Y, permutations=permutations)

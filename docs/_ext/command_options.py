@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from sphinx.errors import ExtensionError
 
 
 class CommandOptions(Directive):
@@ -31,8 +32,10 @@ class CommandOptions(Directive):
 
 
 def parameters_of(command: str) -> list[inspect.Parameter]:
-    from nammd.cli.app import app
-
+    try:
+        from nammd.cli.app import app
+    except ModuleNotFoundError as error:
+        raise ExtensionError(f"pages of commands need {error.name}; run: pip install 'nammd[app]'") from error
     [found] = [each for each in app.registered_commands if each.name == command]
     assert found.callback is not None
     return list(inspect.signature(found.callback).parameters.values())

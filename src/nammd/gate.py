@@ -79,7 +79,10 @@ class Gate:
         needed = None
         if decision is Decision.UNDECIDED and estimate.value != eps:
             true = max(estimate.value, 0.0)
-            needed = rows_for(estimate.pair, eps, true, POWER, alpha, blur)
+            # More candidate rows are easier to get than more of the reference, so they are tried first.
+            pair = estimate.pair
+            needed = rows_for(pair, eps, true, POWER, alpha, blur, keep_x=True)
+            needed = needed or rows_for(pair, eps, true, POWER, alpha, blur)
         return Verdict(
             decision=decision,
             distance=estimate.value,

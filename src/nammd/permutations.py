@@ -15,10 +15,8 @@ def random_signs(m: int, n: int, count: int, rng: np.random.Generator) -> NDArra
     choices of a given size equally likely, and so does turning uniformly chosen marks.
     """
     size = m + n
-    # A byte per coin; a probability off by up to 1/512 is mended like any other surplus.
-    cut = min(max(round(256 * m / size), 1), 255)
-    marked = rng.integers(0, 256, (size, count), dtype=np.uint8) < cut
-    surplus = marked.sum(axis=0, dtype=np.int64) - m
+    marked = _coins(m / size, (size, count), rng)
+    surplus = marked.sum(axis=0, dtype=np.int32) - m
     open_columns = np.flatnonzero(surplus)
     while open_columns.size:
         rows = rng.integers(0, size, open_columns.size)
@@ -28,7 +26,17 @@ def random_signs(m: int, n: int, count: int, rng: np.random.Generator) -> NDArra
         marked[rows[turn], columns] ^= True
         surplus[columns] -= np.where(too_many[turn], 1, -1)
         open_columns = open_columns[surplus[open_columns] != 0]
-    signs = marked.astype(np.float32)
-    signs *= 2.0
-    signs -= 1.0
-    return signs
+    signs = marked.view(np.int8)
+    signs += signs
+    signs -= 1
+    return signs.astype(np.float32)
+
+
+def _coins(chance: float, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return coins that show heads with about that chance; being off by 1/512 is mended like any surplus."""
+    count = shape[0] * shape[1]
+    if chance == 0.5:  # a bit is enough
+        bits = np.unpackbits(np.frombuffer(rng.bytes(-(-count // 8)), np.uint8), count=count)
+        return bits.view(np.bool_).reshape(shape)
+    cut = min(max(round(256 * chance), 1), 255)
+    return rng.integers(0, 256, shape, dtype=np.uint8) < cut

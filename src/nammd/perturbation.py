@@ -72,11 +72,10 @@ def perturb(
             spread = column.weight if column.labels[-1] == "missing" else float(values[:, 0].std())
             values[present, 0] += level * spread * rng.standard_normal(int(present.sum()))
         elif kind == "flips":
-            # To any of the common categories alike: drawing from the data's own mix would keep the mix.
+            # To any category that occurs, all alike: drawing from the data's own mix would keep the mix.
             chosen = np.flatnonzero(rng.random(len(x)) < level)
-            kept = sum(label not in ("other", "unseen", "missing") for label in column.labels)
-            values[chosen] = 0.0
-            values[chosen, rng.integers(0, max(kept, 1), len(chosen))] = column.weight
+            categories = np.unique(x[x[:, slots.stop - 1] == 0, slots], axis=0)
+            values[chosen] = categories[rng.integers(0, len(categories), len(chosen))]
         else:
             chosen = np.flatnonzero(rng.random(len(x)) < level)
             values[chosen] = 0.0

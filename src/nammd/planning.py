@@ -166,14 +166,22 @@ def power_at(pair: Pair, eps: float, true: float, m: int, n: int, alpha: float, 
 
 
 def rows_for(
-    pair: Pair, eps: float, true: float, power: float, alpha: float, blur: Blur = KNOWN
+    pair: Pair,
+    eps: float,
+    true: float,
+    power: float,
+    alpha: float,
+    blur: Blur = KNOWN,
+    keep_x: bool = False,
 ) -> tuple[int, int] | None:
-    """Return the smallest sizes, in the proportion of the pilot's, with that power; None if none."""
-    small = min(pair.moments.x.size, pair.moments.y.size)
-    ratios = pair.moments.x.size / small, pair.moments.y.size / small
+    """Return the smallest sizes with that power, or None if there are none.
+
+    They are in the proportion of the pilot's, or, with `keep_x`, of the pilot's x and as many of y as needed.
+    """
+    m, n = pair.moments.x.size, pair.moments.y.size
 
     def sizes(rows: int) -> tuple[int, int]:
-        return round(rows * ratios[0]), round(rows * ratios[1])
+        return (m, rows) if keep_x else (round(rows * m / min(m, n)), round(rows * n / min(m, n)))
 
     def enough(rows: int) -> bool:
         return power_at(pair, eps, true, *sizes(rows), alpha, blur) >= power

@@ -125,7 +125,7 @@ class Tolerance(Result):
         cls,
         x: Any,
         *,
-        level: float = 0.1,
+        level: float = 0.3,
         levels: Sequence[float] = DEFAULT_LEVELS,
         kind: str | None = None,
         kernel: Any = None,
@@ -209,11 +209,11 @@ class Tolerance(Result):
         """
         frozen = EncodedReference.fit(x, kernel, weights, engine)
         rungs = split_rungs(frozen.x, frozen.distance_between, blocks, splits, rng)
-        halves = max((r for r in rungs if r.kind == "random"), key=lambda r: r.value)
         drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
         resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
-        chosen, epsilon = (drift, drift.value) if drift.value > resolution else (halves, resolution)
-        return cls._made(frozen, epsilon, None, "split", rungs, chosen.label)
+        if drift.value > resolution:
+            return cls._made(frozen, drift.value, None, "split", rungs, drift.label)
+        return cls._made(frozen, resolution, None, "split", rungs, "upper ends of the random halves")
 
     @classmethod
     def at(

@@ -12,9 +12,11 @@ There is no margin here: permuting simulates equal distributions, under which a 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from importlib import import_module
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -25,12 +27,18 @@ from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.permutations import random_signs
 from nammd.results import Result, number, p_value
 
-Method = Literal["nammd", "mmd"]
+_TITLES = {"nammd": "NAMMD", "mmd": "MMD²"}
 
-_NAMES = {"nammd": "NAMMD", "mmd": "MMD²"}
+# Methods by name, and where they are; the module is loaded when the method is asked for.
+METHODS = {
+    "nammd": ("nammd.two_sample", "NAMMDPermutation"),
+    "mmd": ("nammd.two_sample", "MMDPermutation"),
+    "nammd-fuse": ("nammd.fuse", "NAMMDFuse"),
+    "mmd-fuse": ("nammd.fuse", "MMDFuse"),
+}
 
 # Signs are held for this many (row, permutation) pairs at a time: 4 bytes each.
-_SIGNS_AT_ONCE = 1 << 23
+SIGNS_AT_ONCE = 1 << 23
 
 # Statistics closer than this share of the null distribution's spread count as equal. Permutations
 # that only exchange equal rows, or the two labels, give equal statistics up to rounding.
@@ -44,27 +52,30 @@ class TwoSampleResult(Result):
     Attributes
     ----------
     statistic : float
-        The estimated distance: NAMMD, or MMD² for ``method="mmd"``.
+        The statistic of the method: NAMMD, MMD² for ``method="mmd"``, or what else it computes.
     pvalue : float
+        For permutation tests
         ``(1 + number of permutations at least as far apart) / (1 + number of permutations)``.
     threshold : float
-        The largest statistic that is not rejected at level `alpha`, from the same permutations.
+        The largest statistic that is not rejected at level `alpha`.
     rejected : bool
         Whether equality of the distributions is rejected at level `alpha`.
     alpha : float
         The level of the test.
-    method : {"nammd", "mmd"}
-        The statistic used.
+    method : str
+        The name of the method.
     permutations : int
-        The number of permutations.
+        The number of permutations; 0 where the method needs none.
     m, n : int
         The numbers of rows.
-    kernel : Kernel
-        The kernel, with its bandwidth.
+    kernel : Kernel or None
+        The kernel, with its bandwidth; None where the method uses several, or none.
     engine : str
         Who computed it.
     null : array of shape (permutations,)
         The statistic of every permutation.
+    details : dict
+        What else the method has to say, by name.
     """
 
     statistic: float
@@ -72,13 +83,14 @@ class TwoSampleResult(Result):
     threshold: float
     rejected: bool
     alpha: float
-    method: Method
+    method: str
     permutations: int
     m: int
     n: int
-    kernel: Kernel
+    kernel: Kernel | None
     engine: str
     null: FloatArray = field(repr=False, compare=False)
+    details: dict[str, Any] = field(default_factory=dict, compare=False)
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
@@ -90,26 +102,42 @@ class TwoSampleResult(Result):
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         verdict = "rejected" if self.rejected else "not rejected"
-        return [
+        rows = [
             ("null hypothesis", f"P = Q: {verdict} at level {self.alpha:g}"),
             ("alternative", "P and Q differ"),
             (
-                _NAMES[self.method],
+                _TITLES.get(self.method, "statistic"),
                 f"{number(self.statistic)}, threshold {number(self.threshold)}",
             ),
-            ("permutations", str(self.permutations)),
-            ("rows", f"{self.m} and {self.n}"),
-            ("kernel", str(self.kernel)),
         ]
+        if self.method not in _TITLES:
+            rows.append(("method", self.method))
+        if self.permutations:
+            rows.append(("permutations", str(self.permutations)))
+        rows.append(("rows", f"{self.m} and {self.n}"))
+        return [*rows, ("kernel", str(self.kernel))] if self.kernel is not None else rows
+
+
+class TwoSampleMethod(Protocol):
+    """A way to test equality of distributions: an object with its own settings."""
+
+    @property
+    def name(self) -> str:
+        """The name of the method."""
+
+    def test(
+        self, x: Array, y: Array, *, alpha: float, rng: np.random.Generator, engine: Engine
+    ) -> TwoSampleResult:
+        """Test two checked samples."""
 
 
 def two_sample_test(
     x: Any,
     y: Any,
     *,
-    method: Method = "nammd",
+    method: str | TwoSampleMethod = "nammd",
     kernel: Any = None,
-    permutations: int = 999,
+    permutations: int | None = None,
     alpha: float = 0.05,
     rng: Any = None,
     engine: Engine | None = None,
@@ -124,14 +152,16 @@ def two_sample_test(
     ----------
     x, y : array or table
         The datasets; see `distance`. At least two rows each.
-    method : {"nammd", "mmd"}
-        The statistic. For samples of equal size and one kernel both give the same p-value.
+    method : str or object
+        ``"nammd"`` or ``"mmd"``: that statistic with one kernel; for samples of equal size both give the
+        same p-value. ``"nammd-fuse"`` or ``"mmd-fuse"``: many kernels at once. An object is a method with
+        settings of its own, such as ``nammd.fuse.NAMMDFuse(bandwidths=5)``.
     kernel : Kernel, optional
-        By default ``Gaussian.median(x, y)``. It must not be chosen by looking at which rows are x's
-        and which are y's; the default is not.
-    permutations : int
-        How many random relabellings to compare with. The p-value is a multiple of
-        1 / (permutations + 1).
+        For ``"nammd"`` and ``"mmd"``: by default ``Gaussian.median(x, y)``. It must not be chosen by
+        looking at which rows are x's and which are y's; the default is not.
+    permutations : int, optional
+        How many random relabellings to compare with; 999 for ``"nammd"`` and ``"mmd"``. The p-value is a
+        multiple of 1 / (permutations + 1).
     alpha : float
         The level of the test.
     rng : int, numpy.random.Generator or None
@@ -158,51 +188,112 @@ def two_sample_test(
     >>> nammd.two_sample_test(x, x + 1e-9, rng=1).pvalue
     1.0
     """
-    choice(method, "method", ("nammd", "mmd"))
-    permutations = _count(permutations)
+    chosen = _method(method, kernel, permutations)
     alpha = between(alpha, "alpha")
     x, y = as_samples(min_rows=2, x=x, y=y)
-    kernel = Gaussian.median(x, y) if kernel is None else as_kernel(kernel)
-    check_kernel(kernel, x, y)
-    engine = choose_engine(engine, x, y)
-    observed, null = _statistics(x, y, method, kernel, engine, permutations, rng)
-    tie = _TIE[_precision(x)] * float(np.std(null))
-    if is_constant(x) and is_constant(y) and is_constant(_pooled(x[:1, :], y[:1, :])):
-        tie = math.inf  # nothing to tell apart but rounding
-    pvalue = (1 + int(np.count_nonzero(null >= observed - tie))) / (permutations + 1)
-    return TwoSampleResult(
-        statistic=observed,
-        pvalue=pvalue,
-        threshold=_threshold(null, observed, alpha),
-        rejected=pvalue <= alpha,
-        alpha=alpha,
-        method=method,
-        permutations=permutations,
-        m=int(x.shape[0]),
-        n=int(y.shape[0]),
-        kernel=kernel,
-        engine=repr(engine),
-        null=null,
-    )
+    return chosen.test(x, y, alpha=alpha, rng=np.random.default_rng(rng), engine=choose_engine(engine, x, y))
+
+
+def _method(method: Any, kernel: Any, permutations: Any) -> TwoSampleMethod:
+    """Return the method object that was asked for, with the settings that were."""
+    if isinstance(method, str):
+        choice(method, "method", tuple(METHODS))
+        module, name = METHODS[method]
+        chosen = getattr(import_module(module), name)()
+    elif hasattr(method, "test") and hasattr(method, "name") and not isinstance(method, type):
+        chosen = method
+    else:
+        raise TypeError(
+            f"method must be one of {', '.join(map(repr, METHODS))}, or a method object, not {method!r}"
+        )
+    settings: dict[str, Any] = {}
+    if permutations is not None:
+        settings["permutations"] = _count(permutations)
+    if kernel is not None:
+        settings["kernel"] = as_kernel(kernel)
+    known = {f.name for f in dataclasses.fields(chosen)} if dataclasses.is_dataclass(chosen) else set()
+    for name in settings:
+        if name not in known:
+            raise TypeError(f"the method {chosen.name!r} takes no {name}")
+    made: TwoSampleMethod = dataclasses.replace(chosen, **settings) if settings else chosen
+    return made
+
+
+@dataclass(frozen=True)
+class NAMMDPermutation:
+    """The permutation test of NAMMD with one kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        By default the Gaussian kernel with the median bandwidth of both samples together.
+    permutations : int
+        The number of permutations.
+    """
+
+    kernel: Kernel | None = None
+    permutations: int = 999
+    name: ClassVar[str] = "nammd"
+
+    def test(
+        self, x: Array, y: Array, *, alpha: float, rng: np.random.Generator, engine: Engine
+    ) -> TwoSampleResult:
+        """Test two checked samples."""
+        kernel = Gaussian.median(x, y) if self.kernel is None else self.kernel
+        check_kernel(kernel, x, y)
+        observed, null = _statistics(x, y, self.name, kernel, engine, self.permutations, rng)
+        pvalue = (1 + int(np.count_nonzero(null >= observed - tie_of(x, y, null)))) / (self.permutations + 1)
+        return TwoSampleResult(
+            statistic=observed,
+            pvalue=pvalue,
+            threshold=permutation_threshold(null, observed, alpha),
+            rejected=pvalue <= alpha,
+            alpha=alpha,
+            method=self.name,
+            permutations=self.permutations,
+            m=int(x.shape[0]),
+            n=int(y.shape[0]),
+            kernel=kernel,
+            engine=repr(engine),
+            null=null,
+        )
+
+
+@dataclass(frozen=True)
+class MMDPermutation(NAMMDPermutation):
+    """The permutation test of the squared MMD with one kernel; see `NAMMDPermutation`."""
+
+    name: ClassVar[str] = "mmd"
 
 
 def _statistics(
-    x: Array, y: Array, method: Method, kernel: Kernel, engine: Engine, permutations: int, rng: Any
+    x: Array,
+    y: Array,
+    method: str,
+    kernel: Kernel,
+    engine: Engine,
+    permutations: int,
+    generator: np.random.Generator,
 ) -> tuple[float, FloatArray]:
     """Return the statistic of the labels as they are, and of every permutation of them."""
     m, n = int(x.shape[0]), int(y.shape[0])
-    pooled = _pooled(x, y)
-    [within] = engine.sums(kernel, (pooled,))
-    rows = within.rows
-    generator = np.random.default_rng(rng)
-    total, at_once = float(rows.sum()), max(1, _SIGNS_AT_ONCE // (m + n))
-    statistics = []
+    pooled = pooled_sample(x, y)
+    at_once = max(1, SIGNS_AT_ONCE // (m + n))
+    total, rows, statistics = math.nan, None, []
+    if m != n:  # else s'K1 = Sxx - Syy cancels from all that follows
+        [within] = engine.sums(kernel, (pooled,))
+        rows = within.rows
     for start in range(0, permutations + 1, at_once):
         signs = random_signs(m, n, min(at_once, permutations + 1 - start), generator)
-        if start == 0:  # the first column is the data as it is, computed alongside the others
+        if start == 0:
+            # The first column is the data as it is, computed alongside the others, and one more, of
+            # ones, gives the total.
             signs[:m, 0], signs[m:, 0] = 1.0, -1.0
+            signs = np.column_stack([signs, np.ones(m + n, np.float32)])
         forms = engine.quadratic_forms(kernel, pooled, signs)
-        differences = rows @ signs
+        if start == 0:
+            total, forms, signs = float(forms[-1]), forms[:-1], signs[:, :-1]
+        differences = 0.0 if rows is None else rows @ signs
         both, cross = (forms + total) / 2, (total - forms) / 4
         xx = (both + differences) / 2 / (m * (m - 1))
         yy = (both - differences) / 2 / (n * (n - 1))
@@ -213,11 +304,19 @@ def _statistics(
     return float(every[0]), every[1:]
 
 
-def _pooled(x: Array, y: Array) -> Array:
+def tie_of(x: Array, y: Array, null: FloatArray) -> float:
+    """Return how far apart two statistics may be and still count as equal."""
+    if is_constant(x) and is_constant(y) and is_constant(pooled_sample(x[:1, :], y[:1, :])):
+        return math.inf  # nothing to tell apart but rounding
+    return _TIE[_precision(x)] * float(np.std(null))
+
+
+def pooled_sample(x: Array, y: Array) -> Array:
+    """Return the rows of both samples, those of x first."""
     return np.concatenate([x, y]) if isinstance(x, np.ndarray) else namespace(x, y).concat([x, y])
 
 
-def _threshold(null: FloatArray, observed: float, alpha: float) -> float:
+def permutation_threshold(null: FloatArray, observed: float, alpha: float) -> float:
     """Return the (1 - alpha) quantile of the permutations and the data together."""
     every = np.sort(np.append(null, observed))
     return float(every[math.ceil((1 - alpha) * len(every)) - 1])

@@ -102,7 +102,7 @@ class Verdict(Reportable):
         if self.is_far:
             p = p_value(self.pvalue_far)
             return f"FAR: the candidate is beyond the tolerance (distance {distance}, tolerance {eps}, {p})."
-        return f"UNDECIDED: a distance of {distance} against a tolerance of {eps} is too close to call."
+        return f"UNDECIDED: these rows do not settle whether the distance, {distance}, is within {eps}."
 
     def advice(self) -> str:
         """Return what to do next, in one sentence."""

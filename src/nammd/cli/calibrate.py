@@ -39,7 +39,7 @@ def calibrate(
     ] = Path("tolerance.json"),
     noise: Annotated[
         float | None,
-        typer.Option(metavar="LEVEL", help="Accept a perturbation of this size, say 0.1."),
+        typer.Option(metavar="LEVEL", help="Accept a perturbation of this size, say 0.3."),
     ] = None,
     kind: Annotated[
         Kind | None,
@@ -65,7 +65,7 @@ def calibrate(
     For example:
         nammd calibrate train.parquet accepted.parquet -o tolerance.json
         nammd calibrate train.parquet week-1.parquet week-2.parquet -o tolerance.json
-        nammd calibrate train.parquet --noise 0.1 -o tolerance.json
+        nammd calibrate train.parquet --noise 0.3 -o tolerance.json
         nammd calibrate train.parquet --split -o tolerance.json
 
     There are three ways. With ACCEPTED, datasets that are known to be acceptable: the tolerance is the

@@ -1,0 +1,57 @@
+"""Kernels that differ in their bandwidth only: the distance of two rows serves them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nammd._arrays import Array, FloatArray
+from nammd.kernels.base import Kernel
+from nammd.kernels.gaussian import Gaussian
+from nammd.kernels.laplace import Laplace
+
+
+@dataclass(frozen=True, eq=False)
+class BoundFamily:
+    """Kernels of one kind bound to two samples.
+
+    Attributes
+    ----------
+    distances : callable
+        ``distances(rows, columns)`` returns, in float64, the distances between two slices of the samples:
+        squared Euclidean ones for Gaussian kernels, city-block ones for Laplace kernels.
+    factors : tuple of float
+        The kernel values are ``exp(factor * distance)``, with a factor for each kernel.
+    """
+
+    distances: Callable[[slice, slice], FloatArray]
+    factors: tuple[float, ...]
+
+    def fill(self, k: int, distances: Array, out: Array) -> Array:
+        """Write the values of the k-th kernel, for given distances, and return them."""
+        np.multiply(distances, distances.dtype.type(self.factors[k]), out=out)
+        return np.exp(out, out=out)
+
+
+def families(kernels: Sequence[Kernel]) -> list[list[int]]:
+    """Group kernels that share a distance; return their positions."""
+    groups: dict[type, list[int]] = {}
+    for position, kernel in enumerate(kernels):
+        if not isinstance(kernel, (Gaussian, Laplace)):
+            raise TypeError(f"only Gaussian and Laplace kernels form families, not {kernel!r}")
+        groups.setdefault(type(kernel), []).append(position)
+    return list(groups.values())
+
+
+def bind_family(kernels: Sequence[Kernel], x: FloatArray, y: FloatArray) -> BoundFamily:
+    """Bind kernels of one kind to two NumPy samples."""
+    from scipy.spatial.distance import cdist
+
+    u, v = x.astype(np.float64, copy=False), y.astype(np.float64, copy=False)
+    if isinstance(kernels[0], Laplace):
+        factors = tuple(-1 / k.bandwidth for k in kernels if isinstance(k, Laplace))
+        return BoundFamily(lambda rows, columns: cdist(u[rows], v[columns], "cityblock"), factors)
+    factors = tuple(-0.5 / k.bandwidth**2 for k in kernels if isinstance(k, Gaussian))
+    return BoundFamily(lambda rows, columns: cdist(u[rows], v[columns], "sqeuclidean"), factors)
