@@ -7,7 +7,17 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import import_time, laplace, memory, peers, permutation, scaling, work_limit
+from benchmarks import (
+    command_line,
+    fused,
+    import_time,
+    laplace,
+    memory,
+    peers,
+    permutation,
+    scaling,
+    work_limit,
+)
 from benchmarks.environment import environment, environment_line
 from benchmarks.results import Measurement, print_header, print_row, write_json
 from benchmarks.scale import FULL, QUICK, Scale
@@ -15,11 +25,13 @@ from benchmarks.scale import FULL, QUICK, Scale
 # The measurements in fresh processes come first: while they run, this one is still small.
 TOPICS: dict[str, Callable[[Scale], Iterator[Measurement]]] = {
     "import": import_time.measure,
+    "check": command_line.measure,
     "memory": memory.measure,
     "limit": work_limit.measure,
     "threads": scaling.measure,
     "laplace": laplace.measure,
     "permutation": permutation.measure,
+    "fused": fused.measure,
     "peers": peers.measure,
 }
 

@@ -39,6 +39,15 @@ def measure(scale: Scale) -> Iterator[Measurement]:
         at_most(100.0),
         {"rows": rows, "columns": 128, "dtype": "float32", "threads": "as many as CPUs"},
     )
+    fused = ((scale.permutation_rows * 4 // 5, 10, 100.0), (scale.permutation_rows * 2, 768, 300.0))
+    for rows, columns, limit in fused:
+        yield Measurement(
+            f"fused test, n = {rows}, d = {columns}, B = {permutations}: peak extra memory",
+            _in_a_child("fused", rows, columns, permutations),
+            "MB",
+            at_most(limit),
+            {"rows": rows, "columns": columns, "dtype": "float32", "threads": "as many as CPUs"},
+        )
 
 
 def _in_a_child(call: str, *sizes: int) -> float:
@@ -57,6 +66,7 @@ def _extra_megabytes(call: str, rows: int, columns: int, permutations: int) -> f
         "sums": lambda: nammd.kernel_sums(x, y, kernel),
         # The default kernel too, as a user would call it: choosing its bandwidth loads scipy.
         "permutation": lambda: nammd.two_sample_test(x, y, permutations=permutations, rng=0),
+        "fused": lambda: nammd.two_sample_test(x, y, method="nammd-fuse", permutations=permutations, rng=0),
     }
     before = _held()
     calls[call]()

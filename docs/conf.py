@@ -22,7 +22,7 @@ extensions = [
 ]
 
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "tables"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "fieldlist"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -22,7 +23,7 @@ class Mixture:
     means: tuple[tuple[float, ...], ...]
     covariances: tuple[np.ndarray, ...]
 
-    def sample(self, rng, size):
+    def sample(self, rng: np.random.Generator, size: int) -> Any:
         which = rng.choice(len(self.weights), size=size, p=self.weights)
         dimension = len(self.means[0])
         roots = np.array([_root(c) for c in self.covariances])
@@ -30,7 +31,7 @@ class Mixture:
         return np.array(self.means)[which] + np.einsum("nij,nj->ni", roots[which], noise)
 
 
-def _root(covariance):
+def _root(covariance: np.ndarray) -> Any:
     values, vectors = np.linalg.eigh(covariance)
     return vectors * np.sqrt(np.maximum(values, 0))
 
@@ -57,7 +58,7 @@ def nammd_of(p: Mixture, q: Mixture, bandwidth: float = 1.0) -> float:
     return mmd2_of(p, q, bandwidth) / (4 - norms)
 
 
-def normal(mean, variance) -> Mixture:
+def normal(mean: Any, variance: float) -> Mixture:
     mean = np.atleast_1d(mean).astype(float)
     return Mixture((1.0,), (tuple(mean),), (np.eye(len(mean)) * variance,))
 

@@ -100,7 +100,7 @@ def test_second_order_terms_of_large_samples_hardly_depend_on_the_rows_chosen(mo
     chosen = nammd.closeness_test(x, y, 0.05, kernel=kernel)
     monkeypatch.setattr("nammd.skewness.ROWS", 10**6)
     everything = nammd.closeness_test(x, y, 0.05, kernel=kernel)
-    assert chosen.estimate.second_order_rows == (700, 700)
+    assert chosen.estimate.second_order_rows == (1024, 1024)
     assert everything.estimate.second_order_rows == (2100, 2100)
     step = abs(everything.threshold - chosen.threshold) / chosen.standard_error
     assert 0 < step < 0.02
@@ -117,3 +117,22 @@ def test_largest_eigenvalue_matches_a_full_decomposition(size):
 
 def test_constant_data_has_no_eigenvalue():
     assert largest_eigenvalue(np.ones((100, 100))) == pytest.approx(0, abs=1e-12)
+
+
+def test_data_with_a_period_do_not_fool_the_second_order_terms():
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(4000, 1))
+    x[::2] = 0.0
+    y = rng.permutation(x)
+    kernel = nammd.Gaussian(1.0)
+    eigenvalues = nammd.distance(x, y, kernel=kernel).pair.skewness.eigenvalues
+    assert eigenvalues[0] == pytest.approx(eigenvalues[1], rel=0.15)
+
+
+def test_changing_the_data_later_does_not_change_an_interval():
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(100, 2)), rng.normal(0.5, size=(100, 2))
+    untouched = nammd.distance(x.copy(), y.copy(), kernel=nammd.Gaussian(1.0))
+    estimate = nammd.distance(x, y, kernel=nammd.Gaussian(1.0))
+    x *= 0.0
+    assert estimate.confidence_interval() == untouched.confidence_interval()

@@ -12,7 +12,19 @@ import torch
 
 import nammd
 
-HEAVY = ["torch", "dask", "matplotlib", "typer", "pandas", "scipy", "polars", "pyarrow", "sklearn"]
+HEAVY = [
+    "torch",
+    "dask",
+    "matplotlib",
+    "typer",
+    "pandas",
+    "scipy",
+    "polars",
+    "pyarrow",
+    "sklearn",
+    "ot",
+    "safetensors",
+]
 
 
 def modules_after(code):

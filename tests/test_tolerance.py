@@ -349,3 +349,14 @@ def test_a_noise_ladder_is_the_population_distance_and_knows_its_error():
     values = np.array([t.epsilon for t in made])
     assert values.mean() == pytest.approx(exact, abs=4 * values.std() / np.sqrt(60) + 0.02 * exact)
     assert np.mean([t.epsilon_error for t in made]) == pytest.approx(values.std(), rel=0.35)
+
+
+def test_rows_needed_do_not_count_on_a_reference_that_would_be_another():
+    """A grown reference no longer shares its error with epsilon; then no rows may be enough."""
+    rng = np.random.default_rng(22)
+    x = rng.normal(size=(40, 1))
+    tolerance = nammd.Tolerance.from_reference(x, rng.normal(0.8, 1, size=(3000, 1)), kernel=KERNEL)
+    for _ in range(20):
+        verdict = tolerance.check(x, rng.normal(0.7, 1, size=(60, 1)))
+        if verdict.rows_needed and verdict.rows_needed[0] > 40:
+            raise AssertionError("a larger reference cannot help here: epsilon itself is too uncertain")

@@ -128,3 +128,44 @@ def test_float32_permutations_agree_with_float64():
     single = nammd.two_sample_test(x.astype("float32"), y.astype("float32"), kernel=kernel, rng=0)
     assert np.abs(single.null - double.null).max() < 1e-4 * double.null.std()
     assert single.pvalue == double.pvalue
+
+
+@pytest.mark.parametrize(
+    "engine", [nammd.Tiles(columns=16), nammd.Tiles(rows=1024, columns=32), nammd.Tiles(rows=7)]
+)
+def test_the_shape_of_tiles_does_not_matter(engine):
+    rng = np.random.default_rng(8)
+    x, y = rng.normal(size=(300, 2)), rng.normal(0.1, size=(280, 2))
+    default = nammd.two_sample_test(x, y, permutations=50, rng=0)
+    other = nammd.two_sample_test(x, y, permutations=50, rng=0, engine=engine)
+    np.testing.assert_allclose(other.null, default.null, rtol=1e-9, atol=1e-13)
+    assert other.statistic == pytest.approx(default.statistic, rel=1e-9)
+
+
+def test_ties_are_ties_in_the_precision_of_the_tiles():
+    rng = np.random.default_rng(9)
+    x, y = rng.integers(0, 3, (2, 40, 1)).astype(float)
+    for seed in range(10):
+        double, single = (
+            nammd.two_sample_test(x, y, rng=seed, engine=nammd.Tiles(dtype=dtype)).pvalue
+            for dtype in ("float64", "float32")
+        )
+        assert double == single
+
+
+def test_very_unequal_samples_are_relabelled_quickly_and_fairly():
+    signs = random_signs(3, 5000, 400, np.random.default_rng(0))
+    np.testing.assert_array_equal((signs > 0).sum(axis=0), 3)
+    mirrored = random_signs(5000, 3, 400, np.random.default_rng(0))
+    np.testing.assert_array_equal((mirrored < 0).sum(axis=0), 3)
+    means = np.nonzero(signs > 0)[0].mean()
+    assert abs(means - 2501) < 4 * 5003 / np.sqrt(12 * 1200)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.41, 0.45, 0.5])
+def test_the_threshold_agrees_with_the_pvalue(alpha):
+    rng = np.random.default_rng(10)
+    for seed in range(20):
+        x, y = rng.normal(size=(2, 15, 1))
+        result = nammd.two_sample_test(x, y, permutations=99, rng=seed, alpha=alpha)
+        assert result.rejected == (result.statistic > result.threshold)

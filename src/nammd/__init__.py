@@ -13,7 +13,7 @@ from nammd.comparison import PairComparison, compare_pairs
 from nammd.engines import Engine, Tiles, kernel_sums
 from nammd.estimate import Estimate, distance
 from nammd.gate import Gate
-from nammd.kernels import Gaussian, Kernel, Laplace, Mahalanobis
+from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis
 from nammd.planning import Plan, plan
 from nammd.ranking import Ranking, rank
 from nammd.results import Caution
@@ -29,6 +29,7 @@ __all__ = [
     "ClosenessResult",
     "CrossSums",
     "Decision",
+    "Deep",
     "Engine",
     "Estimate",
     "Gate",

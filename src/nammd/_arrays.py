@@ -42,6 +42,16 @@ def to_numpy(array: Array) -> FloatArray:
     return np.asarray(array).astype(np.float64, copy=False)
 
 
+def take_rows(sample: Array, rows: NDArray[Any]) -> Array:
+    """Return a copy of some rows of an array, where it lives."""
+    if isinstance(sample, np.ndarray):
+        return sample[rows]
+    from array_api_compat import array_namespace, device
+
+    xp = array_namespace(sample)
+    return xp.take(sample, xp.asarray(rows, device=device(sample)), axis=0)
+
+
 def is_constant(sample: Array) -> bool:
     """Tell whether all rows of a two-dimensional array are the same."""
     return bool(namespace(sample).all(sample == sample[:1, :]))

@@ -8,14 +8,19 @@ from pathlib import Path
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file in one step: to a temporary file beside it, which is then renamed."""
+    """Write a text file in one step."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file in one step: to a temporary file beside it, which is then renamed."""
     folder = path.parent
     if not folder.is_dir():
         raise FileNotFoundError(f"cannot write {path}: there is no folder {folder}")
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
         # mkstemp makes private files; a result should be as readable as any other new file.
         umask = os.umask(0)
         os.umask(umask)

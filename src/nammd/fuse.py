@@ -84,7 +84,7 @@ class NAMMDFuse:
             every.append(soft_maximum(scores))
         statistics = np.concatenate(every)
         observed, null = float(statistics[0]), statistics[1:]
-        pvalue = (1 + int(np.count_nonzero(null >= observed - tie_of(x, y, null)))) / (len(null) + 1)
+        pvalue = (1 + int(np.count_nonzero(null >= observed - tie_of(x, y, null, engine)))) / (len(null) + 1)
         return TwoSampleResult(
             statistic=observed,
             pvalue=pvalue,

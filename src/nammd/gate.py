@@ -80,9 +80,10 @@ class Gate:
         if decision is Decision.UNDECIDED and estimate.value != eps:
             true = max(estimate.value, 0.0)
             # More candidate rows are easier to get than more of the reference, so they are tried first.
-            pair = estimate.pair
+            # A larger reference would not be the one that epsilon was taken from.
+            pair, apart = estimate.pair, self._blur(estimate, shared=False)
             needed = rows_for(pair, eps, true, POWER, alpha, blur, keep_x=True)
-            needed = needed or rows_for(pair, eps, true, POWER, alpha, blur)
+            needed = needed or rows_for(pair, eps, true, POWER, alpha, apart)
         return Verdict(
             decision=decision,
             distance=estimate.value,
@@ -100,13 +101,13 @@ class Gate:
             tolerance=self.tolerance,
         )
 
-    def _blur(self, estimate: Estimate) -> Blur:
+    def _blur(self, estimate: Estimate, shared: bool = True) -> Blur:
         """Return what the uncertainty of epsilon adds, less what a shared reference takes away."""
         reference = self.tolerance.reference
         if reference is None:
             return KNOWN
         parts = np.array([reference.linear, reference.total])
-        if reference.shared is not None and reference.digest == self.reference.digest:
+        if shared and reference.shared is not None and reference.digest == self.reference.digest:
             parts = parts - 2 * covariance_parts(reference.shared, estimate)
         return Blur(*parts.tolist())
 

@@ -12,7 +12,7 @@ that is information, and it is never clipped here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -50,19 +50,43 @@ class Side:
 
     @classmethod
     def of(cls, within: WithinSums, cross: CrossSums, xy2: float) -> Side:
-        """Estimate the components from sums (paper, appendix on the variance estimator)."""
-        m, n = within.size, len(cross.cols)
+        """Estimate the components from sums."""
+        return cls.from_totals(
+            (within.size, len(cross.cols)),
+            within=(within.total, float(within.rows @ within.rows), within.squares),
+            cross=(cross.total, float(cross.rows @ cross.rows), cross.squares),
+            mixed=float(within.rows @ cross.rows),
+            xy2=xy2,
+        )
+
+    @classmethod
+    def from_totals(cls, sizes: tuple[int, int], within: Any, cross: Any, mixed: Any, xy2: Any) -> Side:
+        """Estimate the components from totals (paper, appendix on the variance estimator).
+
+        Parameters
+        ----------
+        sizes : tuple of int
+            The rows of this sample and of the other.
+        within, cross : tuple of three numbers
+            Of the Gram matrix within this sample, less its diagonal, and of that across: the total, the
+            squared norm of the row sums, and the sum of squares.
+        mixed : number
+            The dot product of the row sums of the two.
+        xy2 : number
+            The unbiased estimate of the squared mean cross kernel value.
+
+        Numbers may be floats or tensors: learning a kernel differentiates through this.
+        """
+        (m, n), (total, row_norm, squares), (cross_total, cross_norm, cross_squares) = sizes, within, cross
         m3, m4 = m * (m - 1) * (m - 2), m * (m - 1) * (m - 2) * (m - 3)
-        row_norm = float(within.rows @ within.rows)
-        mixed = float(within.rows @ cross.rows)
-        xx2 = (within.total**2 - 4 * row_norm + 2 * within.squares) / m4
+        xx2 = (total**2 - 4 * row_norm + 2 * squares) / m4
         return cls(
             size=m,
-            mean=within.mean,
-            v1=(row_norm - within.squares) / m3 - xx2,
-            v2=within.squares / (m * (m - 1)) - xx2,
-            c=(float(cross.rows @ cross.rows) - cross.squares) / (m * n * (n - 1)) - xy2,
-            w=mixed / (m * (m - 1) * n) - (within.total * cross.total - 2 * mixed) / (n * m3),
+            mean=total / (m * (m - 1)),
+            v1=(row_norm - squares) / m3 - xx2,
+            v2=squares / (m * (m - 1)) - xx2,
+            c=(cross_norm - cross_squares) / (m * n * (n - 1)) - xy2,
+            w=mixed / (m * (m - 1) * n) - (total * cross_total - 2 * mixed) / (n * m3),
         )
 
     def linear(self, a: float) -> float:

@@ -15,6 +15,8 @@ def random_signs(m: int, n: int, count: int, rng: np.random.Generator) -> NDArra
     choices of a given size equally likely, and so does turning uniformly chosen marks.
     """
     size = m + n
+    if 64 * min(m, n) < size:  # coins cannot be made unfair enough; so few rows are drawn directly
+        return _few(m, n, count, rng)
     marked = _coins(m / size, (size, count), rng)
     surplus = marked.sum(axis=0, dtype=np.int32) - m
     open_columns = np.flatnonzero(surplus)
@@ -30,6 +32,14 @@ def random_signs(m: int, n: int, count: int, rng: np.random.Generator) -> NDArra
     signs += signs
     signs -= 1
     return signs.astype(np.float32)
+
+
+def _few(m: int, n: int, count: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return the signs where one sample is much smaller: its rows are drawn for every column."""
+    signs = np.full((m + n, count), -1.0 if m < n else 1.0, np.float32)
+    for column in range(count):
+        signs[rng.choice(m + n, min(m, n), replace=False), column] *= -1.0
+    return signs
 
 
 def _coins(chance: float, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -186,7 +186,7 @@ def rows_for(
     def enough(rows: int) -> bool:
         return power_at(pair, eps, true, *sizes(rows), alpha, blur) >= power
 
-    low, high = 4, 8
+    low, high = 3, 4
     while not enough(high):
         low, high = high, 2 * high
         if high > LARGEST_PLAN:

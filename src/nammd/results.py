@@ -111,6 +111,8 @@ def plain(value: Any) -> Any:
         return int(value)
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, np.ndarray) and value.size <= 10_000:
+        return plain(value.tolist())
     return repr(value)
 
 

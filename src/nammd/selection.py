@@ -1,4 +1,4 @@
-"""Choosing a kernel from data: `select_bandwidth`.
+"""Choosing a kernel from data: `select_bandwidth`, and `learn_kernel` with torch.
 
 A kernel that was chosen by looking at two samples must not be tested on the same rows: it was chosen to tell
 them apart. Split the data first (`train_test_split`), choose on one part and test on the other.
@@ -18,8 +18,19 @@ from nammd.engines.grids import grid_sums
 from nammd.estimate import MIN_ROWS
 from nammd.inputs import as_samples, positive
 from nammd.kernels import Gaussian, Laplace
+from nammd.learning import LearnedKernel, learn_kernel, train_test_split
 from nammd.moments import Moments, combined
 from nammd.results import Result, number
+
+__all__ = [
+    "GRID",
+    "BandwidthSelection",
+    "LearnedKernel",
+    "learn_kernel",
+    "select_bandwidth",
+    "studentized",
+    "train_test_split",
+]
 
 GRID = tuple(np.geomspace(0.1, 10.0, 25).tolist())
 """The default grid, as multiples of the median bandwidth."""

@@ -6,8 +6,8 @@ kernel. B needs matrix-vector products with the Gram matrix; so does the largest
 covariance operator, which bounds how much U can vary when the two laws are close.
 
 Both enter only through corrections of relative order 1/sqrt(m), so their precision does not matter
-much, and they are averaged over at most `ROWS` rows of each sample, spread evenly. Samples up to that
-size are used whole, and the cost stays a small constant for larger ones.
+much, and they are averaged over at most `ROWS` rows of each sample, chosen at random by a fixed generator.
+Samples up to that size are used whole, and the cost stays a small constant for larger ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nammd._arrays import Array, FloatArray, to_numpy
+from nammd._arrays import Array, FloatArray, take_rows, to_numpy
 from nammd.engines.blas import single_threaded_blas
 from nammd.kernels import Kernel
 from nammd.moments import centred_row_means
@@ -52,11 +52,14 @@ class Influences:
 
     @classmethod
     def of(cls, sample: Array, p: FloatArray, q: FloatArray) -> Influences:
-        """Take evenly spread rows of a sample."""
+        """Take rows of a sample: all of them, or a random choice that is always the same."""
         size = len(p)
-        chosen = slice(0, size, -(-size // ROWS))
+        chosen = np.arange(size)
+        if size > ROWS:  # not evenly spaced ones: data may have a period
+            chosen = np.sort(np.random.default_rng(0).choice(size, ROWS, replace=False))
         cubes = np.array([np.mean(p**3), np.mean(p * p * q), np.mean(p * q * q), np.mean(q**3)])
-        return cls(sample[chosen, :], np.column_stack([p, q])[chosen], cubes, size)
+        # A copy: what the caller does to the data later must not change an interval.
+        return cls(take_rows(sample, chosen), np.column_stack([p, q])[chosen], cubes, size)
 
     def third_moment(self, a: float) -> float:
         """Return the mean of ``(a p - q)^3``."""

@@ -172,11 +172,6 @@ class KernelSums:
         """``sum over i of k(x_i, y_i)``, where the sizes are equal."""
         return self.cross.diagonal
 
-    @property
-    def swapped(self) -> KernelSums:
-        """The sums with the roles of x and y exchanged."""
-        return KernelSums(self.y, self.x, self.cross.swapped, self.bound)
-
 
 def reduce_tile(tile: Array, ones: Array) -> tuple[Array, Array, Any]:
     """Return the row sums, the column sums and the sum of squares of one tile.

@@ -24,6 +24,7 @@ from nammd._arrays import Array, FloatArray, is_constant, namespace
 from nammd.engines import Engine, check_kernel, choose_engine
 from nammd.inputs import as_samples, between, choice
 from nammd.kernels import Gaussian, Kernel, as_kernel
+from nammd.kernels.base import precision_of
 from nammd.permutations import random_signs
 from nammd.results import Result, number, p_value
 
@@ -35,6 +36,11 @@ METHODS = {
     "mmd": ("nammd.two_sample", "MMDPermutation"),
     "nammd-fuse": ("nammd.fuse", "NAMMDFuse"),
     "mmd-fuse": ("nammd.fuse", "MMDFuse"),
+    "mmd-agg": ("nammd.baselines.mmd_agg", "MMDAgg"),
+    "mmd-deep": ("nammd.baselines.mmd_deep", "MMDDeep"),
+    "me-mabid": ("nammd.baselines.me_mabid", "MEMaBiD"),
+    "actt": ("nammd.baselines.actt", "ACTT"),
+    "auto-tst": ("nammd.baselines.auto_tst", "AutoTST"),
 }
 
 # Signs are held for this many (row, permutation) pairs at a time: 4 bytes each.
@@ -154,8 +160,9 @@ def two_sample_test(
         The datasets; see `distance`. At least two rows each.
     method : str or object
         ``"nammd"`` or ``"mmd"``: that statistic with one kernel; for samples of equal size both give the
-        same p-value. ``"nammd-fuse"`` or ``"mmd-fuse"``: many kernels at once. An object is a method with
-        settings of its own, such as ``nammd.fuse.NAMMDFuse(bandwidths=5)``.
+        same p-value. ``"nammd-fuse"`` or ``"mmd-fuse"``: many kernels at once. Published methods to
+        compare with: ``"mmd-agg"``, ``"mmd-deep"``, ``"me-mabid"``, ``"actt"``, ``"auto-tst"``. An object
+        is a method with settings of its own, such as ``nammd.fuse.NAMMDFuse(bandwidths=5)``.
     kernel : Kernel, optional
         For ``"nammd"`` and ``"mmd"``: by default ``Gaussian.median(x, y)``. It must not be chosen by
         looking at which rows are x's and which are y's; the default is not.
@@ -242,7 +249,9 @@ class NAMMDPermutation:
         kernel = Gaussian.median(x, y) if self.kernel is None else self.kernel
         check_kernel(kernel, x, y)
         observed, null = _statistics(x, y, self.name, kernel, engine, self.permutations, rng)
-        pvalue = (1 + int(np.count_nonzero(null >= observed - tie_of(x, y, null)))) / (self.permutations + 1)
+        pvalue = (1 + int(np.count_nonzero(null >= observed - tie_of(x, y, null, engine)))) / (
+            self.permutations + 1
+        )
         return TwoSampleResult(
             statistic=observed,
             pvalue=pvalue,
@@ -304,11 +313,12 @@ def _statistics(
     return float(every[0]), every[1:]
 
 
-def tie_of(x: Array, y: Array, null: FloatArray) -> float:
+def tie_of(x: Array, y: Array, null: FloatArray, engine: Engine) -> float:
     """Return how far apart two statistics may be and still count as equal."""
     if is_constant(x) and is_constant(y) and is_constant(pooled_sample(x[:1, :], y[:1, :])):
         return math.inf  # nothing to tell apart but rounding
-    return _TIE[_precision(x)] * float(np.std(null))
+    precision = getattr(engine, "dtype", None) or precision_of(x, y)
+    return _TIE[precision] * float(np.std(null))
 
 
 def pooled_sample(x: Array, y: Array) -> Array:
@@ -319,11 +329,8 @@ def pooled_sample(x: Array, y: Array) -> Array:
 def permutation_threshold(null: FloatArray, observed: float, alpha: float) -> float:
     """Return the (1 - alpha) quantile of the permutations and the data together."""
     every = np.sort(np.append(null, observed))
-    return float(every[math.ceil((1 - alpha) * len(every)) - 1])
-
-
-def _precision(x: Array) -> str:
-    return "float32" if x.dtype == namespace(x).float32 else "float64"
+    rejected = math.floor(alpha * len(every) + 1e-9)  # so many of them may be at least as large
+    return float(every[len(every) - 1 - rejected])
 
 
 def _count(permutations: Any) -> int:

@@ -133,3 +133,26 @@ def test_a_folder_of_images_is_compared_by_pixels(nammd, tmp_path):
     found = nammd("distance", "dark", "bright", "--json").json
     assert found["value"] > 0.3
     assert found["warnings"][0]["code"] == "few-rows"
+
+
+def test_other_methods_choose_kernels_of_their_own(tmp_path):
+    import json
+
+    import numpy as np
+
+    from nammd.cli import main
+
+    rng = np.random.default_rng(0)
+    paths = [str(tmp_path / name) for name in ("a.npy", "b.npy")]
+    for path, shift in zip(paths, (0.0, 1.0), strict=True):
+        np.save(path, rng.normal(shift, 1, size=(60, 2)))
+    from contextlib import redirect_stdout
+    from io import StringIO
+
+    with redirect_stdout(StringIO()) as said:
+        assert main(["test", *paths, "--method", "nammd-fuse", "--permutations", "99", "--json"]) == 0
+    document = json.loads(said.getvalue())
+    assert document["method"] == "nammd-fuse"
+    assert document["permutations"] == 99
+    assert document["rejected"] is True
+    assert main(["test", *paths, "--method", "mmd-fuse", "--bandwidth", "1"]) == 2

@@ -25,10 +25,17 @@ Second = Annotated[Path, typer.Argument(metavar="B", help="The other dataset.")]
 
 
 class Method(StrEnum):
-    """The statistics of the two-sample test."""
+    """The methods of the two-sample test."""
 
     nammd = "nammd"
     mmd = "mmd"
+    nammd_fuse = "nammd-fuse"
+    mmd_fuse = "mmd-fuse"
+    mmd_agg = "mmd-agg"
+    mmd_deep = "mmd-deep"
+    me_mabid = "me-mabid"
+    actt = "actt"
+    auto_tst = "auto-tst"
 
 
 def distance(
@@ -69,10 +76,17 @@ def two_sample(
     a: Annotated[Path, typer.Argument(metavar="A", help="One dataset.")],
     b: Second,
     tolerance: ToleranceFile = None,
-    method: Annotated[Method, typer.Option(help="The statistic.")] = Method.nammd,
+    method: Annotated[
+        Method, typer.Option(help="The method; nammd-fuse looks at many scales at once.")
+    ] = Method.nammd,
     permutations: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many relabellings to compare with.")
-    ] = 999,
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="How many relabellings to compare with; 999 unless the method has a number of its own.",
+        ),
+    ] = None,
     alpha: Alpha = 0.05,
     *,
     data: DataOptions,
@@ -99,13 +113,16 @@ def two_sample(
         prepared = prepare([("a", a), ("b", b)], tolerance, data, kernel, working, pooled=True)
         from nammd.two_sample import two_sample_test
 
-        working.step(f"Comparing with {permutations} relabellings")
+        working.step("Comparing with relabellings")
         x, y = prepared.encoded()
+        # The other methods choose kernels of their own; a kernel asked for is theirs to refuse.
+        asked = kernel.kernel is not None or kernel.bandwidth is not None
+        single = method in (Method.nammd, Method.mmd)
         result = two_sample_test(
             x,
             y,
             method=method.value,
-            kernel=prepared.space.kernel,
+            kernel=prepared.space.kernel if single or asked else None,
             permutations=permutations,
             alpha=alpha,
             rng=data.seed,

@@ -84,9 +84,10 @@ class Tiles:
         """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""
         rows, columns = self._tile_shape(z)
         # Flat and wide tiles: the product with the vectors dominates, and little is computed twice.
-        job = QuadraticForms(
-            kernel.bind(z, z, self.dtype), z, vectors, (rows // 4 or 1, 4 * columns), Buffers()
-        )
+        # The block on the diagonal must fit into the first tile of its panel.
+        height = rows // 4 or 1
+        shape = (height, max(4 * columns, height))
+        job = QuadraticForms(kernel.bind(z, z, self.dtype), z, vectors, shape, Buffers())
         run([job], self.threads)
         return job.result()
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nammd._arrays import Array, FloatArray, to_numpy
+from nammd._arrays import Array, FloatArray, take_rows, to_numpy
 from nammd.inputs import as_sample, as_samples
 
 Metric = Literal["euclidean", "cityblock"]
@@ -28,7 +28,7 @@ def pooled_rows(x: Any, y: Any = None, *, max_rows: int = MEDIAN_ROWS, rng: Any 
     parts, start = [], 0
     for sample, size in zip(samples, sizes, strict=True):
         here = chosen[(chosen >= start) & (chosen < start + size)] - start
-        parts.append(_take(sample, here))
+        parts.append(to_numpy(take_rows(sample, here)))
         start += size
     return np.concatenate(parts)
 
@@ -52,12 +52,3 @@ def median_distance(rows: FloatArray, metric: Metric) -> float:
             )
         median = float(np.median(distances))
     return median
-
-
-def _take(sample: Array, indices: np.ndarray[Any, Any]) -> FloatArray:
-    if isinstance(sample, np.ndarray):
-        return to_numpy(sample[indices])
-    from array_api_compat import array_namespace, device
-
-    xp = array_namespace(sample)
-    return to_numpy(xp.take(sample, xp.asarray(indices, device=device(sample)), axis=0))

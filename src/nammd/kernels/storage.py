@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nammd.kernels.base import Kernel, Scaled, Sum
+from nammd.kernels.deep import Deep
 from nammd.kernels.gaussian import Gaussian, Mahalanobis
 from nammd.kernels.laplace import Laplace
 
@@ -28,6 +29,8 @@ def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
             }
         case Sum():
             return {"kind": "sum", "terms": [kernel_to_dict(term) for term in kernel.terms]}
+        case Deep():
+            return kernel.to_dict()
     raise TypeError(
         f"the kernel {kernel!r} cannot be written to a file; only the built-in kernels, scaled and "
         "summed, can"
@@ -46,6 +49,8 @@ def kernel_from_dict(stored: Any) -> Kernel:
                 return Mahalanobis(stored["matrix"], stored["bandwidth"])
             case "scaled":
                 return Scaled(kernel_from_dict(stored["kernel"]), float(stored["factor"]))
+            case "deep":
+                return Deep.from_dict(stored)
             case "sum":
                 return Sum(tuple(kernel_from_dict(term) for term in stored["terms"]))
             case other:

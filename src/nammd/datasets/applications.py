@@ -1,4 +1,4 @@
-"""Data to try things on, made by formulas: nothing is downloaded."""
+"""A mixed table made by formulas: monthly credit applications."""
 
 from __future__ import annotations
 

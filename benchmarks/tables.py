@@ -1,0 +1,75 @@
+"""Write the tables of the documentation from the result files, so that no figure stands there by hand.
+
+Run ``python -m benchmarks.tables`` after measuring; a test compares the tables with the files.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+_ROOT = Path(__file__).resolve().parent
+RESULTS = _ROOT / "results"
+TABLES = _ROOT.parent / "docs" / "tables"
+
+
+def tables() -> dict[str, str]:
+    """Return every table by the name of its file."""
+    return {
+        "methods.md": methods(json.loads((RESULTS / "methods.json").read_text(encoding="utf-8"))),
+        "median-level.md": median_level(
+            json.loads((RESULTS / "median_level.json").read_text(encoding="utf-8"))
+        ),
+    }
+
+
+def methods(stored: dict[str, Any]) -> str:
+    """Return what each two-sample test costs and detects."""
+    data = list(stored["rows per sample"])
+    head = ["method"]
+    for name in data:
+        size = stored["rows per sample"][name]
+        head += [f"{name}, {size} rows: power", "level", "CPU seconds"]
+    rows = [
+        [
+            one["method"],
+            *(
+                text
+                for name in data
+                for text in (
+                    f"{one[f'{name} power']:.2f}",
+                    f"{one[f'{name} level']:.2f}",
+                    f"{one[f'{name} seconds']:.2g}",
+                )
+            ),
+        ]
+        for one in stored["methods"]
+    ]
+    note = (
+        f"Shares of {stored['repetitions']} draws rejected at level 0.05, so a share has a standard error of "
+        f"up to {0.5 / stored['repetitions'] ** 0.5:.2f}; median CPU time of one test."
+    )
+    return _table(head, rows) + f"\n{note}\n"
+
+
+def median_level(stored: dict[str, Any]) -> str:
+    """Return the level of closeness tests with a bandwidth taken from the tested rows."""
+    rows = [
+        [one["laws"], str(one["rows"]), f"{one['too far']:.3f}", f"{one['close']:.3f}"]
+        for one in stored["settings"]
+    ]
+    head = ["laws", "rows each", "proving too far", "proving close"]
+    note = f"Shares of {stored['repetitions']} samples at the boundary rejected at level {stored['alpha']}."
+    return _table(head, rows) + f"\n{note}\n"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    TABLES.mkdir(exist_ok=True)
+    for file, text in tables().items():
+        (TABLES / file).write_text(text, encoding="utf-8")

@@ -1,0 +1,9 @@
+"""The tables of the documentation are those of the result files."""
+
+import pytest
+from benchmarks.tables import TABLES, tables
+
+
+@pytest.mark.parametrize("name", tables())
+def test_tables_are_made_from_result_files(name):
+    assert (TABLES / name).read_text(encoding="utf-8") == tables()[name]
