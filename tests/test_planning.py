@@ -97,3 +97,11 @@ def test_the_plan_reads_as_a_sentence(pilot):
     text = str(nammd.plan(0.1, 0.2, pilot=pilot))
     assert "farther apart than 0.1" in text
     assert "distribution-free bound, very loose" in text
+
+
+def test_power_does_not_jump_with_the_number_of_rows():
+    rng = np.random.default_rng(0)
+    pilot = nammd.distance(rng.normal(size=(400, 3)), rng.normal(0.3, 1, size=(400, 3)))
+    powers = [nammd.plan(0.02, pilot.value, pilot=pilot, rows=n).power for n in range(100, 400, 4)]
+    assert np.all(np.diff(powers) > -1e-9)
+    assert np.max(np.diff(powers)) < 0.05

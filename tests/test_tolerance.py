@@ -360,3 +360,25 @@ def test_rows_needed_do_not_count_on_a_reference_that_would_be_another():
         verdict = tolerance.check(x, rng.normal(0.7, 1, size=(60, 1)))
         if verdict.rows_needed and verdict.rows_needed[0] > 40:
             raise AssertionError("a larger reference cannot help here: epsilon itself is too uncertain")
+
+
+def test_a_constant_that_changes_is_not_passed_over_in_silence():
+    rng = np.random.default_rng(18)
+    made = [pd.DataFrame({"a": rng.normal(size=200), "status": "ok", "k": 0}) for _ in range(3)]
+    tolerance = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), x=made[0])
+    assert tolerance.check(made[0], made[1]).warnings == ()
+    made[2].loc[::2, "status"] = "error"
+    verdict = tolerance.check(made[0], made[2])
+    assert [w.code for w in verdict.warnings] == ["constant-changed"]
+    assert "'status'" in str(verdict)
+    assert "'k'" not in str(verdict)
+
+
+def test_tolerances_compare_equal_to_what_was_saved(tmp_path, tolerance):
+    tolerance.save(tmp_path / "t.json")
+    assert nammd.Tolerance.load(tmp_path / "t.json") == tolerance
+
+
+def test_a_level_at_which_both_tests_could_hold_is_refused(train, tolerance):
+    with pytest.raises(ValueError, match=r"alpha must be strictly between 0 and 0\.5"):
+        tolerance.check(train, train, alpha=0.6)

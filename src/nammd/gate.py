@@ -67,7 +67,7 @@ class Gate:
         -------
         Verdict
         """
-        alpha = between(alpha, "alpha")
+        alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
         estimate = self.reference.distance(self.reference.encode(candidate, "the candidate"))
         eps, blur = self.tolerance.epsilon, self._blur(estimate)
         far = estimated_margin(estimate.pair, eps, "greater", blur)
@@ -120,6 +120,16 @@ class Gate:
             listed = ", ".join(map(repr, extra[:5])) + (", ..." if len(extra) > 5 else "")
             found.append(
                 Caution("extra-columns", f"columns that the tolerance does not know were ignored: {listed}")
+            )
+        changed = self.tolerance.encoding.changed_constants(self.reference.raw, candidate)
+        if changed:
+            listed = ", ".join(map(repr, changed[:5])) + (", ..." if len(changed) > 5 else "")
+            found.append(
+                Caution(
+                    "constant-changed",
+                    f"columns with one value in the reference, which are therefore not compared, have others "
+                    f"now: {listed}",
+                )
             )
         if self.tolerance.origin.digest not in ("", self.reference.digest):
             found.append(

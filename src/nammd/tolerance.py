@@ -8,7 +8,7 @@ of where all of it came from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ class Tolerance(Result):
     epsilon: float
     kernel: Kernel
     encoding: Encoding
-    reference: Reference | None
+    reference: Reference | None = field(compare=False)
     origin: Origin
 
     @classmethod

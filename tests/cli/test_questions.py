@@ -156,3 +156,36 @@ def test_other_methods_choose_kernels_of_their_own(tmp_path):
     assert document["permutations"] == 99
     assert document["rejected"] is True
     assert main(["test", *paths, "--method", "mmd-fuse", "--bandwidth", "1"]) == 2
+
+
+def test_files_that_are_read_are_not_written_over(tmp_path):
+    import numpy as np
+
+    from nammd.cli import main
+
+    rng = np.random.default_rng(1)
+    paths = [str(tmp_path / name) for name in ("a.npy", "b.npy")]
+    for path in paths:
+        np.save(path, rng.normal(size=(60, 2)))
+    before = (tmp_path / "b.npy").read_bytes()
+    assert main(["check", *paths, "--epsilon", "0.1", "--html", paths[1]]) == 2
+    assert main(["calibrate", *paths, "-o", paths[1]]) == 2
+    same = str(tmp_path / "out.x")
+    assert main(["check", *paths, "--epsilon", "0.1", "--html", same, "--junit", same]) == 2
+    assert (tmp_path / "b.npy").read_bytes() == before
+
+
+def test_samples_of_two_files_are_drawn_independently(tmp_path):
+    import json
+    from contextlib import redirect_stdout
+    from io import StringIO
+
+    import numpy as np
+
+    from nammd.cli import main
+
+    path = str(tmp_path / "a.npy")
+    np.save(path, np.random.default_rng(2).normal(size=(2000, 2)))
+    with redirect_stdout(StringIO()) as said:
+        main(["distance", path, path, "--sample", "50", "--json"])
+    assert abs(json.loads(said.getvalue())["value"]) < 0.02  # the same rows would give about -0.02

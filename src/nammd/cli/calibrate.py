@@ -11,7 +11,7 @@ import typer
 
 from nammd.cli.data import Prepared, prepare
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
-from nammd.cli.output import deliver, require_folder
+from nammd.cli.output import deliver, refuse_overwriting, require_folder
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def calibrate(
     if blocks is not None and not split:
         raise ValueError("--blocks says how --split divides the reference; give both")
     require_folder(target)
+    refuse_overwriting([target], [reference, *(accepted or [])])
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), *(("accepted", path) for path in accepted or [])]
         prepared = prepare(paths, None, data, kernel, working)

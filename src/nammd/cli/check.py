@@ -19,7 +19,7 @@ from nammd.cli.options import (
     ToleranceFile,
     require_shares,
 )
-from nammd.cli.output import deliver, print_line, require_folder
+from nammd.cli.output import deliver, print_line, refuse_overwriting, require_folder
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ def check(
         )
     require_shares(epsilon=epsilon, alpha=alpha)
     require_folder(html, junit)
+    refuse_overwriting([html, junit], [reference, candidate, tolerance])
     started = time.perf_counter()
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), ("candidate", candidate)]

@@ -64,13 +64,14 @@ def read_files(paths: Sequence[tuple[str, Path]], chosen: DataOptions, working: 
     from nammd.tables import read
 
     files = []
-    for role, path in paths:
+    for number, (role, path) in enumerate(paths):
         working.step(f"Reading {path}")
         loaded = read(
             path,
             columns=columns,
             sample=chosen.sample,
-            rng=chosen.seed,
+            # A draw of its own for each file: equal rows of files in equal order would not be independent.
+            rng=[chosen.seed, number] if number else chosen.seed,
             key=chosen.key,
             features=chosen.features,
         )

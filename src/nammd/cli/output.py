@@ -74,6 +74,19 @@ def require_folder(*paths: Path | None) -> None:
             raise PermissionError(f"cannot write {str(path)!r}: permission denied")
 
 
+def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
+    """Refuse to write an output over a file that is read, or over another output."""
+    taken = {path.resolve() for path in inputs if path is not None}
+    for path in outputs:
+        if path is None:
+            continue
+        if path.resolve() in taken:
+            raise ValueError(
+                f"{str(path)!r} is named twice: writing it would destroy what is read or written"
+            )
+        taken.add(path.resolve())
+
+
 def print_json(document: dict[str, Any]) -> None:
     """Print a document: the only thing on stdout, and valid JSON without NaN."""
     from nammd.results import plain

@@ -15,6 +15,8 @@ from nammd._arrays import FloatArray
 from nammd.tables.columns import CategoricalColumn, CodedColumn, Column, LeftOut, NumericColumn
 from nammd.tables.frames import Values
 
+CONSTANT = "every row has the same value"
+
 MIN_IDENTIFIER_ROWS = 20
 """With fewer rows, values that all differ are no sign of an identifier."""
 
@@ -51,7 +53,7 @@ def _fit_numbers(name: str, values: Values, weight: float, insist: bool) -> Colu
     present = values.numbers[~values.missing]
     constant = bool((present == present[0]).all())
     if constant and not values.missing.any():
-        return LeftOut(name, "every row has the same value")
+        return LeftOut(name, CONSTANT)
     if values.whole and not insist and _numbers_rows(name, present, len(values.missing)):
         return LeftOut(
             name,
@@ -93,7 +95,7 @@ def _fit_labels(name: str, values: Values, weight: float) -> Column | LeftOut:
     assert values.labels is not None
     counts = Counter(label for label in values.labels if label is not None)
     if len(counts) == 1 and not values.missing.any():
-        return LeftOut(name, "every row has the same value")
+        return LeftOut(name, CONSTANT)
     if values.kind == "boolean":
         return CategoricalColumn(name, "boolean", weight, ("False", "True"))
     reason = _no_category(counts)

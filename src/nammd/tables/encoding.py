@@ -15,7 +15,7 @@ import numpy as np
 
 from nammd._arrays import FloatArray, to_numpy
 from nammd.inputs import as_sample
-from nammd.tables.choosing import fit_column
+from nammd.tables.choosing import CONSTANT, fit_column
 from nammd.tables.columns import ArrayColumn, Column, LeftOut
 from nammd.tables.frames import Frame, Values, as_frame
 from nammd.tables.naming import checked_weights, chosen_columns, listed, require_unique, suggestion
@@ -154,6 +154,15 @@ class Encoding:
         known = {*self._starts, *(entry.column for entry in self.left_out)}
         return tuple(name for name in frame.names if name not in known)
 
+    def changed_constants(self, reference: Any, table: Any) -> tuple[str, ...]:
+        """Return columns that are left out because the reference has one value, where a table has others."""
+        constant = [entry.column for entry in self.left_out if entry.reason == CONSTANT]
+        before, now = (as_frame(data, "the data") for data in (reference, table))
+        if before is None or now is None:
+            return ()
+        both = [name for name in constant if name in before.names and name in now.names]
+        return tuple(name for name in both if _distinct(now, name) - _distinct(before, name))
+
     def slots(self, name: str) -> slice:
         """Return where in the encoded rows a column is.
 
@@ -260,6 +269,16 @@ def _as_array(data: Any, name: str) -> FloatArray:
             "with .reshape(len(array), -1)"
         )
     return to_numpy(as_sample(data, name))
+
+
+def _distinct(frame: Frame, name: str) -> set[Any]:
+    """Return the different values of a column; None stands for missing ones."""
+    values = frame.values(name)
+    found = values.labels if values.labels is not None else values.numbers
+    present = (
+        set() if found is None else {v for v, gone in zip(found, values.missing, strict=True) if not gone}
+    )
+    return present | ({None} if values.missing.any() else set())
 
 
 def _count(number: int, what: str) -> str:
