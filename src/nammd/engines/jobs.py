@@ -171,14 +171,13 @@ class QuadraticForms(TileJob):
         buffers: Buffers,
     ) -> None:
         super().__init__(bound, sample, sample.shape[0], shape, buffers)
-        self.vectors = vectors
         self.moved = like(vectors, sample, getattr(namespace(sample), bound.precision))
         self.nanoseconds *= 1 + vectors.shape[1] / 20
         self.shift = _typical_value(bound, self.size)
-        self.forms = np.zeros(vectors.shape[1])
+        self.forms, self.sums, self.squares = np.zeros((3, vectors.shape[1]))
 
-    def panel(self, start: int) -> FloatArray:
-        """Compute the partial sums of one panel."""
+    def panel(self, start: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Compute the partial sums of one panel, and the sums and squares of the vectors over its rows."""
         stop, product = self.stop(start), None
         for begin in range(start, self.size, self.shape[1]):
             columns = slice(begin, min(begin + self.shape[1], self.size))
@@ -188,8 +187,9 @@ class QuadraticForms(TileJob):
                 tile = self._with_half_of_the_block(tile, stop - start)
             part = tile @ self.moved[columns, :]
             product = part if product is None else product + part
-        product *= self.moved[start:stop, :]
-        return 2.0 * to_numpy(self.ones[: stop - start] @ product)
+        own, ones = self.moved[start:stop, :], self.ones[: stop - start]
+        product *= own
+        return 2.0 * to_numpy(ones @ product), to_numpy(ones @ own), to_numpy(ones @ (own * own))
 
     def _with_half_of_the_block(self, tile: Array, size: int) -> Array:
         """Take the diagonal out of the block that a tile begins with, and halve it."""
@@ -199,15 +199,15 @@ class QuadraticForms(TileJob):
             return tile
         return namespace(tile).concat([block, tile[:, size:]], axis=1)
 
-    def merge(self, start: int, partial: FloatArray) -> None:
+    def merge(self, start: int, partial: tuple[FloatArray, FloatArray, FloatArray]) -> None:
         """Add the partial sums of a panel."""
-        self.forms += partial
+        self.forms += partial[0]
+        self.sums += partial[1]
+        self.squares += partial[2]
 
     def result(self) -> FloatArray:
         """Return the complete sums."""
-        ones = np.ones(self.size, self.vectors.dtype)
-        sums, squares = (ones @ v for v in (self.vectors, self.vectors * self.vectors))
-        forms: FloatArray = self.forms + self.shift * (sums.astype(np.float64) ** 2 - squares)
+        forms: FloatArray = self.forms + self.shift * (self.sums**2 - self.squares)
         return forms
 
 
