@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch", reason="deep kernels need torch")
 
 import nammd  # noqa: E402
 from nammd.baselines.mmd_deep import MMDDeep, criterion, deep_gram, mmd2_and_variance  # noqa: E402
+from nammd.datasets import blob  # noqa: E402
 from nammd.kernels.deep import Deep  # noqa: E402
 from tests.test_learning import blobs  # noqa: E402
 
@@ -88,3 +89,12 @@ def test_settings_of_the_paper_can_be_given():
 def test_too_few_rows_are_refused():
     with pytest.raises(ValueError, match="x has 3 rows; the method 'mmd-deep' needs at least 4"):
         nammd.two_sample_test(np.zeros((3, 1)), np.zeros((5, 1)), method=MMDDeep())
+
+
+def test_power_on_the_published_blob():
+    """Four hundred rows to train on and four hundred to test on."""
+    method = MMDDeep(epochs=100)
+    rejected = [
+        nammd.two_sample_test(*blob(800, rng=seed), method=method, rng=seed).rejected for seed in range(8)
+    ]
+    assert np.mean(rejected) > 0.9
