@@ -10,7 +10,7 @@ True
 
 from nammd.closeness import ClosenessResult, closeness_test
 from nammd.comparison import PairComparison, compare_pairs
-from nammd.engines import Engine, Tiles, kernel_sums
+from nammd.engines import Engine, LongComputationWarning, Tiles, kernel_sums
 from nammd.estimate import Estimate, distance
 from nammd.gate import Gate
 from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis
@@ -37,6 +37,7 @@ __all__ = [
     "Kernel",
     "KernelSums",
     "Laplace",
+    "LongComputationWarning",
     "Mahalanobis",
     "PairComparison",
     "Plan",

@@ -1,6 +1,16 @@
 """Who computes the sums of the Gram matrix."""
 
 from nammd.engines.base import Engine, check_kernel, choose_engine, kernel_sums, pair_sums
+from nammd.engines.progress import LongComputationWarning, Progress
 from nammd.engines.tiles import Tiles
 
-__all__ = ["Engine", "Tiles", "check_kernel", "choose_engine", "kernel_sums", "pair_sums"]
+__all__ = [
+    "Engine",
+    "LongComputationWarning",
+    "Progress",
+    "Tiles",
+    "check_kernel",
+    "choose_engine",
+    "kernel_sums",
+    "pair_sums",
+]

@@ -1,0 +1,238 @@
+"""How far a computation is, how long it will still take, and a warning where that is long.
+
+Work is counted in kernel values, which is what takes the time: a panel near the end of a triangular matrix
+counts for less than one at its start, so the rate so far says when the rest will be done.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+Progress = bool | Callable[[float, float], None] | None
+"""The option `progress` of an engine.
+
+None shows a bar on stderr where that is a terminal and the work takes longer than some seconds; True shows it
+in any case, False never. A function is called with the work done and the whole of it instead.
+"""
+
+LONG_SECONDS = 60.0
+"""A computation that takes longer than this is announced."""
+_SHOWN_FROM_SECONDS = 3.0
+_FIRST_LOOK_SECONDS = 0.5
+"""The rate of less than this says little: threads start, and memory is touched for the first time."""
+_UPDATE_SECONDS = 0.2
+_BAR = 30
+
+
+class LongComputationWarning(UserWarning):
+    """The exact computation will take more than a minute; the message says how long, and what else there is.
+
+    Parameters
+    ----------
+    what : str
+        What takes so long, as the beginning of a sentence.
+    seconds : float
+        How long it will take.
+    where : str
+        What computes it, such as "2 threads".
+    alternatives : str
+        What would be quicker.
+
+    Examples
+    --------
+    >>> import nammd
+    >>> print(nammd.LongComputationWarning("comparing 9 with 9 rows", 7000, "2 threads", "wait"))
+    comparing 9 with 9 rows will take about 2 h on 2 threads; quicker: wait
+    """
+
+    def __init__(self, what: str, seconds: float, where: str, alternatives: str) -> None:
+        super().__init__(what, seconds, where, alternatives)
+        self.what, self.seconds, self.where, self.alternatives = what, seconds, where, alternatives
+
+    def forecast(self) -> str:
+        """Return the message without the alternatives."""
+        return f"{self.what} will take {duration(self.seconds)} on {self.where}"
+
+    def __str__(self) -> str:
+        return f"{self.forecast()}; quicker: {self.alternatives}"
+
+
+def warn_of_long_computation(what: str, seconds: float, where: str, alternatives: str) -> None:
+    """Warn at the line of the program that called into this package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "nammd":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(LongComputationWarning(what, seconds, where, alternatives), stacklevel=level - 1)
+
+
+@dataclass
+class _Passes:
+    """Several runs of an engine that are one piece of work to the user."""
+
+    count: int
+    begun: float = field(default_factory=time.monotonic)
+    finished: int = 0
+    warned: bool = False
+
+
+_PASSES: ContextVar[_Passes | None] = ContextVar("nammd_passes", default=None)
+
+
+@contextmanager
+def passes(count: int) -> Iterator[None]:
+    """Let the next `count` meters, of about equal work, tell of one piece of work with one remaining time."""
+    token = _PASSES.set(_Passes(max(count, 1)))
+    try:
+        yield
+    finally:
+        _PASSES.reset(token)
+
+
+class Meter:
+    """Tell how far a computation is, from the thread that called it.
+
+    Parameters
+    ----------
+    progress : bool, callable or None
+        Whom to tell; see `Progress`.
+    total : float
+        The work in all, in kernel values.
+    seconds : float, optional
+        How long it will take, where that is known beforehand.
+    warn : callable, optional
+        Called with the seconds in all, once, as soon as they are known to be more than `LONG_SECONDS`.
+
+    Examples
+    --------
+    >>> from nammd.engines.progress import Meter
+    >>> with Meter(lambda done, total: print(f"{done} of {total}"), 4) as meter:
+    ...     meter.add(1)
+    ...     meter.add(3)
+    0 of 4
+    1 of 4
+    4 of 4
+    """
+
+    def __init__(
+        self,
+        progress: Progress,
+        total: float,
+        seconds: float | None = None,
+        warn: Callable[[float], None] | None = None,
+    ) -> None:
+        self.progress, self.total, self.seconds, self.warn = progress, total, seconds, warn
+        self.done: float = 0
+        self._width, self._next_update = 0, 0.0
+
+    def __enter__(self) -> Meter:
+        self._whole = _PASSES.get() or _Passes(1)
+        self._begun = time.monotonic()
+        if self.seconds is not None:
+            self._foresee(self.seconds * self._whole.count)
+        self._tell()
+        return self
+
+    def add(self, work: float) -> None:
+        """Count work that has been done; 0 only brings what is shown up to date."""
+        self.done = min(self.done + work, self.total)
+        if self.warn is not None and self._elapsed() >= _FIRST_LOOK_SECONDS and self.done > 0:
+            self._foresee(self._elapsed() / self.done * self.total * self._whole.count)
+            self.warn = None
+        if work or not callable(self.progress):
+            self._tell()
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        self._erase()
+        if kind is None:
+            unfinished, self.done = self.done < self.total, self.total
+            if unfinished and callable(self.progress):
+                self._tell()
+            self._whole.finished = min(self._whole.finished + 1, self._whole.count)
+
+    def _foresee(self, seconds: float) -> None:
+        if self.warn is not None and seconds > LONG_SECONDS and not self._whole.warned:
+            self._whole.warned = True
+            self._erase()
+            self.warn(seconds)
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._begun
+
+    def _of_all(self) -> tuple[float, float]:
+        """Return the work done and in all, over all passes."""
+        before = min(self._whole.finished, self._whole.count - 1)
+        return before * self.total + self.done, self._whole.count * self.total
+
+    def _tell(self) -> None:
+        if callable(self.progress):
+            self.progress(*self._of_all())
+        elif self.progress is not False and time.monotonic() >= self._next_update:
+            self._next_update = time.monotonic() + _UPDATE_SECONDS
+            self._draw()
+
+    def _draw(self) -> None:
+        """Write the line over the one before, if it is wanted."""
+        done, total = self._of_all()
+        elapsed = time.monotonic() - self._whole.begun if self._whole.count > 1 else self._elapsed()
+        left = self.seconds
+        if elapsed >= _FIRST_LOOK_SECONDS and done > 0:
+            left = elapsed / done * (total - done)
+        if self.progress is None and not (
+            left is not None
+            and elapsed + left >= _SHOWN_FROM_SECONDS
+            and sys.stderr is not None
+            and sys.stderr.isatty()
+        ):
+            return
+        share = done / total if total else 1.0
+        bar = ("#" * int(share * _BAR)).ljust(_BAR, ".")
+        words = "" if left is None else f", {duration(left)} left"
+        self._write(f"nammd [{bar}] {share:4.0%}{words}")
+
+    def _write(self, line: str) -> None:
+        before, self._width = self._width, len(line)
+        _to_stderr("\r" + line.ljust(before))
+
+    def _erase(self) -> None:
+        if self._width:
+            _to_stderr("\r" + " " * self._width + "\r")
+            self._width = 0
+
+
+def _to_stderr(text: str) -> None:
+    stream: Any = sys.stderr
+    try:
+        stream.write(text)
+        stream.flush()
+    except (AttributeError, OSError, ValueError):
+        pass  # there is no stderr, or nobody reads it any more: no reason to stop computing
+
+
+def duration(seconds: float) -> str:
+    """Say how long something takes, as exactly as a forecast can be.
+
+    >>> from nammd.engines.progress import duration
+    >>> [duration(seconds) for seconds in (0.2, 7, 47, 100, 4000, 80_000, 1e6)]
+    ['about 1 s', 'about 7 s', 'about 45 s', 'about 2 min', 'about 65 min', 'about 22 h', 'about 12 days']
+    """
+    if seconds < 20:
+        return f"about {max(round(seconds), 1)} s"
+    if seconds < 90:
+        return f"about {5 * round(seconds / 5)} s"
+    for unit, size, until in (("min", 60.0, 100), ("h", 3600.0, 48)):
+        number = seconds / size
+        if number < until:
+            return f"about {_rounded(number)} {unit}"
+    return f"about {_rounded(seconds / 86400.0)} days"
+
+
+def _rounded(number: float) -> int:
+    """Round to whole numbers, and large ones to five."""
+    return round(number) if number < 30 else 5 * round(number / 5)
