@@ -10,7 +10,7 @@ True
 
 from nammd.closeness import ClosenessResult, closeness_test
 from nammd.comparison import PairComparison, compare_pairs
-from nammd.engines import Engine, LongComputationWarning, Tiles, kernel_sums
+from nammd.engines import Cluster, Engine, LongComputationWarning, Tiles, kernel_sums
 from nammd.estimate import Estimate, distance
 from nammd.gate import Gate
 from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis
@@ -27,6 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Caution",
     "ClosenessResult",
+    "Cluster",
     "CrossSums",
     "Decision",
     "Deep",

@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nammd._dask import facts_of, is_dask, some_rows
+
 Array: TypeAlias = Any
 """An array of any namespace that array-api-compat knows (NumPy, torch, CuPy, JAX, ...)."""
 
@@ -43,17 +45,29 @@ def to_numpy(array: Array) -> FloatArray:
 
 
 def take_rows(sample: Array, rows: NDArray[Any]) -> Array:
-    """Return a copy of some rows of an array, where it lives."""
+    """Return a copy of some rows of an array, where it lives; those of a Dask array come to NumPy."""
     if isinstance(sample, np.ndarray):
         return sample[rows]
+    if is_dask(sample):
+        return some_rows(sample, rows)
     from array_api_compat import array_namespace, device
 
     xp = array_namespace(sample)
     return xp.take(sample, xp.asarray(rows, device=device(sample)), axis=0)
 
 
+def first_rows(sample: Array, count: int) -> Array:
+    """Return the first rows of an array, where it lives; those of a Dask array come to NumPy."""
+    if is_dask(sample):
+        return some_rows(sample, np.arange(min(count, sample.shape[0])))
+    return sample[:count, :]
+
+
 def is_constant(sample: Array) -> bool:
     """Tell whether all rows of a two-dimensional array are the same."""
+    if is_dask(sample):
+        facts = facts_of(sample)
+        return facts.constant if facts else bool((sample == first_rows(sample, 1)).all().compute())
     return bool(namespace(sample).all(sample == sample[:1, :]))
 
 

@@ -1,21 +1,36 @@
 """From what a user has to a two-dimensional sample, or a sentence that says what is wrong with it.
 
 Arrays stay where they are and keep their namespace; float32 stays float32, everything else numeric
-becomes float64. Tables (pandas, polars, Arrow) are read through narwhals and become NumPy.
+becomes float64. Tables (pandas, polars, Arrow) are read through narwhals and become NumPy. Dask arrays and
+dataframes become Dask arrays of known blocks, after one pass over them on the cluster.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from nammd._arrays import Array, is_foreign_array, namespace
+from nammd._dask import Parts, facts_of, is_dask, is_dask_table, known, spread, wrapped
 
 
 def as_sample(data: Any, name: str) -> Array:
     """Return `data` as a two-dimensional floating-point array of finite numbers."""
+    if is_dask(data):
+        return _as_spread_sample(data, name)
+    sample = _as_rows(data, name)
+    if sample.shape[0] == 0 or sample.shape[1] == 0:
+        raise ValueError(f"{name} is empty: it has shape {tuple(sample.shape)}")
+    sample = _as_floating(sample, name)
+    _require_finite(sample, name)
+    return sample
+
+
+def _as_rows(data: Any, name: str) -> Array:
+    """Return `data` as a two-dimensional array of numbers."""
     table = _as_table(data, name)
     sample = as_columns(_table_values(table, name) if table is not None else _as_array(data, name))
     if sample.ndim != 2:
@@ -23,11 +38,33 @@ def as_sample(data: Any, name: str) -> Array:
             f"{name} has {sample.ndim} dimensions; give one row per observation, for example "
             f"{name}.reshape(len({name}), -1)"
         )
-    if sample.shape[0] == 0 or sample.shape[1] == 0:
-        raise ValueError(f"{name} is empty: it has shape {tuple(sample.shape)}")
-    sample = _as_floating(sample, name)
-    _require_finite(sample, name)
     return sample
+
+
+def _as_spread_sample(data: Any, name: str) -> Array:
+    """Return a Dask array or dataframe as a Dask array of known blocks of finite numbers."""
+    if facts_of(data) is not None:
+        return data  # made here
+    # What has no rows has the same columns and types, so it meets the same objections.
+    table = is_dask_table(data)
+    if not table and not hasattr(data, "chunks"):
+        raise TypeError(f"{name} must be a Dask array or dataframe, not {type(data).__name__}")
+    empty = data._meta if table else np.empty((0,) * (data.ndim > 0) + data.shape[1:], data.dtype)
+    model = _as_floating(_as_rows(empty, name), name)
+    if model.shape[1] == 0:
+        raise ValueError(f"{name} is empty: it has no columns")
+    sample = spread(Parts.of(data), partial(_floating_rows, name=name), model.shape[1], model.dtype)
+    if sample.shape[0] == 0:
+        raise ValueError(f"{name} is empty: it has shape {tuple(sample.shape)}")
+    facts = facts_of(sample)
+    assert facts is not None
+    if facts.wrong:
+        raise _not_finite(name, facts.wrong, sample.shape[0])
+    return sample
+
+
+def _floating_rows(part: Any, name: str) -> Array:
+    return _as_floating(_as_rows(part, name), name)
 
 
 def as_samples(min_rows: int = 1, **data: Any) -> tuple[Array, ...]:
@@ -36,7 +73,7 @@ def as_samples(min_rows: int = 1, **data: Any) -> tuple[Array, ...]:
     The keywords are the names used in error messages. Tables with the same column names in another
     order are matched by name.
     """
-    tables = {name: t for name, value in data.items() if (t := _as_table(value, name)) is not None}
+    tables = {name: t for name, value in data.items() if (t := _names_in(value, name)) is not None}
     first_name = next(iter(tables), "")
     first = tables.get(first_name)
     aligned = {name: _align(value, name, first, first_name) for name, value in data.items()}
@@ -59,8 +96,8 @@ def as_samples(min_rows: int = 1, **data: Any) -> tuple[Array, ...]:
 
 def column_names(*data: Any) -> tuple[str, ...]:
     """Return the names of the columns of the first table among datasets, or none."""
-    tables = (_as_table(value, "the data") for value in data)
-    return next((tuple(map(str, t.columns)) for t in tables if t is not None), ())
+    tables = (_names_in(value, "the data") for value in data)
+    return next((tuple(map(str, names)) for names in tables if names is not None), ())
 
 
 def as_columns(data: Array) -> Array:
@@ -120,21 +157,31 @@ def _as_table(data: Any, name: str) -> Any:
     return native if isinstance(native, nw.DataFrame) else None
 
 
-def _align(data: Any, name: str, first: Any, first_name: str) -> Any:
-    """Reorder the columns of a table to those of the first one."""
+def _names_in(data: Any, name: str) -> list[str] | None:
+    """Return the names of the columns of a table; None where `data` is none."""
+    if is_dask(data):
+        return _names_in(data._meta, name) if is_dask_table(data) else None
     table = _as_table(data, name)
-    if table is None or first is None or table.columns == first.columns:
+    return None if table is None else list(table.columns)
+
+
+def _align(data: Any, name: str, first: list[str] | None, first_name: str) -> Any:
+    """Reorder the columns of a table to those of the first one."""
+    names = _names_in(data, name)
+    if names is None or first is None or names == first:
         return data
-    if len(table.columns) != len(first.columns) or _is_series(data):
+    if len(names) != len(first) or _is_series(data):
         return data  # the first is reported later; a series has a name, but no columns to match
-    missing = [c for c in first.columns if c not in set(table.columns)]
+    missing = [c for c in first if c not in set(names)]
     if missing:
         listed = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
         raise ValueError(f"{name} lacks columns that {first_name} has: {listed}")
-    return table.select(first.columns).to_native()
+    return data[first] if is_dask(data) else _as_table(data, name).select(first).to_native()
 
 
 def _is_series(data: Any) -> bool:
+    if is_dask(data):
+        return not hasattr(data, "columns")
     import narwhals as nw
 
     return isinstance(nw.from_native(data, pass_through=True, allow_series=True), nw.Series)
@@ -216,21 +263,39 @@ def _require_finite(sample: Array, name: str) -> None:
     bad = int(
         xp.sum(xp.astype(xp.any(~finite, axis=1), xp.int64)) if xp is not np else (~finite).any(1).sum()
     )
-    raise ValueError(
-        f"{name} contains NaN or infinity in {bad} of its {sample.shape[0]} rows; "
+    raise _not_finite(name, bad, sample.shape[0])
+
+
+def _not_finite(name: str, bad: int, rows: int) -> ValueError:
+    return ValueError(
+        f"{name} contains NaN or infinity in {bad} of its {rows} rows; "
         "fill the missing values or drop those rows first"
     )
 
 
 def _one_type(samples: dict[str, Array]) -> tuple[Array, ...]:
-    """Bring samples to one floating-point type; refuse to mix namespaces."""
+    """Bring samples to one floating-point type; refuse to mix namespaces.
+
+    But a sample in memory may meet one on a Dask cluster: it is handed to the workers.
+    """
     values = tuple(samples.values())
+    if any(map(is_dask, values)):
+        values = tuple(wrapped(v) if isinstance(v, np.ndarray) else v for v in values)
+        samples = dict(zip(samples, values, strict=True))
     if len({type(v).__module__.partition(".")[0] for v in values}) > 1:
         kinds = " and ".join(f"{n} is {type(v).__module__}" for n, v in samples.items())
         raise TypeError(f"the datasets live in different array libraries ({kinds}); convert one")
-    xp = namespace(*values)
     if len({v.dtype for v in values}) == 1:
         return values
+    if is_dask(values[0]):
+        return tuple(_in_float64(v) for v in values)
+    xp = namespace(*values)
     if xp is np:
         return tuple(v.astype(np.float64, copy=False) for v in values)
     return tuple(xp.astype(v, xp.float64) for v in values)
+
+
+def _in_float64(sample: Array) -> Array:
+    facts = facts_of(sample)
+    assert facts is not None
+    return sample if sample.dtype == np.float64 else known(sample.astype(np.float64), facts)

@@ -1,10 +1,12 @@
 """Who computes the sums of the Gram matrix."""
 
 from nammd.engines.base import Engine, check_kernel, choose_engine, kernel_sums, pair_sums
+from nammd.engines.cluster import Cluster
 from nammd.engines.progress import LongComputationWarning, Progress
 from nammd.engines.tiles import Tiles
 
 __all__ = [
+    "Cluster",
     "Engine",
     "LongComputationWarning",
     "Progress",

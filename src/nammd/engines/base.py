@@ -6,7 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
-from nammd._arrays import Array, FloatArray
+from nammd._arrays import Array, FloatArray, first_rows
+from nammd._dask import is_dask
 from nammd.inputs import as_samples
 from nammd.kernels import Kernel, as_kernel
 from nammd.sums import KernelSums
@@ -30,6 +31,10 @@ class Engine(Protocol):
 def choose_engine(engine: Any, *samples: Array) -> Engine:
     """Return the engine that was asked for, or the one that suits where the samples are."""
     if engine is None:
+        if any(map(is_dask, samples)):
+            from nammd.engines.cluster import Cluster
+
+            return Cluster()
         from nammd.engines.tiles import Tiles
 
         return Tiles()
@@ -94,7 +99,7 @@ def check_kernel(kernel: Kernel, x: Array, y: Array) -> None:
         return None
     if isinstance(kernel, (SquaredExponential, Laplace)):
         return None
-    a, b = x[:7, :], y[:5, :]
+    a, b = first_rows(x, 7), first_rows(y, 5)
     values, mirrored, own = (to_numpy(kernel(*pair)) for pair in ((a, b), (b, a), (a, a)))
     if values.shape != (a.shape[0], b.shape[0]):
         raise ValueError(

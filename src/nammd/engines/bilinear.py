@@ -1,0 +1,97 @@
+"""Quadratic forms by pairs of blocks, for permutation tests on a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd._arrays import FloatArray
+from nammd._dask import Graph, Key, fresh_name
+from nammd.engines.block_pairs import FAN_IN
+from nammd.engines.jobs import TileJob
+from nammd.engines.pool import Buffers, run
+from nammd.engines.tiles import Tiles
+from nammd.kernels.base import BoundKernel, Kernel
+
+_SHAPE = (128, 2048)
+
+
+class BilinearForms(TileJob):
+    """``u' K v`` for many pairs of vectors at once, K the kernel values between two samples."""
+
+    def __init__(
+        self, bound: BoundKernel, left: Any, u: NDArray[Any], v: NDArray[Any], shape: tuple[int, int]
+    ) -> None:
+        super().__init__(bound, left, len(left), shape, Buffers())
+        self.u, self.v = (vectors.astype(bound.precision, copy=False) for vectors in (u, v))
+        self.forms = np.zeros(u.shape[1])
+
+    def panel(self, start: int) -> FloatArray:
+        """Compute the sums over one panel of rows."""
+        stop, width, product = self.stop(start), self.shape[1], 0.0
+        for begin in range(0, len(self.v), width):
+            columns = slice(begin, min(begin + width, len(self.v)))
+            product = product + self.tile(slice(start, stop), columns) @ self.v[columns]
+        forms: FloatArray = (self.ones[: stop - start] @ (self.u[start:stop] * product)).astype(np.float64)
+        return forms
+
+    def merge(self, start: int, partial: FloatArray) -> None:
+        """Add the sums of a panel."""
+        self.forms += partial
+
+    def result(self) -> FloatArray:
+        """Return the complete sums."""
+        return self.forms
+
+
+def own_forms(kernel: Kernel, tiles: Tiles, block: Any, vectors: NDArray[Any]) -> FloatArray:
+    """Return ``v' K v`` over the distinct rows of one block."""
+    if len(block) < 2:
+        return np.zeros(vectors.shape[1])
+    return tiles.quadratic_forms(kernel, block, vectors)
+
+
+def mixed_forms(
+    kernel: Kernel, tiles: Tiles, left: Any, right: Any, u: NDArray[Any], v: NDArray[Any]
+) -> FloatArray:
+    """Return ``2 u' K v``, K between two blocks: both of their places in the symmetric matrix."""
+    shape = (tiles.rows or _SHAPE[0], tiles.columns or _SHAPE[1])
+    job = BilinearForms(kernel.bind(left, right, tiles.dtype), left, u, v, shape)
+    run([job], tiles.threads)
+    return 2.0 * job.result()
+
+
+def add_forms(parts: list[FloatArray]) -> FloatArray:
+    """Add up in order."""
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def form_tasks(kernel: Kernel, tiles: Tiles, z: Any, vectors: NDArray[Any]) -> tuple[Graph, Key, dict[Key, float]]:
+    """Return the tasks for the quadratic forms of a sample in blocks, the wanted key, and the work of pairs."""
+    name, sizes = fresh_name("forms"), z.chunks[0]
+    settings = (name, "kernel"), (name, "tiles")
+    tasks: Graph = {settings[0]: kernel, settings[1]: tiles}
+    edges = np.cumsum([0, *sizes])
+    for i, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        tasks[(name, "vectors", i)] = vectors[start:stop]
+    work: dict[Key, float] = {}
+    for i, height in enumerate(sizes):
+        for j in range(i, len(sizes)):
+            one, other = ((z.name, k, 0) for k in (i, j))
+            u, v = ((name, "vectors", k) for k in (i, j))
+            task = (own_forms, *settings, one, u) if i == j else (mixed_forms, *settings, one, other, u, v)
+            tasks[(name, i, j)] = task
+            work[(name, i, j)] = height * (sizes[j] if j > i else height / 2)
+    level: list[Key] = list(work)
+    depth = 0
+    while len(level) > 1:
+        groups = [level[k : k + FAN_IN] for k in range(0, len(level), FAN_IN)]
+        level = [(f"{name}-add", depth, k) for k in range(len(groups))]
+        tasks |= {key: (add_forms, group) for key, group in zip(level, groups, strict=True)}
+        depth += 1
+    return tasks, level[0], work
