@@ -7,8 +7,6 @@ rows and finds what is wrong with them. Dask is imported when such data are met,
 
 from __future__ import annotations
 
-import bisect
-import itertools
 import uuid
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +30,8 @@ def is_dask(value: Any) -> bool:
 
 def is_dask_table(value: Any) -> bool:
     """Tell whether a value is a Dask dataframe or series."""
-    return is_dask(value) and hasattr(value, "to_delayed") and not isinstance(value, _array_type())
+    # Of the type: a Delayed has any attribute that it is asked for.
+    return is_dask(value) and all(hasattr(type(value), name) for name in ("map_partitions", "dtypes"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +46,14 @@ class Parts:
         The Dask collections whose graphs make them.
     names : tuple of str
         The names of the columns of tables; empty for arrays.
-    rows : int or None
-        The number of rows, where it is known without looking at them.
+    sizes : tuple of int or None
+        Their numbers of rows, where these are known without looking.
     """
 
     keys: tuple[Key, ...]
     sources: tuple[Any, ...]
     names: tuple[str, ...] = ()
-    rows: int | None = None
+    sizes: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, data: Any) -> Parts:
@@ -65,8 +64,6 @@ class Parts:
             whole = data if data.ndim == 1 else data.rechunk({1: -1})
             end = (0,) * (whole.ndim - 1)
             return cls(tuple((whole.name, k, *end) for k in range(whole.numblocks[0])), (whole,))
-        if not hasattr(data, "to_delayed") or not (hasattr(data, "columns") or hasattr(data, "name")):
-            raise TypeError(f"of Dask's objects, arrays and dataframes can be compared, not {type(data).__name__}")
         delayed = data.to_delayed()
         names = data.columns if hasattr(data, "columns") else [data.name]
         return cls(tuple(d.key for d in delayed), tuple(delayed), tuple(map(str, names)))
@@ -76,16 +73,21 @@ class Parts:
         distinct = {id(source.__dask_graph__()): source for source in self.sources}
         return {key: task for s in distinct.values() for key, task in dict(s.__dask_graph__()).items()}
 
-    def each(self, function: Callable[..., Any]) -> list[Any]:
-        """Return what a function makes of every piece, in one pass on the cluster."""
-        name = fresh_name("each")
-        tasks: Graph = {(name, k): (function, key) for k, key in enumerate(self.keys)}
+    def each(self, function: Callable[..., Any], *arguments: Mapping[int, Any]) -> list[Any]:
+        """Return what a function makes of every piece, in one pass on the cluster.
+
+        With further arguments, which are given by the number of the piece, only of those that have some.
+        """
+        name, numbers = fresh_name("each"), arguments[0] if arguments else range(len(self.keys))
+        tasks: Graph = {(name, k): (function, self.keys[k], *(a[k] for a in arguments)) for k in numbers}
         return fetch(self.graph() | tasks, list(tasks))
 
+    def counted(self) -> tuple[int, ...]:
+        """Return the numbers of rows of the pieces; where they are not known, by looking at them."""
+        return tuple(self.each(len)) if self.sizes is None else self.sizes
+
     def __len__(self) -> int:
-        if self.rows is None:
-            raise TypeError("the number of rows is not known before they are read")
-        return self.rows
+        return sum(self.counted())
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -175,17 +177,22 @@ def some_rows(array: Any, rows: NDArray[Any]) -> NDArray[Any]:
     """Return some rows of a spread sample as a NumPy array; only these leave the workers."""
     rows = np.asarray(rows)
     order = np.argsort(rows, kind="stable")
-    edges = [0, *itertools.accumulate(array.chunks[0])]
     name = fresh_name("some")
     tasks: Graph = {}
-    where = [bisect.bisect_right(edges, row) - 1 for row in rows[order].tolist()]
-    for block, group in itertools.groupby(range(len(rows)), key=lambda k: where[k]):
-        local = rows[order[list(group)]] - edges[block]
+    for block, local in within_pieces(rows[order], array.chunks[0]).items():
         tasks[(name, block)] = (np.take, (array.name, block, 0), local, 0)
     found = np.empty((len(rows), array.shape[1]), array.dtype)
     if len(rows):
         found[order] = np.concatenate(fetch(graph_of([array]) | tasks, list(tasks)))
     return found
+
+
+def within_pieces(rows: NDArray[Any], sizes: Sequence[int]) -> dict[int, NDArray[Any]]:
+    """Return where rows in ascending order are within pieces of the given sizes, by the number of the piece."""
+    edges = np.cumsum([0, *sizes])
+    cuts = np.searchsorted(rows, edges)
+    bounds = zip(cuts[:-1], cuts[1:], strict=True)
+    return {k: rows[a:b] - edges[k] for k, (a, b) in enumerate(bounds) if b > a}
 
 
 def graph_of(arrays: Sequence[Any]) -> Graph:

@@ -31,15 +31,15 @@ class EncodedReference:
         How columns become numbers.
     kernel : Kernel
         The kernel of all distances.
-    engine : Engine
-        Who computes.
+    engine : Engine or None
+        Who computes; None leaves it to where the data are.
     """
 
     raw: Any = field(repr=False)
     x: FloatArray = field(repr=False)
     encoding: Encoding
     kernel: Kernel
-    engine: Engine
+    engine: Engine | None
 
     @classmethod
     def of(cls, raw: Any, encoding: Encoding, kernel: Any, engine: Engine | None) -> EncodedReference:
@@ -47,7 +47,8 @@ class EncodedReference:
         x = _enough_rows(encoding.transform(raw, "the reference"), "the reference")
         kernel = Gaussian.median(x) if kernel is None else as_kernel(kernel)
         check_kernel(kernel, x, x)
-        return cls(raw, x, encoding, kernel, choose_engine(engine, x))
+        choose_engine(engine, x)  # a wrong one is noticed now
+        return cls(raw, x, encoding, kernel, engine)
 
     @classmethod
     def fit(
@@ -64,7 +65,7 @@ class EncodedReference:
     @cached_property
     def within(self) -> WithinSums:
         """The sums within the reference, computed once."""
-        [within] = self.engine.sums(self.kernel, (self.x,))
+        [within] = choose_engine(self.engine, self.x).sums(self.kernel, (self.x,))
         return within  # type: ignore[no-any-return]
 
     def encode(self, data: Any, name: str) -> FloatArray:
@@ -73,19 +74,20 @@ class EncodedReference:
 
     def distance(self, y: FloatArray) -> Estimate:
         """Estimate the distance of encoded data to the reference."""
-        within_y, cross = self.engine.sums(self.kernel, (y,), (self.x, y))
-        return self._estimate(self.x, y, KernelSums(self.within, within_y, cross, float(self.kernel.bound)))
+        engine = choose_engine(self.engine, self.x, y)
+        within_y, cross = engine.sums(self.kernel, (y,), (self.x, y))
+        sums = KernelSums(self.within, within_y, cross, float(self.kernel.bound))
+        return estimate_from_sums(self.x, y, sums, self.kernel, "nammd", "full", engine)
 
     def distance_between(self, one: FloatArray, other: FloatArray, cross: Cross = "full") -> Estimate:
         """Estimate the distance of two encoded datasets to one another."""
-        return self._estimate(one, other, pair_sums(one, other, self.kernel, self.engine), cross)
+        engine = choose_engine(self.engine, one, other)
+        sums = pair_sums(one, other, self.kernel, engine)
+        return estimate_from_sums(one, other, sums, self.kernel, "nammd", cross, engine)
 
     def paired_distance(self, one: FloatArray, other: FloatArray) -> Estimate:
         """Estimate the distance of data to copies of them: no row is compared with its own copy."""
         return self.distance_between(one, other, "off-diagonal")
-
-    def _estimate(self, x: FloatArray, y: FloatArray, sums: KernelSums, cross: Cross = "full") -> Estimate:
-        return estimate_from_sums(x, y, sums, self.kernel, "nammd", cross, self.engine)
 
 
 def _enough_rows(encoded: FloatArray, name: str) -> FloatArray:

@@ -131,7 +131,8 @@ class Gate:
                     f"now: {listed}",
                 )
             )
-        if self.tolerance.origin.digest not in ("", self.reference.digest):
+        made_from = self.tolerance.origin.digest
+        if made_from and made_from != self.reference.digest:
             found.append(
                 Caution(
                     "other-reference",

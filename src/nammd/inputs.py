@@ -47,7 +47,7 @@ def _as_spread_sample(data: Any, name: str) -> Array:
         return data  # made here
     # What has no rows has the same columns and types, so it meets the same objections.
     table = is_dask_table(data)
-    if not table and not hasattr(data, "chunks"):
+    if not table and not hasattr(type(data), "chunks"):
         raise TypeError(f"{name} must be a Dask array or dataframe, not {type(data).__name__}")
     empty = data._meta if table else np.empty((0,) * (data.ndim > 0) + data.shape[1:], data.dtype)
     model = _as_floating(_as_rows(empty, name), name)
@@ -288,14 +288,15 @@ def _one_type(samples: dict[str, Array]) -> tuple[Array, ...]:
     if len({v.dtype for v in values}) == 1:
         return values
     if is_dask(values[0]):
-        return tuple(_in_float64(v) for v in values)
+        return tuple(in_float64(v) for v in values)
     xp = namespace(*values)
     if xp is np:
         return tuple(v.astype(np.float64, copy=False) for v in values)
     return tuple(xp.astype(v, xp.float64) for v in values)
 
 
-def _in_float64(sample: Array) -> Array:
+def in_float64(sample: Array) -> Array:
+    """Return a Dask array that `as_sample` made in float64."""
     facts = facts_of(sample)
     assert facts is not None
     return sample if sample.dtype == np.float64 else known(sample.astype(np.float64), facts)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from nammd._dask import Parts, is_dask
 from nammd.calibration import Reference, Rung, largest_rung, split_rungs
 from nammd.encoded import EncodedReference
 from nammd.engines import Engine
@@ -162,7 +163,7 @@ class Tolerance(Result):
         -------
         Tolerance
         """
-        frozen = EncodedReference.fit(x, kernel, weights, engine)
+        frozen = EncodedReference.fit(_in_memory(x, "from_noise"), kernel, weights, engine)
         rungs, estimates, kind = noise_rungs(
             frozen.x, frozen.encoding, frozen.paired_distance, level, levels, kind, rng
         )
@@ -207,7 +208,7 @@ class Tolerance(Result):
         -------
         Tolerance
         """
-        frozen = EncodedReference.fit(x, kernel, weights, engine)
+        frozen = EncodedReference.fit(_in_memory(x, "from_split"), kernel, weights, engine)
         rungs = split_rungs(frozen.x, frozen.distance_between, blocks, splits, rng)
         drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
         resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
@@ -402,6 +403,16 @@ class Tolerance(Result):
         ]
         rows += [(r.label, f"{number(r.value)} ± {number(r.standard_error)}") for r in self.origin.rungs]
         return rows + [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
+
+
+def _in_memory(x: Any, constructor: str) -> Any:
+    if is_dask(x) or isinstance(x, Parts):
+        raise TypeError(
+            f"Tolerance.{constructor} perturbs or divides the reference in memory, and this one is spread over "
+            "a Dask cluster; give a sample of its rows, such as x.sample(frac=0.01).compute(), or use "
+            "Tolerance.from_reference"
+        )
+    return x
 
 
 def _positive_epsilon(rung: Rung, advice: str) -> float:

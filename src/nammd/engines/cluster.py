@@ -21,8 +21,9 @@ from nammd.engines.progress import Meter, Progress
 from nammd.engines.tiles import Tiles
 from nammd.kernels.base import Kernel, Precision
 
-BLOCK_ROWS = 8192
-"""A pair of such blocks takes a tenth of a second to a second: much more than Dask spends on a task."""
+_FEWEST_ROWS, _MOST_ROWS = 8192, 131_072
+_BLOCKS = 64
+_BLOCK_BYTES = 1 << 27
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,7 +36,8 @@ class Cluster:
     Parameters
     ----------
     block_rows : int, optional
-        About how many rows a block has, 8192 by default. Chunks that are near to that are taken as they are.
+        About how many rows a block has; by default a 64th of the rows, but between 8192 and 131 072, and not
+        more than 128 MB of them. Chunks that are near to that are taken as they are.
     tiles : Tiles, optional
         How a worker computes a pair of blocks; by default in one thread, since a worker runs as many tasks
         at once as it has threads.
@@ -120,15 +122,24 @@ class Cluster:
 
     def _in_blocks(self, parts: Any) -> list[tuple[Any, ...]]:
         """Return the parts with their samples cut into blocks, alike for samples of the same size."""
-        limit = self.block_rows or BLOCK_ROWS
         given = {id(sample): sample for part in parts for sample in part}
-        spread = {key: s if is_dask(s) else wrapped(np.asarray(s), limit) for key, s in given.items()}
+        spread = {key: s if is_dask(s) else wrapped(np.asarray(s)) for key, s in given.items()}
         cuts: dict[int, set[tuple[int, ...]]] = {}
         for sample in spread.values():
             cuts.setdefault(int(sample.shape[0]), set()).add(sample.chunks[0])
-        chosen = {size: _cut(size, found, limit) for size, found in cuts.items()}
+        width = max(s.shape[1] * s.dtype.itemsize for s in spread.values())
+        chosen = {size: _cut(size, found, self._limit(size, width)) for size, found in cuts.items()}
         blocks = {key: s.rechunk((chosen[int(s.shape[0])], -1)) for key, s in spread.items()}
         return [tuple(blocks[id(sample)] for sample in part) for part in parts]
+
+    def _limit(self, rows: int, row_bytes: int) -> int:
+        """Return how many rows a block should have.
+
+        A pair of 8192 rows takes a tenth of a second, which is much more than Dask spends on a task; more
+        rows in blocks of that size would be more tasks than its scheduler can hold.
+        """
+        most = min(_MOST_ROWS, max(_BLOCK_BYTES // row_bytes, 1))
+        return self.block_rows or min(max(rows // _BLOCKS, _FEWEST_ROWS), most)
 
     def __repr__(self) -> str:
         given = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default)

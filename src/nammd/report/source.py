@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd._arrays import FloatArray, to_numpy
+from nammd._dask import is_dask
 from nammd.closeness import ClosenessResult
 from nammd.estimate import Estimate
 from nammd.tables.frames import Frame, Values, as_frame
@@ -139,6 +140,11 @@ def dataset_names(result: Any) -> tuple[str, str]:
 
 def source_of(result: Any) -> Source:
     """Find the data of a result."""
+    if any(map(is_dask, estimate_in(result).data)):
+        raise TypeError(
+            "a report looks at single rows, and these are spread over a Dask cluster; make the result from a "
+            "sample of the rows in memory, and the report from that"
+        )
     x, y = (to_numpy(sample) for sample in estimate_in(result).data)
     first, second = dataset_names(result)
     if isinstance(result, Verdict):

@@ -32,6 +32,24 @@ def _open_file(path: Path) -> TableFile:
 
 
 def _open_folder(folder: Path) -> TableFile:
+    datasets = optional("pyarrow.dataset", "app", "reading Parquet folders")
+    dataset = folder_dataset(folder)
+
+    def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
+        with explained(folder, "a Parquet folder"):
+            yield from dataset.to_batches(
+                columns=columns,
+                batch_size=batch_rows,
+                batch_readahead=1,
+                fragment_readahead=1,
+                fragment_scan_options=datasets.ParquetFragmentScanOptions(pre_buffer=False),
+            )
+
+    return TableFile(folder, tuple(dataset.schema.names), stream)
+
+
+def folder_dataset(folder: Path) -> Any:
+    """Return the Parquet files of a folder as one Arrow dataset, with a type for every column that suits all."""
     pa = optional("pyarrow", "app", "reading Parquet files")
     parquet = optional("pyarrow.parquet", "app", "reading Parquet files")
     datasets = optional("pyarrow.dataset", "app", "reading Parquet folders")
@@ -61,18 +79,15 @@ def _open_folder(folder: Path) -> TableFile:
             raise ValueError(
                 f"{folder} has Parquet files that disagree about the type of a column: {error}"
             ) from None
+        return dataset(schema)
 
-    def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
-        with explained(folder, "a Parquet folder"):
-            yield from dataset(schema).to_batches(
-                columns=columns,
-                batch_size=batch_rows,
-                batch_readahead=1,
-                fragment_readahead=1,
-                fragment_scan_options=datasets.ParquetFragmentScanOptions(pre_buffer=False),
-            )
 
-    return TableFile(folder, tuple(schema.names), stream)
+def file_dataset(path: Path) -> Any:
+    """Return one Parquet file as an Arrow dataset."""
+    datasets = optional("pyarrow.dataset", "app", "reading Parquet files")
+    require_magic(path, "Parquet")
+    with explained(path, "Parquet"):
+        return datasets.dataset(str(path), format="parquet")
 
 
 def open_arrow(path: Path) -> TableFile:

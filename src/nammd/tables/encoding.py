@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from nammd._arrays import FloatArray, to_numpy
-from nammd.inputs import as_sample
+from nammd._dask import is_dask
+from nammd.inputs import as_sample, in_float64
 from nammd.tables.choosing import CONSTANT, fit_column
 from nammd.tables.columns import ArrayColumn, Column, LeftOut
 from nammd.tables.frames import Frame, Values, as_frame
 from nammd.tables.naming import checked_weights, chosen_columns, listed, require_unique, suggestion
 from nammd.tables.serial import encoding_from_dict, encoding_to_dict
+from nammd.tables.spread import distinct_values, drawn, encoded, parts_of
 
 _HOLDS = {"numeric": "numbers", "categorical": "text", "boolean": "true and false", "datetime": "times"}
 
@@ -73,7 +75,8 @@ class Encoding:
         ----------
         table : table or array
             A table of pandas, polars (also lazy), Arrow or any other library that narwhals knows. An
-            array is taken as it is: its columns are named "0", "1", ..., nothing is scaled.
+            array is taken as it is: its columns are named "0", "1", ..., nothing is scaled. Of a Dask
+            dataframe at most 100 000 rows, drawn at random, are looked at.
         weights : mapping of str to float, optional
             What the slots of a column are multiplied by; 0 leaves a column out. A column with a weight
             is compared even if its whole numbers look like an identifier.
@@ -87,7 +90,8 @@ class Encoding:
         Encoding
             The columns with their parameters, and those left out.
         """
-        frame = as_frame(table, name)
+        parts = parts_of(table, name)
+        frame = as_frame(table if parts is None else drawn(parts), name)
         array_columns = None if frame is not None else int(_as_array(table, name).shape[1])
         names = frame.names if frame is not None else tuple(map(str, range(array_columns or 0)))
         factors = checked_weights(weights or {}, names, name)
@@ -128,40 +132,43 @@ class Encoding:
         Returns
         -------
         array of float64, shape (rows, width)
-            May share memory with an array given.
+            May share memory with an array given. A Dask array where a Dask array or dataframe is given;
+            its partitions are encoded by the workers.
         """
         if self.array_columns is not None:
             return self._transform_array(table, name)
+        parts = parts_of(table, name)
+        if parts is not None:
+            self._require_columns(parts.names, name)
+            spread_rows: FloatArray = encoded(parts, self.transform, name, self.width)
+            return spread_rows
         frame = as_frame(table, name)
         if frame is None:
             raise TypeError(
                 f"{name} must be a table with the columns {listed(self._starts)}, like the reference, "
                 f"not {type(table).__name__}"
             )
-        self._require_columns(frame)
-        encoded = np.empty((frame.rows, self.width))
+        self._require_columns(frame.names, name)
+        rows = np.empty((frame.rows, self.width))
         for column in self.columns:
             values = frame.values(column.name)
             _require_kind(values, column, name)
-            encoded[:, self.slots(column.name)] = column.weight * column.encode(values)
-        return encoded
+            rows[:, self.slots(column.name)] = column.weight * column.encode(values)
+        return rows
 
     def extra_columns(self, table: Any) -> tuple[str, ...]:
         """Return the columns of a table that the reference did not have; `transform` ignores them."""
-        frame = as_frame(table, "the data")
-        if frame is None:
-            return ()
         known = {*self._starts, *(entry.column for entry in self.left_out)}
-        return tuple(name for name in frame.names if name not in known)
+        return tuple(name for name in _names(table) if name not in known)
 
     def changed_constants(self, reference: Any, table: Any) -> tuple[str, ...]:
         """Return columns that are left out because the reference has one value, where a table has others."""
         constant = [entry.column for entry in self.left_out if entry.reason == CONSTANT]
-        before, now = (as_frame(data, "the data") for data in (reference, table))
-        if before is None or now is None:
+        both = [name for name in constant if name in _names(reference) and name in _names(table)]
+        if not both:
             return ()
-        both = [name for name in constant if name in before.names and name in now.names]
-        return tuple(name for name in both if _distinct(now, name) - _distinct(before, name))
+        before, now = (_values_of(data, both) for data in (reference, table))
+        return tuple(name for name, old, new in zip(both, before, now, strict=True) if new - old)
 
     def slots(self, name: str) -> slice:
         """Return where in the encoded rows a column is.
@@ -236,7 +243,7 @@ class Encoding:
         return {column.name: column for column in self.columns}
 
     def _transform_array(self, data: Any, name: str) -> FloatArray:
-        if as_frame(data, name) is not None:
+        if _names(data):
             raise TypeError(f"{name} is a table, but the reference was an array; give an array")
         array = _as_array(data, name)
         if array.shape[1] != self.array_columns:
@@ -249,16 +256,16 @@ class Encoding:
         weights = np.array([column.weight for column in self.columns])
         return array if (weights == 1).all() else array * weights
 
-    def _require_columns(self, frame: Frame) -> None:
-        present = set(frame.names)
+    def _require_columns(self, names: Sequence[str], owner: str) -> None:
+        present = set(names)
         missing = [name for name in self._starts if name not in present]
         if len(missing) == 1:
             raise ValueError(
-                f"{frame.owner} has no column {missing[0]!r}, which the reference has; "
-                + suggestion(missing[0], frame.names)
+                f"{owner} has no column {missing[0]!r}, which the reference has; "
+                + suggestion(missing[0], names)
             )
         if missing:
-            raise ValueError(f"{frame.owner} lacks columns that the reference has: {listed(missing)}")
+            raise ValueError(f"{owner} lacks columns that the reference has: {listed(missing)}")
 
 
 def _as_array(data: Any, name: str) -> FloatArray:
@@ -268,7 +275,24 @@ def _as_array(data: Any, name: str) -> FloatArray:
             f"{name} has {dimensions} dimensions; give one row of numbers per observation, for example "
             "with .reshape(len(array), -1)"
         )
-    return to_numpy(as_sample(data, name))
+    sample = as_sample(data, name)
+    return in_float64(sample) if is_dask(sample) else to_numpy(sample)
+
+
+def _names(data: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a table; none where it is an array."""
+    parts = parts_of(data, "the data")
+    frame = as_frame(data, "the data") if parts is None else None
+    return parts.names if parts is not None else () if frame is None else frame.names
+
+
+def _values_of(data: Any, names: Sequence[str]) -> list[set[Any]]:
+    parts = parts_of(data, "the data")
+    if parts is not None:
+        return distinct_values(parts, names, _distinct)
+    frame = as_frame(data, "the data")
+    assert frame is not None
+    return [_distinct(frame, name) for name in names]
 
 
 def _distinct(frame: Frame, name: str) -> set[Any]:
