@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray, to_numpy
-from nammd.engines import Engine
+from nammd.engines import Engine, engine_words
 from nammd.engines.families import family_forms
 from nammd.inputs import as_sample
 from nammd.kernels import Gaussian, Kernel, Laplace
@@ -96,7 +96,7 @@ class NAMMDFuse:
             m=m,
             n=n,
             kernel=None,
-            engine=repr(engine),
+            engine=engine_words(engine, x),
             null=null,
             details={"kernels": [repr(k) for k in kernels], "scores": each.tolist()},
         )

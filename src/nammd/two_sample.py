@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from nammd._arrays import Array, FloatArray, is_constant, namespace
-from nammd.engines import Engine, check_kernel, choose_engine
+from nammd.engines import Engine, check_kernel, choose_engine, engine_words
 from nammd.inputs import as_samples, between, choice
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.kernels.base import precision_of
@@ -263,7 +263,7 @@ class NAMMDPermutation:
             m=int(x.shape[0]),
             n=int(y.shape[0]),
             kernel=kernel,
-            engine=repr(engine),
+            engine=engine_words(engine, x),
             null=null,
         )
 

@@ -1,6 +1,6 @@
 """Who computes the sums of the Gram matrix."""
 
-from nammd.engines.base import Engine, check_kernel, choose_engine, kernel_sums, pair_sums
+from nammd.engines.base import Engine, check_kernel, choose_engine, engine_words, kernel_sums, pair_sums
 from nammd.engines.progress import LongComputationWarning, Progress
 from nammd.engines.tiles import Tiles
 
@@ -11,6 +11,7 @@ __all__ = [
     "Tiles",
     "check_kernel",
     "choose_engine",
+    "engine_words",
     "kernel_sums",
     "pair_sums",
 ]

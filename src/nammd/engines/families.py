@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray
 from nammd.engines.base import Engine
-from nammd.engines.pool import Buffers
+from nammd.engines.pool import Buffers, Tick
 from nammd.kernels.base import Kernel
 from nammd.kernels.family import BoundFamily, bind_family
 
@@ -83,7 +83,7 @@ class FamilyJob:
         buffers: Buffers,
     ) -> None:
         self.bound: BoundFamily = bind_family(kernels, z, z)
-        self.size, self.dtype, self.buffers = len(z), np.dtype(precision), buffers
+        self.samples, self.size, self.dtype, self.buffers = (z,), len(z), np.dtype(precision), buffers
         self.vectors = vectors.astype(self.dtype, copy=False)
         count = len(kernels)
         self.height = int(np.clip(_ENTRIES // self.size, 32, 128))
@@ -100,7 +100,11 @@ class FamilyJob:
         off = ~np.eye(len(distances), dtype=bool)
         return [self.dtype.type(np.exp(f * distances[off]).mean()) for f in self.bound.factors]
 
-    def panel(self, start: int) -> list[tuple[FloatArray, FloatArray, FloatArray, float]]:
+    def work(self, start: int) -> int:
+        """Return how many kernel values a panel computes."""
+        return len(self.shifts) * min(self.height, self.size - start) * (self.size - start)
+
+    def panel(self, start: int, tick: Tick) -> list[tuple[FloatArray, FloatArray, FloatArray, float]]:
         """Compute the sums of all kernels over one panel of rows."""
         stop = min(start + self.height, self.size)
         height, width = stop - start, self.size - start
@@ -108,7 +112,11 @@ class FamilyJob:
         out = self.buffers.tile(height, width, self.dtype.name)
         product = self.buffers.tile(height, self.vectors.shape[1], self.dtype.name, "product")
         ones = np.ones(max(height, width), self.dtype)
-        return [self._one(k, start, distances, out, product, ones) for k in range(len(self.shifts))]
+        sums = []
+        for k in range(len(self.shifts)):
+            sums.append(self._one(k, start, distances, out, product, ones))
+            tick(height * width)
+        return sums
 
     def _one(
         self, k: int, start: int, distances: Any, out: Any, product: Any, ones: Any

@@ -109,6 +109,11 @@ class Meter:
     warn : callable, optional
         Called with the seconds in all, once, as soon as they are known to be more than `LONG_SECONDS`.
 
+    Notes
+    -----
+    What is shown, and a function that is told, is brought up to date a few times a second; a function
+    is told of the beginning and of the end as well.
+
     Examples
     --------
     >>> from nammd.engines.progress import Meter
@@ -116,7 +121,6 @@ class Meter:
     ...     meter.add(1)
     ...     meter.add(3)
     0 of 4
-    1 of 4
     4 of 4
     """
 
@@ -129,32 +133,42 @@ class Meter:
     ) -> None:
         self.progress, self.total, self.seconds, self.warn = progress, total, seconds, warn
         self.done: float = 0
-        self._width, self._next_update = 0, 0.0
+        self._told, self._width = -1.0, 0
 
     def __enter__(self) -> Meter:
         self._whole = _PASSES.get() or _Passes(1)
-        self._begun = time.monotonic()
+        self._begun = self._next_look = time.monotonic()
         if self.seconds is not None:
             self._foresee(self.seconds * self._whole.count)
-        self._tell()
+        if self.progress or self.seconds is not None:
+            self._look(self._begun)
+        else:
+            self._next_look += _FIRST_LOOK_SECONDS
         return self
 
     def add(self, work: float) -> None:
         """Count work that has been done; 0 only brings what is shown up to date."""
-        self.done = min(self.done + work, self.total)
-        if self.warn is not None and self._elapsed() >= _FIRST_LOOK_SECONDS and self.done > 0:
-            self._foresee(self._elapsed() / self.done * self.total * self._whole.count)
-            self.warn = None
-        if work or not callable(self.progress):
-            self._tell()
+        self.done += work
+        now = time.monotonic()
+        if now >= self._next_look:  # nearly always it is not: this is called for every tile
+            self._look(now)
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self._erase()
         if kind is None:
-            unfinished, self.done = self.done < self.total, self.total
-            if unfinished and callable(self.progress):
-                self._tell()
+            self.done = self.total
+            self._tell()
             self._whole.finished = min(self._whole.finished + 1, self._whole.count)
+
+    def _look(self, now: float) -> None:
+        self._next_look = now + _UPDATE_SECONDS
+        elapsed = now - self._begun
+        if self.done > 0 and elapsed >= _FIRST_LOOK_SECONDS:
+            self._foresee(elapsed / self.done * self.total * self._whole.count)
+            self.warn = None
+        self._tell()
+        if self.progress is not False and not callable(self.progress):
+            self._draw(now)
 
     def _foresee(self, seconds: float) -> None:
         if self.warn is not None and seconds > LONG_SECONDS and not self._whole.warned:
@@ -162,25 +176,21 @@ class Meter:
             self._erase()
             self.warn(seconds)
 
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._begun
-
     def _of_all(self) -> tuple[float, float]:
         """Return the work done and in all, over all passes."""
         before = min(self._whole.finished, self._whole.count - 1)
-        return before * self.total + self.done, self._whole.count * self.total
+        return before * self.total + min(self.done, self.total), self._whole.count * self.total
 
     def _tell(self) -> None:
-        if callable(self.progress):
+        """Tell a function that was given, unless it knows already."""
+        if callable(self.progress) and self._told < self.done:
+            self._told = self.done
             self.progress(*self._of_all())
-        elif self.progress is not False and time.monotonic() >= self._next_update:
-            self._next_update = time.monotonic() + _UPDATE_SECONDS
-            self._draw()
 
-    def _draw(self) -> None:
+    def _draw(self, now: float) -> None:
         """Write the line over the one before, if it is wanted."""
         done, total = self._of_all()
-        elapsed = time.monotonic() - self._whole.begun if self._whole.count > 1 else self._elapsed()
+        elapsed = now - (self._whole.begun if self._whole.count > 1 else self._begun)
         left = self.seconds
         if elapsed >= _FIRST_LOOK_SECONDS and done > 0:
             left = elapsed / done * (total - done)
