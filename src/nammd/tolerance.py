@@ -17,6 +17,7 @@ import numpy as np
 from nammd.calibration import Reference, Rung, largest_rung, split_rungs
 from nammd.encoded import EncodedReference
 from nammd.engines import Engine
+from nammd.engines.progress import passes
 from nammd.gate import Gate
 from nammd.inputs import between
 from nammd.kernels import Kernel, as_kernel
@@ -66,6 +67,7 @@ class Tolerance(Result):
     origin: Origin
 
     @classmethod
+    @passes()
     def from_reference(
         cls,
         x: Any,
@@ -121,6 +123,7 @@ class Tolerance(Result):
         return cls._made(frozen, chosen.value, reference, "reference", rungs, chosen.label)
 
     @classmethod
+    @passes()
     def from_noise(
         cls,
         x: Any,
@@ -172,6 +175,7 @@ class Tolerance(Result):
         return cls._made(frozen, epsilon, reference, "noise", rungs, chosen.label)
 
     @classmethod
+    @passes()
     def from_split(
         cls,
         x: Any,
@@ -345,7 +349,8 @@ class Tolerance(Result):
         -------
         Verdict
         """
-        return self.with_reference(x, engine=engine).check(candidate, alpha)
+        with passes():
+            return self.with_reference(x, engine=engine).check(candidate, alpha)
 
     def save(self, path: str | Path) -> None:
         """Write the tolerance to one readable JSON file."""

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nammd.cli.failure import ERROR
+from nammd.cli.failure import ERROR, INTERRUPTED
 from nammd.cli.options import OutputOptions
 from nammd.cli.output import print_json, print_line
 
@@ -100,8 +100,8 @@ def _run(step: tuple[str, int, list[str]], folder: Path, as_json: bool) -> dict[
         print_line(f"$ nammd {shlex.join(words)}")
     with contextlib.chdir(folder), contextlib.redirect_stdout(said) if as_json else contextlib.nullcontext():
         code = main([*words, "--json"] if as_json else words)
-    if code == ERROR:
-        raise typer.Exit(ERROR)  # it has said why
+    if code in (ERROR, INTERRUPTED):
+        raise typer.Exit(code)  # it has said why
     if code != expected:
         raise ValueError(f"the demo did not go as told: 'nammd {shlex.join(words)}' came out otherwise")
     if as_json:

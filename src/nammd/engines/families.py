@@ -57,9 +57,8 @@ def family_forms(engine: Engine, kernels: Sequence[Kernel], z: Array, vectors: N
 
     At once where the engine knows how to, and the data are NumPy's.
     """
-    at_once = getattr(engine, "family_forms", None)
-    if at_once is not None and isinstance(z, np.ndarray):
-        together: FamilyForms = at_once(kernels, z, vectors)
+    if runs_of_family(engine, kernels, z) == 1:
+        together: FamilyForms = engine.family_forms(kernels, z, vectors)  # type: ignore[attr-defined]
         return together
     within = [engine.sums(kernel, (z,))[0] for kernel in kernels]
     return FamilyForms(
@@ -67,6 +66,12 @@ def family_forms(engine: Engine, kernels: Sequence[Kernel], z: Array, vectors: N
         np.array([w.rows for w in within]),
         np.array([w.squares for w in within]),
     )
+
+
+def runs_of_family(engine: Engine, kernels: Sequence[Kernel], z: Array) -> int:
+    """Return how often `family_forms` calls the engine."""
+    at_once = hasattr(engine, "family_forms") and isinstance(z, np.ndarray)
+    return 1 if at_once else 2 * len(kernels)
 
 
 class FamilyJob:

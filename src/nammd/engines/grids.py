@@ -10,6 +10,7 @@ import numpy as np
 from nammd._arrays import Array, FloatArray
 from nammd.engines.base import Engine, pair_sums
 from nammd.engines.pool import Buffers, Tick, run
+from nammd.engines.progress import passes
 from nammd.engines.tiles import Tiles
 from nammd.kernels.base import Kernel, precision_of
 from nammd.kernels.family import bind_family, families
@@ -21,16 +22,20 @@ _ROWS, _COLUMNS = 256, 512
 def grid_sums(engine: Engine, kernels: Sequence[Kernel], x: Array, y: Array) -> list[KernelSums]:
     """Return the sums of a pair of samples for every kernel; the distance of a tile is computed once."""
     if not (isinstance(engine, Tiles) and isinstance(x, np.ndarray)):
-        return [pair_sums(x, y, kernel, engine) for kernel in kernels]
+        with passes(*[1.0] * len(kernels)):
+            return [pair_sums(x, y, kernel, engine) for kernel in kernels]
     buffers = Buffers()
     precision = engine.dtype or precision_of(x, y)
     found: dict[int, KernelSums] = {}
-    for group in families(kernels):
-        alike = [kernels[k] for k in group]
-        jobs = [_GridJob(alike, part, precision, buffers) for part in ((x,), (y,), (x, y))]
-        run(jobs, engine.threads, engine.progress)
+    groups = families(kernels)
+    jobs = [
+        [_GridJob([kernels[k] for k in group], part, precision, buffers) for part in ((x,), (y,), (x, y))]
+        for group in groups
+    ]
+    run([job for alike in jobs for job in alike], engine.threads, engine.progress)
+    for group, alike in zip(groups, jobs, strict=True):
         for position, k in enumerate(group):
-            within_x, within_y, cross = (job.result(position) for job in jobs)
+            within_x, within_y, cross = (job.result(position) for job in alike)
             found[k] = KernelSums(within_x, within_y, cross, float(kernels[k].bound))
     return [found[k] for k in range(len(kernels))]
 
