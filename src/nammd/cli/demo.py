@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import shlex
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,8 +52,13 @@ def demo(
     """
     folder = keep if keep is not None else Path(tempfile.mkdtemp(prefix="nammd-demo-"))
     folder.mkdir(parents=True, exist_ok=True)
-    write_files(folder)
-    steps = [_run(step, folder, output.json) for step in _story()]
+    try:
+        write_files(folder)
+        steps = [_run(step, folder, output.json) for step in _story()]
+    except BaseException:
+        if keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     if output.json:
         print_json({"command": "demo", "folder": str(folder), "steps": steps})
     else:

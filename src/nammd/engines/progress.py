@@ -67,9 +67,10 @@ class LongComputationWarning(UserWarning):
 def warn_of_long_computation(what: str, seconds: float, where: str, alternatives: str) -> None:
     """Warn at the line of the program that called into this package."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "nammd":
+    own = ("nammd", "contextlib", "functools")  # the latter two call this package on behalf of itself
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in own:
         frame, level = frame.f_back, level + 1
-    warnings.warn(LongComputationWarning(what, seconds, where, alternatives), stacklevel=level - 1)
+    warnings.warn(LongComputationWarning(what, seconds, where, alternatives), stacklevel=level)
 
 
 @dataclass
@@ -77,7 +78,7 @@ class _Passes:
     """Several runs of an engine that are one piece of work to the user."""
 
     weights: tuple[float, ...] = ()
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = field(default_factory=lambda: time.monotonic())
     finished: int = 0
     warned: bool = False
 
@@ -215,8 +216,8 @@ class Meter:
         self._write(f"nammd [{bar}] {share:4.0%}{words}")
 
     def _write(self, line: str) -> None:
-        before, self._width = self._width, len(line)
-        _to_stderr("\r" + line.ljust(before))
+        self._width = max(self._width, len(line))
+        _to_stderr("\r" + line.ljust(self._width))
 
     def _erase(self) -> None:
         if self._width:
