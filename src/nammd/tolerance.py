@@ -18,6 +18,7 @@ from nammd._dask import Parts, is_dask
 from nammd.calibration import Reference, Rung, largest_rung, split_rungs
 from nammd.encoded import EncodedReference
 from nammd.engines import Engine
+from nammd.engines.progress import passes
 from nammd.gate import Gate
 from nammd.inputs import between
 from nammd.kernels import Kernel, as_kernel
@@ -67,6 +68,7 @@ class Tolerance(Result):
     origin: Origin
 
     @classmethod
+    @passes()
     def from_reference(
         cls,
         x: Any,
@@ -122,6 +124,7 @@ class Tolerance(Result):
         return cls._made(frozen, chosen.value, reference, "reference", rungs, chosen.label)
 
     @classmethod
+    @passes()
     def from_noise(
         cls,
         x: Any,
@@ -173,6 +176,7 @@ class Tolerance(Result):
         return cls._made(frozen, epsilon, reference, "noise", rungs, chosen.label)
 
     @classmethod
+    @passes()
     def from_split(
         cls,
         x: Any,
@@ -346,7 +350,8 @@ class Tolerance(Result):
         -------
         Verdict
         """
-        return self.with_reference(x, engine=engine).check(candidate, alpha)
+        with passes():
+            return self.with_reference(x, engine=engine).check(candidate, alpha)
 
     def save(self, path: str | Path) -> None:
         """Write the tolerance to one readable JSON file."""

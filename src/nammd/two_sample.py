@@ -21,7 +21,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from nammd._arrays import Array, FloatArray, is_constant, namespace
-from nammd.engines import Engine, check_kernel, choose_engine
+from nammd.engines import Engine, check_kernel, choose_engine, engine_words
+from nammd.engines.progress import passes
 from nammd.inputs import as_samples, between, choice
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.kernels.base import precision_of
@@ -248,7 +249,9 @@ class NAMMDPermutation:
         """Test two checked samples."""
         kernel = Gaussian.median(x, y) if self.kernel is None else self.kernel
         check_kernel(kernel, x, y)
-        observed, null = _statistics(x, y, self.name, kernel, engine, self.permutations, rng)
+        batches = -(-(self.permutations + 1) // signs_at_once(x, y))
+        with passes(*[1.0] * (batches + (x.shape[0] != y.shape[0]))):
+            observed, null = _statistics(x, y, self.name, kernel, engine, self.permutations, rng)
         pvalue = (1 + int(np.count_nonzero(null >= observed - tie_of(x, y, null, engine)))) / (
             self.permutations + 1
         )
@@ -263,7 +266,7 @@ class NAMMDPermutation:
             m=int(x.shape[0]),
             n=int(y.shape[0]),
             kernel=kernel,
-            engine=repr(engine),
+            engine=engine_words(engine, x),
             null=null,
         )
 
@@ -287,7 +290,7 @@ def _statistics(
     """Return the statistic of the labels as they are, and of every permutation of them."""
     m, n = int(x.shape[0]), int(y.shape[0])
     pooled = pooled_sample(x, y)
-    at_once = max(1, SIGNS_AT_ONCE // (m + n))
+    at_once = signs_at_once(x, y)
     total, rows, statistics = math.nan, None, []
     if m != n:  # else s'K1 = Sxx - Syy cancels from all that follows
         [within] = engine.sums(kernel, (pooled,))
@@ -311,6 +314,11 @@ def _statistics(
         statistics.append(mmd2 / (4 * kernel.bound - xx - yy) if method == "nammd" else mmd2)
     every = np.concatenate(statistics)
     return float(every[0]), every[1:]
+
+
+def signs_at_once(x: Array, y: Array) -> int:
+    """Return how many columns of signs fit into memory at a time."""
+    return max(1, SIGNS_AT_ONCE // int(x.shape[0] + y.shape[0]))
 
 
 def tie_of(x: Array, y: Array, null: FloatArray, engine: Engine) -> float:

@@ -1,6 +1,6 @@
 """Who computes the sums of the Gram matrix."""
 
-from nammd.engines.base import Engine, check_kernel, choose_engine, kernel_sums, pair_sums
+from nammd.engines.base import Engine, check_kernel, choose_engine, engine_words, kernel_sums, pair_sums
 from nammd.engines.cluster import Cluster
 from nammd.engines.progress import LongComputationWarning, Progress
 from nammd.engines.tiles import Tiles
@@ -13,6 +13,7 @@ __all__ = [
     "Tiles",
     "check_kernel",
     "choose_engine",
+    "engine_words",
     "kernel_sums",
     "pair_sums",
 ]

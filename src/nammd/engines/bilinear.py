@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from nammd._arrays import FloatArray
 from nammd._dask import Graph, Key, fresh_name
-from nammd.engines.block_pairs import FAN_IN
+from nammd.engines.block_pairs import FAN_IN, alone
 from nammd.engines.jobs import TileJob
-from nammd.engines.pool import Buffers, run
+from nammd.engines.pool import Buffers, Tick, run
 from nammd.engines.tiles import Tiles
 from nammd.kernels.base import BoundKernel, Kernel
 
@@ -22,18 +22,28 @@ class BilinearForms(TileJob):
     """``u' K v`` for many pairs of vectors at once, K the kernel values between two samples."""
 
     def __init__(
-        self, bound: BoundKernel, left: Any, u: NDArray[Any], v: NDArray[Any], shape: tuple[int, int]
+        self,
+        bound: BoundKernel,
+        samples: tuple[Any, Any],
+        u: NDArray[Any],
+        v: NDArray[Any],
+        shape: tuple[int, int],
     ) -> None:
-        super().__init__(bound, left, len(left), shape, Buffers())
+        super().__init__(bound, samples, shape, Buffers())
         self.u, self.v = (vectors.astype(bound.precision, copy=False) for vectors in (u, v))
         self.forms = np.zeros(u.shape[1])
 
-    def panel(self, start: int) -> FloatArray:
+    def work(self, start: int) -> int:
+        """Return how many kernel values a panel computes."""
+        return (self.stop(start) - start) * len(self.v)
+
+    def panel(self, start: int, tick: Tick) -> FloatArray:
         """Compute the sums over one panel of rows."""
         stop, width, product = self.stop(start), self.shape[1], 0.0
         for begin in range(0, len(self.v), width):
             columns = slice(begin, min(begin + width, len(self.v)))
             product = product + self.tile(slice(start, stop), columns) @ self.v[columns]
+            tick((stop - start) * (columns.stop - begin))
         forms: FloatArray = (self.ones[: stop - start] @ (self.u[start:stop] * product)).astype(np.float64)
         return forms
 
@@ -50,7 +60,8 @@ def own_forms(kernel: Kernel, tiles: Tiles, block: Any, vectors: NDArray[Any]) -
     """Return ``v' K v`` over the distinct rows of one block."""
     if len(block) < 2:
         return np.zeros(vectors.shape[1])
-    return tiles.quadratic_forms(kernel, block, vectors)
+    forms: FloatArray = alone(tiles.quadratic_forms, kernel, block, vectors)
+    return forms
 
 
 def mixed_forms(
@@ -58,8 +69,8 @@ def mixed_forms(
 ) -> FloatArray:
     """Return ``2 u' K v``, K between two blocks: both of their places in the symmetric matrix."""
     shape = (tiles.rows or _SHAPE[0], tiles.columns or _SHAPE[1])
-    job = BilinearForms(kernel.bind(left, right, tiles.dtype), left, u, v, shape)
-    run([job], tiles.threads)
+    job = BilinearForms(kernel.bind(left, right, tiles.dtype), (left, right), u, v, shape)
+    alone(run, [job], tiles.threads, tiles.progress)
     return 2.0 * job.result()
 
 
@@ -71,7 +82,9 @@ def add_forms(parts: list[FloatArray]) -> FloatArray:
     return total
 
 
-def form_tasks(kernel: Kernel, tiles: Tiles, z: Any, vectors: NDArray[Any]) -> tuple[Graph, Key, dict[Key, float]]:
+def form_tasks(
+    kernel: Kernel, tiles: Tiles, z: Any, vectors: NDArray[Any]
+) -> tuple[Graph, Key, dict[Key, float]]:
     """Return the tasks for the quadratic forms of a sample in blocks, the wanted key, and the work of pairs."""
     name, sizes = fresh_name("forms"), z.chunks[0]
     settings = (name, "kernel"), (name, "tiles")

@@ -10,7 +10,8 @@ depend on the blocks alone, and not on who computed what when.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -45,23 +46,28 @@ class BlockSums(NamedTuple):
     diagonal: float
 
 
+def alone(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function as in a process of its own: a task is no part of what its thread has counted so far."""
+    return Context().run(function, *arguments)
+
+
 def on_diagonal(kernel: Kernel, tiles: Tiles, block: Any) -> PairSums:
     """Return the sums over the pairs of distinct rows of one block."""
     if len(block) < 2:
         return PairSums(np.zeros(len(block)), np.zeros(len(block)), 0.0, 0.0)
-    [own] = tiles.sums(kernel, (block,))
+    [own] = alone(tiles.sums, kernel, (block,))
     return PairSums(own.rows, own.rows, own.squares, 0.0)
 
 
 def off_diagonal(kernel: Kernel, tiles: Tiles, left: Any, right: Any) -> PairSums:
     """Return the sums over the pairs of rows of two blocks of one sample, which are there twice."""
-    [both] = tiles.sums(kernel, (left, right))
+    [both] = alone(tiles.sums, kernel, (left, right))
     return PairSums(both.rows, both.cols, 2.0 * both.squares, 0.0)
 
 
 def across(kernel: Kernel, tiles: Tiles, left: Any, right: Any, paired: bool) -> PairSums:
     """Return the sums over the pairs of rows of blocks of two samples; `paired`: row i belongs to row i."""
-    [both] = tiles.sums(kernel, (left, right))
+    [both] = alone(tiles.sums, kernel, (left, right))
     diagonal = both.diagonal if paired else 0.0
     assert diagonal is not None
     return PairSums(both.rows, both.cols, both.squares, diagonal)

@@ -7,7 +7,7 @@ again what only that worker had, and the result is the same to the last bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray
 from nammd._dask import Graph, Key, fetch, graph_of, is_dask, wrapped
+from nammd.engines.base import repr_of_what_is_set
 from nammd.engines.bilinear import form_tasks
 from nammd.engines.block_pairs import PairGraph
-from nammd.engines.progress import Meter, Progress
+from nammd.engines.progress import Meter, Progress, warn_of_long_computation
 from nammd.engines.tiles import Tiles
 from nammd.kernels.base import Kernel, Precision
 
 _FEWEST_ROWS, _MOST_ROWS = 8192, 131_072
 _BLOCKS = 64
 _BLOCK_BYTES = 1 << 27
+_ALTERNATIVES = "more workers, a random sample of the rows, or nammd.Sketch (time in proportion to the rows)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,7 +61,7 @@ class Cluster:
 
     block_rows: int | None = None
     tiles: Tiles = Tiles(threads=1)
-    progress: Progress = None
+    progress: Progress = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         rows = self.block_rows
@@ -68,7 +70,10 @@ class Cluster:
         ):
             raise ValueError(f"block_rows must be a whole number of at least 1, not {rows!r}")
         if not isinstance(self.tiles, Tiles):
-            raise TypeError(f"tiles must be an engine for one pair of blocks, nammd.Tiles(), not {self.tiles!r}")
+            raise TypeError(f"tiles must be an engine such as nammd.Tiles(threads=1), not {self.tiles!r}")
+        # Only the whole has a progress, and it checks the option.
+        object.__setattr__(self, "tiles", replace(self.tiles, progress=self.progress))
+        object.__setattr__(self, "tiles", replace(self.tiles, progress=False))
 
     @property
     def dtype(self) -> Precision | None:
@@ -78,7 +83,8 @@ class Cluster:
     def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
         """Return `WithinSums` for every part ``(x,)`` and `CrossSums` for every part ``(x, y)``."""
         graph = PairGraph(kernel, self.tiles, self._in_blocks(parts))
-        return graph.assemble(self._computed(graph.tasks, graph.keys(), graph.work))
+        sizes = max((len(part), *(int(s.shape[0]) for s in part)) for part in parts)
+        return graph.assemble(self._computed(graph.tasks, graph.keys(), graph.work, sizes[1:]))
 
     def delayed(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
         """Return the same as ``dask.delayed.Delayed`` objects: nothing is computed until you ask for it.
@@ -112,12 +118,18 @@ class Cluster:
         """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""
         [(blocks,)] = self._in_blocks([(z,)])
         tasks, key, work = form_tasks(kernel, self.tiles, blocks, vectors)
-        [forms] = self._computed(graph_of([blocks]) | tasks, [key], work)
+        [forms] = self._computed(graph_of([blocks]) | tasks, [key], work, z.shape[:1])
         result: FloatArray = forms
         return result
 
-    def _computed(self, graph: Graph, keys: list[Key], work: dict[Key, float]) -> list[Any]:
-        with Meter(self.progress, sum(work.values())) as meter:
+    def _computed(
+        self, graph: Graph, keys: list[Key], work: dict[Key, float], sizes: tuple[int, ...]
+    ) -> list[Any]:
+        def warn(seconds: float) -> None:
+            rows = f"{sizes[0]:,} with {sizes[-1]:,} rows" if len(sizes) > 1 else f"{sizes[0]:,} rows"
+            warn_of_long_computation(f"comparing {rows}", seconds, "this Dask cluster", _ALTERNATIVES)
+
+        with Meter(self.progress, sum(work.values()), warn=warn) as meter:
             return fetch(graph, keys, work, meter.add)
 
     def _in_blocks(self, parts: Any) -> list[tuple[Any, ...]]:
@@ -142,8 +154,7 @@ class Cluster:
         return self.block_rows or min(max(rows // _BLOCKS, _FEWEST_ROWS), most)
 
     def __repr__(self) -> str:
-        given = (f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default)
-        return f"Cluster({', '.join(given)})"
+        return repr_of_what_is_set(self)
 
 
 def _cut(size: int, found: set[tuple[int, ...]], limit: int) -> tuple[int, ...]:

@@ -67,28 +67,41 @@ class LongComputationWarning(UserWarning):
 def warn_of_long_computation(what: str, seconds: float, where: str, alternatives: str) -> None:
     """Warn at the line of the program that called into this package."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "nammd":
+    own = ("nammd", "contextlib", "functools")  # the latter two call this package on behalf of itself
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in own:
         frame, level = frame.f_back, level + 1
-    warnings.warn(LongComputationWarning(what, seconds, where, alternatives), stacklevel=level - 1)
+    warnings.warn(LongComputationWarning(what, seconds, where, alternatives), stacklevel=level)
 
 
 @dataclass
 class _Passes:
     """Several runs of an engine that are one piece of work to the user."""
 
-    count: int
-    begun: float = field(default_factory=time.monotonic)
+    weights: tuple[float, ...] = ()
+    begun: float = field(default_factory=lambda: time.monotonic())
     finished: int = 0
     warned: bool = False
+
+    def of_all(self, done: float, total: float) -> tuple[float, float]:
+        """Return the work done and in all over all runs, in the units of the present one."""
+        if not self.weights:
+            return done, total
+        at = min(self.finished, len(self.weights) - 1)
+        unit = total / self.weights[at]
+        return sum(self.weights[:at]) * unit + done, sum(self.weights) * unit
 
 
 _PASSES: ContextVar[_Passes | None] = ContextVar("nammd_passes", default=None)
 
 
 @contextmanager
-def passes(count: int) -> Iterator[None]:
-    """Let the next `count` meters, of about equal work, tell of one piece of work with one remaining time."""
-    token = _PASSES.set(_Passes(max(count, 1)))
+def passes(*weights: float) -> Iterator[None]:
+    """Let several runs of an engine be one piece of work, with one remaining time and one warning.
+
+    The weights are the shares of the work, one for each run that will follow. Without them every run tells of
+    itself, but there is one warning at most.
+    """
+    token = _PASSES.set(_Passes(weights))
     try:
         yield
     finally:
@@ -109,6 +122,11 @@ class Meter:
     warn : callable, optional
         Called with the seconds in all, once, as soon as they are known to be more than `LONG_SECONDS`.
 
+    Notes
+    -----
+    What is shown, and a function that is told, is brought up to date a few times a second; a function
+    is told of the beginning and of the end as well.
+
     Examples
     --------
     >>> from nammd.engines.progress import Meter
@@ -116,7 +134,6 @@ class Meter:
     ...     meter.add(1)
     ...     meter.add(3)
     0 of 4
-    1 of 4
     4 of 4
     """
 
@@ -129,61 +146,63 @@ class Meter:
     ) -> None:
         self.progress, self.total, self.seconds, self.warn = progress, total, seconds, warn
         self.done: float = 0
-        self._width, self._next_update = 0, 0.0
+        self._told, self._width = -1.0, 0
 
     def __enter__(self) -> Meter:
-        self._whole = _PASSES.get() or _Passes(1)
-        self._begun = time.monotonic()
+        self._whole = _PASSES.get() or _Passes()
+        self._begun = self._next_look = time.monotonic()
         if self.seconds is not None:
-            self._foresee(self.seconds * self._whole.count)
-        self._tell()
+            self._foresee(self.seconds)
+        if self.progress or self.seconds is not None:
+            self._look(self._begun)
+        else:
+            self._next_look += _FIRST_LOOK_SECONDS
         return self
 
     def add(self, work: float) -> None:
         """Count work that has been done; 0 only brings what is shown up to date."""
-        self.done = min(self.done + work, self.total)
-        if self.warn is not None and self._elapsed() >= _FIRST_LOOK_SECONDS and self.done > 0:
-            self._foresee(self._elapsed() / self.done * self.total * self._whole.count)
-            self.warn = None
-        if work or not callable(self.progress):
-            self._tell()
+        self.done += work
+        now = time.monotonic()
+        if now >= self._next_look:  # nearly always it is not: this is called for every tile
+            self._look(now)
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         self._erase()
         if kind is None:
-            unfinished, self.done = self.done < self.total, self.total
-            if unfinished and callable(self.progress):
-                self._tell()
-            self._whole.finished = min(self._whole.finished + 1, self._whole.count)
+            self.done = self.total
+            self._tell()
+            self._whole.finished += 1
+
+    def _look(self, now: float) -> None:
+        self._next_look = now + _UPDATE_SECONDS
+        elapsed = now - self._begun
+        if self.done > 0 and elapsed >= _FIRST_LOOK_SECONDS:
+            self._foresee(elapsed / self.done * self.total)
+            self.warn = None
+        self._tell()
+        if self.progress is not False and not callable(self.progress):
+            self._draw(now)
 
     def _foresee(self, seconds: float) -> None:
+        """Warn if this run, or all of which it is one, will take long."""
+        seconds *= self._whole.of_all(0.0, 1.0)[1]
         if self.warn is not None and seconds > LONG_SECONDS and not self._whole.warned:
             self._whole.warned = True
             self._erase()
             self.warn(seconds)
 
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._begun
-
-    def _of_all(self) -> tuple[float, float]:
-        """Return the work done and in all, over all passes."""
-        before = min(self._whole.finished, self._whole.count - 1)
-        return before * self.total + self.done, self._whole.count * self.total
-
     def _tell(self) -> None:
-        if callable(self.progress):
-            self.progress(*self._of_all())
-        elif self.progress is not False and time.monotonic() >= self._next_update:
-            self._next_update = time.monotonic() + _UPDATE_SECONDS
-            self._draw()
+        """Tell a function that was given, unless it knows already."""
+        if callable(self.progress) and self._told < self.done:
+            self._told = self.done
+            self.progress(*self._whole.of_all(min(self.done, self.total), self.total))
 
-    def _draw(self) -> None:
+    def _draw(self, now: float) -> None:
         """Write the line over the one before, if it is wanted."""
-        done, total = self._of_all()
-        elapsed = time.monotonic() - self._whole.begun if self._whole.count > 1 else self._elapsed()
-        left = self.seconds
-        if elapsed >= _FIRST_LOOK_SECONDS and done > 0:
-            left = elapsed / done * (total - done)
+        done, total = self._whole.of_all(min(self.done, self.total), self.total)
+        elapsed = now - (self._whole.begun if self._whole.weights else self._begun)
+        left = _seconds_left(done, total, elapsed)
+        left = self.seconds if left is None else left
         if self.progress is None and not (
             left is not None
             and elapsed + left >= _SHOWN_FROM_SECONDS
@@ -197,8 +216,8 @@ class Meter:
         self._write(f"nammd [{bar}] {share:4.0%}{words}")
 
     def _write(self, line: str) -> None:
-        before, self._width = self._width, len(line)
-        _to_stderr("\r" + line.ljust(before))
+        self._width = max(self._width, len(line))
+        _to_stderr("\r" + line.ljust(self._width))
 
     def _erase(self) -> None:
         if self._width:
@@ -213,6 +232,17 @@ def _to_stderr(text: str) -> None:
         stream.flush()
     except (AttributeError, OSError, ValueError):
         pass  # there is no stderr, or nobody reads it any more: no reason to stop computing
+
+
+def _seconds_left(done: float, total: float, elapsed: float) -> float | None:
+    """Return the time that the rest takes at the rate so far, once that says something."""
+    return elapsed / done * (total - done) if elapsed >= _FIRST_LOOK_SECONDS and done > 0 else None
+
+
+def remaining(done: float, total: float, elapsed: float) -> str:
+    """Say how long the rest of the work takes at the rate so far; nothing as long as that is not known."""
+    left = _seconds_left(done, total, elapsed)
+    return "" if left is None else duration(left)
 
 
 def duration(seconds: float) -> str:
