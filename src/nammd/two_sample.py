@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from nammd._arrays import Array, FloatArray, is_constant, namespace
+from nammd._dask import is_dask
 from nammd.engines import Engine, check_kernel, choose_engine, engine_words
 from nammd.engines.progress import passes
 from nammd.inputs import as_samples, between, choice
@@ -43,6 +44,9 @@ METHODS = {
     "actt": ("nammd.baselines.actt", "ACTT"),
     "auto-tst": ("nammd.baselines.auto_tst", "AutoTST"),
 }
+
+_ON_A_CLUSTER = ("nammd", "mmd", "nammd-fuse", "mmd-fuse")
+"""The methods that see rows through an engine only."""
 
 # Signs are held for this many (row, permutation) pairs at a time: 4 bytes each.
 SIGNS_AT_ONCE = 1 << 23
@@ -199,6 +203,11 @@ def two_sample_test(
     chosen = _method(method, kernel, permutations)
     alpha = between(alpha, "alpha")
     x, y = as_samples(min_rows=2, x=x, y=y)
+    if is_dask(x) and chosen.name in set(METHODS) - set(_ON_A_CLUSTER):
+        raise TypeError(
+            f"the method {chosen.name!r} needs the rows in memory, and these are spread over a Dask cluster; "
+            f"use one of {', '.join(map(repr, _ON_A_CLUSTER))}, or a sample of the rows"
+        )
     return chosen.test(x, y, alpha=alpha, rng=np.random.default_rng(rng), engine=choose_engine(engine, x, y))
 
 

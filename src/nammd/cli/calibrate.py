@@ -95,6 +95,8 @@ def calibrate(
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), *(("accepted", path) for path in accepted or [])]
         prepared = prepare(paths, None, data, kernel, working)
+        if not accepted:
+            prepared.require_rows("--split" if split else "--noise")
         working.step("Measuring what is acceptable")
         tolerance = _tolerance(prepared, noise, kind, blocks)
         tolerance.save(target)

@@ -94,6 +94,8 @@ def check(
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), ("candidate", candidate)]
         prepared = prepare(paths, tolerance, data, kernel, working)
+        if html is not None:
+            prepared.require_rows("--html")
         working.step("Comparing")
         verdict = _verdict(prepared, epsilon, alpha)
         seconds = time.perf_counter() - started

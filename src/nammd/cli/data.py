@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nammd.cli import options
-from nammd.cli.options import DataOptions, KernelName, KernelOptions
+from nammd.cli.computing import engine_of
+from nammd.cli.options import DataOptions, EngineName, KernelName, KernelOptions
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
     from nammd._arrays import FloatArray
-    from nammd.engines import Tiles
+    from nammd.engines import Engine
     from nammd.kernels import Kernel
     from nammd.tables import Encoding, Loaded
     from nammd.tolerance import Tolerance
@@ -54,18 +55,28 @@ class File:
         }
 
 
-def read_files(paths: Sequence[tuple[str, Path]], chosen: DataOptions, working: Working) -> tuple[File, ...]:
-    """Read files, each with its role; a wrong name is noticed before the first of them is read."""
+def read_files(
+    paths: Sequence[tuple[str, Path]], chosen: DataOptions, working: Working, by_workers: bool = False
+) -> tuple[File, ...]:
+    """Read files, each with its role; a wrong name is noticed before the first of them is read.
+
+    With `by_workers`, Parquet is left to the workers of the cluster, unless rows are drawn from it.
+    """
     columns = options.names(chosen.columns, "--columns")
     for _, path in paths:
         if not path.expanduser().exists():
             raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     working.step("Loading the readers")
     from nammd.tables import read
+    from nammd.tables.readers import scan
 
     files = []
     for number, (role, path) in enumerate(paths):
         working.step(f"Reading {path}")
+        scanned = scan(path, columns=columns) if by_workers and chosen.sample is None else None
+        if scanned is not None:
+            files.append(File(role, path, scanned))
+            continue
         loaded = read(
             path,
             columns=columns,
@@ -89,8 +100,8 @@ class Space:
         How columns become numbers.
     kernel : Kernel
         What counts as similar.
-    engine : Tiles
-        With how many threads.
+    engine : Engine
+        Who computes.
     weights : dict of str to float or None
         How much columns count, as asked for; those excluded are among them, with 0.
     tolerance : Tolerance or None
@@ -99,7 +110,7 @@ class Space:
 
     encoding: Encoding
     kernel: Kernel
-    engine: Tiles
+    engine: Engine
     weights: dict[str, float] | None
     tolerance: Tolerance | None = None
 
@@ -182,6 +193,16 @@ class Prepared:
         """Return the rows of each file as points."""
         return [self.space.encode(file) for file in self.files]
 
+    def require_rows(self, option: str) -> None:
+        """Refuse, before it is computed, what needs rows that only the workers of a cluster have."""
+        from nammd._dask import Parts
+
+        if any(isinstance(file.data, Parts) for file in self.files):
+            raise ValueError(
+                f"{option} looks at single rows, which --engine dask leaves to the workers of the cluster; add "
+                "--sample N to look at N rows of each file, or leave --engine out"
+            )
+
     def facts(self) -> list[tuple[str, str]]:
         """Return a row of the printed table for each file."""
         return [file.fact() for file in self.files]
@@ -226,7 +247,7 @@ def prepare(
     Prepared
     """
     space = Space.load(tolerance, data, kernel, working) if tolerance is not None else None
-    files = read_files(paths, data, working)
+    files = read_files(paths, data, working, by_workers=kernel.engine is EngineName.dask)
     working.step("Encoding the columns")
     if space is None:
         space = Space.fit(files[0], data, kernel, working, pooled_with=files[1] if pooled else None)
@@ -239,26 +260,22 @@ def column_weights(reference: File, data: DataOptions, chosen: KernelOptions) ->
     excluded = options.names(data.exclude, "--exclude")
     if not excluded:
         return weights
-    from nammd.tables.frames import as_frame
+    from nammd.tables.encoding import names_of
     from nammd.tables.naming import chosen_columns
 
     owner = str(reference.path)
-    frame = as_frame(reference.data, owner)
-    available = [str(k) for k in range(reference.data.shape[1])] if frame is None else frame.names
+    available = names_of(reference.data) or [str(k) for k in range(reference.data.shape[1])]
     return (weights or {}) | dict.fromkeys(chosen_columns(excluded, available, owner), 0.0)
-
-
-def engine_of(chosen: KernelOptions, working: Working) -> Tiles:
-    """Return the engine with the number of threads asked for, telling how far it is."""
-    from nammd.engines import Tiles
-
-    return Tiles(threads=chosen.threads, progress=working.progress)
 
 
 def _pooled(x: Any, y: Any) -> Any:
     """Return the rows of two tables together, to fit an encoding that does not tell them apart."""
     import pyarrow as pa
 
+    from nammd._dask import Parts
+
+    if isinstance(x, Parts) and isinstance(y, Parts) and set(x.names) <= set(y.names):
+        return Parts(x.keys + y.keys, x.sources + y.sources, x.names, x.counted() + y.counted())
     if not isinstance(x, pa.Table) or not isinstance(y, pa.Table):
         return x  # the encoding of an array does not depend on its rows
     try:

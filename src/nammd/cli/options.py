@@ -19,6 +19,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
+_ENGINE = "Where it is computed"
 
 
 class KernelName(StrEnum):
@@ -26,6 +27,15 @@ class KernelName(StrEnum):
 
     gaussian = "gaussian"
     laplace = "laplace"
+
+
+class EngineName(StrEnum):
+    """Where a command computes."""
+
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+    dask = "dask"
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,7 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class KernelOptions:
-    """What counts as similar, and with how many threads that is computed."""
+    """What counts as similar, and where that is computed."""
 
     kernel: Annotated[
         KernelName | None,
@@ -93,7 +103,26 @@ class KernelOptions:
     threads: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="The number of threads; by default every core.", rich_help_panel=_KERNEL
+            metavar="N",
+            min=1,
+            help="The number of threads, or of workers of --engine dask; by default every core.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = None
+    engine: Annotated[
+        EngineName,
+        typer.Option(
+            help="Compute on the cores of this machine (cpu, which auto means too), on its GPU (cuda), or on a "
+            "Dask cluster (dask), whose workers read Parquet folders by partition.",
+            rich_help_panel=_ENGINE,
+        ),
+    ] = EngineName.auto
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With --engine dask: the cluster to use; else one is started on this machine.",
+            rich_help_panel=_ENGINE,
         ),
     ] = None
 
@@ -137,7 +166,13 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     def called(**given: Any) -> None:
         for name, kind in groups.items():
             given[name] = kind(**{f.name: given.pop(f.name) for f in dataclasses.fields(kind)})
-        command(**given)
+        if not isinstance(given.get("kernel"), KernelOptions):
+            command(**given)
+            return
+        from nammd.cli.computing import computing
+
+        with computing(given["kernel"]):
+            command(**given)
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in parameters}

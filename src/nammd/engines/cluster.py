@@ -71,9 +71,8 @@ class Cluster:
             raise ValueError(f"block_rows must be a whole number of at least 1, not {rows!r}")
         if not isinstance(self.tiles, Tiles):
             raise TypeError(f"tiles must be an engine such as nammd.Tiles(threads=1), not {self.tiles!r}")
-        # Only the whole has a progress, and it checks the option.
-        object.__setattr__(self, "tiles", replace(self.tiles, progress=self.progress))
-        object.__setattr__(self, "tiles", replace(self.tiles, progress=False))
+        checked = replace(self.tiles, progress=self.progress)  # it refuses what is no progress
+        object.__setattr__(self, "tiles", replace(checked, progress=False))  # only the whole has one
 
     @property
     def dtype(self) -> Precision | None:

@@ -159,12 +159,12 @@ class Encoding:
     def extra_columns(self, table: Any) -> tuple[str, ...]:
         """Return the columns of a table that the reference did not have; `transform` ignores them."""
         known = {*self._starts, *(entry.column for entry in self.left_out)}
-        return tuple(name for name in _names(table) if name not in known)
+        return tuple(name for name in names_of(table) if name not in known)
 
     def changed_constants(self, reference: Any, table: Any) -> tuple[str, ...]:
         """Return columns that are left out because the reference has one value, where a table has others."""
         constant = [entry.column for entry in self.left_out if entry.reason == CONSTANT]
-        both = [name for name in constant if name in _names(reference) and name in _names(table)]
+        both = [name for name in constant if name in names_of(reference) and name in names_of(table)]
         if not both:
             return ()
         before, now = (_values_of(data, both) for data in (reference, table))
@@ -243,7 +243,7 @@ class Encoding:
         return {column.name: column for column in self.columns}
 
     def _transform_array(self, data: Any, name: str) -> FloatArray:
-        if _names(data):
+        if names_of(data):
             raise TypeError(f"{name} is a table, but the reference was an array; give an array")
         array = _as_array(data, name)
         if array.shape[1] != self.array_columns:
@@ -279,7 +279,7 @@ def _as_array(data: Any, name: str) -> FloatArray:
     return in_float64(sample) if is_dask(sample) else to_numpy(sample)
 
 
-def _names(data: Any) -> tuple[str, ...]:
+def names_of(data: Any) -> tuple[str, ...]:
     """Return the names of the columns of a table; none where it is an array."""
     parts = parts_of(data, "the data")
     frame = as_frame(data, "the data") if parts is None else None

@@ -28,8 +28,9 @@ class Loaded:
 
     Attributes
     ----------
-    data : pyarrow.Table or array
-        A table, or an array with one row per observation for NPY, NPZ and images.
+    data : pyarrow.Table, array or Parts
+        A table, or an array with one row per observation for NPY, NPZ and images. Pieces of a table that
+        the workers of a Dask cluster will read, where the file was only looked at.
     path : Path
         Where it came from.
     total_rows : int
@@ -112,6 +113,28 @@ def read(
     else:
         data, total = _read_table(source, columns, sample, rng)
     return Loaded(data, source.path, total, source.notes)
+
+
+def scan(path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) -> Loaded | None:
+    """Look at a Parquet file or folder whose rows the workers of a Dask cluster will read.
+
+    Parameters
+    ----------
+    path, columns
+        As in `read`. The workers must see the file under the same name.
+
+    Returns
+    -------
+    Loaded or None
+        None where the file is of another format, which only `read` can read.
+    """
+    where = Path(path).expanduser()
+    if format_of(where) != "Parquet":
+        return None
+    from nammd.tables.spread import scan_parquet
+
+    parts = scan_parquet(where, columns)
+    return Loaded(parts, where, len(parts))
 
 
 def batches(

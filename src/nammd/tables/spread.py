@@ -103,6 +103,10 @@ def drawn(parts: Parts, rows: int = FIT_ROWS, rng: Any = 0) -> Any:
     if not chosen:
         return parts.each(_nothing)[0]
     found = parts.each(_rows, chosen)
+    if type(found[0]).__module__.startswith("pyarrow"):  # files may differ in their types
+        import pyarrow as pa
+
+        return pa.concat_tables([part.select(parts.names) for part in found], promote_options="permissive")
     return nw.concat([nw.from_native(part) for part in found]).to_native()
 
 

@@ -1,0 +1,123 @@
+"""Where a command computes: on this machine's cores, on a GPU, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nammd.cli.options import EngineName, KernelOptions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nammd._arrays import FloatArray
+    from nammd.cli.progress import Working
+    from nammd.engines import Engine
+    from nammd.kernels import Kernel
+
+CONNECT_SECONDS = 5
+
+
+@contextmanager
+def computing(chosen: KernelOptions) -> Iterator[None]:
+    """Have a cluster at hand while a command runs, if it asks for one."""
+    if chosen.scheduler is not None and chosen.engine is not EngineName.dask:
+        raise ValueError("--scheduler is the address of a Dask cluster; give --engine dask with it")
+    if chosen.engine is EngineName.cuda:
+        _require_cuda()
+    if chosen.engine is not EngineName.dask:
+        yield
+        return
+    from nammd.tables.formats import optional
+
+    optional("dask.array", "dask", "--engine dask")
+    distributed = optional("distributed", "dask", "--engine dask")
+    if chosen.scheduler is not None:
+        if chosen.threads is not None:
+            raise ValueError("--threads is for this machine; the cluster at --scheduler has its own workers")
+        with _connected(distributed, chosen.scheduler):
+            yield
+        return
+    from nammd.engines.pool import cpu_count
+
+    cluster = distributed.LocalCluster(
+        n_workers=chosen.threads or cpu_count(),
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,  # an interrupt is no news to those who pressed the keys
+    )
+    with cluster, distributed.Client(cluster):
+        yield
+
+
+@contextmanager
+def _connected(distributed: Any, address: str) -> Iterator[None]:
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = distributed.Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError, TypeError, RuntimeError):
+        raise ValueError(
+            f"no Dask scheduler answers at {address!r} within {CONNECT_SECONDS} seconds; give its address as "
+            "'dask scheduler' prints it, such as tcp://10.0.0.5:8786, or leave --scheduler out to compute on "
+            "this machine"
+        ) from None
+    with client:
+        if not client.scheduler_info()["workers"]:
+            raise ValueError(f"the Dask cluster at {address!r} has no workers; start some with 'dask worker'")
+        yield
+
+
+def _require_cuda() -> None:
+    from nammd.tables.formats import optional
+
+    torch = optional("torch", "torch", "--engine cuda")
+    if not torch.cuda.is_available():
+        raise ValueError("--engine cuda needs a GPU that PyTorch can use, and there is none; leave it out")
+
+
+def engine_of(chosen: KernelOptions, working: Working) -> Engine:
+    """Return the engine that was asked for, telling how far it is."""
+    if chosen.engine is EngineName.dask:
+        from nammd.engines import Cluster
+
+        return Cluster(progress=working.progress)
+    if chosen.engine is EngineName.cuda:
+        return OnDevice("cuda")
+    from nammd.engines import Tiles
+
+    return Tiles(threads=chosen.threads, progress=working.progress)
+
+
+@dataclass(frozen=True)
+class OnDevice:
+    """Move samples to a device of torch, and let the engine that suits it compute there.
+
+    Files become NumPy arrays; their rows stay where they are, for all but the sums.
+    """
+
+    device: str
+
+    def sums(self, kernel: Kernel, *parts: tuple[Any, ...]) -> list[Any]:
+        """Return the sums of several Gram matrices."""
+        moved = {id(sample): self._moved(sample) for part in parts for sample in part}
+        there = [tuple(moved[id(sample)] for sample in part) for part in parts]
+        return self._engine(there[0][0]).sums(kernel, *there)
+
+    def quadratic_forms(self, kernel: Kernel, z: Any, vectors: NDArray[Any]) -> FloatArray:
+        """Return ``v' K v`` for every column v."""
+        moved = self._moved(z)
+        return self._engine(moved).quadratic_forms(kernel, moved, vectors)
+
+    def _moved(self, sample: Any) -> Any:
+        import torch
+
+        return torch.asarray(sample, device=self.device)
+
+    def _engine(self, sample: Any) -> Engine:
+        from nammd.engines import choose_engine
+
+        return choose_engine(None, sample)
