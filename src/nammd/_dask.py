@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -188,11 +189,10 @@ def some_rows(array: Any, rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def within_pieces(rows: NDArray[Any], sizes: Sequence[int]) -> dict[int, NDArray[Any]]:
-    """Return where rows in ascending order are within pieces of the given sizes, by the number of the piece."""
+    """Return where ascending rows are within pieces of the given sizes, by the number of the piece."""
     edges = np.cumsum([0, *sizes])
     cuts = np.searchsorted(rows, edges)
-    bounds = zip(cuts[:-1], cuts[1:], strict=True)
-    return {k: rows[a:b] - edges[k] for k, (a, b) in enumerate(bounds) if b > a}
+    return {k: rows[a:b] - edges[k] for k, (a, b) in enumerate(pairwise(cuts)) if b > a}
 
 
 def graph_of(arrays: Sequence[Any]) -> Graph:

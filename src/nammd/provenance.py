@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from nammd._arrays import FloatArray
+from nammd._arrays import Array, FloatArray
 from nammd._dask import Parts, is_dask
 from nammd.calibration import Rung
 from nammd.tables import Encoding
@@ -92,7 +92,7 @@ class Origin:
         return _WORDS.get(self.how, self.how) + which
 
 
-def digest_of(encoded: FloatArray) -> str:
+def digest_of(encoded: Array) -> str:
     """Return a digest of an encoded dataset: its shape and its numbers, in their order.
 
     Of more than 65 536 rows it is a digest of the digests of so many at a time, which workers of a cluster

@@ -413,8 +413,8 @@ class Tolerance(Result):
 def _in_memory(x: Any, constructor: str) -> Any:
     if is_dask(x) or isinstance(x, Parts):
         raise TypeError(
-            f"Tolerance.{constructor} perturbs or divides the reference in memory, and this one is spread over "
-            "a Dask cluster; give a sample of its rows, such as x.sample(frac=0.01).compute(), or use "
+            f"Tolerance.{constructor} perturbs or divides the reference in memory, and this one is spread "
+            "over a Dask cluster; give a sample of its rows, such as x.sample(frac=0.01).compute(), or use "
             "Tolerance.from_reference"
         )
     return x

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,15 +45,29 @@ def computing(chosen: KernelOptions) -> Iterator[None]:
         return
     from nammd.engines.pool import cpu_count
 
-    cluster = distributed.LocalCluster(
-        n_workers=chosen.threads or cpu_count(),
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=None,
-        silence_logs=logging.CRITICAL,  # an interrupt is no news to those who pressed the keys
-    )
+    with _deaf_to_interrupts():
+        cluster = distributed.LocalCluster(
+            n_workers=chosen.threads or cpu_count(),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        )
     with cluster, distributed.Client(cluster):
         yield
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Start processes that leave Ctrl-C to this one; each of them would print where it was interrupted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

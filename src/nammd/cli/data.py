@@ -199,8 +199,8 @@ class Prepared:
 
         if any(isinstance(file.data, Parts) for file in self.files):
             raise ValueError(
-                f"{option} looks at single rows, which --engine dask leaves to the workers of the cluster; add "
-                "--sample N to look at N rows of each file, or leave --engine out"
+                f"{option} looks at single rows, which --engine dask leaves to the workers of the cluster; "
+                "add --sample N to look at N rows of each file, or leave --engine out"
             )
 
     def facts(self) -> list[tuple[str, str]]:

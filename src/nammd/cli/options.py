@@ -112,8 +112,8 @@ class KernelOptions:
     engine: Annotated[
         EngineName,
         typer.Option(
-            help="Compute on the cores of this machine (cpu, which auto means too), on its GPU (cuda), or on a "
-            "Dask cluster (dask), whose workers read Parquet folders by partition.",
+            help="Compute on the cores of this machine (cpu, which auto means too), on its GPU (cuda), or on "
+            "a Dask cluster (dask), whose workers read Parquet folders by partition.",
             rich_help_panel=_ENGINE,
         ),
     ] = EngineName.auto

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,12 +86,12 @@ def add_forms(parts: list[FloatArray]) -> FloatArray:
 def form_tasks(
     kernel: Kernel, tiles: Tiles, z: Any, vectors: NDArray[Any]
 ) -> tuple[Graph, Key, dict[Key, float]]:
-    """Return the tasks for the quadratic forms of a sample in blocks, the wanted key, and the work of pairs."""
+    """Return the tasks for the quadratic forms of a sample in blocks, the key wanted, and their work."""
     name, sizes = fresh_name("forms"), z.chunks[0]
     settings = (name, "kernel"), (name, "tiles")
     tasks: Graph = {settings[0]: kernel, settings[1]: tiles}
     edges = np.cumsum([0, *sizes])
-    for i, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for i, (start, stop) in enumerate(pairwise(edges)):
         tasks[(name, "vectors", i)] = vectors[start:stop]
     work: dict[Key, float] = {}
     for i, height in enumerate(sizes):

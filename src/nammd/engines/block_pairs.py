@@ -77,9 +77,7 @@ def add_pairs(pairs: Sequence[PairSums], sides: Sequence[Side]) -> BlockSums:
     """Add up what pairs give to one block; squares and diagonal are counted with the rows."""
     counted = [pair for pair, side in zip(pairs, sides, strict=True) if side == "rows"]
     vectors = [p.rows if side == "rows" else p.columns for p, side in zip(pairs, sides, strict=True)]
-    return BlockSums(
-        _added(vectors), sum(p.squares for p in counted), sum(p.diagonal for p in counted)
-    )
+    return BlockSums(_added(vectors), sum(p.squares for p in counted), sum(p.diagonal for p in counted))
 
 
 def add_blocks(parts: Sequence[BlockSums]) -> BlockSums:
@@ -223,9 +221,9 @@ class PairGraph:
         depth = 1
         while len(level) > 1:
             above: list[Key] = []
-            for k, keys in enumerate(_groups(level)):
+            for k, below in enumerate(_groups(level)):
                 key = (f"{self.name}-add", *where, depth, k)
-                self.tasks[key] = (add_blocks, list(keys))
+                self.tasks[key] = (add_blocks, list(below))
                 above.append(key)
             level, depth = above, depth + 1
         return level[0]

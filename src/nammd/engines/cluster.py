@@ -22,6 +22,7 @@ from nammd.engines.progress import Meter, Progress, warn_of_long_computation
 from nammd.engines.tiles import Tiles
 from nammd.kernels.base import Kernel, Precision
 
+_ONE_THREAD = Tiles(threads=1)
 _FEWEST_ROWS, _MOST_ROWS = 8192, 131_072
 _BLOCKS = 64
 _BLOCK_BYTES = 1 << 27
@@ -60,7 +61,7 @@ class Cluster:
     """
 
     block_rows: int | None = None
-    tiles: Tiles = Tiles(threads=1)
+    tiles: Tiles = _ONE_THREAD
     progress: Progress = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

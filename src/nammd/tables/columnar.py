@@ -49,7 +49,7 @@ def _open_folder(folder: Path) -> TableFile:
 
 
 def folder_dataset(folder: Path) -> Any:
-    """Return the Parquet files of a folder as one Arrow dataset, with a type for every column that suits all."""
+    """Return the Parquet files of a folder as one Arrow dataset; the types of columns suit all of them."""
     pa = optional("pyarrow", "app", "reading Parquet files")
     parquet = optional("pyarrow.parquet", "app", "reading Parquet files")
     datasets = optional("pyarrow.dataset", "app", "reading Parquet folders")

@@ -122,7 +122,9 @@ def _nothing(part: Any) -> Any:
     return _rows(part, np.arange(0))
 
 
-def distinct_values(parts: Parts, names: Sequence[str], look: Callable[[Any, str], set[Any]]) -> list[set[Any]]:
+def distinct_values(
+    parts: Parts, names: Sequence[str], look: Callable[[Any, str], set[Any]]
+) -> list[set[Any]]:
     """Return the different values of some columns, as far as they are few."""
     found = parts.each(partial(_distinct_of_part, names=list(names), look=look))
     return [set[Any]().union(*(part[k] for part in found)) for k in range(len(names))]
