@@ -205,10 +205,12 @@ def fetch(
     keys: list[Key],
     work: Mapping[Key, float] | None = None,
     done: Callable[[float], None] = lambda amount: None,
+    coarse: Mapping[Key, float] | None = None,
 ) -> list[Any]:
     """Compute keys of a graph: on the cluster of the active client, else as Dask is set, else in threads.
 
-    `done` is called, in this thread, with the work of each key of `work` that has been computed.
+    `done` is called, in this thread, with the work of each key of `work` that has been computed. A cluster
+    keeps whatever is watched, so there it is the keys of `coarse`, which are fewer.
     """
     from dask.base import get_scheduler
     from dask.threaded import get as in_threads
@@ -222,10 +224,10 @@ def fetch(
     from distributed import as_completed
 
     client = get.__self__
-    watched = list(work)
+    watched = coarse or work
     futures = get(graph, [*keys, *watched], sync=False)
     if watched:
-        amounts = {future: work[key] for key, future in zip(watched, futures[len(keys) :], strict=True)}
+        amounts = dict(zip(futures[len(keys) :], watched.values(), strict=True))
         for future in as_completed(amounts):
             if future.status != "finished":
                 break  # gathering below says what went wrong

@@ -181,7 +181,7 @@ def _align(data: Any, name: str, first: list[str] | None, first_name: str) -> An
 
 def _is_series(data: Any) -> bool:
     if is_dask(data):
-        return not hasattr(data, "columns")
+        return bool(data.ndim == 1)
     import narwhals as nw
 
     return isinstance(nw.from_native(data, pass_through=True, allow_series=True), nw.Series)

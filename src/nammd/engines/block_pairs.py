@@ -120,7 +120,9 @@ class PairGraph:
     wanted : list of (list of keys, list of keys)
         For every part the sums of its blocks of rows, and of columns where it has two samples.
     work : dict
-        How many kernel values are behind some tasks, which together are behind all.
+        How many kernel values every pair has.
+    rows_work : dict
+        The same for the tasks that add up pairs of a row of blocks.
     """
 
     kernel: Kernel
@@ -130,6 +132,7 @@ class PairGraph:
     tasks: Graph = field(default_factory=dict)
     wanted: list[tuple[list[Key], list[Key]]] = field(default_factory=list)
     work: dict[Key, float] = field(default_factory=dict)
+    rows_work: dict[Key, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         samples = {sample.name: sample for part in self.parts for sample in part}
@@ -216,7 +219,8 @@ class PairGraph:
             key = (f"{self.name}-add", *where, 0, k)
             self.tasks[key] = (add_pairs, list(keys), list(sides))
             if sum(work):
-                self.work[key] = sum(work)
+                self.rows_work[key] = sum(work)
+                self.work |= {leaf: own for leaf, own in zip(keys, work, strict=True) if own}
             level.append(key)
         depth = 1
         while len(level) > 1:

@@ -26,6 +26,7 @@ _ONE_THREAD = Tiles(threads=1)
 _FEWEST_ROWS, _MOST_ROWS = 8192, 131_072
 _BLOCKS = 64
 _BLOCK_BYTES = 1 << 27
+_FIRST_SHARE = 0.05
 _ALTERNATIVES = "more workers, a random sample of the rows, or nammd.Sketch (time in proportion to the rows)"
 
 
@@ -84,7 +85,8 @@ class Cluster:
         """Return `WithinSums` for every part ``(x,)`` and `CrossSums` for every part ``(x, y)``."""
         graph = PairGraph(kernel, self.tiles, self._in_blocks(parts))
         sizes = max((len(part), *(int(s.shape[0]) for s in part)) for part in parts)
-        return graph.assemble(self._computed(graph.tasks, graph.keys(), graph.work, sizes[1:]))
+        found = self._computed(graph.tasks, graph.keys(), graph.work, sizes[1:], graph.rows_work)
+        return graph.assemble(found)
 
     def delayed(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
         """Return the same as ``dask.delayed.Delayed`` objects: nothing is computed until you ask for it.
@@ -123,14 +125,29 @@ class Cluster:
         return result
 
     def _computed(
-        self, graph: Graph, keys: list[Key], work: dict[Key, float], sizes: tuple[int, ...]
+        self,
+        graph: Graph,
+        keys: list[Key],
+        work: dict[Key, float],
+        sizes: tuple[int, ...],
+        coarse: dict[Key, float] | None = None,
     ) -> list[Any]:
+        waiting, total = 0.0, sum(work.values())
+
+        def done(amount: float) -> None:
+            # The very first pairs say nothing of the rate: workers start, and read their blocks.
+            nonlocal waiting
+            waiting += amount
+            if waiting >= _FIRST_SHARE * total or meter.done:
+                meter.add(waiting)
+                waiting = 0.0
+
         def warn(seconds: float) -> None:
             rows = f"{sizes[0]:,} with {sizes[-1]:,} rows" if len(sizes) > 1 else f"{sizes[0]:,} rows"
             warn_of_long_computation(f"comparing {rows}", seconds, "this Dask cluster", _ALTERNATIVES)
 
-        with Meter(self.progress, sum(work.values()), warn=warn) as meter:
-            return fetch(graph, keys, work, meter.add)
+        with Meter(self.progress, total, warn=warn) as meter:
+            return fetch(graph, keys, work, done, coarse)
 
     def _in_blocks(self, parts: Any) -> list[tuple[Any, ...]]:
         """Return the parts with their samples cut into blocks, alike for samples of the same size."""
