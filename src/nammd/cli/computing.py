@@ -50,7 +50,8 @@ def computing(chosen: KernelOptions) -> Iterator[None]:
             n_workers=chosen.threads or cpu_count(),
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=None,  # no dashboard; what else the scheduler serves is for this machine only
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL,
         )
     with cluster, distributed.Client(cluster):
