@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks import (
+    cluster,
     command_line,
     fused,
     import_time,
@@ -33,6 +34,7 @@ TOPICS: dict[str, Callable[[Scale], Iterator[Measurement]]] = {
     "permutation": permutation.measure,
     "fused": fused.measure,
     "peers": peers.measure,
+    "cluster": cluster.measure,
 }
 
 

@@ -21,6 +21,7 @@ def tables() -> dict[str, str]:
         "median-level.md": median_level(
             json.loads((RESULTS / "median_level.json").read_text(encoding="utf-8"))
         ),
+        "cluster.md": cluster(json.loads((RESULTS / "cluster.json").read_text(encoding="utf-8"))),
     }
 
 
@@ -61,6 +62,35 @@ def median_level(stored: dict[str, Any]) -> str:
     ]
     head = ["laws", "rows each", "proving too far", "proving close"]
     note = f"Shares of {stored['repetitions']} samples at the boundary rejected at level {stored['alpha']}."
+    return _table(head, rows) + f"\n{note}\n"
+
+
+def cluster(stored: dict[str, Any]) -> str:
+    """Return what the cluster engine reaches, beside the tile engine."""
+    rows = [
+        [
+            str(one["workers"]),
+            f"{one['cluster seconds']:.2f}",
+            f"{one['tiles seconds']:.2f}",
+            f"{max(one['ratio'] - 1, 0):.0%}".replace("%", " %"),
+            f"{one['million values a second']:,.0f}",
+            f"{one['milliseconds a task']:.1f}",
+        ]
+        for one in stored["workers"]
+    ]
+    head = [
+        "workers, or threads",
+        "seconds, `Cluster`",
+        "seconds, `Tiles`",
+        "lost",
+        "million kernel values a second",
+        "milliseconds a task",
+    ]
+    note = (
+        f"Two samples of {stored['rows']:,} rows and {stored['columns']} columns in float32, Gaussian kernel; "
+        f"medians on {stored['environment']['cpus']} CPUs, which also run the scheduler and the client. Lost is "
+        "the median over rounds of what `Cluster` takes longer than `Tiles` with as many threads."
+    )
     return _table(head, rows) + f"\n{note}\n"
 
 

@@ -187,7 +187,7 @@ def test_blocks_are_what_the_option_says_or_near():
 
 @pytest.mark.parametrize(
     ("rows", "columns", "expected"),
-    [(40_000, 16, 8192), (1_000_000, 16, 15_625), (10**9, 16, 131_072), (10**9, 100_000, 167)],
+    [(40_000, 16, 16_384), (4_000_000, 16, 62_500), (10**9, 16, 131_072), (10**9, 100_000, 167)],
 )
 def test_default_blocks_grow_with_the_sample_but_not_beyond_bounds(rows, columns, expected):
     assert nammd.Cluster()._limit(rows, 8 * columns) == expected

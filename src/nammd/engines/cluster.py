@@ -23,7 +23,7 @@ from nammd.engines.tiles import Tiles
 from nammd.kernels.base import Kernel, Precision
 
 _ONE_THREAD = Tiles(threads=1)
-_FEWEST_ROWS, _MOST_ROWS = 8192, 131_072
+_FEWEST_ROWS, _MOST_ROWS = 16_384, 131_072
 _BLOCKS = 64
 _BLOCK_BYTES = 1 << 27
 _FIRST_SHARE = 0.05
@@ -40,7 +40,7 @@ class Cluster:
     Parameters
     ----------
     block_rows : int, optional
-        About how many rows a block has; by default a 64th of the rows, but between 8192 and 131 072, and not
+        About how many rows a block has; by default a 64th of the rows, but between 16 384 and 131 072, and not
         more than 128 MB of them. Chunks that are near to that are taken as they are.
     tiles : Tiles, optional
         How a worker computes a pair of blocks; by default in one thread, since a worker runs as many tasks
@@ -164,8 +164,9 @@ class Cluster:
     def _limit(self, rows: int, row_bytes: int) -> int:
         """Return how many rows a block should have.
 
-        A pair of 8192 rows takes a tenth of a second, which is much more than Dask spends on a task; more
-        rows in blocks of that size would be more tasks than its scheduler can hold.
+        A pair of 16 384 rows takes some tenths of a second: much more than Dask spends on a task, and than it
+        takes to bind the kernel to the pair. More rows in blocks of that size would be more tasks than its
+        scheduler can hold.
         """
         most = min(_MOST_ROWS, max(_BLOCK_BYTES // row_bytes, 1))
         return self.block_rows or min(max(rows // _BLOCKS, _FEWEST_ROWS), most)
