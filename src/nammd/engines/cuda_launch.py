@@ -1,0 +1,134 @@
+"""How the work is cut for the GPU: the shapes of tiles and panels, and the launches themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from nammd.engines.cuda_operands import Operands
+
+_RESIDENT_WIDTH = 128
+"""The widest rows of which a tile of columns stays in shared memory."""
+
+_PROGRAMS = 4096
+"""As many keep every part of the largest devices busy, up to the last of them."""
+
+_PANEL_ROWS = 16384
+"""Column sums of so many rows are held in float32, not more."""
+
+VECTORS = 64
+"""How many vectors a program multiplies with the same kernel values."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of a tile and how many warps share it.
+
+    Attributes
+    ----------
+    rows, columns : int
+        The size; `rows` divides `columns`, and `columns` divides the filled-up number of rows.
+    warps, stages : int
+        Warps per program, and how many tiles are under way at once.
+    """
+
+    rows: int
+    columns: int
+    warps: int
+    stages: int
+
+    def panel(self, tiles: int) -> int:
+        """Return how many tiles of rows a program walks down, given the number of tiles in all."""
+        square = self.columns // self.rows  # tiles of rows that make up a block on the diagonal
+        wanted = min(_PANEL_ROWS // self.rows, tiles // _PROGRAMS)
+        return max(1, wanted // square) * square
+
+
+def is_resident(one: Operands, power: int) -> bool:
+    """Tell whether the program for one term and few columns can be used."""
+    return power == 2 and one.high.shape[0] == 1 and one.width <= _RESIDENT_WIDTH
+
+
+def shape_of_sums(one: Operands, power: int, two: bool) -> Shape:
+    """Return the shape of the tiles for sums, as measured to be fast on Hopper chips."""
+    if is_resident(one, power):
+        return Shape(128, 128, 4, 2)
+    return Shape(128, 128, 8, 2)
+
+
+def launch_sums(
+    shape: Shape,
+    operands: tuple[Operands, Operands],
+    results: tuple[Any, Any, Any],
+    where: tuple[int, int, int],
+    power: int,
+    two: bool,
+    within: bool,
+) -> None:
+    """Compute some tiles of columns over all panels of rows.
+
+    Parameters
+    ----------
+    shape : Shape
+        The shape of the tiles.
+    operands : tuple of Operands
+        The samples whose rows are the rows and the columns of the matrix.
+    results : tuple of torch.Tensor
+        Where to write row sums (tiles of columns, rows), column sums (panels, columns), and
+        squares (panels, tiles of columns).
+    where : tuple of int
+        The first tile of columns, the tiles of rows in a panel, the tiles of rows in all.
+    power : {1, 2}
+        Which distance.
+    two : bool
+        Whether numbers are split into two.
+    within : bool
+        Whether the matrix is symmetric, and its diagonal is left out.
+    """
+    from nammd.engines import cuda_kernels as programs
+
+    one, other = operands
+    panels, count = results[2].shape
+    arguments = (
+        one.high, one.low, one.left, other.high, other.low, other.right,
+        *results, one.padded, other.padded, *where,
+    )  # fmt: skip
+    common = {
+        "D": one.width, "TWO": two, "E": programs.EXTRA, "WITHIN": within,
+        "BM": shape.rows, "BN": shape.columns, "num_warps": shape.warps,
+    }  # fmt: skip
+    if is_resident(one, power):
+        programs.sums_resident[(count, panels)](
+            *arguments, **common, WARPS=shape.warps, STAGES=shape.stages
+        )
+        return
+    programs.sums_streamed[(count, panels)](
+        *arguments,
+        **common,
+        K=min(one.width, 64),
+        TERMS=one.high.shape[0],
+        CITYBLOCK=power == 1,
+        num_stages=shape.stages,
+    )
+
+
+def launch_forms(one: Operands, vectors: Any, shift: float, power: int, two: bool) -> Any:
+    """Return, for every tile of rows and every vector, the sum over pairs above the diagonal.
+
+    The number of vectors must be a multiple of `VECTORS`.
+    """
+    import torch
+
+    from nammd.engines import cuda_kernels as programs
+
+    block = 128
+    count, tiles = vectors.shape[1], one.padded // block
+    forms = torch.zeros((tiles, count), dtype=torch.float32, device=vectors.device)
+    programs.quadratic_forms[(tiles, count // VECTORS)](
+        one.high, one.low, one.left, one.right, vectors, forms, one.padded, count, shift, tiles,
+        D=one.width, K=min(one.width, 64), TERMS=one.high.shape[0], TWO=two, E=programs.EXTRA,
+        CITYBLOCK=power == 1, BM=block, BN=block, BV=VECTORS, num_warps=8,
+    )  # fmt: skip
+    return forms
+
+
