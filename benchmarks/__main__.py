@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks import (
     command_line,
     fused,
+    gpu,
     import_time,
     laplace,
     memory,
@@ -33,6 +34,7 @@ TOPICS: dict[str, Callable[[Scale], Iterator[Measurement]]] = {
     "permutation": permutation.measure,
     "fused": fused.measure,
     "peers": peers.measure,
+    "gpu": gpu.measure,
 }
 
 

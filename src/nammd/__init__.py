@@ -10,7 +10,7 @@ True
 
 from nammd.closeness import ClosenessResult, closeness_test
 from nammd.comparison import PairComparison, compare_pairs
-from nammd.engines import Engine, Tiles, kernel_sums
+from nammd.engines import Cuda, Engine, Tiles, kernel_sums
 from nammd.estimate import Estimate, distance
 from nammd.gate import Gate
 from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis
@@ -28,6 +28,7 @@ __all__ = [
     "Caution",
     "ClosenessResult",
     "CrossSums",
+    "Cuda",
     "Decision",
     "Deep",
     "Engine",

@@ -1,6 +1,7 @@
 """Who computes the sums of the Gram matrix."""
 
 from nammd.engines.base import Engine, check_kernel, choose_engine, kernel_sums, pair_sums
+from nammd.engines.cuda import Cuda
 from nammd.engines.tiles import Tiles
 
-__all__ = ["Engine", "Tiles", "check_kernel", "choose_engine", "kernel_sums", "pair_sums"]
+__all__ = ["Cuda", "Engine", "Tiles", "check_kernel", "choose_engine", "kernel_sums", "pair_sums"]

@@ -52,7 +52,8 @@ def is_resident(one: Operands, power: int) -> bool:
 def shape_of_sums(one: Operands, power: int, two: bool) -> Shape:
     """Return the shape of the tiles for sums, as measured to be fast on Hopper chips."""
     if is_resident(one, power):
-        return Shape(128, 128, 4, 2)
+        # Programs small enough for several on a multiprocessor: one exponentiates while another multiplies.
+        return Shape(64, 128, 4, 2 if two else 3)
     return Shape(128, 128, 8, 2)
 
 
