@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
 
 
 @triton.jit
-def _exponentials(out: Any, rounds: int, BLOCK: tl.constexpr) -> None:  # noqa: N803
+def _exponentials(out, rounds, BLOCK: tl.constexpr):
     values = tl.arange(0, BLOCK).to(tl.float32) * -1e-3
     for _ in range(rounds):
         values = tl.exp2(values) * -0.5

@@ -21,8 +21,6 @@ two, ``high + low``, of which the product low·low is dropped.
 
 from __future__ import annotations
 
-from typing import Any
-
 import triton
 import triton.language as tl
 
@@ -35,7 +33,7 @@ def _products(
     high, low, extra, other_high, other_low, other_extra, rows, cols, padded, other_padded,
     D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr,
-) -> Any:  # fmt: skip
+):  # fmt: skip
     """Return a tile of the sum of squared-exponential terms; operands are read as the loop goes."""
     k, e = tl.arange(0, K), tl.arange(0, E)
     values = tl.zeros((BM, BN), tl.float32)
@@ -63,7 +61,7 @@ def _products(
 def _cityblock(
     data, extra, other, other_extra, rows, cols, padded, other_padded,
     D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-) -> Any:  # fmt: skip
+):  # fmt: skip
     """Return a tile of exp(-city-block distance); the data are stored column by column."""
     exponent = tl.load(extra + rows)[:, None] + tl.load(other_extra + cols)[None, :]
     mine, theirs = data + rows, other + cols
@@ -75,7 +73,7 @@ def _cityblock(
 
 
 @triton.jit
-def _own_rows(values, BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr) -> Any:
+def _own_rows(values, BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr):
     """Add up, per column, the rows that belong to one thread; no thread needs another's values.
 
     A tile that comes from a matrix product gives warp w the rows 16 w to 16 w + 15 of every 16 WARPS, and its
@@ -91,7 +89,7 @@ def sums_resident(
     padded, other_padded, first, panel, tiles,
     D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr, WITHIN: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr, STAGES: tl.constexpr,
-) -> None:  # fmt: skip
+):  # fmt: skip
     """Sum a tile of columns over a panel of rows; the columns stay in shared memory. One term, small D."""
     here, down = tl.program_id(0), tl.program_id(1)
     cols = (first + here) * BN + tl.arange(0, BN)
@@ -145,7 +143,7 @@ def sums_streamed(
     padded, other_padded, first, panel, tiles,
     D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
     WITHIN: tl.constexpr, CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-) -> None:  # fmt: skip
+):  # fmt: skip
     """Do the same for any number of columns and terms, and for city-block distances."""
     here, down = tl.program_id(0), tl.program_id(1)
     cols = (first + here) * BN + tl.arange(0, BN)
@@ -183,7 +181,7 @@ def quadratic_forms(
     high, low, extra, other_extra, vectors, forms, padded, count, shift, tiles,
     D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
     CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BV: tl.constexpr,
-) -> None:  # fmt: skip
+):  # fmt: skip
     """Sum ``v_i (k(i, j) - shift) v_j`` over the rows i of a tile and all j > i, for a block of vectors v.
 
     The kernel values are split into two half-precision numbers for the product with the vectors, so
