@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray, to_numpy
-from nammd.engines.cuda_launch import VECTORS, launch_forms, launch_sums, shape_of_sums
+from nammd.engines.cuda_launch import VECTORS, launch_diagonal, launch_forms, launch_sums, shape_of_sums
 from nammd.engines.cuda_operands import Operands, prepare
 from nammd.engines.tiles import Tiles
 from nammd.kernels.base import Exponential, Kernel
@@ -141,7 +141,13 @@ class Cuda:
             launch_sums(shape, (one, other), results, where, power, two, within)
             rows += row_sums[:count].sum(0, dtype=torch.float64)
             squares += part.sum(dtype=torch.float64)
-        return rows, column_sums.sum(0, dtype=torch.float64), squares
+        columns = column_sums.sum(0, dtype=torch.float64)
+        if within:
+            part = torch.zeros(tiles, **options)
+            launch_diagonal(shape, one, (row_sums[0], part), power, two)
+            rows += row_sums[0]
+            squares = 2 * squares + part.sum(dtype=torch.float64)
+        return rows, columns, squares
 
     def _require_device(self, sample: Array) -> None:
         device = getattr(getattr(sample, "device", None), "type", None)

@@ -8,8 +8,9 @@ only. What it leaves behind:
 - row sums of every tile, written out (they cost few exchanges between threads, columns would cost many);
 - the sum of squares.
 
-There is no mask in the inner loop: rows that fill up the last tile carry an exponent so low that their kernel
-values are zero. Nothing is added by atomic operations, so the same data give the same bits.
+Of a symmetric matrix these programs do what is above the blocks on the diagonal; the blocks themselves, which
+need a mask, have a program of their own. No other needs one: rows that fill up the last tile carry an exponent so low that
+their kernel values are zero. Nothing is added by atomic operations, so the same data give the same bits.
 
 Operands (see `nammd.engines.cuda_operands`): the exponent of a squared-exponential term, in units of log 2, is
 the product of a row of ``[u, e]`` of the left sample with one of ``[v, f]`` of the right sample, where the
@@ -101,12 +102,12 @@ def sums_resident(
         b_low = tl.load(other_low + theirs[None, :] * D + k[:, None])
     start = down * panel
     stop = tl.minimum(start + panel, tiles)
-    diagonal = (first + here) * BN // BM
-    above = tl.minimum(stop, diagonal) if WITHIN else stop
+    if WITHIN:
+        stop = tl.minimum(stop, (first + here) * BN // BM)
     by_column = tl.zeros((WARPS, 8, BN), tl.float32)
     by_square = tl.zeros((BM,), tl.float32)
     out = row_sums + here.to(tl.int64) * padded
-    for tile in tl.range(start, above, num_stages=STAGES):
+    for tile in tl.range(start, stop, num_stages=STAGES):
         rows = tile * BM + tl.arange(0, BM)
         mine = rows.to(tl.int64)
         a = tl.load(high + mine[:, None] * D + k[None, :])
@@ -119,22 +120,8 @@ def sums_resident(
         tl.store(out + rows, tl.sum(values, axis=1))
         by_square += tl.sum(values * values, axis=1)
         by_column += _own_rows(values, BM, BN, WARPS)
-    total = tl.sum(by_square)
-    if WITHIN:
-        total *= 2.0
-        if diagonal >= start:
-            # The block on the diagonal holds both (i, j) and (j, i): its row sums are all there is to take.
-            for tile in range(diagonal, tl.minimum(stop, diagonal + BN // BM)):
-                rows = tile * BM + tl.arange(0, BM)
-                values = _products(
-                    high, low, extra, other_high, other_low, other_extra, rows, cols, padded, other_padded,
-                    D, D, 1, TWO, E, BM, BN,
-                )  # fmt: skip
-                values = tl.where(rows[:, None] == cols[None, :], 0.0, values)
-                tl.store(out + rows, tl.sum(values, axis=1))
-                total += tl.sum(tl.sum(values * values, axis=1))
     tl.store(column_sums + down.to(tl.int64) * other_padded + cols, tl.sum(tl.sum(by_column, axis=1), axis=0))
-    tl.store(squares + down * tl.num_programs(0) + here, total)
+    tl.store(squares + down * tl.num_programs(0) + here, tl.sum(by_square))
 
 
 @triton.jit
@@ -149,12 +136,12 @@ def sums_streamed(
     cols = (first + here) * BN + tl.arange(0, BN)
     start = down * panel
     stop = tl.minimum(start + panel, tiles)
-    diagonal = (first + here) * BN // BM
-    last = tl.minimum(stop, diagonal + BN // BM) if WITHIN else stop
+    if WITHIN:
+        stop = tl.minimum(stop, (first + here) * BN // BM)
     by_column = tl.zeros((BN,), tl.float32)
-    total = 0.0
+    by_square = tl.zeros((BM,), tl.float32)
     out = row_sums + here.to(tl.int64) * padded
-    for tile in range(start, last):
+    for tile in range(start, stop):
         rows = tile * BM + tl.arange(0, BM)
         if CITYBLOCK:
             values = _cityblock(
@@ -165,15 +152,33 @@ def sums_streamed(
                 high, low, extra, other_high, other_low, other_extra, rows, cols, padded, other_padded,
                 D, K, TERMS, TWO, E, BM, BN,
             )  # fmt: skip
-        if WITHIN and tile >= diagonal:
-            values = tl.where(rows[:, None] == cols[None, :], 0.0, values)
-            total += tl.sum(tl.sum(values * values, axis=1))
-        else:
-            by_column += tl.sum(values, axis=0)
-            total += (2.0 if WITHIN else 1.0) * tl.sum(tl.sum(values * values, axis=1))
         tl.store(out + rows, tl.sum(values, axis=1))
+        by_column += tl.sum(values, axis=0)
+        by_square += tl.sum(values * values, axis=1)
     tl.store(column_sums + down.to(tl.int64) * other_padded + cols, by_column)
-    tl.store(squares + down * tl.num_programs(0) + here, total)
+    tl.store(squares + down * tl.num_programs(0) + here, tl.sum(by_square))
+
+
+@triton.jit
+def sums_of_diagonal(
+    high, low, extra, other_extra, row_sums, squares, padded,
+    D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
+    CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Sum some rows of a block on the diagonal, which holds both (i, j) and (j, i), without (i, i)."""
+    here = tl.program_id(0)
+    rows = here * BM + tl.arange(0, BM)
+    cols = (here * BM // BN) * BN + tl.arange(0, BN)
+    if CITYBLOCK:
+        values = _cityblock(high, extra, high, other_extra, rows, cols, padded, padded, D, BM, BN)
+    else:
+        values = _products(
+            high, low, extra, high, low, other_extra, rows, cols, padded, padded,
+            D, K, TERMS, TWO, E, BM, BN,
+        )  # fmt: skip
+    values = tl.where(rows[:, None] == cols[None, :], 0.0, values)
+    tl.store(row_sums + rows, tl.sum(values, axis=1))
+    tl.store(squares + here, tl.sum(tl.sum(values * values, axis=1)))
 
 
 @triton.jit

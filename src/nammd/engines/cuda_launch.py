@@ -20,6 +20,10 @@ VECTORS = 64
 """How many vectors a program multiplies with the same kernel values."""
 
 
+PIECE = 64
+"""Of wide rows, so many columns are multiplied at a time."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """The size of a tile and how many warps share it.
@@ -94,23 +98,32 @@ def launch_sums(
         one.high, one.low, one.left, other.high, other.low, other.right,
         *results, one.padded, other.padded, *where,
     )  # fmt: skip
-    common = {
-        "D": one.width, "TWO": two, "E": programs.EXTRA, "WITHIN": within,
-        "BM": shape.rows, "BN": shape.columns, "num_warps": shape.warps,
-    }  # fmt: skip
+    size = {"BM": shape.rows, "BN": shape.columns, "num_warps": shape.warps}
     if is_resident(one, power):
         programs.sums_resident[(count, panels)](
-            *arguments, **common, WARPS=shape.warps, STAGES=shape.stages
+            *arguments,
+            **size,
+            D=one.width,
+            TWO=two,
+            E=programs.EXTRA,
+            WITHIN=within,
+            WARPS=shape.warps,
+            STAGES=shape.stages,
         )
         return
     programs.sums_streamed[(count, panels)](
-        *arguments,
-        **common,
-        K=min(one.width, 64),
-        TERMS=one.high.shape[0],
-        CITYBLOCK=power == 1,
-        num_stages=shape.stages,
+        *arguments, **size, **_constants(one, power, two), WITHIN=within, num_stages=shape.stages
     )
+
+
+def launch_diagonal(shape: Shape, one: Operands, results: tuple[Any, Any], power: int, two: bool) -> None:
+    """Compute the blocks on the diagonal of a symmetric matrix: row sums, and squares for each tile of rows."""
+    from nammd.engines import cuda_kernels as programs
+
+    programs.sums_of_diagonal[(one.padded // shape.rows,)](
+        one.high, one.low, one.left, one.right, *results, one.padded,
+        **_constants(one, power, two), BM=shape.rows, BN=shape.columns, num_warps=shape.warps, num_stages=1,
+    )  # fmt: skip
 
 
 def launch_forms(one: Operands, vectors: Any, shift: float, power: int, two: bool) -> Any:
@@ -127,9 +140,23 @@ def launch_forms(one: Operands, vectors: Any, shift: float, power: int, two: boo
     forms = torch.zeros((tiles, count), dtype=torch.float32, device=vectors.device)
     programs.quadratic_forms[(tiles, count // VECTORS)](
         one.high, one.low, one.left, one.right, vectors, forms, one.padded, count, shift, tiles,
-        D=one.width, K=min(one.width, 64), TERMS=one.high.shape[0], TWO=two, E=programs.EXTRA,
-        CITYBLOCK=power == 1, BM=block, BN=block, BV=VECTORS, num_warps=8,
+        **_constants(one, power, two), BM=block, BN=block, BV=VECTORS, num_warps=8, num_stages=2,
     )  # fmt: skip
     return forms
+
+
+def _constants(one: Operands, power: int, two: bool) -> dict[str, Any]:
+    """Return what the programs for any kernel are compiled for."""
+    from nammd.engines.cuda_kernels import EXTRA
+
+    terms = one.high.shape[0] if power == 2 else 1
+    return {
+        "D": one.width,
+        "K": min(one.width, PIECE),
+        "TERMS": terms,
+        "TWO": two,
+        "E": EXTRA,
+        "CITYBLOCK": power == 1,
+    }
 
 
