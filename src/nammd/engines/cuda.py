@@ -13,8 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray, to_numpy
-from nammd.engines.cuda_launch import VECTORS, launch_diagonal, launch_forms, launch_sums, shape_of_sums
-from nammd.engines.cuda_operands import Operands, prepare
+from nammd.engines.cuda_launch import (
+    VECTORS,
+    Shape,
+    first_that_fits,
+    launch_diagonal,
+    launch_forms,
+    launch_sums,
+    shapes_of_forms,
+    shapes_of_sums,
+)
+from nammd.engines.cuda_operands import Operands, padded_rows, prepare
 from nammd.engines.tiles import Tiles
 from nammd.kernels.base import Exponential, Kernel
 from nammd.kernels.exponential import FLOAT32_LIMIT
@@ -78,22 +87,26 @@ class Cuda:
         import torch
 
         self._require_device(z)
+        bound = float(kernel.bound)
         # Values between -1 and 1, whatever the weights of the kernel: they are split into half precision.
-        ready = self._operands(kernel.exponentials(), [z], float(kernel.bound))
-        exact = np.array_equal(vectors, vectors.astype(np.float16))
+        ready = self._operands(kernel.exponentials(), [z], bound)
+        given = torch.asarray(vectors, device=z.device)
+        count = given.shape[1]
+        signs = torch.zeros(
+            (padded_rows(z.shape[0]), -(-count // VECTORS) * VECTORS), dtype=torch.float16, device=z.device
+        )
+        signs[: z.shape[0], :count] = given
+        exact = bool((signs[: z.shape[0], :count] == given).all())
         if ready is None or not exact:
             return Tiles().quadratic_forms(kernel, z, vectors)
         [one], power = ready, kernel.exponentials()[0].power
-        count = vectors.shape[1]
-        padded = -(-count // VECTORS) * VECTORS
-        signs = torch.zeros((one.padded, padded), dtype=torch.float16, device=z.device)
-        signs[: one.rows, :count] = torch.asarray(vectors, dtype=torch.float16, device=z.device)
-        shift = _typical_value(kernel, z) / float(kernel.bound)
-        parts = launch_forms(one, signs, shift, power, self.precision == "high")
-        forms = to_numpy(parts.sum(0, dtype=torch.float64))[:count] * 2.0
-        total, squares = (to_numpy(s.double().sum(0))[:count] for s in (signs, signs * signs))
-        result: FloatArray = float(kernel.bound) * (forms + shift * (total**2 - squares))
-        return result
+        shift = _typical_value(kernel, z) / bound
+        parts = first_that_fits(
+            shapes_of_forms(), lambda shape: launch_forms(shape, one, signs, shift, power, self._two)
+        )
+        total, squares = signs.sum(0, dtype=torch.float64), (signs * signs).sum(0, dtype=torch.float64)
+        forms = 2 * parts.sum(0, dtype=torch.float64) + shift * (total**2 - squares)
+        return bound * to_numpy(forms)[:count]
 
     def _operands(
         self, terms: tuple[Exponential, ...], samples: list[Array], scale: float = 1.0
@@ -103,7 +116,7 @@ class Cuda:
 
         if not terms or (len(terms) > 1 and any(term.power == 1 for term in terms)):
             return None
-        ready = prepare(samples, terms, EXTRA, self.precision == "high", scale)
+        ready = prepare(samples, terms, EXTRA, self._two, scale)
         return ready if all(one.largest <= FLOAT32_LIMIT for one in ready) else None
 
     def _within(self, one: Operands, power: int) -> WithinSums:
@@ -119,11 +132,19 @@ class Cuda:
 
     def _sums(self, one: Operands, other: Operands, power: int, within: bool) -> tuple[Any, Any, Any]:
         """Return the row sums, the column sums and the squares, in float64, on the device."""
+        shapes = shapes_of_sums(one, power, self._two)
+        found: tuple[Any, Any, Any] = first_that_fits(
+            shapes, lambda shape: self._sums_in(shape, one, other, power, within)
+        )
+        return found
+
+    def _sums_in(
+        self, shape: Shape, one: Operands, other: Operands, power: int, within: bool
+    ) -> tuple[Any, Any, Any]:
+        """Return the same in tiles of a given shape."""
         import torch
 
         options = {"dtype": torch.float32, "device": one.high.device}
-        two = self.precision == "high"
-        shape = shape_of_sums(one, power, two)
         tiles, other_tiles = one.padded // shape.rows, other.padded // shape.columns
         at_once = max(1, min(other_tiles, _BUFFER_BYTES // (4 * one.padded)))
         panel = shape.panel(tiles * at_once)
@@ -138,16 +159,25 @@ class Cuda:
             if within:
                 row_sums.zero_()  # tiles below the diagonal are left alone
             results, where = (row_sums, column_sums, part), (first, panel, tiles)
-            launch_sums(shape, (one, other), results, where, power, two, within)
+            launch_sums(shape, (one, other), results, where, power, self._two, within)
             rows += row_sums[:count].sum(0, dtype=torch.float64)
             squares += part.sum(dtype=torch.float64)
-        columns = column_sums.sum(0, dtype=torch.float64)
         if within:
             part = torch.zeros(tiles, **options)
-            launch_diagonal(shape, one, (row_sums[0], part), power, two)
+            launch_diagonal(shape, one, (row_sums[0], part), power, self._two)
             rows += row_sums[0]
             squares = 2 * squares + part.sum(dtype=torch.float64)
-        return rows, columns, squares
+        return rows, column_sums.sum(0, dtype=torch.float64), squares
+
+    @property
+    def dtype(self) -> str:
+        """The precision of its results."""
+        return "float32"
+
+    @property
+    def _two(self) -> bool:
+        """Whether numbers are split into two halves."""
+        return self.precision == "high"
 
     def _require_device(self, sample: Array) -> None:
         device = getattr(getattr(sample, "device", None), "type", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +17,8 @@ _PROGRAMS = 4096
 _PANEL_ROWS = 16384
 """Column sums of so many rows are held in float32, not more."""
 
-VECTORS = 64
+VECTORS = 128
 """How many vectors a program multiplies with the same kernel values."""
-
-
-PIECE = 64
-"""Of wide rows, so many columns are multiplied at a time."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +31,15 @@ class Shape:
         The size; `rows` divides `columns`, and `columns` divides the filled-up number of rows.
     warps, stages : int
         Warps per program, and how many tiles are under way at once.
+    piece : int
+        Of wide rows, so many columns are multiplied at a time.
     """
 
     rows: int
     columns: int
     warps: int
     stages: int
+    piece: int = 64
 
     def panel(self, tiles: int) -> int:
         """Return how many tiles of rows a program walks down, given the number of tiles in all."""
@@ -53,12 +53,28 @@ def is_resident(one: Operands, power: int) -> bool:
     return power == 2 and one.high.shape[0] == 1 and one.width <= _RESIDENT_WIDTH
 
 
-def shape_of_sums(one: Operands, power: int, two: bool) -> Shape:
-    """Return the shape of the tiles for sums, as measured to be fast on Hopper chips."""
+def shapes_of_sums(one: Operands, power: int, two: bool) -> list[Shape]:
+    """Return shapes for sums, the fastest on Hopper chips first; the later ones need less of a chip."""
+    if power == 1:
+        return [Shape(64, 128, 4, 1), Shape(32, 64, 4, 1)]
     if is_resident(one, power):
         # Programs small enough for several on a multiprocessor: one exponentiates while another multiplies.
-        return Shape(64, 128, 4, 2 if two else 3)
-    return Shape(128, 128, 8, 2)
+        return [Shape(64, 128, 4, 2 if two else 3), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
+    if one.high.shape[0] == 1:
+        return [Shape(128, 128, 8, 3), Shape(64, 128, 4, 2), Shape(64, 64, 4, 1)]
+    return [Shape(64, 128, 4, 3, 32), Shape(64, 64, 4, 2, 32), Shape(64, 64, 4, 1, 16)]
+
+
+def first_that_fits(shapes: list[Shape], run: Callable[[Shape], Any]) -> Any:
+    """Run with the first shape for which the chip has enough shared memory."""
+    from triton.runtime.errors import OutOfResources
+
+    for shape in shapes[:-1]:
+        try:
+            return run(shape)
+        except OutOfResources:
+            continue
+    return run(shapes[-1])
 
 
 def launch_sums(
@@ -98,11 +114,12 @@ def launch_sums(
         one.high, one.low, one.left, other.high, other.low, other.right,
         *results, one.padded, other.padded, *where,
     )  # fmt: skip
-    size = {"BM": shape.rows, "BN": shape.columns, "num_warps": shape.warps}
     if is_resident(one, power):
         programs.sums_resident[(count, panels)](
             *arguments,
-            **size,
+            BM=shape.rows,
+            BN=shape.columns,
+            num_warps=shape.warps,
             D=one.width,
             TWO=two,
             E=programs.EXTRA,
@@ -112,7 +129,7 @@ def launch_sums(
         )
         return
     programs.sums_streamed[(count, panels)](
-        *arguments, **size, **_constants(one, power, two), WITHIN=within, num_stages=shape.stages
+        *arguments, **_constants(shape, one, power, two), WITHIN=within, num_stages=shape.stages
     )
 
 
@@ -122,11 +139,16 @@ def launch_diagonal(shape: Shape, one: Operands, results: tuple[Any, Any], power
 
     programs.sums_of_diagonal[(one.padded // shape.rows,)](
         one.high, one.low, one.left, one.right, *results, one.padded,
-        **_constants(one, power, two), BM=shape.rows, BN=shape.columns, num_warps=shape.warps, num_stages=1,
+        **_constants(shape, one, power, two), num_stages=1,
     )  # fmt: skip
 
 
-def launch_forms(one: Operands, vectors: Any, shift: float, power: int, two: bool) -> Any:
+def shapes_of_forms() -> list[Shape]:
+    """Return shapes for quadratic forms, the fastest on Hopper chips first."""
+    return [Shape(128, 128, 8, 2), Shape(64, 64, 4, 2, 32), Shape(64, 64, 4, 1, 16)]
+
+
+def launch_forms(shape: Shape, one: Operands, vectors: Any, shift: float, power: int, two: bool) -> Any:
     """Return, for every tile of rows and every vector, the sum over pairs above the diagonal.
 
     The number of vectors must be a multiple of `VECTORS`.
@@ -135,24 +157,27 @@ def launch_forms(one: Operands, vectors: Any, shift: float, power: int, two: boo
 
     from nammd.engines import cuda_kernels as programs
 
-    block = 128
-    count, tiles = vectors.shape[1], one.padded // block
+    count, tiles = vectors.shape[1], one.padded // shape.rows
     forms = torch.zeros((tiles, count), dtype=torch.float32, device=vectors.device)
     programs.quadratic_forms[(tiles, count // VECTORS)](
-        one.high, one.low, one.left, one.right, vectors, forms, one.padded, count, shift, tiles,
-        **_constants(one, power, two), BM=block, BN=block, BV=VECTORS, num_warps=8, num_stages=2,
+        one.high, one.low, one.left, one.right, vectors, forms, one.padded, count, shift,
+        one.padded // shape.columns,
+        **_constants(shape, one, power, two), BV=VECTORS, num_stages=shape.stages,
     )  # fmt: skip
     return forms
 
 
-def _constants(one: Operands, power: int, two: bool) -> dict[str, Any]:
+def _constants(shape: Shape, one: Operands, power: int, two: bool) -> dict[str, Any]:
     """Return what the programs for any kernel are compiled for."""
     from nammd.engines.cuda_kernels import EXTRA
 
     terms = one.high.shape[0] if power == 2 else 1
     return {
+        "BM": shape.rows,
+        "BN": shape.columns,
+        "num_warps": shape.warps,
         "D": one.width,
-        "K": min(one.width, PIECE),
+        "K": min(one.width, shape.piece),
         "TERMS": terms,
         "TWO": two,
         "E": EXTRA,
