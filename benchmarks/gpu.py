@@ -25,14 +25,18 @@ _GIGABYTES = at_most(4.0)
 def measure(scale: Scale) -> Iterator[Measurement]:
     try:
         import torch
-        import triton  # noqa: F401
+        import triton
     except ImportError as error:
         yield Measurement("GPU engine", None, "s", at_most(3.5), skipped=str(error))
         return
     if not torch.cuda.is_available():
         yield Measurement("GPU engine", None, "s", at_most(3.5), skipped="no CUDA device")
         return
-    device = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "triton": triton.__version__}
+    device = {
+        "device": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "triton": triton.__version__,
+    }
     yield from _limits(device)
     yield from _a_million(1_000_000 if scale.judged else 100_000, device)
     yield from _chunked(device)
@@ -48,6 +52,11 @@ def samples(rows: int, columns: int, shift: float = 0.05) -> tuple[Any, Any]:
     generator = torch.Generator(device="cuda").manual_seed(0)
     x, y = torch.randn((2, rows, columns), device="cuda", generator=generator)
     return x, y + shift
+
+
+def sums_seconds(x: Any, y: Any, kernel: Any, engine: Any) -> float:
+    """Return the seconds that the sums of a pair of samples take."""
+    return seconds(lambda: nammd.kernel_sums(x, y, kernel, engine))
 
 
 def seconds(run: Callable[[], object], rounds: int = 3) -> float:
@@ -74,7 +83,7 @@ def _a_million(rows: int, device: dict[str, Any]) -> Iterator[Measurement]:
     for precision, bar in _SECONDS.items():
         engine = nammd.Cuda(precision)
         torch.cuda.reset_peak_memory_stats()
-        took = seconds(lambda: nammd.kernel_sums(x, y, kernel, engine))
+        took = sums_seconds(x, y, kernel, engine)
         peak = torch.cuda.max_memory_allocated() / 1e9
         sums = nammd.kernel_sums(x, y, kernel, engine)
         error = max(_row_error(sums.xx_rows, x, x, kernel), _row_error(sums.xy_rows, x, y, kernel))
@@ -89,7 +98,8 @@ def _a_million(rows: int, device: dict[str, Any]) -> Iterator[Measurement]:
 def _row_error(rows: Any, x: Any, y: Any, kernel: Any) -> float:
     """Return the largest relative error of some row sums against float64."""
     step = max(1, len(rows) // _CHECKED_ROWS)
-    some, total = x[::step].double(), 0.0
+    some = x[::step].double()
+    total: Any = 0.0
     for start in range(0, y.shape[0], 1 << 16):
         total = total + kernel(some, y[start : start + (1 << 16)].double()).sum(1)
     expected = np.asarray(total.cpu()) - (1.0 if x is y else 0.0)
@@ -100,7 +110,8 @@ def chunked_torch(x: Any, y: Any, bandwidth: float, rows: int = 8192) -> Any:
     """Sum the three kernel matrices as one would write it in PyTorch: in chunks, with tf32 products."""
     import torch
 
-    factor, total = 1 / bandwidth**2, 0.0
+    factor = 1 / bandwidth**2
+    total: Any = 0.0
     for left, right in ((x, x), (y, y), (x, y)):
         norms = (right * right).sum(1) * factor / 2
         for start in range(0, left.shape[0], rows):
@@ -125,7 +136,7 @@ def _chunked(device: dict[str, Any]) -> Iterator[Measurement]:
         torch.backends.cuda.matmul.allow_tf32 = before
     for precision in ("high", "fast"):
         engine = nammd.Cuda(precision)
-        ours = seconds(lambda: nammd.kernel_sums(x, y, kernel, engine))
+        ours = sums_seconds(x, y, kernel, engine)
         what = f"PyTorch in chunks (tf32) / nammd, n = {_PEER_ROWS}, d = {_COLUMNS}, {precision}"
         details = device | {"seconds": {"torch": peer, "nammd": ours}}
         yield Measurement(what, peer / ours, "x", at_least(20.0), details)
@@ -159,8 +170,7 @@ def _other_kernels(device: dict[str, Any]) -> Iterator[Measurement]:
     for name, kernel, columns in cases:
         x, y = samples(_PEER_ROWS, columns)
         for precision in ("high", "fast"):
-            engine = nammd.Cuda(precision)
-            took = seconds(lambda: nammd.kernel_sums(x, y, kernel, engine))
+            took = sums_seconds(x, y, kernel, nammd.Cuda(precision))
             what = f"{name}, n = {_PEER_ROWS}, d = {columns}, {precision}"
             yield Measurement(what, took * 1e3, "ms", None, device)
 

@@ -123,7 +123,9 @@ def test_an_offset_of_the_data_costs_no_digits():
     near = nammd.kernel_sums(*there(x, y), KERNELS["gaussian"], nammd.Cuda())
     far = nammd.kernel_sums(*there(x + 1024, y + 1024), KERNELS["gaussian"], nammd.Cuda())
     exact = nammd.kernel_sums(
-        (x + np.float32(1024)).astype("float64"), (y + np.float32(1024)).astype("float64"), KERNELS["gaussian"]
+        (x + np.float32(1024)).astype("float64"),
+        (y + np.float32(1024)).astype("float64"),
+        KERNELS["gaussian"],
     )
     np.testing.assert_allclose(far.xy_rows, exact.xy_rows, rtol=2e-6)
     np.testing.assert_allclose(far.xy_rows, near.xy_rows, rtol=1e-3)
@@ -176,7 +178,7 @@ def test_wrong_precision_and_wrong_arrays_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="precision must be 'high' or 'fast', not 'exact'"):
         nammd.Cuda("exact")
     x, y = samples(20, 20)
-    with pytest.raises(TypeError, match="needs torch tensors on a CUDA device.*got ndarray"):
+    with pytest.raises(TypeError, match=r"needs torch tensors on a CUDA device.*got ndarray"):
         nammd.distance(x, y, engine=nammd.Cuda())
     monkeypatch.setattr("nammd.engines.cuda._interpreting", lambda: False)
     with pytest.raises(TypeError, match="got Tensor on cpu"):

@@ -214,10 +214,7 @@ def _diagonal(one: Operands, other: Operands, power: int) -> float:
     for at in range(0, one.padded, 1 << 16):
         rows = slice(at, at + (1 << 16))
         a, b, c, d = (t[:, rows].double() for t in (one.high, one.low, other.high, other.low))
-        if one.low is one.high:
-            product = (a * c).sum(2)
-        else:
-            product = (a * c + a * d + b * c).sum(2)
+        product = a * c if one.low is one.high else a * c + a * d + b * c
         norms = (one.left[:, rows].double() * other.right[:, rows].double()).sum(2)
-        total += float(torch.exp2(product + norms).sum())
+        total += float(torch.exp2(product.sum(2) + norms).sum())
     return total

@@ -9,16 +9,16 @@ only. What it leaves behind:
 - the sum of squares.
 
 Of a symmetric matrix these programs do what is above the blocks on the diagonal; the blocks themselves, which
-need a mask, have a program of their own. No other needs one: rows that fill up the last tile carry an exponent so low that
-their kernel values are zero. Nothing is added by atomic operations, so the same data give the same bits.
+need a mask, have a program of their own. No other needs one: rows that fill up the last tile carry an
+exponent so low that their kernel values are zero. Nothing is added by atomic operations, so the same data
+give the same bits.
 
-Operands (see `nammd.engines.cuda_operands`): the exponent of a squared-exponential term, in units of log 2, is
-the product of a row of ``[u, e]`` of the left sample with one of ``[v, f]`` of the right sample, where the
+Operands (see `nammd.engines.cuda_operands`): the exponent of a squared-exponential term, in units of log 2,
+is the product of a row of ``[u, e]`` of the left sample with one of ``[v, f]`` of the right sample, where the
 products of e and f are minus half the squared norms. u is held as one half-precision number, or as the sum of
-two, ``high + low``, of which the product low·low is dropped.
+two, ``high + low``, of which the product low·low is dropped. Capitals are constants that a program is
+compiled for.
 """
-
-# ruff: noqa: N803, N806 - capitals are Triton's convention for constants
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def is_resident(one: Operands, power: int) -> bool:
 def shapes_of_sums(one: Operands, power: int, two: bool) -> list[Shape]:
     """Return shapes for sums, the fastest on Hopper chips first; the later ones need less of a chip."""
     if power == 1:
-        return [Shape(64, 128, 4, 1), Shape(32, 64, 4, 1)]
+        return [Shape(16, 128, 1, 1), Shape(32, 64, 4, 1)]
     if is_resident(one, power):
         # Programs small enough for several on a multiprocessor: one exponentiates while another multiplies.
         return [Shape(64, 128, 4, 2 if two else 3), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
@@ -134,7 +134,7 @@ def launch_sums(
 
 
 def launch_diagonal(shape: Shape, one: Operands, results: tuple[Any, Any], power: int, two: bool) -> None:
-    """Compute the blocks on the diagonal of a symmetric matrix: row sums, and squares for each tile of rows."""
+    """Compute the blocks on the diagonal of a symmetric matrix: row sums, and squares by tiles of rows."""
     from nammd.engines import cuda_kernels as programs
 
     programs.sums_of_diagonal[(one.padded // shape.rows,)](
@@ -183,5 +183,3 @@ def _constants(shape: Shape, one: Operands, power: int, two: bool) -> dict[str, 
         "E": EXTRA,
         "CITYBLOCK": power == 1,
     }
-
-
