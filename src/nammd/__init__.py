@@ -10,7 +10,7 @@ True
 
 from nammd.closeness import ClosenessResult, closeness_test
 from nammd.comparison import PairComparison, compare_pairs
-from nammd.engines import Cuda, Engine, Tiles, kernel_sums
+from nammd.engines import Cuda, Engine, LongComputationWarning, Tiles, kernel_sums
 from nammd.estimate import Estimate, distance
 from nammd.gate import Gate
 from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis
@@ -38,6 +38,7 @@ __all__ = [
     "Kernel",
     "KernelSums",
     "Laplace",
+    "LongComputationWarning",
     "Mahalanobis",
     "PairComparison",
     "Plan",

@@ -65,3 +65,10 @@ def like(values: NDArray[Any], array: Array, dtype: Any = None) -> Array:
     from array_api_compat import device
 
     return xp.asarray(values, dtype=dtype or array.dtype, device=device(array))
+
+
+def place(array: Array) -> str:
+    """Name the library of an array and its device, such as "torch, cuda:0"."""
+    from array_api_compat import device
+
+    return f"{type(array).__module__.partition('.')[0]}, {device(array)}"

@@ -69,6 +69,11 @@ class PairComparison(Result):
     second: Estimate
     warnings: tuple[Caution, ...] = field(default=())
 
+    @property
+    def engine(self) -> str:
+        """Who computed it."""
+        return self.first.engine
+
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return a two-sided confidence interval for the difference of the distances.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from nammd._arrays import FloatArray
 from nammd.engines import Engine, check_kernel, choose_engine, pair_sums
+from nammd.engines.progress import comparing, passes
 from nammd.estimate import MIN_ROWS, Estimate, estimate_from_sums
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.moments import Cross
@@ -73,8 +75,9 @@ class EncodedReference:
 
     def distance(self, y: FloatArray) -> Estimate:
         """Estimate the distance of encoded data to the reference."""
+        within = self.within
         within_y, cross = self.engine.sums(self.kernel, (y,), (self.x, y))
-        return self._estimate(self.x, y, KernelSums(self.within, within_y, cross, float(self.kernel.bound)))
+        return self._estimate(self.x, y, KernelSums(within, within_y, cross, float(self.kernel.bound)))
 
     def distance_between(self, one: FloatArray, other: FloatArray, cross: Cross = "full") -> Estimate:
         """Estimate the distance of two encoded datasets to one another."""
@@ -92,3 +95,12 @@ def _enough_rows(encoded: FloatArray, name: str) -> FloatArray:
     if len(encoded) < MIN_ROWS:
         raise ValueError(f"{name} has {len(encoded)} rows; at least {MIN_ROWS} are needed")
     return encoded
+
+
+def distances_in_passes(x: Any, *others: Any) -> AbstractContextManager[None]:
+    """Announce the runs of an engine that distances of other data to a new reference take, as one work."""
+    if not others or any(isinstance(data, Mapping) or not hasattr(data, "__len__") for data in (x, *others)):
+        return passes()
+    m, rows = len(x), [len(data) for data in others]
+    what = comparing(m, rows[0]) if len(rows) == 1 else f"comparing {m:,} rows with {len(rows)} datasets"
+    return passes(m * m / 2, *(n * (n / 2 + m) for n in rows), what=what)

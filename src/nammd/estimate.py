@@ -7,7 +7,7 @@ from typing import Any
 
 from nammd import margin
 from nammd._arrays import Array, FloatArray, is_constant
-from nammd.engines import Engine, check_kernel, choose_engine, pair_sums
+from nammd.engines import Engine, check_kernel, choose_engine, engine_words, pair_sums
 from nammd.inputs import as_samples, between, choice, column_names
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.margin import Pair, Statistic
@@ -259,7 +259,7 @@ def estimate_from_sums(
         m=sums.m,
         n=sums.n,
         kernel=kernel,
-        engine=repr(engine),
+        engine=engine_words(engine, x),
         cross=cross,
         warnings=few_rows(sums.m, sums.n),
         sums=sums,

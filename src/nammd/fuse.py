@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray, to_numpy
-from nammd.engines import Engine
-from nammd.engines.families import family_forms
+from nammd.engines import Engine, engine_words
+from nammd.engines.families import family_forms, family_passes
+from nammd.engines.progress import comparing, passes
 from nammd.inputs import as_sample
 from nammd.kernels import Gaussian, Kernel, Laplace
 from nammd.permutations import random_signs
 from nammd.two_sample import (
-    SIGNS_AT_ONCE,
     TwoSampleResult,
     permutation_threshold,
     pooled_sample,
+    signs_at_once,
     tie_of,
 )
 
@@ -73,15 +74,17 @@ class NAMMDFuse:
         kernels = fuse_kernels(pooled, self.bandwidths)
         every, each = [], np.empty(0)
         m, n = int(x.shape[0]), int(y.shape[0])
-        at_once = max(1, SIGNS_AT_ONCE // (m + n))
-        for start in range(0, self.permutations + 1, at_once):
-            signs = random_signs(m, n, min(at_once, self.permutations + 1 - start), rng)
-            if start == 0:
-                signs[:m, 0], signs[m:, 0] = 1.0, -1.0
-            scores = self.scores(pooled, kernels, signs, m, engine)
-            if start == 0:
-                each = scores[:, 0]
-            every.append(soft_maximum(scores))
+        counts = signs_at_once(m, n, self.permutations)
+        weights = [w for count in counts for w in family_passes(engine, kernels, pooled, count)]
+        with passes(*weights, what=comparing(m, n)):
+            for position, count in enumerate(counts):
+                signs = random_signs(m, n, count, rng)
+                if position == 0:
+                    signs[:m, 0], signs[m:, 0] = 1.0, -1.0
+                scores = self.scores(pooled, kernels, signs, m, engine)
+                if position == 0:
+                    each = scores[:, 0]
+                every.append(soft_maximum(scores))
         statistics = np.concatenate(every)
         observed, null = float(statistics[0]), statistics[1:]
         pvalue = (1 + int(np.count_nonzero(null >= observed - tie_of(x, y, null, engine)))) / (len(null) + 1)
@@ -96,7 +99,7 @@ class NAMMDFuse:
             m=m,
             n=n,
             kernel=None,
-            engine=repr(engine),
+            engine=engine_words(engine, x),
             null=null,
             details={"kernels": [repr(k) for k in kernels], "scores": each.tolist()},
         )

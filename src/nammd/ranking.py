@@ -65,6 +65,11 @@ class Ranking(Result):
     contrasts: tuple[Contrast, ...]
     alpha: float
 
+    @property
+    def engine(self) -> str:
+        """Who computed it."""
+        return self.entries[0].estimate.engine
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the distances with their intervals.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nammd.engines import Engine, choose_engine
+from nammd.engines import Engine, choose_engine, engine_words
 from nammd.engines.grids import grid_sums
 from nammd.estimate import MIN_ROWS
 from nammd.inputs import as_samples, positive
@@ -50,6 +50,8 @@ class BandwidthSelection(Result):
         The studentized distance at each bandwidth: in how many standard errors the samples are apart.
     m, n : int
         The numbers of rows that it was chosen on, and must not be tested on.
+    engine : str
+        Who computed it.
     """
 
     kernel: Gaussian | Laplace
@@ -57,6 +59,7 @@ class BandwidthSelection(Result):
     scores: tuple[float, ...]
     m: int
     n: int
+    engine: str
 
     @property
     def bandwidth(self) -> float:
@@ -129,11 +132,17 @@ def select_bandwidth(
         if not bandwidths:
             raise ValueError("the grid is empty; give at least one bandwidth")
     kernels = [kernel(b) for b in bandwidths]
-    sums = grid_sums(choose_engine(engine, x, y), kernels, x, y)
+    engine = choose_engine(engine, x, y)
+    sums = grid_sums(engine, kernels, x, y)
     scores = [studentized(Moments.of(one)) for one in sums]
     best = int(np.argmax(scores))
     return BandwidthSelection(
-        kernel=kernels[best], bandwidths=bandwidths, scores=tuple(scores), m=len(x), n=len(y)
+        kernel=kernels[best],
+        bandwidths=bandwidths,
+        scores=tuple(scores),
+        m=len(x),
+        n=len(y),
+        engine=engine_words(engine, x),
     )
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from nammd.calibration import Reference, Rung, largest_rung, split_rungs
-from nammd.encoded import EncodedReference
+from nammd.encoded import EncodedReference, distances_in_passes
 from nammd.engines import Engine
+from nammd.engines.progress import comparing, passes
 from nammd.gate import Gate
 from nammd.inputs import between
 from nammd.kernels import Kernel, as_kernel
@@ -106,9 +107,10 @@ class Tolerance(Result):
         named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
         if not named:
             raise ValueError("give at least one accepted dataset")
-        estimates = {
-            str(name): frozen.distance(frozen.encode(data, str(name))) for name, data in named.items()
-        }
+        with distances_in_passes(frozen.x, *named.values()):
+            estimates = {
+                str(name): frozen.distance(frozen.encode(data, str(name))) for name, data in named.items()
+            }
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
         chosen = largest_rung(rungs)
         if not chosen.value > 0:
@@ -208,7 +210,9 @@ class Tolerance(Result):
         Tolerance
         """
         frozen = EncodedReference.fit(x, kernel, weights, engine)
-        rungs = split_rungs(frozen.x, frozen.distance_between, blocks, splits, rng)
+        # Each of them compares all rows: halves with halves, blocks with what is left.
+        with passes(*[1.0] * (blocks + splits), what=comparing(len(frozen.x))):
+            rungs = split_rungs(frozen.x, frozen.distance_between, blocks, splits, rng)
         drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
         resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
         if drift.value > resolution:
@@ -345,7 +349,8 @@ class Tolerance(Result):
         -------
         Verdict
         """
-        return self.with_reference(x, engine=engine).check(candidate, alpha)
+        with distances_in_passes(x, candidate):
+            return self.with_reference(x, engine=engine).check(candidate, alpha)
 
     def save(self, path: str | Path) -> None:
         """Write the tolerance to one readable JSON file."""

@@ -75,6 +75,11 @@ class Verdict(Reportable):
         """Whether the candidate is proven to be beyond the tolerance."""
         return self.decision is Decision.FAR
 
+    @property
+    def engine(self) -> str:
+        """Who computed it."""
+        return self.estimate.engine
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the distance with its interval against the tolerance.
 

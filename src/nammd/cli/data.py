@@ -104,7 +104,7 @@ class Space:
     tolerance: Tolerance | None = None
 
     @classmethod
-    def load(cls, path: Path, data: DataOptions, chosen: KernelOptions) -> Space:
+    def load(cls, path: Path, data: DataOptions, chosen: KernelOptions, working: Working) -> Space:
         """Take it from a tolerance file, which leaves nothing to choose."""
         fixed = {
             "--exclude": data.exclude,
@@ -118,7 +118,7 @@ class Space:
         from nammd.tolerance import Tolerance
 
         tolerance = Tolerance.load(path)
-        return cls(tolerance.encoding, tolerance.kernel, engine_of(chosen), None, tolerance)
+        return cls(tolerance.encoding, tolerance.kernel, engine_of(chosen, working), None, tolerance)
 
     @classmethod
     def fit(
@@ -126,6 +126,7 @@ class Space:
         reference: File,
         data: DataOptions,
         chosen: KernelOptions,
+        working: Working,
         pooled_with: File | None = None,
     ) -> Space:
         """Fit the encoding and the bandwidth on the reference, or on both samples alike."""
@@ -143,7 +144,7 @@ class Space:
             )
         else:
             kernel = family(chosen.bandwidth)
-        return cls(encoding, kernel, engine_of(chosen), weights)
+        return cls(encoding, kernel, engine_of(chosen, working), weights)
 
     def encode(self, file: File) -> FloatArray:
         """Return the rows of a file as points."""
@@ -224,11 +225,11 @@ def prepare(
     -------
     Prepared
     """
-    space = Space.load(tolerance, data, kernel) if tolerance is not None else None
+    space = Space.load(tolerance, data, kernel, working) if tolerance is not None else None
     files = read_files(paths, data, working)
     working.step("Encoding the columns")
     if space is None:
-        space = Space.fit(files[0], data, kernel, pooled_with=files[1] if pooled else None)
+        space = Space.fit(files[0], data, kernel, working, pooled_with=files[1] if pooled else None)
     return Prepared(files, space, data.seed)
 
 
@@ -247,11 +248,11 @@ def column_weights(reference: File, data: DataOptions, chosen: KernelOptions) ->
     return (weights or {}) | dict.fromkeys(chosen_columns(excluded, available, owner), 0.0)
 
 
-def engine_of(chosen: KernelOptions) -> Tiles:
-    """Return the engine with the number of threads asked for."""
+def engine_of(chosen: KernelOptions, working: Working) -> Tiles:
+    """Return the engine with the number of threads asked for, telling how far it is."""
     from nammd.engines import Tiles
 
-    return Tiles(threads=chosen.threads)
+    return Tiles(threads=chosen.threads, progress=working.progress)
 
 
 def _pooled(x: Any, y: Any) -> Any:

@@ -6,13 +6,14 @@ import contextlib
 import io
 import json
 import shlex
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from nammd.cli.failure import ERROR
+from nammd.cli.failure import ERROR, INTERRUPTED
 from nammd.cli.options import OutputOptions
 from nammd.cli.output import print_json, print_line
 
@@ -51,8 +52,13 @@ def demo(
     """
     folder = keep if keep is not None else Path(tempfile.mkdtemp(prefix="nammd-demo-"))
     folder.mkdir(parents=True, exist_ok=True)
-    write_files(folder)
-    steps = [_run(step, folder, output.json) for step in _story()]
+    try:
+        write_files(folder)
+        steps = [_run(step, folder, output.json) for step in _story()]
+    except BaseException:
+        if keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     if output.json:
         print_json({"command": "demo", "folder": str(folder), "steps": steps})
     else:
@@ -100,8 +106,8 @@ def _run(step: tuple[str, int, list[str]], folder: Path, as_json: bool) -> dict[
         print_line(f"$ nammd {shlex.join(words)}")
     with contextlib.chdir(folder), contextlib.redirect_stdout(said) if as_json else contextlib.nullcontext():
         code = main([*words, "--json"] if as_json else words)
-    if code == ERROR:
-        raise typer.Exit(ERROR)  # it has said why
+    if code in (ERROR, INTERRUPTED):
+        raise typer.Exit(code)  # it has said why
     if code != expected:
         raise ValueError(f"the demo did not go as told: 'nammd {shlex.join(words)}' came out otherwise")
     if as_json:

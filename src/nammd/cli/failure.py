@@ -21,6 +21,11 @@ BROKEN_PIPE = 141
 EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """What the library raises to say that the input is wrong; the rest is a fault of the program."""
 
+QUICKER = (
+    "--sample N for N random rows of each file, 'nammd sketch' for time in proportion to the rows, "
+    "--engine cuda on a GPU, or --engine dask on a cluster"
+)
+
 
 def guarded(arguments: list[str]) -> int:
     """Run the command line; return its exit code, whatever happens."""
@@ -88,7 +93,10 @@ def _say(words: str, code: int) -> int:
 
 def _note(message: Warning | str, *where: Any, **more: Any) -> None:
     """Print a warning of a library as a note, without the line of code that raised it."""
-    _say(f"note: {one_line(str(message))}", 0)
+    # By the name of the method: the class would import NumPy, which a wrong option can do without.
+    forecast = getattr(message, "forecast", None)
+    words = str(message) if forecast is None else f"{forecast()}; quicker: {QUICKER}"
+    _say(f"note: {one_line(words)}", 0)
 
 
 def _discard_stdout() -> None:

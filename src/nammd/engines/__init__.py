@@ -1,7 +1,19 @@
 """Who computes the sums of the Gram matrix."""
 
-from nammd.engines.base import Engine, check_kernel, choose_engine, kernel_sums, pair_sums
+from nammd.engines.base import Engine, check_kernel, choose_engine, engine_words, kernel_sums, pair_sums
 from nammd.engines.cuda import Cuda
+from nammd.engines.progress import LongComputationWarning, Progress
 from nammd.engines.tiles import Tiles
 
-__all__ = ["Cuda", "Engine", "Tiles", "check_kernel", "choose_engine", "kernel_sums", "pair_sums"]
+__all__ = [
+    "Cuda",
+    "Engine",
+    "LongComputationWarning",
+    "Progress",
+    "Tiles",
+    "check_kernel",
+    "choose_engine",
+    "engine_words",
+    "kernel_sums",
+    "pair_sums",
+]

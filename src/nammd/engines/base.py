@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from importlib.util import find_spec
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from numpy.typing import NDArray
 
-from nammd._arrays import Array, FloatArray
+from nammd._arrays import Array, FloatArray, namespace, place
 from nammd.inputs import as_samples
 from nammd.kernels import Kernel, as_kernel
 from nammd.sums import KernelSums
@@ -28,14 +31,59 @@ class Engine(Protocol):
 
 
 def choose_engine(engine: Any, *samples: Array) -> Engine:
-    """Return the engine that was asked for, or the one that suits where the samples are."""
-    if engine is None:
-        from nammd.engines.tiles import Tiles
+    """Return the engine that was asked for, or the one that suits where the samples are.
 
-        return Tiles()
-    if isinstance(engine, type) or not isinstance(engine, Engine):
-        raise TypeError(f"engine must be an engine object such as nammd.Tiles(), not {engine!r}")
-    return engine
+    This is the one rule, in this order: an engine that is given is used; Dask collections are computed by
+    `Cluster`; float32 torch tensors on a CUDA device by `Cuda`, if Triton is installed; all else by
+    `Tiles`, which computes with NumPy in threads, and with any other library where its arrays are.
+    """
+    if engine is not None:
+        if isinstance(engine, type) or not isinstance(engine, Engine):
+            raise TypeError(f"engine must be an engine object such as nammd.Tiles(), not {engine!r}")
+        return engine
+    foreign = [sample for sample in samples if not isinstance(sample, np.ndarray)]
+    if any(is_dask(sample) for sample in foreign):
+        from nammd.engines.cluster import Cluster
+
+        return Cluster()
+    if foreign and all(_is_single_on_cuda(sample) for sample in foreign) and find_spec("triton") is not None:
+        from nammd.engines.cuda import Cuda
+
+        return Cuda()
+    from nammd.engines.tiles import Tiles
+
+    return Tiles()
+
+
+def is_dask(sample: Any) -> bool:
+    """Tell whether something is a Dask collection, without importing Dask."""
+    return type(sample).__module__.startswith("dask.")
+
+
+def _is_single_on_cuda(sample: Any) -> bool:
+    """Tell whether a sample is one for `Cuda`. Who has float64 on a GPU is given float64."""
+    from array_api_compat import is_torch_array
+
+    if not is_torch_array(sample) or sample.device.type != "cuda":
+        return False
+    return bool(sample.dtype == namespace(sample).float32)
+
+
+def engine_words(engine: Engine, sample: Array) -> str:
+    """Describe the engine that computes with a sample: its settings, and where, if that is not NumPy."""
+    if isinstance(sample, np.ndarray) or is_dask(sample):
+        return repr(engine)
+    return f"{engine!r} on {place(sample)}"
+
+
+def repr_of_what_is_set(engine: Any) -> str:
+    """Return the repr of a dataclass with those fields only that differ from their defaults."""
+    chosen = [
+        f"{field.name}={getattr(engine, field.name)!r}"
+        for field in fields(engine)
+        if field.repr and getattr(engine, field.name) != field.default
+    ]
+    return f"{type(engine).__name__}({', '.join(chosen)})"
 
 
 def pair_sums(x: Array, y: Array, kernel: Kernel, engine: Engine) -> KernelSums:
@@ -57,7 +105,7 @@ def kernel_sums(x: Any, y: Any, kernel: Any, engine: Engine | None = None) -> Ke
     kernel : Kernel
         A kernel such as ``nammd.Gaussian(1.0)``.
     engine : Engine, optional
-        Who computes; by default `Tiles`.
+        Who computes; by default `Tiles`, or what suits where the samples are.
 
     Returns
     -------

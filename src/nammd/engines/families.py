@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray
 from nammd.engines.base import Engine
-from nammd.engines.pool import Buffers
+from nammd.engines.pool import Buffers, Tick, form_work
 from nammd.kernels.base import Kernel
 from nammd.kernels.family import BoundFamily, bind_family
 
@@ -57,9 +57,8 @@ def family_forms(engine: Engine, kernels: Sequence[Kernel], z: Array, vectors: N
 
     At once where the engine knows how to, and the data are NumPy's.
     """
-    at_once = getattr(engine, "family_forms", None)
-    if at_once is not None and isinstance(z, np.ndarray):
-        together: FamilyForms = at_once(kernels, z, vectors)
+    if _at_once(engine, z):
+        together: FamilyForms = engine.family_forms(kernels, z, vectors)  # type: ignore[attr-defined]
         return together
     within = [engine.sums(kernel, (z,))[0] for kernel in kernels]
     return FamilyForms(
@@ -67,6 +66,17 @@ def family_forms(engine: Engine, kernels: Sequence[Kernel], z: Array, vectors: N
         np.array([w.rows for w in within]),
         np.array([w.squares for w in within]),
     )
+
+
+def family_passes(engine: Engine, kernels: Sequence[Kernel], z: Array, vectors: int) -> list[float]:
+    """Return the weights of the runs of the engine that `family_forms` takes for so many vectors."""
+    if _at_once(engine, z):
+        return [form_work(vectors)]
+    return [1.0] * len(kernels) + [form_work(vectors)] * len(kernels)
+
+
+def _at_once(engine: Engine, z: Array) -> bool:
+    return hasattr(engine, "family_forms") and isinstance(z, np.ndarray)
 
 
 class FamilyJob:
@@ -83,12 +93,12 @@ class FamilyJob:
         buffers: Buffers,
     ) -> None:
         self.bound: BoundFamily = bind_family(kernels, z, z)
-        self.size, self.dtype, self.buffers = len(z), np.dtype(precision), buffers
+        self.samples, self.size, self.dtype, self.buffers = (z,), len(z), np.dtype(precision), buffers
         self.vectors = vectors.astype(self.dtype, copy=False)
         count = len(kernels)
         self.height = int(np.clip(_ENTRIES // self.size, 32, 128))
         self.starts = range(0, self.size, self.height)
-        self.nanoseconds = self.size**2 / 2 * count * (1 + vectors.shape[1] / 20)
+        self.nanoseconds = self.size**2 / 2 * count * form_work(vectors.shape[1])
         self.shifts = self._typical_values()
         self.forms = np.zeros((count, vectors.shape[1]))
         self.rows, self.squares = np.zeros((count, self.size)), np.zeros(count)
@@ -100,7 +110,11 @@ class FamilyJob:
         off = ~np.eye(len(distances), dtype=bool)
         return [self.dtype.type(np.exp(f * distances[off]).mean()) for f in self.bound.factors]
 
-    def panel(self, start: int) -> list[tuple[FloatArray, FloatArray, FloatArray, float]]:
+    def work(self, start: int) -> int:
+        """Return how many kernel values a panel computes."""
+        return len(self.shifts) * min(self.height, self.size - start) * (self.size - start)
+
+    def panel(self, start: int, tick: Tick) -> list[tuple[FloatArray, FloatArray, FloatArray, float]]:
         """Compute the sums of all kernels over one panel of rows."""
         stop = min(start + self.height, self.size)
         height, width = stop - start, self.size - start
@@ -108,7 +122,11 @@ class FamilyJob:
         out = self.buffers.tile(height, width, self.dtype.name)
         product = self.buffers.tile(height, self.vectors.shape[1], self.dtype.name, "product")
         ones = np.ones(max(height, width), self.dtype)
-        return [self._one(k, start, distances, out, product, ones) for k in range(len(self.shifts))]
+        sums = []
+        for k in range(len(self.shifts)):
+            sums.append(self._one(k, start, distances, out, product, ones))
+            tick(height * width)
+        return sums
 
     def _one(
         self, k: int, start: int, distances: Any, out: Any, product: Any, ones: Any

@@ -9,7 +9,8 @@ import numpy as np
 
 from nammd._arrays import Array, FloatArray
 from nammd.engines.base import Engine, pair_sums
-from nammd.engines.pool import Buffers, run
+from nammd.engines.pool import Buffers, Tick, run
+from nammd.engines.progress import passes
 from nammd.engines.tiles import Tiles
 from nammd.kernels.base import Kernel, precision_of
 from nammd.kernels.family import bind_family, families
@@ -21,16 +22,20 @@ _ROWS, _COLUMNS = 256, 512
 def grid_sums(engine: Engine, kernels: Sequence[Kernel], x: Array, y: Array) -> list[KernelSums]:
     """Return the sums of a pair of samples for every kernel; the distance of a tile is computed once."""
     if not (isinstance(engine, Tiles) and isinstance(x, np.ndarray)):
-        return [pair_sums(x, y, kernel, engine) for kernel in kernels]
+        with passes(*[1.0] * len(kernels)):
+            return [pair_sums(x, y, kernel, engine) for kernel in kernels]
     buffers = Buffers()
     precision = engine.dtype or precision_of(x, y)
     found: dict[int, KernelSums] = {}
-    for group in families(kernels):
-        alike = [kernels[k] for k in group]
-        jobs = [_GridJob(alike, part, precision, buffers) for part in ((x,), (y,), (x, y))]
-        run(jobs, engine.threads)
+    groups = families(kernels)
+    jobs = [
+        [_GridJob([kernels[k] for k in group], part, precision, buffers) for part in ((x,), (y,), (x, y))]
+        for group in groups
+    ]
+    run([job for alike in jobs for job in alike], engine.threads, engine.progress)
+    for group, alike in zip(groups, jobs, strict=True):
         for position, k in enumerate(group):
-            within_x, within_y, cross = (job.result(position) for job in jobs)
+            within_x, within_y, cross = (job.result(position) for job in alike)
             found[k] = KernelSums(within_x, within_y, cross, float(kernels[k].bound))
     return [found[k] for k in range(len(kernels))]
 
@@ -44,6 +49,7 @@ class _GridJob:
         self, kernels: Sequence[Kernel], part: tuple[Any, ...], precision: str, buffers: Buffers
     ) -> None:
         x, y = part[0], part[-1]
+        self.samples: tuple[Any, ...] = part
         self.within, self.m, self.n, self.count = len(part) == 1, len(x), len(y), len(kernels)
         self.bound, self.dtype, self.buffers = bind_family(kernels, x, y), np.dtype(precision), buffers
         self.starts = range(0, self.m, _ROWS)
@@ -52,7 +58,12 @@ class _GridJob:
         self.squares, self.diagonals = np.zeros(self.count), np.zeros(self.count)
         self.ones = np.ones(max(_ROWS, _COLUMNS), self.dtype)
 
-    def panel(self, start: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def work(self, start: int) -> int:
+        """Return how many kernel values a panel computes, of all kernels together."""
+        height = min(_ROWS, self.m - start)
+        return self.count * height * (self.n - start if self.within else self.n)
+
+    def panel(self, start: int, tick: Tick) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Compute the partial sums of one panel, for every kernel."""
         stop = min(start + _ROWS, self.m)
         rows, columns = np.zeros((self.count, stop - start)), np.zeros((self.count, self.n))
@@ -75,6 +86,7 @@ class _GridJob:
                 squares[k] += (2.0 if self.within and not block else 1.0) * float(square)
                 if not self.within and self.m == self.n and begin < stop and start < end:
                     diagonals[k] += diagonal_of_tile(tile, start - begin)
+                tick((stop - start) * (end - begin))
         return rows, columns, squares, diagonals
 
     def merge(self, start: int, partial: tuple[FloatArray, FloatArray, FloatArray, FloatArray]) -> None:

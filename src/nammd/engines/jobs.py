@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray, like, namespace, to_numpy
-from nammd.engines.pool import Buffers
+from nammd.engines.pool import Buffers, Tick, form_work
 from nammd.kernels.base import BoundKernel
 from nammd.sums import CrossSums, WithinSums, diagonal_of_tile, reduce_tile, without_diagonal
 
@@ -20,13 +20,14 @@ class TileJob(ABC):
     def __init__(
         self,
         bound: BoundKernel,
-        sample: Array,
-        size: int,
+        samples: tuple[Array, ...],
         shape: tuple[int, int],
         buffers: Buffers,
     ) -> None:
-        self.bound, self.shape, self.buffers, self.size = bound, shape, buffers, size
-        self.starts = range(0, size, shape[0])
+        sample = samples[0]
+        size = int(sample.shape[0])
+        self.bound, self.samples, self.shape, self.buffers = bound, samples, shape, buffers
+        self.size, self.starts = size, range(0, size, shape[0])
         self.on_cpu = isinstance(sample, np.ndarray)
         self.nanoseconds = size * size / 2 * (sample.shape[1] / 50 + 0.7)
         ones = np.ones(max(shape))
@@ -45,7 +46,11 @@ class TileJob(ABC):
         return self.bound.tile(rows, columns, out)
 
     @abstractmethod
-    def panel(self, start: int) -> Any:
+    def work(self, start: int) -> int:
+        """Return how many kernel values the panel that begins at `start` computes."""
+
+    @abstractmethod
+    def panel(self, start: int, tick: Tick) -> Any:
         """Compute the partial sums of the panel of rows that begins at `start`."""
 
     @abstractmethod
@@ -63,15 +68,22 @@ class Within(TileJob):
     def __init__(
         self, bound: BoundKernel, part: tuple[Array, ...], shape: tuple[int, int], buffers: Buffers
     ) -> None:
-        size = part[0].shape[0]
-        super().__init__(bound, part[0], size, shape, buffers)
+        super().__init__(bound, part, shape, buffers)
         self.strip = max(shape[0] // 4, 1)
-        self.rows, self.squares = np.zeros(size), 0.0
+        self.rows, self.squares = np.zeros(self.size), 0.0
 
-    def panel(self, start: int) -> tuple[FloatArray, FloatArray, float]:
+    def work(self, start: int) -> int:
+        """Return how many kernel values a panel computes."""
+        stop = self.stop(start)
+        strips, rest = divmod(stop - start, self.strip)
+        # Of the block on the diagonal: half of it, and half of the small squares once more.
+        twice = (stop - start) ** 2 + strips * self.strip**2 + rest**2
+        return twice // 2 + (stop - start) * (self.size - stop)
+
+    def panel(self, start: int, tick: Tick) -> tuple[FloatArray, FloatArray, float]:
         """Compute the partial sums of one panel."""
         stop, width = self.stop(start), self.shape[1]
-        rows, squares = self._diagonal_block(start, stop)
+        rows, squares = self._diagonal_block(start, stop, tick)
         columns = np.empty(self.size - stop)
         for begin in range(stop, self.size, width):
             end = min(begin + width, self.size)
@@ -80,9 +92,10 @@ class Within(TileJob):
             rows = rows + to_numpy(by_row)
             columns[begin - stop : end - stop] = to_numpy(by_column)
             squares += 2.0 * float(square)
+            tick((stop - start) * (end - begin))
         return rows, columns, squares
 
-    def _diagonal_block(self, start: int, stop: int) -> tuple[FloatArray, float]:
+    def _diagonal_block(self, start: int, stop: int, tick: Tick) -> tuple[FloatArray, float]:
         """Return the row sums and squares of the block on the diagonal.
 
         It is cut into strips, of which only what is on or right of the diagonal is computed: a small
@@ -101,6 +114,7 @@ class Within(TileJob):
                 rows[begin - start : end - start] += to_numpy(by_row)
                 rows[end - start :] += to_numpy(by_column)
                 squares += 2.0 * float(across)
+            tick((end - begin) * (stop - begin))
         return rows, squares
 
     def merge(self, start: int, partial: tuple[FloatArray, FloatArray, float]) -> None:
@@ -122,11 +136,15 @@ class Cross(TileJob):
         self, bound: BoundKernel, part: tuple[Array, ...], shape: tuple[int, int], buffers: Buffers
     ) -> None:
         m, n = part[0].shape[0], part[1].shape[0]
-        super().__init__(bound, part[0], m, shape, buffers)
+        super().__init__(bound, part, shape, buffers)
         self.nanoseconds *= 2 * n / m
         self.rows, self.cols, self.squares, self.diagonal = np.zeros(m), np.zeros(n), 0.0, 0.0
 
-    def panel(self, start: int) -> tuple[FloatArray, FloatArray, float, float]:
+    def work(self, start: int) -> int:
+        """Return how many kernel values a panel computes."""
+        return (self.stop(start) - start) * len(self.cols)
+
+    def panel(self, start: int, tick: Tick) -> tuple[FloatArray, FloatArray, float, float]:
         """Compute the partial sums of one panel."""
         m, n, stop, width = self.size, len(self.cols), self.stop(start), self.shape[1]
         rows, columns, squares, diagonal = np.zeros(stop - start), np.empty(n), 0.0, 0.0
@@ -139,6 +157,7 @@ class Cross(TileJob):
             squares += float(square)
             if m == n and begin < stop and start < end:
                 diagonal += diagonal_of_tile(tile, start - begin)
+            tick((stop - start) * (end - begin))
         return rows, columns, squares, diagonal
 
     def merge(self, start: int, partial: tuple[FloatArray, FloatArray, float, float]) -> None:
@@ -170,13 +189,17 @@ class QuadraticForms(TileJob):
         shape: tuple[int, int],
         buffers: Buffers,
     ) -> None:
-        super().__init__(bound, sample, sample.shape[0], shape, buffers)
+        super().__init__(bound, (sample,), shape, buffers)
         self.moved = like(vectors, sample, getattr(namespace(sample), bound.precision))
-        self.nanoseconds *= 1 + vectors.shape[1] / 20
+        self.nanoseconds *= form_work(vectors.shape[1])
         self.shift = _typical_value(bound, self.size)
         self.forms, self.sums, self.squares = np.zeros((3, vectors.shape[1]))
 
-    def panel(self, start: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def work(self, start: int) -> int:
+        """Return how many kernel values a panel computes."""
+        return (self.stop(start) - start) * (self.size - start)
+
+    def panel(self, start: int, tick: Tick) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Compute the partial sums of one panel, and the sums and squares of the vectors over its rows."""
         stop, product = self.stop(start), None
         for begin in range(start, self.size, self.shape[1]):
@@ -187,6 +210,7 @@ class QuadraticForms(TileJob):
                 tile = self._with_half_of_the_block(tile, stop - start)
             part = tile @ self.moved[columns, :]
             product = part if product is None else product + part
+            tick((stop - start) * (columns.stop - begin))
         own, ones = self.moved[start:stop, :], self.ones[: stop - start]
         product *= own
         return 2.0 * to_numpy(ones @ product), to_numpy(ones @ own), to_numpy(ones @ (own * own))

@@ -13,16 +13,18 @@ and without threads: such libraries bring their own parallelism.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray
+from nammd.engines.base import repr_of_what_is_set
 from nammd.engines.families import FamilyForms, FamilyJob
 from nammd.engines.jobs import Cross, QuadraticForms, Within
 from nammd.engines.pool import Buffers, run
+from nammd.engines.progress import Progress
 from nammd.kernels.base import Kernel, Precision, precision_of
 from nammd.kernels.family import families
 
@@ -40,6 +42,11 @@ class Tiles:
     dtype : {"float32", "float64"}, optional
         The precision of the tiles, by default that of the data; float64 where the spread of the
         data is too much for float32. Sums over tiles are accumulated in float64 in any case.
+    progress : bool or callable, optional
+        By default a bar with the remaining time is shown on stderr, where that is a terminal, once the
+        work takes longer than some seconds. True shows it in any case, False never. A function is
+        called with the work done and the whole of it, at the beginning, a few times a second, and at
+        the end.
 
     Examples
     --------
@@ -50,12 +57,15 @@ class Tiles:
     >>> two = nammd.distance(x, y, engine=nammd.Tiles(threads=2))
     >>> one.value == two.value
     True
+    >>> one.engine
+    'Tiles(threads=1)'
     """
 
     rows: int | None = None
     columns: int | None = None
     threads: int | None = None
     dtype: Precision | None = None
+    progress: Progress = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "threads"):
@@ -66,6 +76,14 @@ class Tiles:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
         if self.dtype not in (None, "float32", "float64"):
             raise ValueError(f"dtype must be 'float32' or 'float64', not {self.dtype!r}")
+        if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
+            raise TypeError(
+                "progress must be True, False, None or a function of the work done and the whole of it, "
+                f"not {self.progress!r}"
+            )
+
+    def __repr__(self) -> str:
+        return repr_of_what_is_set(self)
 
     def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
         """Return `WithinSums` for every part ``(x,)`` and `CrossSums` for every part ``(x, y)``."""
@@ -77,7 +95,7 @@ class Tiles:
             )
             for part in parts
         ]
-        run(jobs, self.threads)
+        run(jobs, self.threads, self.progress)
         return [job.result() for job in jobs]
 
     def quadratic_forms(self, kernel: Kernel, z: Array, vectors: NDArray[Any]) -> FloatArray:
@@ -88,7 +106,7 @@ class Tiles:
         height = rows // 4 or 1
         shape = (height, max(4 * columns, height))
         job = QuadraticForms(kernel.bind(z, z, self.dtype), z, vectors, shape, Buffers())
-        run([job], self.threads)
+        run([job], self.threads, self.progress)
         return job.result()
 
     def family_forms(self, kernels: Sequence[Kernel], z: Array, vectors: NDArray[Any]) -> FamilyForms:
@@ -96,7 +114,7 @@ class Tiles:
         groups = families(kernels)
         precision, buffers = self.dtype or precision_of(z, z), Buffers()
         jobs = [FamilyJob([kernels[k] for k in group], z, vectors, precision, buffers) for group in groups]
-        run(jobs, self.threads)
+        run(jobs, self.threads, self.progress)
         return FamilyForms.ordered([job.result() for job in jobs], groups)
 
     def _tile_shape(self, sample: Array) -> tuple[int, int]:

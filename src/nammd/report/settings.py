@@ -31,7 +31,7 @@ def settings_of(result: Any, columns: int) -> tuple[tuple[str, str], ...]:
         ("columns", f"{columns:,} compared"),
         ("distance", f"{NAMES[estimate.statistic]}, {_cross(estimate.cross)}"),
         ("kernel", str(estimate.kernel)),
-        ("engine", _engine(estimate.engine)),
+        ("engine", estimate.engine),
         (f"digest of the {first}", _digest(x)),
         (f"digest of the {second}", _digest(y)),
     ]
@@ -98,11 +98,6 @@ def _kernel(kernel: Kernel) -> str:
 
 def _cross(cross: str) -> str:
     return "all pairs of rows" if cross == "full" else "all pairs of rows but those of the same number"
-
-
-def _engine(engine: str) -> str:
-    """Leave out the settings that were left to the engine."""
-    return re.sub(r"(?:, )?\w+=None", "", engine).replace("(, ", "(")
 
 
 def _digest(encoded: FloatArray) -> str:

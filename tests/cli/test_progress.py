@@ -1,0 +1,131 @@
+"""What people see of a long command: how long it will take, how far it is, and that it was stopped."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from nammd.cli import demo, progress
+from nammd.engines import progress as engine_progress
+from tests.cli.test_program import Terminal
+
+NOTE = re.compile(
+    r"nammd: note: comparing 200 with 180 rows will take about \d+ s on 1 thread; quicker: --sample N for N "
+    r"random rows of each file, 'nammd sketch' for time in proportion to the rows, --engine cuda on a GPU, "
+    r"or --engine dask on a cluster\n"
+)
+
+
+@pytest.fixture
+def every_computation_is_long(monkeypatch):
+    monkeypatch.setattr(engine_progress, "LONG_SECONDS", 0.0)
+    monkeypatch.setattr(engine_progress, "_FIRST_LOOK_SECONDS", 0.0)
+
+
+@pytest.fixture
+def pair(tmp_path):
+    for name, rows in (("a.npy", 200), ("b.npy", 180)):
+        np.save(tmp_path / name, np.random.default_rng(rows).normal(size=(rows, 3)))
+    return tmp_path / "a.npy", tmp_path / "b.npy"
+
+
+@pytest.mark.filterwarnings("default::nammd.LongComputationWarning")
+@pytest.mark.usefixtures("every_computation_is_long")
+def test_a_long_computation_is_announced_with_the_options_that_help(nammd, pair):
+    ran = nammd("distance", *pair, "--threads", 1)
+    assert ran.code == 0
+    assert NOTE.fullmatch(ran.err)
+
+
+@pytest.mark.usefixtures("every_computation_is_long")
+def test_programs_are_told_nothing(nammd, pair):
+    ran = nammd("distance", *pair, "--threads", 1, "--json")
+    assert ran.json["m"] == 200
+    assert ran.err == ""
+
+
+def test_a_short_computation_is_not_announced(nammd, pair):
+    assert nammd("distance", *pair).err == ""
+
+
+def test_the_engine_is_named_without_what_shows_its_progress(nammd, pair):
+    assert nammd("distance", *pair, "--threads", 2, "--json").json["engine"] == "Tiles(threads=2)"
+
+
+def shown(working, terminal, words):
+    """Wait until a text is on the terminal."""
+    deadline = time.monotonic() + 10
+    while words not in terminal.text and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert words in terminal.text
+
+
+def test_a_bar_shows_how_far_the_engine_is_until_the_next_step(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(progress, "PATIENCE", 0.05)
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda real=time.monotonic: real() + clock[0])
+    with progress.Working(quiet=False) as working:
+        working.step("Measuring")
+        working.progress(0, 200)
+        clock[0] = 40.0
+        working.progress(50, 200)
+        shown(working, terminal, "25%, about 2 min left")
+        assert "━" in terminal.text
+        working.step("Writing")
+        shown(working, terminal, "Writing")
+        assert "%" not in terminal.text[terminal.text.index("Writing") :]
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_without_a_terminal_the_engine_shows_nothing(quiet):
+    with progress.Working(quiet=quiet) as working:
+        assert working.progress is False
+
+
+def test_an_interrupted_demo_ends_as_such_and_leaves_no_folder(nammd, monkeypatch, tmp_path):
+    def stop(*anything):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "ROWS", 300)
+    monkeypatch.setattr("nammd.cli.calibrate.prepare", stop)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ran = nammd("demo")
+    assert ran.code == 130
+    assert ran.err == "nammd: interrupted\n"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_the_announcement_stands_above_the_bar(tmp_path):
+    import pty
+
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(400_000, 8)).astype("float32"))
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "nammd", "distance", "a.npy", "a.npy", "--threads", "1"]
+    env = os.environ | {"COLUMNS": "300", "TERM": "xterm"}
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE, cwd=tmp_path, env=env) as process:
+        text, deadline = "", time.monotonic() + 60
+        while " left" not in text.rpartition("cluster")[2] and time.monotonic() < deadline:
+            if select.select([ours], [], [], 0.2)[0]:
+                text += os.read(ours, 4096).decode(errors="replace")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        while select.select([ours], [], [], 0.2)[0]:
+            text += os.read(ours, 4096).decode(errors="replace")
+    os.close(ours)
+    os.close(theirs)
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
+    lines = [line.strip() for line in re.split(r"[\r\n]+", plain) if line.strip()]
+    [note] = [line for line in lines if "note:" in line]
+    assert note.startswith("nammd: note: comparing 400,000 with 400,000 rows will take about ")
+    assert note.endswith("or --engine dask on a cluster")
+    assert any(re.search(r"Measuring the distance ━.* \d+%, about \d+ (min|h) left", line) for line in lines)
+    assert lines[-1] == "nammd: interrupted"
