@@ -11,6 +11,7 @@ from benchmarks import (
     cluster,
     command_line,
     fused,
+    gpu,
     import_time,
     laplace,
     memory,
@@ -35,6 +36,7 @@ TOPICS: dict[str, Callable[[Scale], Iterator[Measurement]]] = {
     "fused": fused.measure,
     "peers": peers.measure,
     "cluster": cluster.measure,
+    "gpu": gpu.measure,
 }
 
 

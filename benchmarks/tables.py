@@ -22,6 +22,7 @@ def tables() -> dict[str, str]:
             json.loads((RESULTS / "median_level.json").read_text(encoding="utf-8"))
         ),
         "cluster.md": cluster(json.loads((RESULTS / "cluster.json").read_text(encoding="utf-8"))),
+        "gpu.md": measured(json.loads((RESULTS / "gpu.json").read_text(encoding="utf-8"))),
     }
 
 
@@ -92,6 +93,18 @@ def cluster(stored: dict[str, Any]) -> str:
         "the median over rounds of what `Cluster` takes longer than `Tiles` with as many threads."
     )
     return _table(head, rows) + f"\n{note}\n"
+
+
+def measured(stored: dict[str, Any]) -> str:
+    """Return the figures of ``python -m benchmarks``, with the bar of each where it has one."""
+    rows = []
+    for one in stored["measurements"]:
+        bar = one["bar"]
+        limit = f"{'at least' if bar['at_least'] else 'at most'} {bar['limit']:g}" if bar else ""
+        rows.append([one["what"], f"{one['value']:.3g} {one['unit']}", limit])
+    details = stored["measurements"][0]["details"]
+    versions = ", ".join(f"{name} {details[name]}" for name in ("torch", "triton"))
+    return _table(["what", "measured", "bar"], rows) + f"\n{details['device']}, {versions}.\n"
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

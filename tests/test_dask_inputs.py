@@ -131,7 +131,11 @@ def test_constant_data_are_noticed():
 
 WITH_NAN = np.where(np.arange(300)[:, None] == [7, 250, 250], np.nan, X)
 BAD = {
-    "NaN": (da.from_array(WITH_NAN, chunks=40), ValueError, "x contains NaN or infinity in 2 of its 300 rows"),
+    "NaN": (
+        da.from_array(WITH_NAN, chunks=40),
+        ValueError,
+        "x contains NaN or infinity in 2 of its 300 rows",
+    ),
     "missing": (frame(WITH_NAN), ValueError, "x has missing values in"),
     "text": (
         dd.from_pandas(pd.DataFrame({"n": [1.0, 2.0], "t": ["u", "v"]}), npartitions=1),

@@ -25,7 +25,7 @@ class Other:
 
 @pytest.fixture(autouse=True)
 def other_engines(monkeypatch):
-    for module, name in (("cluster", "Cluster"), ("cuda", "Cuda")):
+    for module, name in (("cluster", "Cluster"),):
         fake = ModuleType(module)
         setattr(fake, name, type(name, (Other,), {}))
         monkeypatch.setitem(sys.modules, f"nammd.engines.{module}", fake)
@@ -39,10 +39,10 @@ def dask_array():
     return type("Array", (), {"__module__": "dask.array.core"})()
 
 
-def tensor(kind):
+def tensor(kind, dtype="float32"):
     torch = pytest.importorskip("torch")
     there = type("There", (torch.Tensor,), {"device": SimpleNamespace(type=kind)})
-    return torch.Tensor._make_subclass(there, torch.zeros(3, 2))
+    return torch.Tensor._make_subclass(there, torch.zeros((3, 2), dtype=getattr(torch, dtype)))
 
 
 def test_numpy_arrays_are_computed_by_tiles():
@@ -56,9 +56,14 @@ def test_dask_collections_are_computed_by_the_cluster():
 
 def test_tensors_on_a_gpu_are_computed_by_cuda_if_triton_is_installed(monkeypatch):
     installed(monkeypatch, triton=True)
-    assert type(choose_engine(None, tensor("cuda"), tensor("cuda"))).__name__ == "Cuda"
+    assert choose_engine(None, tensor("cuda"), tensor("cuda")) == nammd.Cuda()
     assert choose_engine(None, tensor("cpu"), tensor("cpu")) == nammd.Tiles()
     assert choose_engine(None, tensor("cuda"), tensor("cpu")) == nammd.Tiles()
+
+
+def test_float64_on_a_gpu_stays_float64(monkeypatch):
+    installed(monkeypatch, triton=True)
+    assert choose_engine(None, tensor("cuda", "float64"), tensor("cuda", "float64")) == nammd.Tiles()
 
 
 def test_tensors_on_a_gpu_are_computed_by_tiles_without_triton(monkeypatch):

@@ -15,6 +15,7 @@ from nammd.engines import progress
 from nammd.engines.families import family_forms
 from nammd.engines.grids import grid_sums
 from nammd.engines.progress import Meter, duration, passes
+from nammd.kernels.base import bind_by_calling
 
 X, Y = np.random.default_rng(0).normal(size=(2, 300, 3))
 Y = Y[:250]
@@ -61,10 +62,14 @@ def test_a_line_with_the_remaining_time_is_shown_and_erased(clock, stderr):
 
 
 def test_the_line_is_erased_after_an_error(clock, stderr):
-    with pytest.raises(KeyboardInterrupt), Meter(None, 100) as meter:
-        work(meter, clock, 1.0, 5)
-        assert stderr.lines()[-1].strip()
-        raise KeyboardInterrupt
+    def interrupted():
+        with Meter(None, 100) as meter:
+            work(meter, clock, 1.0, 5)
+            assert stderr.lines()[-1].strip()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert stderr.lines()[-1].strip() == ""
 
 
@@ -112,9 +117,14 @@ def test_a_missing_or_closed_stderr_does_not_stop_the_work(clock, monkeypatch):
 
 def test_a_function_is_not_told_of_the_end_of_work_that_failed(clock):
     told = []
-    with pytest.raises(ZeroDivisionError), Meter(lambda *numbers: told.append(numbers), 4) as meter:
-        work(meter, clock, 1.0, 2)
-        raise ZeroDivisionError
+
+    def failed():
+        with Meter(lambda *numbers: told.append(numbers), 4) as meter:
+            work(meter, clock, 1.0, 2)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failed()
     assert told == [(0, 4), (1, 4), (2, 4)]
 
 
@@ -129,8 +139,8 @@ def test_several_passes_are_one_piece_of_work(clock, stderr):
                     assert "62%, about 20 s left" in stderr.lines()[-1]
                 else:
                     clock.now += 5.0
-    assert told[0] == (0, 40)
-    assert told[-1] == (10, 40)
+    assert told[0] == (0, 4)
+    assert told[-1] == (1, 4)
 
 
 def test_a_long_computation_is_announced_once_its_rate_is_known(clock):
@@ -162,6 +172,15 @@ def test_all_passes_are_announced_together_and_once(clock):
             with Meter(False, 100, warn=seconds.append) as meter:
                 work(meter, clock, 0.3, 100)
     assert seconds == [pytest.approx(90.0)]
+
+
+def test_a_small_first_pass_does_not_tell_of_large_ones(clock):
+    seconds = []
+    with passes(1.0, 30.0):
+        for pace in (0.1, 1.0):
+            with Meter(False, 100, warn=seconds.append) as meter:
+                work(meter, clock, pace, 100)
+    assert seconds == [pytest.approx(31 / 30 * 100.0)]
 
 
 def test_passes_without_weights_share_the_announcement_only(clock):
@@ -276,6 +295,25 @@ class Slow(nammd.Kernel):
         return np.exp(-cdist(x, y))
 
 
+class SlowInTiles(nammd.Kernel):
+    """A kernel that takes its time for every value that an engine asks for, and for no other."""
+
+    bound = 1.0
+
+    def __init__(self, clock):
+        self.clock = clock
+
+    def __call__(self, x, y, /):
+        return np.exp(-cdist(x, y))
+
+    def bind(self, x, y, precision=None, weight=1.0):
+        def slow(x, y):
+            self.clock.now += 0.002 * len(x) * len(y)
+            return self(x, y)
+
+        return bind_by_calling(slow, x, y, precision, weight)
+
+
 ADVICE = (
     "; quicker: a random sample of the rows, nammd.Sketch (time in proportion to the rows), torch tensors "
     "on a GPU, or Dask arrays on a cluster"
@@ -308,20 +346,47 @@ def test_the_announcement_comes_before_the_work(clock):
     assert len(calls) < 10
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda kernel, engine: nammd.two_sample_test(X, Y, kernel=kernel, engine=engine, permutations=99),
-        lambda kernel, engine: nammd.Tolerance.at(0.1, kernel, columns=3).check(X, Y, engine=engine),
-        lambda kernel, engine: nammd.Tolerance.from_reference(X, {"y": Y}, kernel=kernel, engine=engine),
-        lambda kernel, engine: nammd.rank(X, {"y": Y, "z": Y + 1}, kernel=kernel, engine=engine),
-    ],
-)
-def test_there_is_one_announcement_for_each_call(clock, call, monkeypatch):
+CALLS = {
+    "permutations": (
+        lambda k, e: nammd.two_sample_test(X[:250], Y, kernel=k, engine=e, permutations=99),
+        "250 with 250 rows",
+    ),
+    "check": (
+        lambda k, e: nammd.Tolerance.at(0.1, k, columns=3).check(X, Y, engine=e),
+        "300 with 250 rows",
+    ),
+    "reference": (
+        lambda k, e: nammd.Tolerance.from_reference(X, {"y": Y, "z": Y + 1}, kernel=k, engine=e),
+        "300 rows with 2 datasets",
+    ),
+    "noise": (
+        lambda k, e: nammd.Tolerance.from_noise(X, level=0.5, kernel=k, rng=0, engine=e),
+        "300 with 300 rows",
+    ),
+    "split": (
+        lambda k, e: nammd.Tolerance.from_split(X, kernel=k, rng=0, engine=e),
+        "300 rows with each other",
+    ),
+    "rank": (
+        lambda k, e: nammd.rank(X, {"y": Y, "z": Y + 1}, kernel=k, engine=e),
+        "300 with 250 rows",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_there_is_one_announcement_for_each_call_and_for_all_of_it(clock, name, monkeypatch):
     monkeypatch.setattr("nammd.two_sample.SIGNS_AT_ONCE", 20_000)
-    with pytest.warns(nammd.LongComputationWarning) as seen:
-        call(Slow(clock), nammd.Tiles(10, 10, 1))
+    call, words = CALLS[name]
+    told, began = [], clock.now
+    engine = nammd.Tiles(20, 20, 1, progress=lambda *numbers: told.append(numbers))
+    with pytest.warns(nammd.LongComputationWarning, match=f"^comparing {words} will take") as seen:
+        call(SlowInTiles(clock), engine)
     assert [warning.filename for warning in seen] == [__file__]
+    assert seen[0].message.seconds == pytest.approx(clock.now - began, rel=0.15)
+    shares = [done / total for done, total in told]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1], shares.count(1)) == (0, 1, 1)
 
 
 def test_the_announcement_names_the_threads(clock):

@@ -10,7 +10,7 @@ True
 
 from nammd.closeness import ClosenessResult, closeness_test
 from nammd.comparison import PairComparison, compare_pairs
-from nammd.engines import Cluster, Engine, LongComputationWarning, Tiles, kernel_sums
+from nammd.engines import Cluster, Cuda, Engine, LongComputationWarning, Tiles, kernel_sums
 from nammd.estimate import Estimate, distance
 from nammd.gate import Gate
 from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis
@@ -29,6 +29,7 @@ __all__ = [
     "ClosenessResult",
     "Cluster",
     "CrossSums",
+    "Cuda",
     "Decision",
     "Deep",
     "Engine",

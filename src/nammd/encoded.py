@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from nammd._arrays import FloatArray
+from nammd._dask import is_dask
 from nammd.engines import Engine, check_kernel, choose_engine, pair_sums
+from nammd.engines.progress import comparing, passes
 from nammd.estimate import MIN_ROWS, Estimate, estimate_from_sums
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.moments import Cross
@@ -74,9 +77,9 @@ class EncodedReference:
 
     def distance(self, y: FloatArray) -> Estimate:
         """Estimate the distance of encoded data to the reference."""
-        engine = choose_engine(self.engine, self.x, y)
+        within, engine = self.within, choose_engine(self.engine, self.x, y)
         within_y, cross = engine.sums(self.kernel, (y,), (self.x, y))
-        sums = KernelSums(self.within, within_y, cross, float(self.kernel.bound))
+        sums = KernelSums(within, within_y, cross, float(self.kernel.bound))
         return estimate_from_sums(self.x, y, sums, self.kernel, "nammd", "full", engine)
 
     def distance_between(self, one: FloatArray, other: FloatArray, cross: Cross = "full") -> Estimate:
@@ -94,3 +97,14 @@ def _enough_rows(encoded: FloatArray, name: str) -> FloatArray:
     if len(encoded) < MIN_ROWS:
         raise ValueError(f"{name} has {len(encoded)} rows; at least {MIN_ROWS} are needed")
     return encoded
+
+
+def distances_in_passes(x: Any, *others: Any) -> AbstractContextManager[None]:
+    """Announce the runs of an engine that distances of other data to a new reference take, as one work."""
+    # To count the rows of a Dask dataframe is to read them.
+    uncounted = (isinstance(d, Mapping) or is_dask(d) or not hasattr(d, "__len__") for d in (x, *others))
+    if not others or any(uncounted):
+        return passes()
+    m, rows = len(x), [len(data) for data in others]
+    what = comparing(m, rows[0]) if len(rows) == 1 else f"comparing {m:,} rows with {len(rows)} datasets"
+    return passes(m * m / 2, *(n * (n / 2 + m) for n in rows), what=what)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray, to_numpy
 from nammd.engines import Engine, engine_words
-from nammd.engines.families import family_forms, runs_of_family
-from nammd.engines.progress import passes
+from nammd.engines.families import family_forms, family_passes
+from nammd.engines.progress import comparing, passes
 from nammd.inputs import as_sample
 from nammd.kernels import Gaussian, Kernel, Laplace
 from nammd.permutations import random_signs
@@ -74,15 +74,15 @@ class NAMMDFuse:
         kernels = fuse_kernels(pooled, self.bandwidths)
         every, each = [], np.empty(0)
         m, n = int(x.shape[0]), int(y.shape[0])
-        at_once = signs_at_once(x, y)
-        starts = range(0, self.permutations + 1, at_once)
-        with passes(*[1.0] * (len(starts) * runs_of_family(engine, kernels, pooled))):
-            for start in starts:
-                signs = random_signs(m, n, min(at_once, self.permutations + 1 - start), rng)
-                if start == 0:
+        counts = signs_at_once(m, n, self.permutations)
+        weights = [w for count in counts for w in family_passes(engine, kernels, pooled, count)]
+        with passes(*weights, what=comparing(m, n)):
+            for position, count in enumerate(counts):
+                signs = random_signs(m, n, count, rng)
+                if position == 0:
                     signs[:m, 0], signs[m:, 0] = 1.0, -1.0
                 scores = self.scores(pooled, kernels, signs, m, engine)
-                if start == 0:
+                if position == 0:
                     each = scores[:, 0]
                 every.append(soft_maximum(scores))
         statistics = np.concatenate(every)

@@ -13,6 +13,7 @@ import numpy as np
 
 from nammd._arrays import FloatArray
 from nammd.calibration import Rung
+from nammd.engines.progress import comparing, passes
 from nammd.estimate import Estimate
 from nammd.inputs import choice, positive
 from nammd.tables import Column, Encoding
@@ -47,10 +48,9 @@ def noise_rungs(
         raise ValueError(f"level is a share of the rows for {kind!r}, at most 1, not {level:g}")
     generator = np.random.default_rng(rng)
     rungs, estimates = [], {}
-    for each in kinds:
-        for step in steps:
-            if each != "noise" and step > 1:
-                continue
+    ladder = [(each, step) for each in kinds for step in steps if each == "noise" or step <= 1]
+    with passes(*[1.0] * len(ladder), what=comparing(len(x), len(x))):
+        for each, step in ladder:
             label = f"{each} {step:g}"
             estimates[label] = paired_distance(x, perturb(x, encoding, each, step, generator))
             rungs.append(Rung.paired(label, estimates[label], each, step))

@@ -16,9 +16,9 @@ import numpy as np
 
 from nammd._dask import Parts, is_dask
 from nammd.calibration import Reference, Rung, largest_rung, split_rungs
-from nammd.encoded import EncodedReference
+from nammd.encoded import EncodedReference, distances_in_passes
 from nammd.engines import Engine
-from nammd.engines.progress import passes
+from nammd.engines.progress import comparing, passes
 from nammd.gate import Gate
 from nammd.inputs import between
 from nammd.kernels import Kernel, as_kernel
@@ -68,7 +68,6 @@ class Tolerance(Result):
     origin: Origin
 
     @classmethod
-    @passes()
     def from_reference(
         cls,
         x: Any,
@@ -109,9 +108,10 @@ class Tolerance(Result):
         named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
         if not named:
             raise ValueError("give at least one accepted dataset")
-        estimates = {
-            str(name): frozen.distance(frozen.encode(data, str(name))) for name, data in named.items()
-        }
+        with distances_in_passes(frozen.x, *named.values()):
+            estimates = {
+                str(name): frozen.distance(frozen.encode(data, str(name))) for name, data in named.items()
+            }
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
         chosen = largest_rung(rungs)
         if not chosen.value > 0:
@@ -124,7 +124,6 @@ class Tolerance(Result):
         return cls._made(frozen, chosen.value, reference, "reference", rungs, chosen.label)
 
     @classmethod
-    @passes()
     def from_noise(
         cls,
         x: Any,
@@ -176,7 +175,6 @@ class Tolerance(Result):
         return cls._made(frozen, epsilon, reference, "noise", rungs, chosen.label)
 
     @classmethod
-    @passes()
     def from_split(
         cls,
         x: Any,
@@ -213,7 +211,9 @@ class Tolerance(Result):
         Tolerance
         """
         frozen = EncodedReference.fit(_in_memory(x, "from_split"), kernel, weights, engine)
-        rungs = split_rungs(frozen.x, frozen.distance_between, blocks, splits, rng)
+        # Each of them compares all rows: halves with halves, blocks with what is left.
+        with passes(*[1.0] * (blocks + splits), what=comparing(len(frozen.x))):
+            rungs = split_rungs(frozen.x, frozen.distance_between, blocks, splits, rng)
         drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
         resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
         if drift.value > resolution:
@@ -350,7 +350,7 @@ class Tolerance(Result):
         -------
         Verdict
         """
-        with passes():
+        with distances_in_passes(x, candidate):
             return self.with_reference(x, engine=engine).check(candidate, alpha)
 
     def save(self, path: str | Path) -> None:

@@ -23,7 +23,8 @@ import numpy as np
 from nammd._arrays import Array, FloatArray, is_constant, namespace
 from nammd._dask import is_dask
 from nammd.engines import Engine, check_kernel, choose_engine, engine_words
-from nammd.engines.progress import passes
+from nammd.engines.pool import form_work
+from nammd.engines.progress import comparing, passes
 from nammd.inputs import as_samples, between, choice
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.kernels.base import precision_of
@@ -258,8 +259,9 @@ class NAMMDPermutation:
         """Test two checked samples."""
         kernel = Gaussian.median(x, y) if self.kernel is None else self.kernel
         check_kernel(kernel, x, y)
-        batches = -(-(self.permutations + 1) // signs_at_once(x, y))
-        with passes(*[1.0] * (batches + (x.shape[0] != y.shape[0]))):
+        m, n = int(x.shape[0]), int(y.shape[0])
+        weights = [form_work(count) for count in signs_at_once(m, n, self.permutations)]
+        with passes(*[1.0] * (m != n), *weights, what=comparing(m, n)):
             observed, null = _statistics(x, y, self.name, kernel, engine, self.permutations, rng)
         pvalue = (1 + int(np.count_nonzero(null >= observed - tie_of(x, y, null, engine)))) / (
             self.permutations + 1
@@ -272,8 +274,8 @@ class NAMMDPermutation:
             alpha=alpha,
             method=self.name,
             permutations=self.permutations,
-            m=int(x.shape[0]),
-            n=int(y.shape[0]),
+            m=m,
+            n=n,
             kernel=kernel,
             engine=engine_words(engine, x),
             null=null,
@@ -299,20 +301,19 @@ def _statistics(
     """Return the statistic of the labels as they are, and of every permutation of them."""
     m, n = int(x.shape[0]), int(y.shape[0])
     pooled = pooled_sample(x, y)
-    at_once = signs_at_once(x, y)
     total, rows, statistics = math.nan, None, []
     if m != n:  # else s'K1 = Sxx - Syy cancels from all that follows
         [within] = engine.sums(kernel, (pooled,))
         rows = within.rows
-    for start in range(0, permutations + 1, at_once):
-        signs = random_signs(m, n, min(at_once, permutations + 1 - start), generator)
-        if start == 0:
+    for position, count in enumerate(signs_at_once(m, n, permutations)):
+        signs = random_signs(m, n, count, generator)
+        if position == 0:
             # The first column is the data as it is, computed alongside the others, and one more, of
             # ones, gives the total.
             signs[:m, 0], signs[m:, 0] = 1.0, -1.0
             signs = np.column_stack([signs, np.ones(m + n, np.float32)])
         forms = engine.quadratic_forms(kernel, pooled, signs)
-        if start == 0:
+        if position == 0:
             total, forms, signs = float(forms[-1]), forms[:-1], signs[:, :-1]
         differences = 0.0 if rows is None else rows @ signs
         both, cross = (forms + total) / 2, (total - forms) / 4
@@ -325,9 +326,11 @@ def _statistics(
     return float(every[0]), every[1:]
 
 
-def signs_at_once(x: Array, y: Array) -> int:
-    """Return how many columns of signs fit into memory at a time."""
-    return max(1, SIGNS_AT_ONCE // int(x.shape[0] + y.shape[0]))
+def signs_at_once(m: int, n: int, permutations: int) -> list[int]:
+    """Return how many columns of signs to make at a time: the data's own, and those of the permutations."""
+    at_once = max(1, SIGNS_AT_ONCE // (m + n))
+    every = permutations + 1
+    return [min(at_once, every - start) for start in range(0, every, at_once)]
 
 
 def tie_of(x: Array, y: Array, null: FloatArray, engine: Engine) -> float:

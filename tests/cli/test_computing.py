@@ -89,7 +89,9 @@ def test_files_of_other_formats_are_read_here(nammd, files, address):
 
 
 def test_a_local_cluster_is_started_and_closed(nammd, folders):
-    ran = nammd("distance", folders / "reference", folders / "close", "--engine", "dask", "--threads", 1, "--json")
+    ran = nammd(
+        "distance", folders / "reference", folders / "close", "--engine", "dask", "--threads", 1, "--json"
+    )
     assert ran.code == 0
     assert ran.json["engine"] == "Cluster()"
     assert ran.err == ""
@@ -122,7 +124,17 @@ def test_a_cluster_without_workers_is_named(nammd, folders):
         (["distance", "reference", "close", "--scheduler", "tcp://a:1"], "give --engine dask with it"),
         (["distance", "reference", "close", "--engine", "gpu"], "'gpu' is not one of 'auto', 'cpu', 'cuda'"),
         (
-            ["distance", "reference", "close", "--engine", "dask", "--scheduler", "tcp://a:1", "--threads", "2"],
+            [
+                "distance",
+                "reference",
+                "close",
+                "--engine",
+                "dask",
+                "--scheduler",
+                "tcp://a:1",
+                "--threads",
+                "2",
+            ],
             "--threads is for this machine",
         ),
     ],

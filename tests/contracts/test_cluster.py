@@ -146,7 +146,9 @@ def test_delayed_sums_are_computed_when_they_are_asked_for():
 
     parts = [da.from_delayed(dask.delayed(block)(k), (10, 3), "float64") for k in range(4)]
     engine = nammd.Cluster(block_rows=10)
-    delayed = engine.delayed(GAUSSIAN, (da.concatenate(parts),), (da.concatenate(parts), spread(y, rows=10)[0]))
+    delayed = engine.delayed(
+        GAUSSIAN, (da.concatenate(parts),), (da.concatenate(parts), spread(y, rows=10)[0])
+    )
     assert all(isinstance(d, Delayed) for d in delayed)
     assert read == []
     within, cross = dask.compute(*delayed)

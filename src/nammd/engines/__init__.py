@@ -2,11 +2,13 @@
 
 from nammd.engines.base import Engine, check_kernel, choose_engine, engine_words, kernel_sums, pair_sums
 from nammd.engines.cluster import Cluster
+from nammd.engines.cuda import Cuda
 from nammd.engines.progress import LongComputationWarning, Progress
 from nammd.engines.tiles import Tiles
 
 __all__ = [
     "Cluster",
+    "Cuda",
     "Engine",
     "LongComputationWarning",
     "Progress",

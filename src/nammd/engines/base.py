@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd._arrays import Array, FloatArray, first_rows, place
+from nammd._arrays import Array, FloatArray, first_rows, namespace, place
 from nammd._dask import is_dask
 from nammd.inputs import as_samples
 from nammd.kernels import Kernel, as_kernel
@@ -35,8 +35,8 @@ def choose_engine(engine: Any, *samples: Array) -> Engine:
     """Return the engine that was asked for, or the one that suits where the samples are.
 
     This is the one rule, in this order: an engine that is given is used; Dask collections are computed by
-    `Cluster`; torch tensors on a CUDA device by `Cuda`, if Triton is installed; all else by `Tiles`,
-    which computes with NumPy in threads, and with any other library where its arrays are.
+    `Cluster`; float32 torch tensors on a CUDA device by `Cuda`, if Triton is installed; all else by
+    `Tiles`, which computes with NumPy in threads, and with any other library where its arrays are.
     """
     if engine is not None:
         if isinstance(engine, type) or not isinstance(engine, Engine):
@@ -47,7 +47,7 @@ def choose_engine(engine: Any, *samples: Array) -> Engine:
         from nammd.engines.cluster import Cluster
 
         return Cluster()
-    if foreign and all(_is_on_cuda(sample) for sample in foreign) and find_spec("triton") is not None:
+    if foreign and all(_is_single_on_cuda(sample) for sample in foreign) and find_spec("triton") is not None:
         from nammd.engines.cuda import Cuda
 
         return Cuda()
@@ -56,10 +56,13 @@ def choose_engine(engine: Any, *samples: Array) -> Engine:
     return Tiles()
 
 
-def _is_on_cuda(sample: Any) -> bool:
+def _is_single_on_cuda(sample: Any) -> bool:
+    """Tell whether a sample is one for `Cuda`. Who has float64 on a GPU is given float64."""
     from array_api_compat import is_torch_array
 
-    return is_torch_array(sample) and sample.device.type == "cuda"
+    if not is_torch_array(sample) or sample.device.type != "cuda":
+        return False
+    return bool(sample.dtype == namespace(sample).float32)
 
 
 def engine_words(engine: Engine, sample: Array) -> str:

@@ -18,7 +18,7 @@ from nammd._dask import Graph, Key, fetch, graph_of, is_dask, wrapped
 from nammd.engines.base import repr_of_what_is_set
 from nammd.engines.bilinear import form_tasks
 from nammd.engines.block_pairs import PairGraph
-from nammd.engines.progress import Meter, Progress, warn_of_long_computation
+from nammd.engines.progress import Meter, Progress, comparing, warn_of_long_computation
 from nammd.engines.tiles import Tiles
 from nammd.kernels.base import Kernel, Precision
 
@@ -143,8 +143,7 @@ class Cluster:
                 waiting = 0.0
 
         def warn(seconds: float) -> None:
-            rows = f"{sizes[0]:,} with {sizes[-1]:,} rows" if len(sizes) > 1 else f"{sizes[0]:,} rows"
-            warn_of_long_computation(f"comparing {rows}", seconds, "this Dask cluster", _ALTERNATIVES)
+            warn_of_long_computation(comparing(*sizes), seconds, "this Dask cluster", _ALTERNATIVES)
 
         with Meter(self.progress, total, warn=warn) as meter:
             return fetch(graph, keys, work, done, coarse)

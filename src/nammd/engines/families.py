@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray
 from nammd.engines.base import Engine
-from nammd.engines.pool import Buffers, Tick
+from nammd.engines.pool import Buffers, Tick, form_work
 from nammd.kernels.base import Kernel
 from nammd.kernels.family import BoundFamily, bind_family
 
@@ -57,7 +57,7 @@ def family_forms(engine: Engine, kernels: Sequence[Kernel], z: Array, vectors: N
 
     At once where the engine knows how to, and the data are NumPy's.
     """
-    if runs_of_family(engine, kernels, z) == 1:
+    if _at_once(engine, z):
         together: FamilyForms = engine.family_forms(kernels, z, vectors)  # type: ignore[attr-defined]
         return together
     within = [engine.sums(kernel, (z,))[0] for kernel in kernels]
@@ -68,10 +68,15 @@ def family_forms(engine: Engine, kernels: Sequence[Kernel], z: Array, vectors: N
     )
 
 
-def runs_of_family(engine: Engine, kernels: Sequence[Kernel], z: Array) -> int:
-    """Return how often `family_forms` calls the engine."""
-    at_once = hasattr(engine, "family_forms") and isinstance(z, np.ndarray)
-    return 1 if at_once else 2 * len(kernels)
+def family_passes(engine: Engine, kernels: Sequence[Kernel], z: Array, vectors: int) -> list[float]:
+    """Return the weights of the runs of the engine that `family_forms` takes for so many vectors."""
+    if _at_once(engine, z):
+        return [form_work(vectors)]
+    return [1.0] * len(kernels) + [form_work(vectors)] * len(kernels)
+
+
+def _at_once(engine: Engine, z: Array) -> bool:
+    return hasattr(engine, "family_forms") and isinstance(z, np.ndarray)
 
 
 class FamilyJob:
@@ -93,7 +98,7 @@ class FamilyJob:
         count = len(kernels)
         self.height = int(np.clip(_ENTRIES // self.size, 32, 128))
         self.starts = range(0, self.size, self.height)
-        self.nanoseconds = self.size**2 / 2 * count * (1 + vectors.shape[1] / 20)
+        self.nanoseconds = self.size**2 / 2 * count * form_work(vectors.shape[1])
         self.shifts = self._typical_values()
         self.forms = np.zeros((count, vectors.shape[1]))
         self.rows, self.squares = np.zeros((count, self.size)), np.zeros(count)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray, like, namespace, to_numpy
-from nammd.engines.pool import Buffers, Tick
+from nammd.engines.pool import Buffers, Tick, form_work
 from nammd.kernels.base import BoundKernel
 from nammd.sums import CrossSums, WithinSums, diagonal_of_tile, reduce_tile, without_diagonal
 
@@ -191,7 +191,7 @@ class QuadraticForms(TileJob):
     ) -> None:
         super().__init__(bound, (sample,), shape, buffers)
         self.moved = like(vectors, sample, getattr(namespace(sample), bound.precision))
-        self.nanoseconds *= 1 + vectors.shape[1] / 20
+        self.nanoseconds *= form_work(vectors.shape[1])
         self.shift = _typical_value(bound, self.size)
         self.forms, self.sums, self.squares = np.zeros((3, vectors.shape[1]))
 

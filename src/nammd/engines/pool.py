@@ -20,7 +20,7 @@ import numpy as np
 
 from nammd._arrays import Array, place
 from nammd.engines.blas import single_threaded_blas
-from nammd.engines.progress import Meter, Progress, warn_of_long_computation
+from nammd.engines.progress import Meter, Progress, comparing, warn_of_long_computation
 
 # Below this much work, starting threads costs more than they save.
 _THREADS_PAY_NANOSECONDS = 4e6
@@ -113,6 +113,11 @@ def _in_threads(panels: Sequence[tuple[Job, int]], threads: int, meter: Meter) -
             raise
 
 
+def form_work(vectors: int) -> float:
+    """Return about how many times the work of plain sums it is to multiply by so many vectors."""
+    return 1 + vectors / 20
+
+
 class _Stopped(Exception):
     """Ends a panel whose result nobody wants any more."""
 
@@ -159,10 +164,8 @@ class _Watch:
 
 def _words(jobs: Sequence[Job]) -> str:
     """Say what the jobs compute, by the largest of those that compare two samples."""
-    sizes = max((len(job.samples), *(s.shape[0] for s in job.samples)) for job in jobs)
-    if sizes[0] == 1:
-        return f"comparing {sizes[1]:,} rows with each other"
-    return f"comparing {sizes[1]:,} with {sizes[2]:,} rows"
+    _, *rows = max((len(job.samples), *(int(s.shape[0]) for s in job.samples)) for job in jobs)
+    return comparing(*rows)
 
 
 class Buffers:

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 Progress = bool | Callable[[float, float], None] | None
@@ -28,6 +28,8 @@ _SHOWN_FROM_SECONDS = 3.0
 _FIRST_LOOK_SECONDS = 0.5
 """The rate of less than this says little: threads start, and memory is touched for the first time."""
 _UPDATE_SECONDS = 0.2
+_TELLING = 0.2
+"""A run of less than this share of the largest one says little about the time of that."""
 _BAR = 30
 
 
@@ -66,6 +68,9 @@ class LongComputationWarning(UserWarning):
 
 def warn_of_long_computation(what: str, seconds: float, where: str, alternatives: str) -> None:
     """Warn at the line of the program that called into this package."""
+    whole = _PASSES.get()
+    if whole is not None and whole.what is not None:
+        what = whole.what
     frame, level = sys._getframe(1), 2
     own = ("nammd", "contextlib", "functools")  # the latter two call this package on behalf of itself
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in own:
@@ -73,35 +78,51 @@ def warn_of_long_computation(what: str, seconds: float, where: str, alternatives
     warnings.warn(LongComputationWarning(what, seconds, where, alternatives), stacklevel=level)
 
 
-@dataclass
 class _Passes:
     """Several runs of an engine that are one piece of work to the user."""
 
-    weights: tuple[float, ...] = ()
-    begun: float = field(default_factory=lambda: time.monotonic())
-    finished: int = 0
-    warned: bool = False
+    def __init__(self, weights: tuple[float, ...] = (), what: str | None = None) -> None:
+        self.weights, self.what, self.warned = weights, what, False
+        self.begun, self._finished = time.monotonic(), 0
+        self._edges = [0.0, *accumulate(weights)]
+
+    @property
+    def weight(self) -> float:
+        """The weight of the present run."""
+        return self.weights[min(self._finished, len(self.weights) - 1)]
+
+    def finish(self) -> None:
+        """Count a run as done."""
+        self._finished += 1
 
     def of_all(self, done: float, total: float) -> tuple[float, float]:
-        """Return the work done and in all over all runs, in the units of the present one."""
+        """Return the work done and in all over all runs, from that of the present one."""
         if not self.weights:
-            return done, total
-        at = min(self.finished, len(self.weights) - 1)
-        unit = total / self.weights[at]
-        return sum(self.weights[:at]) * unit + done, sum(self.weights) * unit
+            return min(done, total), total
+        at = min(self._finished, len(self.weights) - 1)
+        before, after = self._edges[at : at + 2]
+        return (after if done >= total else before + (after - before) * done / total), self._edges[-1]
+
+    def seconds(self, seconds: float) -> float | None:
+        """Return how long all runs take if the present one takes so long; None if it is too small to tell."""
+        if not self.weights:
+            return seconds
+        if self.weight < _TELLING * max(self.weights):
+            return None
+        return seconds * self._edges[-1] / self.weight
 
 
 _PASSES: ContextVar[_Passes | None] = ContextVar("nammd_passes", default=None)
 
 
 @contextmanager
-def passes(*weights: float) -> Iterator[None]:
+def passes(*weights: float, what: str | None = None) -> Iterator[None]:
     """Let several runs of an engine be one piece of work, with one remaining time and one warning.
 
-    The weights are the shares of the work, one for each run that will follow. Without them every run tells of
-    itself, but there is one warning at most.
+    The weights are the shares of the work, one for each run that will follow; without them every run tells of
+    itself, but there is one warning at most. `what` begins the warning.
     """
-    token = _PASSES.set(_Passes(weights))
+    token = _PASSES.set(_Passes(weights, what))
     try:
         yield
     finally:
@@ -171,7 +192,7 @@ class Meter:
         if kind is None:
             self.done = self.total
             self._tell()
-            self._whole.finished += 1
+            self._whole.finish()
 
     def _look(self, now: float) -> None:
         self._next_look = now + _UPDATE_SECONDS
@@ -185,21 +206,22 @@ class Meter:
 
     def _foresee(self, seconds: float) -> None:
         """Warn if this run, or all of which it is one, will take long."""
-        seconds *= self._whole.of_all(0.0, 1.0)[1]
-        if self.warn is not None and seconds > LONG_SECONDS and not self._whole.warned:
-            self._whole.warned = True
-            self._erase()
-            self.warn(seconds)
+        of_all = self._whole.seconds(seconds)
+        if self.warn is None or of_all is None or of_all <= LONG_SECONDS or self._whole.warned:
+            return
+        self._whole.warned = True
+        self._erase()
+        self.warn(of_all)
 
     def _tell(self) -> None:
         """Tell a function that was given, unless it knows already."""
         if callable(self.progress) and self._told < self.done:
             self._told = self.done
-            self.progress(*self._whole.of_all(min(self.done, self.total), self.total))
+            self.progress(*self._whole.of_all(self.done, self.total))
 
     def _draw(self, now: float) -> None:
         """Write the line over the one before, if it is wanted."""
-        done, total = self._whole.of_all(min(self.done, self.total), self.total)
+        done, total = self._whole.of_all(self.done, self.total)
         elapsed = now - (self._whole.begun if self._whole.weights else self._begun)
         left = _seconds_left(done, total, elapsed)
         left = self.seconds if left is None else left
@@ -232,6 +254,13 @@ def _to_stderr(text: str) -> None:
         stream.flush()
     except (AttributeError, OSError, ValueError):
         pass  # there is no stderr, or nobody reads it any more: no reason to stop computing
+
+
+def comparing(*rows: int) -> str:
+    """Say what is computed: within one sample, or across two."""
+    if len(rows) == 1:
+        return f"comparing {rows[0]:,} rows with each other"
+    return f"comparing {rows[0]:,} with {rows[1]:,} rows"
 
 
 def _seconds_left(done: float, total: float, elapsed: float) -> float | None:

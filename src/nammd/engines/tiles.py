@@ -45,7 +45,7 @@ class Tiles:
     progress : bool or callable, optional
         By default a bar with the remaining time is shown on stderr, where that is a terminal, once the
         work takes longer than some seconds. True shows it in any case, False never. A function is
-        called with the work done and the whole of it, in kernel values, a few times a second and at
+        called with the work done and the whole of it, at the beginning, a few times a second, and at
         the end.
 
     Examples

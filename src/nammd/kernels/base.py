@@ -11,7 +11,7 @@ import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -49,6 +49,26 @@ class BoundKernel:
 
     tile: Callable[[slice, slice, Array | None], Array]
     precision: Precision
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """A term ``weight * exp(-distance)`` of a kernel.
+
+    Attributes
+    ----------
+    weight : float
+        A positive factor.
+    power : {1, 2}
+        Which distance of the embedded rows: 1 for the city-block distance, 2 for half the squared
+        Euclidean distance.
+    embed : callable
+        Maps rows to the space of that distance.
+    """
+
+    weight: float
+    power: int
+    embed: Callable[[Array], Array]
 
 
 class Kernel(ABC):
@@ -107,6 +127,13 @@ class Kernel(ABC):
         BoundKernel
         """
         return bind_by_calling(self, x, y, precision, weight)
+
+    def exponentials(self) -> tuple[Exponential, ...]:
+        """Return the kernel as a sum of exponentials of distances; none where it is something else.
+
+        An engine that has programs of its own for such terms uses them; any engine can do without.
+        """
+        return ()
 
     def __mul__(self, factor: float) -> Kernel:
         if isinstance(factor, (bool, np.bool_)) or not isinstance(factor, numbers.Real):
@@ -177,6 +204,10 @@ class Scaled(Kernel):
         """Bind the inner kernel, handing it the factor as a weight."""
         return self.kernel.bind(x, y, precision, weight * self.factor)
 
+    def exponentials(self) -> tuple[Exponential, ...]:
+        """Return the terms of the kernel with the factor in their weights."""
+        return tuple(replace(t, weight=t.weight * self.factor) for t in self.kernel.exponentials())
+
     def __repr__(self) -> str:
         inner = f"({self.kernel!r})" if isinstance(self.kernel, (Sum, Scaled)) else repr(self.kernel)
         return f"{self.factor!r} * {inner}"
@@ -218,6 +249,11 @@ class Sum(Kernel):
             return values
 
         return BoundKernel(tile, bound[0].precision)
+
+    def exponentials(self) -> tuple[Exponential, ...]:
+        """Return the terms of all the kernels, if each has some."""
+        each = [term.exponentials() for term in self.terms]
+        return tuple(t for terms in each for t in terms) if all(each) else ()
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.terms))

@@ -28,7 +28,7 @@ from nammd._arrays import Array, is_foreign_array, like, namespace, to_numpy
 from nammd.files import write_bytes
 from nammd.inputs import as_columns, between, positive
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
-from nammd.kernels.base import BoundKernel, Kernel, Precision, precision_of
+from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision, precision_of
 from nammd.kernels.deep_file import NUMBERS, VERSION, restored
 from nammd.kernels.exponential import bind_squared
 from nammd.kernels.networks import Architecture, architecture_of, few_threads, mlp, torch_module
@@ -220,6 +220,16 @@ class Deep(Kernel):
             return similar * rows_part.tile(rows, columns, None)
 
         return BoundKernel(tile, rows_part.precision)
+
+    def exponentials(self) -> tuple[Exponential, ...]:
+        """Return the two terms: the rows alone, and the rows beside their features."""
+
+        def beside(rows: Array) -> Array:
+            features = self.features(rows, "float64") / self.feature_bandwidth
+            return namespace(rows).concat([features, rows / self.bandwidth], axis=1)
+
+        alone = Exponential(self.epsilon, 2, _divide(self.bandwidth))
+        return alone, Exponential(1 - self.epsilon, 2, beside)
 
     def save(self, path: str | Path) -> Path:
         """Write the kernel to a safetensors file.

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from nammd._arrays import Array, FloatArray, like
 from nammd.inputs import as_columns, positive
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
-from nammd.kernels.base import BoundKernel, Kernel, Precision
+from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision
 from nammd.kernels.exponential import bind_squared
 
 _EVERYTHING = slice(None)
@@ -36,6 +36,10 @@ class SquaredExponential(Kernel):
     ) -> BoundKernel:
         """Embed both samples once, then serve tiles by matrix products."""
         return bind_squared(x, y, self.embed, precision, weight)
+
+    def exponentials(self) -> tuple[Exponential, ...]:
+        """Return the kernel itself, as one term."""
+        return (Exponential(1.0, 2, self.embed),)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 from nammd._arrays import Array
 from nammd.inputs import as_columns, positive
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
-from nammd.kernels.base import BoundKernel, Kernel, Precision
+from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision
 from nammd.kernels.exponential import bind_cityblock
 
 _EVERYTHING = slice(None)
@@ -77,6 +77,10 @@ class Laplace(Kernel):
     ) -> BoundKernel:
         """Scale both samples once, then serve tiles of city-block distances."""
         return bind_cityblock(x, y, self.bandwidth, precision, weight)
+
+    def exponentials(self) -> tuple[Exponential, ...]:
+        """Return the kernel itself, as one term."""
+        return (Exponential(1.0, 1, lambda rows: rows / self.bandwidth),)
 
     def __str__(self) -> str:
         return f"Laplace, bandwidth {self.bandwidth:.4g}"
