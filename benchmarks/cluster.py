@@ -55,11 +55,12 @@ def timed(rows: int, workers: int, rounds: int) -> tuple[Times, float]:
         LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, **options) as cluster,
         Client(cluster),
     ):
-        spread = [da.from_array(sample, chunks=(8192, -1)) for sample in (x, y)]
+        spread_x, spread_y = (da.from_array(sample, chunks=(8192, -1)) for sample in (x, y))
         tiny = da.from_array(x[: _TINY_ROWS * _TINY_BLOCKS], chunks=(_TINY_ROWS, -1))
+        engine = nammd.Cluster(progress=False)
         many = partial(nammd.Cluster(_TINY_ROWS, progress=False).sums, kernel, (tiny,))
         candidates: dict[str, Callable[[], object]] = {
-            "cluster": partial(nammd.kernel_sums, *spread, kernel, nammd.Cluster(progress=False)),
+            "cluster": partial(nammd.kernel_sums, spread_x, spread_y, kernel, engine),
             "tiles": partial(nammd.kernel_sums, x, y, kernel, nammd.Tiles(threads=workers, progress=False)),
             "many tasks": many,
         }

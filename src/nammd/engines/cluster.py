@@ -40,8 +40,8 @@ class Cluster:
     Parameters
     ----------
     block_rows : int, optional
-        About how many rows a block has; by default a 64th of the rows, but between 16 384 and 131 072, and not
-        more than 128 MB of them. Chunks that are near to that are taken as they are.
+        About how many rows a block has; by default a 64th of the rows, but between 16 384 and 131 072, and
+        not more than 128 MB of them. Chunks that are near to that are taken as they are.
     tiles : Tiles, optional
         How a worker computes a pair of blocks; by default in one thread, since a worker runs as many tasks
         at once as it has threads.
