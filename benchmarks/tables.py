@@ -89,7 +89,8 @@ def cluster(stored: dict[str, Any]) -> str:
     ]
     note = (
         f"Two samples of {stored['rows']:,} rows and {stored['columns']} columns in float32, in blocks of "
-        f"{stored['block rows']:,}; Gaussian kernel, medians on {stored['environment']['cpus']} CPUs, which also run scheduler and client. "
+        f"{stored['block rows']:,}; Gaussian kernel, medians on "
+        f"{stored['environment']['cpus']} CPUs, which also run scheduler and client. "
         "Lost is the median over rounds of what `Cluster` takes longer than `Tiles` with as many threads."
     )
     return _table(head, rows) + f"\n{note}\n"
