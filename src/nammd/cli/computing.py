@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nammd.cli.options import EngineName, KernelOptions
@@ -113,10 +113,18 @@ def engine_of(chosen: KernelOptions, working: Working) -> Engine:
 class OnDevice:
     """Move samples to a device of torch, and let the engine that suits it compute there.
 
-    Files become NumPy arrays; their rows stay where they are, for all but the sums.
+    Files become NumPy arrays; their rows stay where they are, for all but the sums. Encoded columns are
+    scaled and centred, so float32 holds them, and a GPU is much faster with it.
     """
 
     device: str
+
+    dtype: str = field(default="float32", init=False)
+
+    def __repr__(self) -> str:
+        import torch
+
+        return f"{self._engine(torch.empty(0, device=self.device))!r} on torch, {self.device}"
 
     def sums(self, kernel: Kernel, *parts: tuple[Any, ...]) -> list[Any]:
         """Return the sums of several Gram matrices."""
@@ -132,7 +140,7 @@ class OnDevice:
     def _moved(self, sample: Any) -> Any:
         import torch
 
-        return torch.asarray(sample, device=self.device)
+        return torch.asarray(sample, dtype=torch.float32, device=self.device)
 
     def _engine(self, sample: Any) -> Engine:
         from nammd.engines import choose_engine

@@ -27,6 +27,7 @@ _FEWEST_ROWS, _MOST_ROWS = 16_384, 131_072
 _BLOCKS = 64
 _BLOCK_BYTES = 1 << 27
 _FIRST_SHARE = 0.05
+_TELLING_WORK = 1e7  # kernel values; what fewer of them take is Dask's time, which says nothing of the rest
 _ALTERNATIVES = "more workers, a random sample of the rows, or nammd.Sketch (time in proportion to the rows)"
 
 
@@ -145,7 +146,7 @@ class Cluster:
         def warn(seconds: float) -> None:
             warn_of_long_computation(comparing(*sizes), seconds, "this Dask cluster", _ALTERNATIVES)
 
-        with Meter(self.progress, total, warn=warn) as meter:
+        with Meter(self.progress, total, warn=warn if total >= _TELLING_WORK else None) as meter:
             return fetch(graph, keys, work, done, coarse)
 
     def _in_blocks(self, parts: Any) -> list[tuple[Any, ...]]:
