@@ -220,9 +220,10 @@ def distance(
     Parameters
     ----------
     x, y : array, table or Sketch
-        The datasets, or two sketches of the same features. Of datasets: one row per observation, the same columns, at least four rows each. NumPy
-        arrays, arrays of any library that keeps the array API standard (computed where they are),
-        and pandas, polars or Arrow tables of numeric columns. One-dimensional data is one column.
+        The datasets: one row per observation, the same columns, at least four rows each; or two
+        sketches of the same features. NumPy arrays, arrays of any library that keeps the array API
+        standard (computed where they are), and pandas, polars or Arrow tables of numeric columns.
+        One-dimensional data is one column.
     kernel : Kernel, optional
         What "similar" means. By default ``Gaussian.median(x, y)``. Distances are comparable only
         under the same kernel: fix one to compare several. For sketches: the kernel that their features

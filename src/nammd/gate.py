@@ -14,6 +14,8 @@ from nammd.inputs import between
 from nammd.margin import KNOWN, NEAR_DEGENERATE, Blur, estimated_margin
 from nammd.planning import rows_for
 from nammd.results import Caution
+from nammd.sketched import SketchedReference
+from nammd.sketches import Sketch
 from nammd.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class Gate:
     ----------
     tolerance : Tolerance
         What close enough means.
-    reference : EncodedReference
+    reference : EncodedReference or SketchedReference
         What candidates are compared with.
 
     Examples
@@ -48,10 +50,11 @@ class Gate:
     """
 
     tolerance: Tolerance
-    reference: EncodedReference
+    reference: EncodedReference | SketchedReference
 
     def __post_init__(self) -> None:
-        _ = self.reference.within  # now, so that the first check costs no more than the others
+        if isinstance(self.reference, EncodedReference):
+            _ = self.reference.within  # now, so that the first check costs no more than the others
 
     def check(self, candidate: Any, alpha: float = 0.05) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
@@ -68,7 +71,7 @@ class Gate:
         Verdict
         """
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
-        estimate = self.reference.distance(self.reference.encode(candidate, "the candidate"))
+        estimate = self.distance(candidate)
         eps, blur = self.tolerance.epsilon, self._blur(estimate)
         far = estimated_margin(estimate.pair, eps, "greater", blur)
         close = estimated_margin(estimate.pair, eps, "less", blur)
@@ -101,6 +104,28 @@ class Gate:
             tolerance=self.tolerance,
         )
 
+    def distance(self, candidate: Any) -> Estimate:
+        """Estimate the distance of a candidate to the reference, without a verdict.
+
+        Parameters
+        ----------
+        candidate : array, table or Sketch
+            The data in question; a sketch if the reference is one.
+
+        Returns
+        -------
+        Estimate
+        """
+        reference = self.reference
+        if isinstance(reference, SketchedReference):
+            return reference.distance(reference.encode(candidate, "the candidate"))
+        if isinstance(candidate, Sketch):
+            raise TypeError(
+                "the candidate is a sketch, but the reference is not; sketch the reference with the same "
+                "features: Sketch.of(reference, candidate.features, encoding=tolerance.encoding)"
+            )
+        return reference.distance(reference.encode(candidate, "the candidate"))
+
     def _blur(self, estimate: Estimate, shared: bool = True) -> Blur:
         """Return what the uncertainty of epsilon adds, less what a shared reference takes away."""
         reference = self.tolerance.reference
@@ -131,7 +156,16 @@ class Gate:
                     f"now: {listed}",
                 )
             )
-        if self.tolerance.origin.digest not in ("", self.reference.digest):
+        known, given = self.tolerance.origin.digest, self.reference.digest
+        if given is None and self.tolerance.reference is not None:
+            found.append(
+                Caution(
+                    "sketched-reference",
+                    "a sketch does not tell whether its rows are those that the tolerance was made from; "
+                    "epsilon is taken as independent of it",
+                )
+            )
+        if given is not None and known not in ("", given):
             found.append(
                 Caution(
                     "other-reference",

@@ -244,8 +244,8 @@ def estimated_margin(pair: Pair, eps: float, alternative: Alternative, blur: Blu
     """Prepare the test of a margin that was itself estimated.
 
     The difference of two estimates is tested, with the variance of the difference. There is no
-    correction for the skewness due to rows: that of the two estimates cancels where it matters most, in samples of
-    similar size.
+    correction for the skewness due to rows: that of the two estimates cancels where it matters most, in
+    samples of similar size.
     """
     if blur == KNOWN:
         return margin(pair, eps, "corrected", alternative)

@@ -232,8 +232,8 @@ class Spread:
 def combined(linear: float, total: float, extra: float = 0.0) -> tuple[float, float]:
     """Return a variance that is safe to divide by, and the share of it due to pairs of rows.
 
-    `extra` is variance that is not due to rows at all. Each part is kept at zero or above by itself. Clipping their sum instead would call a sample
-    without information certain (the type-I error of that is one half).
+    `extra` is variance that is not due to rows at all. Each part is kept at zero or above by itself. Clipping
+    their sum instead would call a sample without information certain (the type-I error of that is one half).
     """
     quadratic = max(total - linear, 0.0)
     safe = max(linear, 0.0) + quadratic + extra

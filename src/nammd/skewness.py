@@ -157,9 +157,7 @@ def quadratic_part(
     (m, n), (own_x, own_y, cross) = sizes, forms
     g = np.array([a, -1.0])
     return 8 * (
-        a * float(g @ own_x @ g) / m**2
-        + a * float(g @ own_y @ g) / n**2
-        - 2 * float(g @ cross @ g) / (m * n)
+        a * float(g @ own_x @ g) / m**2 + a * float(g @ own_y @ g) / n**2 - 2 * float(g @ cross @ g) / (m * n)
     )
 
 

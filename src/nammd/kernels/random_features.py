@@ -317,7 +317,7 @@ def _words(seed: int, count: int) -> Any:
 def _seed(rng: Any) -> int:
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**63))
-    if isinstance(rng, numbers.Integral) and not isinstance(rng, bool) and rng >= 0:
+    if isinstance(rng, numbers.Integral) and not isinstance(rng, bool) and int(rng) >= 0:
         return int(rng)
     raise TypeError(
         "rng must be a whole number of at least 0 or a numpy.random.Generator, so that the frequencies can "

@@ -64,7 +64,7 @@ def of_file(
 
 def of_dask(x: Any, features: RandomFeatures, encoding: Encoding | None) -> Sketch:
     """Return the sketch of a Dask array or data frame; workers sum, and only sums travel."""
-    import dask
+    from dask.delayed import delayed
 
     if hasattr(x, "rechunk"):
         if x.ndim == 1:
@@ -75,18 +75,16 @@ def of_dask(x: Any, features: RandomFeatures, encoding: Encoding | None) -> Sket
         blocks = list(x.to_delayed().ravel())
     else:
         blocks = list(x.to_delayed())
-    one = dask.delayed(partial(_part, features=features, encoding=encoding))
-    add = dask.delayed(_added)
+    one = delayed(partial(_part, features=features, encoding=encoding))
+    add = delayed(_added)
     parts = [one(block) for block in blocks]
     while len(parts) > 1:  # a tree: no worker ever holds more than two
-        pairs = [add(*parts[k : k + 2]) if len(parts[k : k + 2]) == 2 else parts[k]
-                 for k in range(0, len(parts), 2)]  # fmt: skip
-        parts = pairs
-    [sketch] = dask.compute(*parts)
+        whole = len(parts) // 2 * 2
+        parts = [add(*parts[k : k + 2]) for k in range(0, whole, 2)] + parts[whole:]
+    sketch: Sketch | None = parts[0].compute()
     if sketch is None:
         raise ValueError("there are no rows to sketch: every partition is empty")
-    result: Sketch = sketch
-    return result
+    return sketch
 
 
 def _part(block: Any, features: RandomFeatures, encoding: Encoding | None) -> Sketch | None:

@@ -61,7 +61,8 @@ class SketchPair:
             waves = one.total * other.total * half
             return waves[:half] + waves[half:]
 
-        own = sum((for_each(z, z) - z.n * bound) / (z.n * (z.n - 1)) for z in (x, y))
+        own_x, own_y = ((for_each(z, z) - z.n * bound) / (z.n * (z.n - 1)) for z in (x, y))
+        own = own_x + own_y
         return Spread(own - 2 * for_each(x, y) / (x.n * y.n), 4 * bound - own)
 
     @property
@@ -161,7 +162,9 @@ class SketchSkewness:
         return self.x.eigenvalue(), self.y.eigenvalue()
 
 
-def frequency_variance(first: Spread, second: Spread, scales: tuple[float, float], eps: tuple[float, float]) -> float:
+def frequency_variance(
+    first: Spread, second: Spread, scales: tuple[float, float], eps: tuple[float, float]
+) -> float:
     """Return the variance over frequencies of the difference of two distances."""
     one, two = (
         (spread.mmd2 - e * spread.denominator) / scale
@@ -170,8 +173,11 @@ def frequency_variance(first: Spread, second: Spread, scales: tuple[float, float
     return float(np.var(two - one, ddof=1)) / len(one)
 
 
+def same_rows(one: Sketch, other: Sketch) -> bool:
+    """Tell whether two sketches are of the same rows, as far as their sums tell."""
+    return one.n == other.n and np.array_equal(one.total, other.total)
+
+
 def snapshot(sketch: Sketch) -> Sketch:
     """Return a sketch that later updates do not reach; its arrays are shared, since none is written to."""
-    return Sketch(
-        sketch.features, sketch.n, sketch.columns, sketch.total, sketch.products, sketch.encoding
-    )
+    return Sketch(sketch.features, sketch.n, sketch.columns, sketch.total, sketch.products, sketch.encoding)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -155,8 +155,11 @@ class Sketch:
         *,
         encoding: Encoding | None = None,
         threads: int | None = None,
+        columns: Sequence[str] | None = None,
+        key: str | None = None,
+        image_features: Any = None,
+        batch_rows: int = 65_536,
         progress: Callable[[int], None] | None = None,
-        **reading: Any,
     ) -> Sketch:
         """Sketch a file or a folder, batch by batch: it may be larger than memory.
 
@@ -166,17 +169,31 @@ class Sketch:
             A file or folder of any format that `nammd.tables.read` knows.
         features, encoding, threads
             As for `of`.
+        columns, key, batch_rows
+            As for `nammd.tables.batches`.
+        image_features : str, path or callable, optional
+            For folders of images; `features` of `nammd.tables.batches`.
         progress : callable, optional
             Called with the number of rows so far, after every batch.
-        **reading
-            Further options of `nammd.tables.batches`: ``columns``, ``batch_rows``, ``key``.
 
         Returns
         -------
         Sketch
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import numpy as np
+        >>> import nammd
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "points.npy")
+        >>> np.save(path, np.zeros((1000, 2)))
+        >>> features = nammd.RandomFeatures(nammd.Gaussian(1.0), 64)
+        >>> len(nammd.Sketch.of_file(path, features, batch_rows=300))
+        1000
         """
         from nammd.sketches.sources import of_file
 
+        reading = {"columns": columns, "key": key, "features": image_features, "batch_rows": batch_rows}
         return of_file(path, _given(features), encoding, threads, progress, reading)
 
     def update(self, batch: Any, *, encoding: Encoding | None = None) -> Sketch:
@@ -276,7 +293,7 @@ def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
 
 def digest_of_encoding(encoding: Encoding | None) -> str:
     """Return a digest of how columns become numbers; empty where there is nothing to do."""
-    if encoding is None:
+    if encoding is None or encoding.is_identity:
         return ""
     stored = encoding.to_dict()
     used = {"array_columns": stored["array_columns"], "columns": stored["columns"]}
@@ -286,7 +303,7 @@ def digest_of_encoding(encoding: Encoding | None) -> str:
 def _given(features: Any) -> RandomFeatures:
     if not isinstance(features, RandomFeatures):
         raise TypeError(
-            "features must be random features such as nammd.RandomFeatures(nammd.Gaussian(1.0), 1024, rng=0), "
+            "features must be random features such as nammd.RandomFeatures(nammd.Gaussian(1.0), 1024), "
             f"not {features!r}"
         )
     return features
