@@ -16,6 +16,7 @@ from benchmarks import (
     peers,
     permutation,
     scaling,
+    sketch,
     work_limit,
 )
 from benchmarks.environment import environment, environment_line
@@ -32,6 +33,7 @@ TOPICS: dict[str, Callable[[Scale], Iterator[Measurement]]] = {
     "laplace": laplace.measure,
     "permutation": permutation.measure,
     "fused": fused.measure,
+    "sketch": sketch.measure,
     "peers": peers.measure,
 }
 

@@ -46,7 +46,8 @@ class ClosenessResult(Reportable):
     standard_error : float
         The standard error that the test used, under the null hypothesis.
     variance : {"corrected", "delta", "paper"}
-        How it was estimated.
+        How it was estimated. From sketches, ``"corrected"`` is without the third moment of the rows, which
+        they do not keep.
     estimate : Estimate
         The distance, with its own standard error, intervals and witness values.
     warnings : tuple of Caution

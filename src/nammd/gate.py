@@ -9,7 +9,7 @@ import numpy as np
 
 from nammd.comparison import covariance_parts
 from nammd.encoded import EncodedReference
-from nammd.estimate import Estimate, few_rows
+from nammd.estimate import Estimate
 from nammd.inputs import between
 from nammd.margin import KNOWN, NEAR_DEGENERATE, Blur, estimated_margin
 from nammd.planning import rows_for
@@ -139,7 +139,7 @@ class Gate:
     def _cautions(
         self, candidate: Any, estimate: Estimate, share: float, decision: Decision
     ) -> tuple[Caution, ...]:
-        found = list(few_rows(estimate.m, estimate.n))
+        found = list(estimate.warnings)
         extra = self.tolerance.encoding.extra_columns(candidate)
         if extra:
             listed = ", ".join(map(repr, extra[:5])) + (", ..." if len(extra) > 5 else "")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from nammd.estimate import MIN_ROWS, Estimate, estimate_of_sketches, means_exact_kernel
+from nammd.estimate import MIN_ROWS, Estimate, estimate_of_sketches
 from nammd.kernels import Kernel
 from nammd.sketches import Sketch
-from nammd.sketches.summary import digest_of_encoding
+from nammd.sketches.summary import digest_of_encoding, means_exact_kernel
 from nammd.tables import Encoding
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nammd._arrays import FloatArray
 from nammd.inputs import as_sample
-from nammd.kernels import Gaussian, RandomFeatures
+from nammd.kernels import Gaussian, RandomFeatures, as_kernel
 from nammd.sketches.building import feature_totals
 
 if TYPE_CHECKING:
@@ -289,6 +289,28 @@ def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
             f"these sketches cannot be {verb}: their tables were turned into numbers by different "
             "encodings; make both with the same tolerance file or the same Encoding"
         )
+
+
+def means_exact_kernel(kernel: Any, features: RandomFeatures) -> bool:
+    """Tell whether a distance is meant under the kernel that features approximate, or under theirs.
+
+    Epsilon from other frequencies would be wrong by more than chance, and from another kernel means nothing.
+    """
+    if kernel is None or kernel == features.kernel:
+        return True
+    if isinstance(kernel, RandomFeatures):
+        difference = features.difference(kernel)
+        if not difference:
+            return False
+        raise ValueError(
+            f"the sketches do not have the random features asked for: {difference}; an epsilon from other "
+            "frequencies does not fit these sketches, so take it from the same frequencies, or from the "
+            "exact kernel"
+        )
+    raise ValueError(
+        f"the sketches were made for the kernel {features.kernel}, not for {as_kernel(kernel)}; a sketch "
+        "fixes its kernel when it is made"
+    )
 
 
 def digest_of_encoding(encoding: Encoding | None) -> str:
