@@ -21,8 +21,8 @@ from nammd.moments import Moments, Spread
 from nammd.sketches.summary import Sketch
 from nammd.skewness import quadratic_part, top_eigenvalue
 
-CONSTANT = 1e-7
-"""Share of the features' squared length below which their variance may be rounding of float32."""
+CONSTANT = 1e-10
+"""Share of the features' squared length below which their variance is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
