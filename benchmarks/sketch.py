@@ -1,4 +1,4 @@
-"""Sketches: is their cost linear in the rows, and how far is it from one matrix product?"""
+"""Sketches: the growth of their cost with the rows, and that cost against one matrix product."""
 
 from __future__ import annotations
 

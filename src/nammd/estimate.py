@@ -360,8 +360,8 @@ def few_sketched_rows(m: int, n: int) -> tuple[Caution, ...]:
     return (
         Caution(
             "sketch-skewness",
-            f"with fewer than {FEW_SKETCHED_ROWS} rows on a side ({m} and {n} here) tests need the third moment "
-            "of the rows, which sketches do not keep: error rates are only approximate",
+            f"with fewer than {FEW_SKETCHED_ROWS} rows on a side ({m} and {n} here) tests need the third "
+            "moment of the rows, which sketches do not keep: error rates are only approximate",
         ),
     )
 

@@ -21,7 +21,11 @@ from tests.sketches.samples import FEATURES, KERNEL, X, Y, same
 
 WHOLE = nammd.Sketch.of(X, FEATURES)
 FRAME = pd.DataFrame(
-    {"amount": X[:, 0], "kind": np.where(X[:, 1] > 0, "a", "b"), "age": np.where(X[:, 2] > 1, np.nan, X[:, 2])}
+    {
+        "amount": X[:, 0],
+        "kind": np.where(X[:, 1] > 0, "a", "b"),
+        "age": np.where(X[:, 2] > 1, np.nan, X[:, 2]),
+    }
 )
 
 
@@ -95,7 +99,10 @@ def test_an_update_changes_the_sketch_and_no_earlier_result():
 def test_one_dimensional_data_are_one_column():
     features = nammd.RandomFeatures(KERNEL, 16)
     same(nammd.Sketch.of(X[:, 0], features), nammd.Sketch.of(X[:, :1], features))
-    same(nammd.Sketch.of(dask.array.from_array(X[:, 0], chunks=100), features), nammd.Sketch.of(X[:, 0], features))
+    same(
+        nammd.Sketch.of(dask.array.from_array(X[:, 0], chunks=100), features),
+        nammd.Sketch.of(X[:, 0], features),
+    )
 
 
 def test_without_features_the_bandwidth_is_the_median_distance():
@@ -122,13 +129,18 @@ def test_mixed_tables_go_through_their_encoding(tmp_path):
         assert len(rows) >= 5
     frame = dask.dataframe.from_pandas(FRAME, npartitions=3)
     same(nammd.Sketch.of(frame, FEATURES, encoding=encoding), sketch)
-    same(nammd.Sketch.of(FRAME[:100], FEATURES, encoding=encoding).update(FRAME[100:], encoding=encoding), sketch)
+    same(
+        nammd.Sketch.of(FRAME[:100], FEATURES, encoding=encoding).update(FRAME[100:], encoding=encoding),
+        sketch,
+    )
 
 
 def test_an_empty_partition_does_not_matter():
     frame = dask.dataframe.from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=4)
     same(nammd.Sketch.of(frame[frame.a > 0], FEATURES), nammd.Sketch.of(X[X[:, 0] > 0], FEATURES))
-    sorted_frame = dask.dataframe.from_pandas(pd.DataFrame(np.sort(X, axis=0), columns=list("abc")), npartitions=4)
+    sorted_frame = dask.dataframe.from_pandas(
+        pd.DataFrame(np.sort(X, axis=0), columns=list("abc")), npartitions=4
+    )
     some = sorted_frame[sorted_frame.a > 1]
     same(nammd.Sketch.of(some, FEATURES), nammd.Sketch.of(np.sort(X, axis=0)[np.sort(X[:, 0]) > 1], FEATURES))
     with pytest.raises(ValueError, match="every partition is empty"):

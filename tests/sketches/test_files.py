@@ -74,7 +74,10 @@ DAMAGES = {
         "not one of random features",
     ),
     "seed": ({"description": lambda d: d["features"].update(seed=5)}, "not those that this version"),
-    "frequencies": ({"description": lambda d: d["frequencies"].__setitem__(3, 0.5)}, "frequencies are not those"),
+    "frequencies": (
+        {"description": lambda d: d["frequencies"].__setitem__(3, 0.5)},
+        "frequencies are not those",
+    ),
     "no sums": ({"total": None}, "total"),
     "short": ({"total": np.zeros(63)}, "not those of 64 features"),
     "triangle": ({"products": np.zeros(64)}, "not those of 64 features"),

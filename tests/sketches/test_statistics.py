@@ -98,7 +98,9 @@ def test_the_exact_kernel_adds_the_variance_over_frequencies():
     inner = own.confidence_interval()
     assert low < inner[0] < inner[1] < high
     plain = nammd.distance(A, B, statistic="mmd2").pair.spread.mmd2
-    assert nammd.distance(A, B, statistic="mmd2").pair.approximation(0.3) == pytest.approx(np.var(plain, ddof=1) / 32)
+    assert nammd.distance(A, B, statistic="mmd2").pair.approximation(0.3) == pytest.approx(
+        np.var(plain, ddof=1) / 32
+    )
 
 
 def test_results_say_which_kernel_is_meant():
@@ -254,7 +256,9 @@ def test_an_undecided_check_of_sketches_may_ask_for_more_features():
 def test_sketches_of_another_encoding_do_not_fit_a_tolerance():
     weighted = Encoding.fit(X, weights={"0": 2.0})
     tolerance = nammd.Tolerance.at(0.05, KERNEL, encoding=weighted)
-    with pytest.raises(ValueError, match="the reference was not sketched with the encoding of this tolerance"):
+    with pytest.raises(
+        ValueError, match="the reference was not sketched with the encoding of this tolerance"
+    ):
         tolerance.check(A, B)
     fitting = [nammd.Sketch.of(z, FEATURES, encoding=weighted) for z in (X, Y)]
     assert tolerance.check(*fitting).distance > 0
