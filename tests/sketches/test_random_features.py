@@ -56,7 +56,7 @@ def test_frequencies_are_those_of_the_first_version(name):
     ids=str,
 )
 def test_many_features_come_close_to_the_kernel(kernel):
-    scale = np.array([5e-4, 1e3]) if "Mahalanobis, 2 columns, bandwidth 1" == str(kernel) else 1.0
+    scale = np.array([5e-4, 1e3]) if str(kernel) == "Mahalanobis, 2 columns, bandwidth 1" else 1.0
     x, y = X * scale, Y * scale
     exact = kernel(x, y)
     errors = []

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import nammd
+from nammd.closeness import closeness_of
 from nammd.sketches.statistics import SketchPair
 from nammd.tables import Encoding
 from tests.sketches.samples import FEATURES, KERNEL, X, Y, Z
@@ -60,8 +61,6 @@ def test_the_unknown_third_moment_never_makes_a_test_bolder():
     sketched, _ = pairs(KERNEL)
     for margin in (0.01, 0.03, 0.1):
         for alternative in ("greater", "less"):
-            from nammd.closeness import closeness_of
-
             corrected, plain = (
                 closeness_of(sketched, margin, alternative, 0.05, variance).pvalue
                 for variance in ("corrected", "delta")
@@ -165,9 +164,10 @@ def test_options_that_need_rows_are_refused():
 )
 def test_what_needs_rows_says_so(asked, tmp_path):
     estimate = nammd.distance(A, B)
+    calls = {"plot": lambda: estimate.plot(), "report": lambda: estimate.report(tmp_path / "report.html")}
+    ask = calls.get(asked, lambda: getattr(estimate, asked))
     with pytest.raises(ValueError, match="sketches, which keep no rows"):
-        value = getattr(estimate, asked)
-        value(tmp_path / "report.html") if asked == "report" else value()
+        ask()
 
 
 def test_few_rows_are_cautioned_about():
@@ -202,8 +202,8 @@ def test_comparing_pairs_is_that_of_the_rows(second):
 def test_comparing_pairs_under_the_exact_kernel_adds_what_frequencies_leave():
     own = nammd.compare_pairs((A, B), (A, C), kernel=FEATURES)
     exact = nammd.compare_pairs((A, B), (A, C))
-    each = sum(nammd.distance(A, z).standard_error ** 2 - nammd.distance(A, z, kernel=FEATURES).standard_error ** 2
-               for z in (B, C))  # fmt: skip
+    errors = [[nammd.distance(A, z, kernel=k).standard_error for k in (FEATURES, None)] for z in (B, C)]
+    each = sum(two**2 - one**2 for one, two in errors)
     added = exact.standard_error**2 - own.standard_error**2
     assert 0 < added < each  # the frequencies are the same, so part of their error cancels
 
