@@ -155,15 +155,8 @@ class RandomFeatures(Kernel):
             Inner products of these are the values of the kernel.
         """
         x = as_columns(x)
-        precision = precision or precision_of(x, x)
-        waves = Waves(self.frequencies(int(x.shape[1])), precision)
-        if namespace(x) is not np:
-            return waves.of(x) * self.scale
-        features = np.empty((x.shape[0], self.n_features), precision)
-        for start in range(0, x.shape[0], BLOCK_ROWS):
-            waves.fill(x[start : start + BLOCK_ROWS], features[start : start + BLOCK_ROWS])
-        features *= features.dtype.type(self.scale)
-        return features
+        waves = Waves(self.frequencies(int(x.shape[1])), precision or precision_of(x, x))
+        return waves.of(x) * self.scale
 
     def __call__(self, x: Array, y: Array, /) -> Array:
         """Return the ``(len(x), len(y))`` array of kernel values."""
@@ -238,6 +231,11 @@ class Waves:
     def of(self, x: Array) -> Array:
         """Return the waves of rows of any namespace, where they are."""
         xp = namespace(x)
+        if xp is np:
+            waves = np.empty((x.shape[0], self.size), self.precision)
+            for start in range(0, x.shape[0], BLOCK_ROWS):
+                self.fill(x[start : start + BLOCK_ROWS], waves[start : start + BLOCK_ROWS])
+            return waves
         dtype = getattr(xp, self.precision)
         if self._short(x, self.precision == "float32"):
             phases = xp.astype(x, dtype) @ like(self._single, x, dtype).T
