@@ -18,6 +18,7 @@ from benchmarks import (
     peers,
     permutation,
     scaling,
+    sketch,
     work_limit,
 )
 from benchmarks.environment import environment, environment_line
@@ -34,6 +35,7 @@ TOPICS: dict[str, Callable[[Scale], Iterator[Measurement]]] = {
     "laplace": laplace.measure,
     "permutation": permutation.measure,
     "fused": fused.measure,
+    "sketch": sketch.measure,
     "peers": peers.measure,
     "cluster": cluster.measure,
     "gpu": gpu.measure,

@@ -23,6 +23,8 @@ class Scale:
         So many relabellings are timed of the peer that takes them one by one.
     laplace_rows : int
         Rows of each sample where the Laplace kernel is timed.
+    sketch_rows : int
+        The most rows that are sketched.
     rounds, slow_rounds : int
         Interleaved repetitions, of fast comparisons and of those that take many seconds each.
     """
@@ -34,6 +36,7 @@ class Scale:
     permutations: int
     reindexed: int
     laplace_rows: int
+    sketch_rows: int
     rounds: int
     slow_rounds: int
 
@@ -46,6 +49,7 @@ FULL = Scale(
     permutations=2000,
     reindexed=40,
     laplace_rows=3000,
+    sketch_rows=1_000_000,
     rounds=11,
     slow_rounds=5,
 )
@@ -58,6 +62,7 @@ QUICK = Scale(
     permutations=100,
     reindexed=4,
     laplace_rows=200,
+    sketch_rows=20_000,
     rounds=3,
     slow_rounds=1,
 )

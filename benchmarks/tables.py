@@ -1,4 +1,4 @@
-"""Write the tables of the documentation from the result files, so that no figure stands there by hand.
+"""Write tables and figures of the documentation from the result files, so that no number is there by hand.
 
 Run ``python -m benchmarks.tables`` after measuring; a test compares the tables with the files.
 """
@@ -9,14 +9,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.sketch_figure import figure
+
 _ROOT = Path(__file__).resolve().parent
 RESULTS = _ROOT / "results"
 TABLES = _ROOT.parent / "docs" / "tables"
 
 
 def tables() -> dict[str, str]:
-    """Return every table by the name of its file."""
+    """Return every table and figure by the name of its file."""
+    sketches = json.loads((RESULTS / "sketch_accuracy.json").read_text(encoding="utf-8"))
     return {
+        "sketch-accuracy.md": sketch_accuracy(sketches),
+        "sketch-accuracy.svg": figure(sketches),
         "methods.md": methods(json.loads((RESULTS / "methods.json").read_text(encoding="utf-8"))),
         "median-level.md": median_level(
             json.loads((RESULTS / "median_level.json").read_text(encoding="utf-8"))
@@ -92,6 +97,26 @@ def cluster(stored: dict[str, Any]) -> str:
         f"{stored['block rows']:,}; Gaussian kernel, medians on "
         f"{stored['environment']['cpus']} CPUs, which also run scheduler and client. "
         "Lost is the median over rounds of what `Cluster` takes longer than `Tiles` with as many threads."
+    )
+    return _table(head, rows) + f"\n{note}\n"
+
+
+def sketch_accuracy(stored: dict[str, Any]) -> str:
+    """Return how close the distances of sketches are to those of the exact kernel."""
+    head = ["features", "file"]
+    for one in stored["kernels"]:
+        head += [f"{one['kernel']}: measured error", "as stated"]
+    rows = []
+    for k, size in enumerate(row["features"] for row in stored["kernels"][0]["sizes"]):
+        megabytes = size * (size + 3) / 2 * 8 / 1e6
+        cells = [f"{one['sizes'][k][kind]:.5f}" for one in stored["kernels"] for kind in ("error", "stated")]
+        rows.append([str(size), f"{megabytes:.2g} MB", *cells])
+    values = ", ".join(
+        f"{one['value']:.4f} ± {one['standard_error']:.4f} ({one['kernel']})" for one in stored["kernels"]
+    )
+    note = (
+        f"Root mean square over {stored['seeds']} draws of frequencies, for two normal samples of "
+        f"{stored['rows']} rows and {stored['columns']} columns whose exact distances are {values}."
     )
     return _table(head, rows) + f"\n{note}\n"
 

@@ -13,10 +13,11 @@ from nammd.comparison import PairComparison, compare_pairs
 from nammd.engines import Cluster, Cuda, Engine, LongComputationWarning, Tiles, kernel_sums
 from nammd.estimate import Estimate, distance
 from nammd.gate import Gate
-from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis
+from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis, RandomFeatures
 from nammd.planning import Plan, plan
 from nammd.ranking import Ranking, rank
 from nammd.results import Caution
+from nammd.sketches import Sketch
 from nammd.sums import CrossSums, KernelSums, WithinSums
 from nammd.tolerance import Tolerance
 from nammd.two_sample import TwoSampleResult, two_sample_test
@@ -43,7 +44,9 @@ __all__ = [
     "Mahalanobis",
     "PairComparison",
     "Plan",
+    "RandomFeatures",
     "Ranking",
+    "Sketch",
     "Tiles",
     "Tolerance",
     "TwoSampleResult",

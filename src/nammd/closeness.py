@@ -13,12 +13,13 @@ from typing import Any
 
 from nammd import margin
 from nammd.engines import Engine
-from nammd.estimate import MIN_ROWS, NAMES, Estimate, describe_data, estimate_of
+from nammd.estimate import MIN_ROWS, NAMES, Estimate, describe_data, estimate_of, estimate_of_sketches
 from nammd.inputs import as_samples, between, choice, column_names
 from nammd.kernels import Kernel
 from nammd.margin import NEAR_DEGENERATE, Alternative, Margin, Statistic, Variance
 from nammd.moments import Cross
 from nammd.results import Caution, Reportable, interval, number, p_value
+from nammd.sketches import Sketch
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class ClosenessResult(Reportable):
     standard_error : float
         The standard error that the test used, under the null hypothesis.
     variance : {"corrected", "delta", "paper"}
-        How it was estimated.
+        How it was estimated. From sketches, ``"corrected"`` is without the third moment of the rows, which
+        they do not keep.
     estimate : Estimate
         The distance, with its own standard error, intervals and witness values.
     warnings : tuple of Caution
@@ -153,14 +155,17 @@ def closeness_test(
 
     Parameters
     ----------
-    x, y : array or table
+    x, y : array, table or Sketch
         The datasets; see `distance`. At least four rows each.
     epsilon : float
         The margin: how far apart is still acceptable. Strictly between 0 and 1 for NAMMD, between
         0 and twice the kernel's bound for MMD². It means something only together with the kernel.
     kernel : Kernel, optional
         By default ``Gaussian.median(x, y)``. Where epsilon comes from a reference pair of datasets,
-        give the kernel that was used there.
+        give the kernel that was used there. For sketches: ``kernel=x.features`` says that epsilon was
+        taken from the same random features. Without it epsilon is meant under the kernel that they
+        approximate, and the variance over frequencies is added: otherwise the test would not hold its
+        level. Other features or another kernel are an error.
     statistic : {"nammd", "mmd2"}
         The norm-adaptive MMD, or the plain squared MMD.
     alternative : {"greater", "less"}
@@ -214,8 +219,11 @@ def closeness_test(
     alpha = between(alpha, "alpha")
     if statistic == "nammd":  # before any computation; for MMD² the range depends on the kernel
         _check_epsilon(epsilon, 1.0)
-    one, other = as_samples(min_rows=MIN_ROWS, x=x, y=y)
-    estimate = estimate_of(one, other, kernel, statistic, cross, engine, column_names(x, y))
+    if isinstance(x, Sketch) or isinstance(y, Sketch):
+        estimate = estimate_of_sketches(x, y, kernel, statistic, cross, engine)
+    else:
+        one, other = as_samples(min_rows=MIN_ROWS, x=x, y=y)
+        estimate = estimate_of(one, other, kernel, statistic, cross, engine, column_names(x, y))
     return closeness_of(estimate, epsilon, alternative, alpha, variance)
 
 

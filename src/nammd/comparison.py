@@ -17,6 +17,7 @@ from nammd.estimate import (
     check_options,
     describe_data,
     estimate_from_sums,
+    estimate_of_sketches,
 )
 from nammd.inputs import as_samples, between, choice
 from nammd.kernels import Gaussian, Kernel, as_kernel
@@ -24,6 +25,9 @@ from nammd.kernels.bandwidth import MEDIAN_ROWS, pooled_rows
 from nammd.margin import Statistic, quantile, upper_tail
 from nammd.moments import Cross, combined
 from nammd.results import Caution, Result, interval, number, p_value
+from nammd.sketches import Sketch
+from nammd.sketches.statistics import SketchPair, frequency_variance, same_rows
+from nammd.sketches.summary import require_alike
 from nammd.sums import KernelSums
 
 Direction = Literal["greater", "less", "two-sided"]
@@ -148,9 +152,10 @@ def compare_pairs(
     ----------
     first, second : tuple of two datasets
         ``(x1, y1)`` and ``(x2, y2)``; see `distance`. All have the same columns, and at least four
-        rows each.
+        rows each. Either all are sketches, of the same features, or none is.
     kernel : Kernel, optional
-        One kernel for both distances; by default the Gaussian with the median bandwidth of all rows.
+        One kernel for both distances; by default the Gaussian with the median bandwidth of all rows. For
+        sketches as in `distance`.
     statistic : {"nammd", "mmd2"}
         The norm-adaptive MMD, or the plain squared MMD.
     alternative : {"greater", "less", "two-sided"}
@@ -160,7 +165,8 @@ def compare_pairs(
         The level of the test.
     shared : bool, optional
         Whether ``x1`` and ``x2`` are the same observations. By default a dataset is recognised as
-        shared if the same object stands in both pairs, in whatever place.
+        shared if the same object stands in both pairs, in whatever place. Two sketches are the same only
+        if they are of the same rows.
     cross : {"full", "off-diagonal"}
         Which cross pairs to average over; see `distance`.
     engine : Engine, optional
@@ -186,6 +192,9 @@ def compare_pairs(
     choice(alternative, "alternative", ("greater", "less", "two-sided"))
     alpha = between(alpha, "alpha")
     (x1, y1), (x2, y2), shared = _line_up(_two(first, "first"), _two(second, "second"), shared)
+    if any(isinstance(z, Sketch) for z in (x1, y1, x2, y2)):
+        estimates = _sketch_estimates((x1, y1), (x2, y2), kernel, statistic, cross, engine, shared)
+        return compare_estimates(*estimates, shared=shared, alternative=alternative, alpha=alpha)
     samples = as_samples(
         min_rows=MIN_ROWS, **{"first[0]": x1, "first[1]": y1}, **{"second[0]": x2, "second[1]": y2}
     )
@@ -220,7 +229,8 @@ def compare_estimates(
     parts = variance_parts(first) + variance_parts(second)
     if shared:
         parts -= 2 * covariance_parts(Shared.of(first), second)
-    variance, _ = combined(*parts.tolist())
+    linear, total = parts.tolist()
+    variance, _ = combined(linear, total, _frequency_variance(first, second))
     deviation = 0.0 if first.pair.constant and second.pair.constant else math.sqrt(variance)
     z = difference / deviation if deviation > 0 else math.nan
     pvalue = {
@@ -262,21 +272,29 @@ class Shared:
         1 + the distance (or 1 for MMD²), and what its numerator is divided by.
     w : float
         The covariance over x of the within-sample and cross means.
-    cross_means : array of shape (m,)
-        The mean kernel value of every row of x with the rows of y.
+    cross_means : array of shape (m,) or SketchPair
+        The mean kernel value of every row of x with the rows of y; or the sketches, which know how such
+        means vary together.
     """
 
     slope: float
     scale: float
     w: float
-    cross_means: FloatArray = field(repr=False)
+    cross_means: FloatArray | SketchPair = field(repr=False)
 
     @classmethod
     def of(cls, estimate: Estimate) -> Shared:
         """Take it from a distance."""
-        pair = estimate.pair
-        means = estimate.sums.xy_rows / estimate.n
+        pair, source = estimate.pair, estimate.made_from
+        means = source if isinstance(source, SketchPair) else source.sums.xy_rows / estimate.n
         return cls(pair.slope(estimate.value), pair.scale, pair.moments.x.w, means)
+
+    def cross_covariance(self, other: Shared) -> float:
+        """Return the covariance of the cross means of both distances over the rows of x."""
+        one, two = self.cross_means, other.cross_means
+        if isinstance(one, SketchPair) and isinstance(two, SketchPair):
+            return one.cross_covariance(two)
+        return float(np.cov(one, two)[0, 1])  # type: ignore[arg-type]
 
 
 def variance_parts(estimate: Estimate) -> FloatArray:
@@ -291,10 +309,38 @@ def covariance_parts(first: Shared, second: Estimate) -> FloatArray:
     other = Shared.of(second)
     x, m = second.pair.moments.x, second.m  # its v1 and v2 are the same for both distances
     a1, a2 = first.slope, other.slope
-    w12 = float(np.cov(first.cross_means, other.cross_means)[0, 1])
-    crossed = 4 * (w12 - a1 * other.w - a2 * first.w) / m
+    crossed = 4 * (first.cross_covariance(other) - a1 * other.w - a2 * first.w) / m
     parts = np.array([a1 * a2 * 4 * x.v1 / m + crossed, a1 * a2 * x.own() + crossed])
     return parts / (first.scale * other.scale)
+
+
+def _frequency_variance(first: Estimate, second: Estimate) -> float:
+    """Return the variance of the difference that is due to random frequencies, the same for both."""
+    one, two = first.pair, second.pair
+    if one.spread is None or two.spread is None:
+        return 0.0
+    margins = one.slope(first.value) - 1.0, two.slope(second.value) - 1.0
+    return frequency_variance(one.spread, two.spread, (one.scale, two.scale), margins)
+
+
+def _sketch_estimates(
+    first: tuple[Any, Any],
+    second: tuple[Any, Any],
+    kernel: Any,
+    statistic: Statistic,
+    cross: Cross,
+    engine: Engine | None,
+    shared: bool,
+) -> tuple[Estimate, Estimate]:
+    """Estimate both distances from sketches, which must all belong together."""
+    one = estimate_of_sketches(*first, kernel, statistic, cross, engine)
+    two = estimate_of_sketches(*second, kernel, statistic, cross, engine)
+    require_alike(first[0], second[0])
+    if shared and first[0] is not second[0] and not same_rows(first[0], second[0]):
+        raise ValueError(
+            "shared=True says that both pairs have the same first dataset, but their sketches differ"
+        )
+    return one, two
 
 
 def _two(pair: Any, name: str) -> tuple[Any, Any]:

@@ -9,11 +9,13 @@ import numpy as np
 
 from nammd.comparison import covariance_parts
 from nammd.encoded import EncodedReference
-from nammd.estimate import Estimate, few_rows
+from nammd.estimate import Estimate
 from nammd.inputs import between
 from nammd.margin import KNOWN, NEAR_DEGENERATE, Blur, estimated_margin
 from nammd.planning import rows_for
 from nammd.results import Caution
+from nammd.sketched import SketchedReference
+from nammd.sketches import Sketch
 from nammd.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class Gate:
     ----------
     tolerance : Tolerance
         What close enough means.
-    reference : EncodedReference
+    reference : EncodedReference or SketchedReference
         What candidates are compared with.
 
     Examples
@@ -48,10 +50,11 @@ class Gate:
     """
 
     tolerance: Tolerance
-    reference: EncodedReference
+    reference: EncodedReference | SketchedReference
 
     def __post_init__(self) -> None:
-        _ = self.reference.within  # now, so that the first check costs no more than the others
+        if isinstance(self.reference, EncodedReference):
+            _ = self.reference.within  # now, so that the first check costs no more than the others
 
     def check(self, candidate: Any, alpha: float = 0.05) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
@@ -68,7 +71,7 @@ class Gate:
         Verdict
         """
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
-        estimate = self.reference.distance(self.reference.encode(candidate, "the candidate"))
+        estimate = self.distance(candidate)
         eps, blur = self.tolerance.epsilon, self._blur(estimate)
         far = estimated_margin(estimate.pair, eps, "greater", blur)
         close = estimated_margin(estimate.pair, eps, "less", blur)
@@ -101,6 +104,28 @@ class Gate:
             tolerance=self.tolerance,
         )
 
+    def distance(self, candidate: Any) -> Estimate:
+        """Estimate the distance of a candidate to the reference, without a verdict.
+
+        Parameters
+        ----------
+        candidate : array, table or Sketch
+            The data in question; a sketch if the reference is one.
+
+        Returns
+        -------
+        Estimate
+        """
+        reference = self.reference
+        if isinstance(reference, SketchedReference):
+            return reference.distance(reference.encode(candidate, "the candidate"))
+        if isinstance(candidate, Sketch):
+            raise TypeError(
+                "the candidate is a sketch, but the reference is not; sketch the reference with the same "
+                "features: Sketch.of(reference, candidate.features, encoding=tolerance.encoding)"
+            )
+        return reference.distance(reference.encode(candidate, "the candidate"))
+
     def _blur(self, estimate: Estimate, shared: bool = True) -> Blur:
         """Return what the uncertainty of epsilon adds, less what a shared reference takes away."""
         reference = self.tolerance.reference
@@ -114,7 +139,7 @@ class Gate:
     def _cautions(
         self, candidate: Any, estimate: Estimate, share: float, decision: Decision
     ) -> tuple[Caution, ...]:
-        found = list(few_rows(estimate.m, estimate.n))
+        found = list(estimate.warnings)
         extra = self.tolerance.encoding.extra_columns(candidate)
         if extra:
             listed = ", ".join(map(repr, extra[:5])) + (", ..." if len(extra) > 5 else "")
@@ -132,7 +157,17 @@ class Gate:
                 )
             )
         made_from = self.tolerance.origin.digest
-        if made_from and made_from != self.reference.digest:
+        # A digest of data on a cluster is a pass over them, so it is made only where it is needed.
+        given = self.reference.digest if made_from or self.tolerance.reference is not None else ""
+        if given is None and self.tolerance.reference is not None:
+            found.append(
+                Caution(
+                    "sketched-reference",
+                    "a sketch does not tell whether its rows are those that the tolerance was made from; "
+                    "epsilon is taken as independent of it",
+                )
+            )
+        if made_from and given is not None and made_from != given:
             found.append(
                 Caution(
                     "other-reference",

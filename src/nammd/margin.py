@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Literal
 
-from nammd.moments import Moments, combined
-from nammd.skewness import Skewness
+from nammd.moments import Moments, Spread, combined
+from nammd.skewness import HigherOrder
 
 Statistic = Literal["nammd", "mmd2"]
 Alternative = Literal["greater", "less"]
@@ -52,12 +52,16 @@ class Pair:
     constant : bool
         Whether each sample is one row repeated. Then there is no variance, though rounding may leave
         a trace of one.
+    spread : Spread or None
+        Where the kernel is approximated by random frequencies and the exact one is meant: how the
+        approximation varies.
     """
 
     moments: Moments
-    skewness: Skewness = field(repr=False)
+    skewness: HigherOrder = field(repr=False)
     statistic: Statistic
     constant: bool = False
+    spread: Spread | None = None
 
     @property
     def scale(self) -> float:
@@ -78,6 +82,25 @@ class Pair:
         """Return a: 1 + eps where the denominator is estimated too, 1 where there is none."""
         return 1.0 + eps if self.statistic == "nammd" else 1.0
 
+    def approximation(self, eps: float) -> float:
+        """Return the variance of U that is due to random frequencies, not to rows; mostly zero."""
+        return 0.0 if self.spread is None else self.spread.variance(self.slope(eps) - 1.0)
+
+    def approximation_cubic(self, eps: float) -> float:
+        """Return what random frequencies add to the third cumulant of U."""
+        return 0.0 if self.spread is None else self.spread.third_cumulant(self.slope(eps) - 1.0)
+
+    def cubic_and_quadratic(self, eps: float, alternative: Alternative) -> tuple[float, float]:
+        """Return the two parts of the third cumulant of U that are due to rows.
+
+        Sketches know one of them only. Alone it may move the test in the wrong direction, since the two
+        often have opposite signs; so it is used where it makes the test more cautious.
+        """
+        cubic, quadratic = self.skewness.cubic_and_quadratic(self.slope(eps))
+        if not self.skewness.knows_cubic:
+            quadratic = min(quadratic, 0.0) if alternative == "greater" else max(quadratic, 0.0)
+        return cubic, quadratic
+
     @property
     def standard_error(self) -> float:
         """The standard error of the estimate."""
@@ -85,7 +108,7 @@ class Pair:
         total = self.moments.variance(a)
         if not total > 0:  # too few rows for the unbiased estimate: what is safe of it
             total, _ = combined(self.moments.linear_variance(a), total)
-        return math.sqrt(total) / self.scale
+        return math.sqrt(total + self.approximation(self.value)) / self.scale
 
 
 @dataclass(frozen=True)
@@ -187,23 +210,25 @@ def margin(pair: Pair, eps: float, variance: Variance, alternative: Alternative)
     moments, scale = pair.moments, pair.scale
     u = moments.mmd2 - eps * scale
     total, linear = moments.variance(a), moments.linear_variance(a)
-    safe, share = combined(linear, total)
+    extra = pair.approximation(eps)
+    safe, share = combined(linear, total, extra)
     if pair.constant:
         safe = total = 0.0
     if variance != "corrected":
-        deviation = math.sqrt(total) if total > 0 else math.nan
+        deviation = math.sqrt(total + extra) if total > 0 else math.nan
         return Margin(u, deviation, share, 0.0, 0.0, None, scale)
     if not safe > 0:
         return Margin(u, 0.0, share, 0.0, 0.0, None, scale)
     # Hall's correction. For the upper tail it is shrunk where pairs of rows dominate, since its
     # expansion is around the linear part; for the lower tail the bound takes over instead.
     shrink = 1.0 - share if alternative == "greater" else 1.0
-    cubic, quadratic = (shrink * part for part in pair.skewness.cubic_and_quadratic(a))
+    cubic, quadratic = (shrink * part for part in pair.cubic_and_quadratic(eps, alternative))
+    cubic += pair.approximation_cubic(eps)
     deviation = math.sqrt(safe)
     unit = 6 * deviation**3
     bound = None
     if alternative == "less" and share > _SWITCH:
-        bound = near_zero(pair, eps, total - linear)
+        bound = near_zero(pair, eps, total - linear, extra)
     return Margin(
         u,
         deviation,
@@ -219,21 +244,23 @@ def estimated_margin(pair: Pair, eps: float, alternative: Alternative, blur: Blu
     """Prepare the test of a margin that was itself estimated.
 
     The difference of two estimates is tested, with the variance of the difference. There is no
-    correction for skewness: that of the two estimates cancels where it matters most, in samples of
-    similar size.
+    correction for the skewness due to rows: that of the two estimates cancels where it matters most, in
+    samples of similar size.
     """
     if blur == KNOWN:
         return margin(pair, eps, "corrected", alternative)
     a, moments, scale = pair.slope(pair.value), pair.moments, pair.scale
     total = moments.variance(a) + blur.total * scale**2
     linear = moments.linear_variance(a) + blur.linear * scale**2
-    safe, share = combined(linear, total)
+    extra = pair.approximation(eps)
+    safe, share = combined(linear, total, extra)
     if pair.constant:
         safe = 0.0
     bound = None
     if alternative == "less" and safe > 0 and share > _SWITCH:
-        bound = near_zero(pair, eps, total - linear, max(blur.linear, 0.0) * scale**2)
-    return Margin(moments.mmd2 - eps * scale, math.sqrt(safe), share, 0.0, 0.0, bound, scale)
+        bound = near_zero(pair, eps, total - linear, max(blur.linear, 0.0) * scale**2 + extra)
+    cubic = pair.approximation_cubic(eps) / (6 * safe**1.5) if safe > 0 else 0.0
+    return Margin(moments.mmd2 - eps * scale, math.sqrt(safe), share, 2 * cubic, cubic, bound, scale)
 
 
 def near_zero(pair: Pair, eps: float, quadratic: float, blurred: float = 0.0) -> float:
@@ -241,7 +268,8 @@ def near_zero(pair: Pair, eps: float, quadratic: float, blurred: float = 0.0) ->
 
     A row's influence is ``(mu_P - mu_Q)(x) + (a - 1) mu_P(x)``. Over x, the first term varies by at
     most sqrt(lambda) |mu_P - mu_Q|, lambda the largest eigenvalue of the covariance operator, and at
-    the margin that norm is known: MMD2 = eps D. An estimated margin adds its own variance.
+    the margin that norm is known: MMD2 = eps D. An estimated margin adds its own variance, and so do
+    random frequencies.
     """
     total = max(quadratic, 0.0) + blurred
     excess = pair.slope(eps) - 1.0

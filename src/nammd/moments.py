@@ -11,11 +11,13 @@ that is information, and it is never clipped here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from nammd._arrays import FloatArray
 from nammd.sums import CrossSums, KernelSums, WithinSums
 
 Cross = Literal["full", "off-diagonal"]
@@ -47,17 +49,6 @@ class Side:
     v2: float
     c: float
     w: float
-
-    @classmethod
-    def of(cls, within: WithinSums, cross: CrossSums, xy2: float) -> Side:
-        """Estimate the components from sums."""
-        return cls.from_totals(
-            (within.size, len(cross.cols)),
-            within=(within.total, float(within.rows @ within.rows), within.squares),
-            cross=(cross.total, float(cross.rows @ cross.rows), cross.squares),
-            mixed=float(within.rows @ cross.rows),
-            xy2=xy2,
-        )
 
     @classmethod
     def from_totals(cls, sizes: tuple[int, int], within: Any, cross: Any, mixed: Any, xy2: Any) -> Side:
@@ -127,17 +118,55 @@ class Moments:
     @classmethod
     def of(cls, sums: KernelSums, cross: Cross = "full") -> Moments:
         """Estimate the moments from sums; both samples need at least four rows."""
-        m, n, pairs = sums.m, sums.n, sums.cross
-        xy2 = (
-            pairs.total**2 - float(pairs.rows @ pairs.rows) - float(pairs.cols @ pairs.cols) + pairs.squares
-        ) / (m * (m - 1) * n * (n - 1))
+        pairs = sums.cross
+
+        def within(own: WithinSums) -> tuple[float, float, float]:
+            return own.total, float(own.rows @ own.rows), own.squares
+
+        return cls.from_totals(
+            (sums.m, sums.n),
+            (within(sums.x), within(sums.y)),
+            (pairs.total, float(pairs.rows @ pairs.rows), float(pairs.cols @ pairs.cols), pairs.squares),
+            (float(sums.x.rows @ pairs.rows), float(sums.y.rows @ pairs.cols)),
+            sums.bound,
+            off_diagonal=None if cross == "full" else pairs.off_diagonal_mean,
+        )
+
+    @classmethod
+    def from_totals(
+        cls,
+        sizes: tuple[int, int],
+        within: tuple[tuple[float, float, float], tuple[float, float, float]],
+        cross: tuple[float, float, float, float],
+        mixed: tuple[float, float],
+        bound: float,
+        off_diagonal: float | None = None,
+    ) -> Moments:
+        """Estimate the moments from totals.
+
+        Parameters
+        ----------
+        sizes : tuple of int
+            The rows of x and of y.
+        within, mixed : pairs
+            For x and for y, as `Side.from_totals` has them.
+        cross : tuple of four numbers
+            Of the Gram matrix across: the total, the squared norms of row sums and of column sums, and the
+            sum of squares.
+        bound : float
+            The bound of the kernel.
+        off_diagonal : float, optional
+            The mean over off-diagonal cross pairs, if that is the one to use.
+        """
+        (m, n), (total, row_norm, column_norm, squares) = sizes, cross
+        xy2 = (total**2 - row_norm - column_norm + squares) / (m * (m - 1) * n * (n - 1))
         return cls(
-            x=Side.of(sums.x, pairs, xy2),
-            y=Side.of(sums.y, pairs.swapped, xy2),
-            xy=pairs.mean if cross == "full" else pairs.off_diagonal_mean,
-            dxy=pairs.squares / (m * n) - xy2,
-            bound=sums.bound,
-            cross=cross,
+            x=Side.from_totals((m, n), within[0], (total, row_norm, squares), mixed[0], xy2),
+            y=Side.from_totals((n, m), within[1], (total, column_norm, squares), mixed[1], xy2),
+            xy=total / (m * n) if off_diagonal is None else off_diagonal,
+            dxy=squares / (m * n) - xy2,
+            bound=bound,
+            cross="full" if off_diagonal is None else "off-diagonal",
         )
 
     @property
@@ -168,14 +197,46 @@ class Moments:
         return 4 * (self.x.linear(a) / self.x.size + self.y.linear(a) / self.y.size)
 
 
-def combined(linear: float, total: float) -> tuple[float, float]:
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How MMD2 and D vary over the random frequencies that a kernel was approximated by.
+
+    Both are means over frequencies, drawn independently of one another. So the variance over them tells
+    how far the exact kernel's values may be.
+
+    Attributes
+    ----------
+    mmd2, denominator : array of shape (J,)
+        Both for every frequency by itself, unbiased.
+    """
+
+    mmd2: FloatArray = field(repr=False)
+    denominator: FloatArray = field(repr=False)
+
+    def variance(self, eps: float) -> float:
+        """Return the variance of ``MMD2 - eps D`` that is due to the frequencies."""
+        weights = np.array([1.0, -eps])
+        return float(weights @ self._covariance @ weights)
+
+    def third_cumulant(self, eps: float) -> float:
+        """Return the third cumulant of ``MMD2 - eps D`` that is due to the frequencies."""
+        values = self.mmd2 - eps * self.denominator
+        return float(np.mean((values - values.mean()) ** 3)) / len(values) ** 2
+
+    @cached_property
+    def _covariance(self) -> FloatArray:
+        covariance: FloatArray = np.cov(self.mmd2, self.denominator) / len(self.mmd2)
+        return covariance
+
+
+def combined(linear: float, total: float, extra: float = 0.0) -> tuple[float, float]:
     """Return a variance that is safe to divide by, and the share of it due to pairs of rows.
 
-    Each part is kept at zero or above by itself. Clipping their sum instead would call a sample
-    without information certain (the type-I error of that is one half).
+    `extra` is variance that is not due to rows at all. Each part is kept at zero or above by itself. Clipping
+    their sum instead would call a sample without information certain (the type-I error of that is one half).
     """
     quadratic = max(total - linear, 0.0)
-    safe = max(linear, 0.0) + quadratic
+    safe = max(linear, 0.0) + quadratic + extra
     return safe, quadratic / safe if safe > 0 else float("nan")
 
 

@@ -166,6 +166,7 @@ def power_at(pair: Pair, eps: float, true: float, m: int, n: int, alpha: float, 
     spread, _ = combined(
         sized.moments.linear_variance(a) + blur.linear * scale**2,
         sized.moments.variance(a) + blur.total * scale**2,
+        pair.approximation(true),
     )
     test = estimated_margin(sized, eps, alternative, blur)
     if not (spread > 0 and test.usable):
@@ -186,7 +187,8 @@ def _expected_excess(pair: Pair, eps: float, alternative: Alternative, test: Mar
     a, scale = pair.slope(eps), pair.scale
     quadratic = pair.moments.variance(a) - pair.moments.linear_variance(a)
     quadratic += (blur.total - blur.linear) * scale**2
-    bound = near_zero(pair, eps, quadratic, max(blur.linear, 0.0) * scale**2)
+    added = max(blur.linear, 0.0) * scale**2 + pair.approximation(eps)
+    bound = near_zero(pair, eps, quadratic, added)
     return weight * max(bound - test.deviation, 0.0)
 
 

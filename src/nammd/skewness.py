@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -27,6 +28,24 @@ ROWS = 1024
 
 # Up to here a full decomposition costs less than the iteration's overhead.
 _DENSE_ROWS = 64
+
+
+class HigherOrder(Protocol):
+    """What the tests ask about a pair of samples beyond its variance."""
+
+    knows_cubic: bool
+    """Whether A is known; where it is not, it is zero, and B counts only where it adds caution."""
+
+    @property
+    def rows_used(self) -> tuple[int, int]:
+        """How many rows of each sample it is averaged over."""
+
+    @property
+    def eigenvalues(self) -> tuple[float, float]:
+        """The largest eigenvalues of the two covariance operators."""
+
+    def cubic_and_quadratic(self, a: float) -> tuple[float, float]:
+        """Return A and B, the two parts of the third cumulant of U."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +95,7 @@ class Skewness:
     x: Influences
     y: Influences
     kernel: Kernel = field(repr=False)
+    knows_cubic = True
 
     @classmethod
     def of(cls, x: Array, y: Array, kernel: Kernel, sums: KernelSums) -> Skewness:
@@ -91,15 +111,8 @@ class Skewness:
     def cubic_and_quadratic(self, a: float) -> tuple[float, float]:
         """Return A and B, the two parts of the third cumulant of U."""
         m, n = self.x.size, self.y.size
-        own_x, own_y, cross = self._forms
-        g = np.array([a, -1.0])
         cubic = 8 * (self.x.third_moment(a) / m**2 + self.y.third_moment(a) / n**2)
-        quadratic = 8 * (
-            a * float(g @ own_x @ g) / m**2
-            + a * float(g @ own_y @ g) / n**2
-            - 2 * float(g @ cross @ g) / (m * n)
-        )
-        return cubic, quadratic
+        return cubic, quadratic_part(a, (m, n), self._forms)
 
     @cached_property
     def _forms(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -137,15 +150,32 @@ class Skewness:
             return largest_eigenvalue(self._gram_x), largest_eigenvalue(self._gram_y)
 
 
+def quadratic_part(
+    a: float, sizes: tuple[int, int], forms: tuple[FloatArray, FloatArray, FloatArray]
+) -> float:
+    """Return B from the means of ``g_i k(i, j) g_j`` within x, within y and across, g any of p and q."""
+    (m, n), (own_x, own_y, cross) = sizes, forms
+    g = np.array([a, -1.0])
+    return 8 * (
+        a * float(g @ own_x @ g) / m**2 + a * float(g @ own_y @ g) / n**2 - 2 * float(g @ cross @ g) / (m * n)
+    )
+
+
 def largest_eigenvalue(gram: FloatArray) -> float:
     """Return the largest eigenvalue of a Gram matrix, centred and divided by its size."""
     size, means = len(gram), gram.mean(axis=0)
     centred = gram - means - means[:, None] + means.mean()
-    if size <= _DENSE_ROWS or np.trace(centred) <= 1e-12 * np.trace(gram):
-        return max(float(np.linalg.eigvalsh(centred)[-1]) / size, 0.0)
+    return top_eigenvalue(centred, float(np.trace(gram))) / size
+
+
+def top_eigenvalue(centred: FloatArray, trace: float) -> float:
+    """Return the largest eigenvalue of a positive semi-definite matrix; `trace`, before it was centred."""
+    size = len(centred)
+    if size <= _DENSE_ROWS or np.trace(centred) <= 1e-12 * trace:
+        return max(float(np.linalg.eigvalsh(centred)[-1]), 0.0)
     from scipy.sparse.linalg import eigsh
 
     # Lanczos. The start is fixed, so that the same data give the same number.
     start = np.random.default_rng(0).standard_normal(size)
     [value] = eigsh(centred, k=1, which="LA", v0=start, return_eigenvectors=False)
-    return max(float(value) / size, 0.0)
+    return max(float(value), 0.0)

@@ -25,6 +25,8 @@ from nammd.kernels import Kernel, as_kernel
 from nammd.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.provenance import Origin
 from nammd.results import Result, number
+from nammd.sketched import SketchedReference
+from nammd.sketches import Sketch
 from nammd.tables import Encoding
 from nammd.verdict import Verdict
 
@@ -320,8 +322,10 @@ class Tolerance(Result):
 
         Parameters
         ----------
-        x : array or table
-            The reference.
+        x : array, table or Sketch
+            The reference. With a sketch, candidates are sketches too, of the same features and made with
+            the encoding of this tolerance. Where epsilon is meant under the exact kernel that the
+            features approximate, the error of the approximation is taken into account.
         engine : Engine, optional
             Who computes; by default `Tiles`.
 
@@ -330,6 +334,8 @@ class Tolerance(Result):
         Gate
             It has one method that matters, ``check(candidate, alpha=0.05)``.
         """
+        if isinstance(x, Sketch):
+            return Gate(self, SketchedReference.of(x, self.encoding, self.kernel))
         return Gate(self, EncodedReference.of(x, self.encoding, self.kernel, engine))
 
     def check(self, x: Any, candidate: Any, alpha: float = 0.05, *, engine: Engine | None = None) -> Verdict:
@@ -337,10 +343,10 @@ class Tolerance(Result):
 
         Parameters
         ----------
-        x : array or table
+        x : array, table or Sketch
             The reference.
-        candidate : array or table
-            The data in question.
+        candidate : array, table or Sketch
+            The data in question; a sketch if the reference is one.
         alpha : float
             The level of each of the two tests, of "within" and of "beyond".
         engine : Engine, optional

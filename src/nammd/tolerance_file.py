@@ -92,6 +92,7 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
 
 def _reference_to_dict(reference: Reference) -> dict[str, Any]:
     shared = reference.shared
+    means = np.empty(0) if shared is None else np.asarray(shared.cross_means)  # of rows, never of sketches
     return {
         "linear": reference.linear,
         "total": reference.total,
@@ -102,7 +103,7 @@ def _reference_to_dict(reference: Reference) -> dict[str, Any]:
             "slope": shared.slope,
             "scale": shared.scale,
             "w": shared.w,
-            "cross_means": shared.cross_means.tolist(),
+            "cross_means": means.tolist(),
         },
     }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from nammd.estimate import Estimate
+from nammd.estimate import Estimate, describe_kernel
 from nammd.results import Caution, Reportable, interval, number, p_value, probability
 
 
@@ -44,7 +44,7 @@ class Verdict(Reportable):
         The distance with everything that belongs to it.
     warnings : tuple of Caution
         What to know before relying on the verdict.
-    reference, candidate : array or table
+    reference, candidate : array, table or Sketch
         The data, as they were given.
     tolerance : Tolerance
         What the check was made with.
@@ -115,6 +115,8 @@ class Verdict(Reportable):
             return "Nothing needs to be done."
         if self.is_far:
             return "Look at where they differ before relying on the candidate."
+        if self.rows_needed is None and self.estimate.pair.spread is not None:
+            return "More rows alone would not settle it: sketches of more random features may."
         if self.rows_needed is None and self.epsilon_error:
             return "More rows alone would not settle it: the tolerance itself is too uncertain for that."
         if self.rows_needed is None:
@@ -132,6 +134,6 @@ class Verdict(Reportable):
             ("p-value, beyond", probability(self.pvalue_far)),
             ("level", f"{self.alpha:g}"),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
-            ("kernel", str(self.estimate.kernel)),
+            ("kernel", describe_kernel(self.estimate)),
         ]
         return [*rows, ("next", self.advice())] if not self.is_close else rows

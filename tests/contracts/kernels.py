@@ -82,6 +82,17 @@ def weighted(*terms):
     return lambda a, b: sum(weight * formula(a, b) for weight, formula in terms)
 
 
+def waves(kernel, n_features, seed):
+    """Return the mean of cosines over the frequencies of random features, for rows of any length."""
+
+    def value(a, b):
+        frequencies = nammd.RandomFeatures(kernel, n_features, seed).frequencies(len(a)).tolist()
+        phases = (sum(w * d for w, d in zip(f, differences(a, b), strict=True)) for f in frequencies)
+        return kernel.bound * sum(map(math.cos, phases)) / len(frequencies)
+
+    return value
+
+
 @dataclass(frozen=True)
 class Case:
     """A kernel, how to write it, and what must be true of it."""
@@ -125,6 +136,18 @@ CASES = [
         ),
         weighted((0.5, gaussian(0.6)), (1, laplace(1)), (1, mahalanobis(MATRIX, 1)), (1, gaussian(4))),
         3.5,
+    ),
+    Case(
+        "random features",
+        lambda: nammd.RandomFeatures(nammd.Gaussian(1.3), 40, rng=5),
+        waves(nammd.Gaussian(1.3), 40, 5),
+        1.0,
+    ),
+    Case(
+        "random features of a sum",
+        lambda: 2.0 * nammd.RandomFeatures(0.5 * nammd.Gaussian(1.3) + nammd.Gaussian(3.0), 24),
+        weighted((2.0, waves(0.5 * nammd.Gaussian(1.3) + nammd.Gaussian(3.0), 24, 0))),
+        3.0,
     ),
     Case("user subclass", RationalQuadratic, rational, 1.0, built_in=False),
     Case("user duck type", Inverse, inverse, 0.25, built_in=False, shift_invariant=False),

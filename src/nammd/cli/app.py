@@ -13,6 +13,7 @@ from nammd.cli.compare import compare, rank
 from nammd.cli.demo import demo
 from nammd.cli.measure import distance, plan, two_sample
 from nammd.cli.options import lesson, with_options
+from nammd.cli.sketch import sketch
 
 app = typer.Typer(
     name="nammd",
@@ -25,6 +26,7 @@ _GATE, _QUESTIONS, _START = "Guard a pipeline", "Other questions about datasets"
 _COMMANDS: list[tuple[str, str, Callable[..., None]]] = [
     (_GATE, "check", check),
     (_GATE, "calibrate", calibrate),
+    (_GATE, "sketch", sketch),
     (_QUESTIONS, "distance", distance),
     (_QUESTIONS, "test", two_sample),
     (_QUESTIONS, "compare", compare),

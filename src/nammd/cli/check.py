@@ -21,6 +21,7 @@ from nammd.cli.options import (
 )
 from nammd.cli.output import deliver, print_line, refuse_overwriting, require_folder
 from nammd.cli.progress import Working
+from nammd.cli.sketch import SketchFiles, are_sketches, load_sketches
 
 if TYPE_CHECKING:
     from nammd.verdict import Verdict
@@ -80,6 +81,8 @@ def check(
     rows determine it. A tolerance file from 'nammd calibrate' fixes what the distance means, once and for
     all checks; with --epsilon the scaling and the kernel are taken from REFERENCE each time.
 
+    Instead of data both may be sketches of them, from 'nammd sketch' with the same tolerance file.
+
     Exit codes: 0 close, 1 far, 3 undecided (see --undecided), 2 error.
     """
     if (tolerance is None) == (epsilon is None):
@@ -93,11 +96,19 @@ def check(
     started = time.perf_counter()
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), ("candidate", candidate)]
-        prepared = prepare(paths, tolerance, data, kernel, working)
-        if html is not None:
-            prepared.require_rows("--html")
-        working.step("Comparing")
-        verdict = _verdict(prepared, epsilon, alpha)
+        prepared: Prepared | SketchFiles
+        if are_sketches(paths):
+            if tolerance is None or html is not None:
+                raise ValueError(_not_for_sketches(html))
+            prepared = load_sketches(paths, tolerance, data, kernel)
+            working.step("Comparing")
+            verdict = prepared.check(alpha)
+        else:
+            prepared = prepare(paths, tolerance, data, kernel, working)
+            if html is not None:
+                prepared.require_rows("--html")
+            working.step("Comparing")
+            verdict = _verdict(prepared, epsilon, alpha)
         seconds = time.perf_counter() - started
         if html is not None:
             from nammd.report import write_report
@@ -134,6 +145,12 @@ def _verdict(prepared: Prepared, epsilon: float | None, alpha: float) -> Verdict
         assert epsilon is not None
         limit = Tolerance.at(epsilon, space.kernel, encoding=space.encoding)
     return limit.check(reference.data, candidate.data, alpha, engine=space.engine)
+
+
+def _not_for_sketches(html: Path | None) -> str:
+    if html is not None:
+        return "a report shows rows, and sketches keep none; leave out --html, or check the data themselves"
+    return "sketches are checked with the tolerance file that they were made with; give --tolerance FILE"
 
 
 def _explanation(verdict: Verdict, code: int) -> str:

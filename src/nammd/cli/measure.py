@@ -19,6 +19,7 @@ from nammd.cli.options import (
 )
 from nammd.cli.output import deliver
 from nammd.cli.progress import Working
+from nammd.cli.sketch import are_sketches, load_sketches
 
 First = Annotated[Path, typer.Argument(metavar="A", help="One dataset; it sets the scale of columns.")]
 Second = Annotated[Path, typer.Argument(metavar="B", help="The other dataset.")]
@@ -58,12 +59,17 @@ def distance(
     true distance is outside in 5 of 100 cases.
 
     Distances can be compared only if they were measured in the same way: with --tolerance, or with the
-    same A and the same options.
+    same A and the same options. Instead of data both may be sketches of them, from 'nammd sketch'.
 
     Exit codes: 0 done, 2 error.
     """
+    paths = [("a", a), ("b", b)]
+    if are_sketches(paths):
+        sketches = load_sketches(paths, tolerance, data, kernel)
+        deliver("distance", sketches.distance(), sketches, output)
+        return
     with Working(quiet=output.json) as working:
-        prepared = prepare([("a", a), ("b", b)], tolerance, data, kernel, working)
+        prepared = prepare(paths, tolerance, data, kernel, working)
         from nammd.estimate import distance as estimated
 
         working.step("Measuring the distance")

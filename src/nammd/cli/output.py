@@ -7,22 +7,34 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from nammd.cli.text import for_shell, one_line, printable
 
 if TYPE_CHECKING:
-    from nammd.cli.data import Prepared
     from nammd.cli.options import OutputOptions
     from nammd.results import Result
 
 _COLOURS = {"CLOSE": "green", "FAR": "red", "UNDECIDED": "yellow"}
 
 
+class MadeFrom(Protocol):
+    """What a result was made from, in words and for JSON."""
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return rows of the printed table."""
+
+    def notes(self) -> list[str]:
+        """Return what happened to the data on the way."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was read, ready for JSON."""
+
+
 def deliver(
     command: str,
     result: Result,
-    made_from: Prepared,
+    made_from: MadeFrom,
     output: OutputOptions,
     *,
     headline: str | None = None,
@@ -37,7 +49,7 @@ def deliver(
         The name of the command.
     result : Result
         What came out.
-    made_from : Prepared
+    made_from : MadeFrom
         The files, and how they were read.
     output : OutputOptions
         For whom to print.

@@ -4,6 +4,7 @@ from nammd.kernels.base import BoundKernel, Kernel, KernelLike, as_kernel
 from nammd.kernels.deep import Deep
 from nammd.kernels.gaussian import Gaussian, Mahalanobis, SquaredExponential
 from nammd.kernels.laplace import Laplace
+from nammd.kernels.random_features import RandomFeatures
 
 __all__ = [
     "BoundKernel",
@@ -13,6 +14,7 @@ __all__ = [
     "KernelLike",
     "Laplace",
     "Mahalanobis",
+    "RandomFeatures",
     "SquaredExponential",
     "as_kernel",
 ]

@@ -199,6 +199,11 @@ class Encoding:
         last = self.columns[-1]
         return self._starts[last.name] + last.width
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether rows stay as they are: all columns of arrays, none of them weighted."""
+        return self.array_columns == len(self.columns) and all(c.weight == 1 for c in self.columns)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the encoding as numbers, strings, lists and dictionaries, ready for JSON."""
         return encoding_to_dict(self.columns, self.left_out, self.array_columns)

@@ -1,0 +1,323 @@
+"""Random Fourier features: a kernel that is the inner product of short vectors.
+
+A shift-invariant kernel is the mean of ``cos(w'(x - y))`` over frequencies w of a law of its own. With J
+of them drawn, ``bound * mean_j cos(w_j'(x - y))`` is a kernel by itself, and the inner product of the
+features ``sqrt(bound / J) [cos(Wx), sin(Wx)]``. The features of a dataset can be summed; its rows cannot.
+
+Frequencies are made again from a seed whenever they are needed, so they must be the same for years. They
+come from the raw words of NumPy's PCG64, whose stream is guaranteed, through an inverse distribution
+function; a `Generator` may change how it makes normal numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nammd._arrays import Array, FloatArray, like, namespace
+from nammd.inputs import as_columns
+from nammd.kernels.base import BoundKernel, Kernel, Precision, Scaled, Sum, precision_of
+from nammd.kernels.gaussian import Gaussian, Mahalanobis
+from nammd.kernels.laplace import Laplace
+
+_EVERYTHING = slice(None)
+
+STREAM = "pcg64-1"
+"""The name of the way from a seed to frequencies; another way must have another name."""
+
+FLOAT32_PHASE = 64.0
+"""Largest phase w'x to be computed in float32, where it is then off by 4e-6 (measured); longer ones, from
+an offset of the data or the heavy tails of Laplace frequencies, go through float64."""
+
+FLOAT64_PHASE = 1e13
+"""Largest phase at all: in float64 it is off by 1e-3."""
+
+BLOCK_ROWS = 4096
+"""Rows whose features are made at once: some megabytes, and long enough for a matrix product."""
+
+
+@dataclass(frozen=True, init=False)
+class RandomFeatures(Kernel):
+    """A kernel approximated by random Fourier features, and a kernel in its own right.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to approximate: `Gaussian`, `Laplace`, `Mahalanobis`, their multiples and sums.
+    n_features : int
+        The length of the feature vectors, an even number: a cosine and a sine for each frequency. The
+        error of a kernel value falls like ``1 / sqrt(n_features)``.
+    rng : int or numpy.random.Generator
+        Seed of the frequencies. The same kernel, number and seed give the same frequencies, this year and
+        in ten years; only distances under the same frequencies belong together.
+
+    Attributes
+    ----------
+    bound : float
+        The largest value of the kernel, that of `kernel`. Values may be negative.
+    seed : int
+        The seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> kernel = nammd.RandomFeatures(nammd.Gaussian(1.0), n_features=4096, rng=0)
+    >>> x = np.array([[0.0, 0.0], [1.0, 0.0]])
+    >>> bool(abs(kernel(x, x) - nammd.Gaussian(1.0)(x, x)).max() < 0.02)
+    True
+    >>> kernel.features(x).shape
+    (2, 4096)
+    """
+
+    kernel: Kernel
+    n_features: int
+    seed: int
+
+    def __init__(self, kernel: Any, n_features: int = 1024, rng: Any = 0) -> None:
+        spectrum(kernel)  # refuses what has no frequencies
+        whole = isinstance(n_features, numbers.Integral) and not isinstance(n_features, bool)
+        if not whole or n_features < 4 or n_features % 2:
+            raise ValueError(
+                "n_features must be an even number of at least 4, a cosine and a sine for each frequency, "
+                f"not {n_features!r}"
+            )
+        object.__setattr__(self, "kernel", kernel)
+        object.__setattr__(self, "n_features", int(n_features))
+        object.__setattr__(self, "seed", _seed(rng))
+
+    @property
+    def bound(self) -> float:  # type: ignore[override]
+        """The bound of the kernel that is approximated."""
+        return float(self.kernel.bound)
+
+    @property
+    def scale(self) -> float:
+        """What cosines and sines are multiplied by: ``sqrt(bound / J)``."""
+        return math.sqrt(2 * self.bound / self.n_features)
+
+    @property
+    def digest(self) -> str:
+        """A digest of the random numbers behind the frequencies, the same on every machine."""
+        content = hashlib.sha256(f"{STREAM} {self.seed} {self.n_features}".encode())
+        content.update(_words(self.seed, 1024).astype("<u8").tobytes())
+        return content.hexdigest()
+
+    def frequencies(self, columns: int) -> FloatArray:
+        """Return the frequencies for data of so many columns.
+
+        Parameters
+        ----------
+        columns : int
+            The number of columns of the data.
+
+        Returns
+        -------
+        array of shape (n_features / 2, columns)
+            One frequency in each row, independent of one another.
+
+        Examples
+        --------
+        >>> import nammd
+        >>> nammd.RandomFeatures(nammd.Gaussian(2.0), 8, rng=0).frequencies(3).shape
+        (4, 3)
+        """
+        count = self.n_features // 2
+        words = _words(self.seed, count * (columns + 1)).reshape(count, columns + 1)
+        # The middle of each of 2^53 cells, so never 0 or 1.
+        uniforms = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        terms = spectrum(self.kernel)
+        edges = np.cumsum([weight for weight, _ in terms]) / self.bound
+        which = np.minimum(np.searchsorted(edges, uniforms[:, -1], side="right"), len(terms) - 1)
+        drawn = np.empty((count, columns))
+        for number, (_, term) in enumerate(terms):
+            drawn[which == number] = _drawn(term, uniforms[which == number, :-1])
+        return drawn
+
+    def features(self, x: Array, precision: Precision | None = None) -> Array:
+        """Return the features of every row, in the namespace and on the device of `x`.
+
+        Parameters
+        ----------
+        x : array of shape (m, d)
+            The rows.
+        precision : {"float32", "float64"}, optional
+            That of the features; by default that of `x`.
+
+        Returns
+        -------
+        array of shape (m, n_features)
+            Inner products of these are the values of the kernel.
+        """
+        x = as_columns(x)
+        waves = Waves(self.frequencies(int(x.shape[1])), precision or precision_of(x, x))
+        return waves.of(x) * self.scale
+
+    def __call__(self, x: Array, y: Array, /) -> Array:
+        """Return the ``(len(x), len(y))`` array of kernel values."""
+        return self.bind(as_columns(x), as_columns(y)).tile(_EVERYTHING, _EVERYTHING, None)
+
+    def bind(
+        self, x: Array, y: Array, precision: Precision | None = None, weight: float = 1.0
+    ) -> BoundKernel:
+        """Compute the features of both samples once, then serve tiles by matrix products."""
+        precision = precision or precision_of(x, y)
+        right = self.features(y, precision)
+        left = right if x is y else self.features(x, precision)
+        if weight != 1.0:
+            left = left * weight
+
+        def tile(rows: slice, columns: slice, out: Array | None) -> Array:
+            return left[rows, :] @ right[columns, :].T
+
+        def numpy_tile(rows: slice, columns: slice, out: Array | None) -> Array:
+            return np.matmul(left[rows], right[columns].T, out=out)
+
+        return BoundKernel(numpy_tile if namespace(x, y) is np else tile, precision)
+
+    def difference(self, other: RandomFeatures) -> str:
+        """Say in words in what the frequencies differ from others; empty where they are the same."""
+        if self.kernel != other.kernel:
+            return f"their kernels differ ({self.kernel}; {other.kernel})"
+        if self.n_features != other.n_features:
+            return f"they have {self.n_features} and {other.n_features} features"
+        if self.seed != other.seed:
+            return f"their frequencies were drawn with different seeds ({self.seed} and {other.seed})"
+        return ""
+
+    def __repr__(self) -> str:
+        return f"RandomFeatures({self.kernel!r}, {self.n_features}, rng={self.seed})"
+
+    def __str__(self) -> str:
+        return f"{self.n_features} random features (seed {self.seed}) of {self.kernel}"
+
+
+class Waves:
+    """Cosines and sines of the phases of rows, not yet scaled.
+
+    Parameters
+    ----------
+    frequencies : array of shape (J, d)
+        The frequencies.
+    precision : {"float32", "float64"}
+        Of the result.
+    """
+
+    def __init__(self, frequencies: FloatArray, precision: Precision) -> None:
+        self.frequencies = frequencies
+        self.precision = precision
+        self.size = 2 * len(frequencies)
+        self._longest = math.sqrt(float((frequencies * frequencies).sum(axis=1).max()))
+        self._single = frequencies.astype(np.float32)
+
+    def fill(self, x: Array, out: Array) -> None:
+        """Write the waves of some NumPy rows to an array of shape (rows, 2 J)."""
+        half = len(self.frequencies)
+        phases, sines = out[:, :half], out[:, half:]
+        if self._short(x, out.dtype == np.float32):
+            np.matmul(x.astype(out.dtype, copy=False), self._single.T, out=phases)
+        elif out.dtype == np.float64:
+            np.matmul(x.astype(np.float64, copy=False), self.frequencies.T, out=phases)
+        else:
+            phases[...] = _reduced(x.astype(np.float64) @ self.frequencies.T, np)
+        np.sin(phases, out=sines)
+        np.cos(phases, out=phases)
+
+    def of(self, x: Array) -> Array:
+        """Return the waves of rows of any namespace, where they are."""
+        xp = namespace(x)
+        if xp is np:
+            waves = np.empty((x.shape[0], self.size), self.precision)
+            for start in range(0, x.shape[0], BLOCK_ROWS):
+                self.fill(x[start : start + BLOCK_ROWS], waves[start : start + BLOCK_ROWS])
+            return waves
+        dtype = getattr(xp, self.precision)
+        if self._short(x, self.precision == "float32"):
+            phases = xp.astype(x, dtype) @ like(self._single, x, dtype).T
+        else:
+            exact = xp.astype(x, xp.float64) @ like(self.frequencies, x, xp.float64).T
+            phases = xp.astype(_reduced(exact, xp), dtype)
+        return xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
+
+    def _short(self, x: Array, single: bool) -> bool:
+        """Tell whether float32 holds the phases of these rows, by the Cauchy-Schwarz inequality."""
+        xp = namespace(x)
+        with np.errstate(over="ignore"):
+            longest = math.sqrt(float(xp.max(xp.sum(x * x, axis=1)))) * self._longest
+        if not longest <= FLOAT64_PHASE:
+            raise ValueError(
+                "some rows are so far from the origin, compared with the bandwidth, that their features "
+                "would be noise; subtract the same typical row from all datasets, or scale them"
+            )
+        return single and str(x.dtype).rpartition(".")[2] == "float32" and longest <= FLOAT32_PHASE
+
+
+def spectrum(kernel: Any) -> list[tuple[float, Kernel]]:
+    """Return a kernel as a sum of weighted kernels whose frequencies are known, or refuse it."""
+    match kernel:
+        case Scaled():
+            return [(kernel.factor * weight, term) for weight, term in spectrum(kernel.kernel)]
+        case Sum():
+            return [part for term in kernel.terms for part in spectrum(term)]
+        case Gaussian() | Laplace() | Mahalanobis():
+            return [(1.0, kernel)]
+    raise TypeError(
+        f"there are no random features for the kernel {kernel!r}; use Gaussian, Laplace or Mahalanobis, or "
+        "multiples and sums of them"
+    )
+
+
+def _drawn(kernel: Kernel, uniforms: FloatArray) -> FloatArray:
+    """Return frequencies of one kernel from numbers between 0 and 1."""
+    if isinstance(kernel, Laplace):  # a product over columns, each with a Cauchy law
+        return np.tan(np.pi * (uniforms - 0.5)) / kernel.bandwidth
+    from scipy.special import ndtri
+
+    normal: FloatArray = ndtri(uniforms)
+    if isinstance(kernel, Mahalanobis):
+        return normal @ _symmetric_root(kernel, uniforms.shape[1]) / kernel.bandwidth
+    assert isinstance(kernel, Gaussian)
+    return normal / kernel.bandwidth
+
+
+def _symmetric_root(kernel: Mahalanobis, columns: int) -> FloatArray:
+    """Return R with ``R'R`` the matrix.
+
+    In units of the columns its root is symmetric, and so the only one: eigenvectors have signs, and
+    those of equal eigenvalues are any, so another library would make other frequencies of them.
+    """
+    matrix = kernel.matrix
+    if len(matrix) != columns:
+        raise ValueError(
+            f"the Mahalanobis kernel has a matrix for {len(matrix)} columns, but the data has {columns}"
+        )
+    units = np.sqrt(np.abs(np.diagonal(matrix)))
+    units[units == 0] = 1.0
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2 / np.outer(units, units))
+    root: FloatArray = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T * units
+    return root
+
+
+def _reduced(phases: Array, xp: Any) -> Array:
+    """Return phases between -pi and pi."""
+    return phases - (2 * math.pi) * xp.round(phases / (2 * math.pi))
+
+
+def _words(seed: int, count: int) -> Any:
+    return np.random.PCG64(np.random.SeedSequence(seed)).random_raw(count)
+
+
+def _seed(rng: Any) -> int:
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**63))
+    if isinstance(rng, numbers.Integral) and not isinstance(rng, bool) and int(rng) >= 0:
+        return int(rng)
+    raise TypeError(
+        "rng must be a whole number of at least 0 or a numpy.random.Generator, so that the frequencies can "
+        f"be made again; not {rng!r}"
+    )

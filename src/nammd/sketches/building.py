@@ -1,0 +1,95 @@
+"""Sums of features over rows, in one pass.
+
+Features are made for some thousand rows at a time, in the precision of the data, multiplied with
+themselves and forgotten. Sums over blocks are float64. Blocks run in threads and are added up in their
+order, so the number of threads does not change a bit.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from nammd._arrays import Array, FloatArray, like, namespace, to_numpy
+from nammd.engines.pool import Buffers, run
+from nammd.kernels import RandomFeatures
+from nammd.kernels.base import precision_of
+from nammd.kernels.random_features import BLOCK_ROWS, Waves
+
+DEVICE_ROWS = 16_384
+"""Rows at once on other devices, which have more memory and a cost for every call."""
+
+Totals: TypeAlias = tuple[FloatArray, FloatArray]
+"""The sum of the features of some rows, and the sum of their outer products."""
+
+
+def feature_totals(x: Array, features: RandomFeatures, threads: int | None = None) -> Totals:
+    """Return the totals of a checked sample, computed where it is."""
+    waves = Waves(features.frequencies(int(x.shape[1])), precision_of(x, x))
+    on_cpu = namespace(x) is np
+    # What is summed are deviations from a typical row: the sums of float32 numbers that all but agree would
+    # be off by more than these differ.
+    centre = _typical(x, waves)
+    total, products = _in_blocks(x, waves, centre, threads) if on_cpu else _on_device(x, waves, centre)
+    moved = np.outer(total, centre)
+    products = products + moved + moved.T + x.shape[0] * np.outer(centre, centre)
+    # Scaled at the end: as many multiplications less as there are rows.
+    return (total + x.shape[0] * centre) * features.scale, products * features.scale**2
+
+
+def _typical(x: Array, waves: Waves) -> FloatArray:
+    """Return the mean waves of the first rows, rounded to the precision of the others."""
+    rows = x[: min(BLOCK_ROWS, x.shape[0]), :]
+    means = to_numpy(waves.of(rows)).mean(axis=0)
+    rounded: FloatArray = means.astype(waves.precision).astype(np.float64)
+    return rounded
+
+
+def _in_blocks(x: Array, waves: Waves, centre: FloatArray, threads: int | None) -> Totals:
+    job = _Blocks(x, waves, centre)
+    run([job], threads)
+    return job.total, job.products
+
+
+class _Blocks:
+    """The totals as a job of `nammd.engines.pool`."""
+
+    on_cpu = True
+
+    def __init__(self, x: Array, waves: Waves, centre: FloatArray) -> None:
+        self._x, self._waves, self._buffers = x, waves, Buffers()
+        self._centre = centre.astype(waves.precision)
+        self.starts = range(0, x.shape[0], BLOCK_ROWS)
+        self.nanoseconds = 0.02 * float(x.shape[0]) * waves.size**2
+        self.total = np.zeros(waves.size)
+        self.products = np.zeros((waves.size, waves.size))
+
+    def panel(self, start: int) -> Totals:
+        """Return the totals of one block."""
+        rows = self._x[start : start + BLOCK_ROWS]
+        block = self._buffers.tile(len(rows), self._waves.size, self._waves.precision)
+        self._waves.fill(rows, block)
+        block -= self._centre
+        # NumPy sees that both factors are the same, and computes half of the product.
+        return block.sum(axis=0, dtype=np.float64), block.T @ block
+
+    def merge(self, start: int, partial: Totals) -> None:
+        """Add the totals of a block."""
+        total, products = partial
+        self.total += total
+        self.products += products
+
+
+def _on_device(x: Array, waves: Waves, centre: FloatArray) -> Totals:
+    xp = namespace(x)
+    typical = like(centre, x, getattr(xp, waves.precision))
+    total = products = None
+    for start in range(0, x.shape[0], DEVICE_ROWS):
+        block = waves.of(x[start : min(start + DEVICE_ROWS, x.shape[0]), :]) - typical
+        sums = xp.sum(block, axis=0, dtype=xp.float64)
+        squares = xp.astype(block.T @ block, xp.float64)
+        total = sums if total is None else total + sums
+        products = squares if products is None else products + squares
+    products = to_numpy(products)
+    return to_numpy(total), (products + products.T) / 2

@@ -1,0 +1,121 @@
+"""Sketches as files."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+import nammd
+from nammd.sketches.file import is_sketch_file
+from tests.sketches.samples import FEATURES, X
+
+SKETCH = nammd.Sketch.of(X, FEATURES)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return SKETCH.save(tmp_path / "x.sketch")
+
+
+def rewritten(path, **changes):
+    """Write a sketch file again with other contents; a function changes the description."""
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    for name, change in changes.items():
+        if name == "description":
+            described = json.loads(arrays["nammd-sketch"].tobytes())
+            change(described)
+            arrays["nammd-sketch"] = np.frombuffer(json.dumps(described).encode(), np.uint8)
+        elif change is None:
+            del arrays[name]
+        else:
+            arrays[name] = change
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    path.write_bytes(content.getvalue())
+    return path
+
+
+def test_a_sketch_comes_back_bit_by_bit(path):
+    back = nammd.Sketch.load(str(path))
+    assert (back.features, back.n, back.columns, back.encoding) == (FEATURES, 700, 3, "")
+    np.testing.assert_array_equal(back.total, SKETCH.total)
+    np.testing.assert_array_equal(back.products, SKETCH.products)
+    assert is_sketch_file(path)
+
+
+def test_the_file_is_half_a_matrix_and_holds_no_rows(tmp_path):
+    large = nammd.Sketch.of(np.tile(X, (30, 1)), FEATURES).save(tmp_path / "large.sketch")
+    small = SKETCH.save(tmp_path / "small.sketch")
+    assert large.stat().st_size < small.stat().st_size + 100
+    assert small.stat().st_size < 64 * 65 / 2 * 8 + 64 * 8 + 4000
+
+
+def test_no_pickle_is_ever_loaded(path):
+    rewritten(path, total=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(ValueError, match=r"damaged: .*allow_pickle=False"):
+        nammd.Sketch.load(path)
+
+
+def set_to(name, value):
+    return lambda described: described.__setitem__(name, value)
+
+
+DAMAGES = {
+    "n": ({"description": set_to("n", 0)}, "n is 0, not a whole number"),
+    "columns": ({"description": set_to("columns", "3")}, "columns is '3', not a whole number"),
+    "rows": ({"description": set_to("n", 699)}, "do not belong to its number of rows"),
+    "encoding": ({"description": set_to("encoding", None)}, "digest of the encoding is not text"),
+    "missing": ({"description": lambda d: d.pop("features")}, "'features' is missing"),
+    "kernel": (
+        {"description": set_to("features", {"kind": "gaussian", "bandwidth": 1.0})},
+        "not one of random features",
+    ),
+    "seed": ({"description": lambda d: d["features"].update(seed=5)}, "not those that this version"),
+    "frequencies": (
+        {"description": lambda d: d["frequencies"].__setitem__(3, 0.5)},
+        "frequencies are not those",
+    ),
+    "no sums": ({"total": None}, "total"),
+    "short": ({"total": np.zeros(63)}, "not those of 64 features"),
+    "triangle": ({"products": np.zeros(64)}, "not those of 64 features"),
+    "type": ({"total": np.zeros(64, np.float32)}, "not float64"),
+    "nan": ({"total": np.full(64, np.nan)}, "NaN or infinity"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_said_in_a_sentence(path, damage):
+    changes, words = DAMAGES[damage]
+    with pytest.raises(ValueError, match=f"the sketch file .*x.sketch is damaged: .*{words}"):
+        nammd.Sketch.load(rewritten(path, **changes))
+
+
+def test_a_flipped_byte_is_noticed(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match=r"damaged"):
+        nammd.Sketch.load(path)
+
+
+def test_a_newer_file_asks_for_an_upgrade(path):
+    with pytest.raises(ValueError, match=r"written by a newer nammd \(file version 2"):
+        nammd.Sketch.load(rewritten(path, description=set_to("version", 2)))
+
+
+def test_other_files_are_not_sketches(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no sketch file"):
+        nammd.Sketch.load(tmp_path / "none.sketch")
+    text, archive = tmp_path / "text.sketch", tmp_path / "other.zip"
+    text.write_text("rows\n")
+    with zipfile.ZipFile(archive, "w") as other:
+        other.writestr("a.txt", "a")
+    for path in (text, archive):
+        assert not is_sketch_file(path)
+        with pytest.raises(ValueError, match="not a sketch file written by nammd"):
+            nammd.Sketch.load(path)
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        SKETCH.save(tmp_path / "none" / "x.sketch")
