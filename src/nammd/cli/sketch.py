@@ -68,7 +68,7 @@ def sketch(
     if not path.expanduser().exists():
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     with Working(quiet=output.json) as working:
-        space = Space.load(tolerance, data, kernel)
+        space = Space.load(tolerance, data, kernel, working)
         features = _features(space, n_features, data.seed)
         working.step(f"Sketching {path}")
         from nammd.sketches import Sketch

@@ -53,8 +53,11 @@ class Job(Protocol):
         """Add the partial sums of a panel."""
 
 
-def run(jobs: Sequence[Job], threads: int | None, progress: Progress = None) -> None:
-    """Compute the panels of all jobs, in threads where that pays, and merge them in order."""
+def run(jobs: Sequence[Job], threads: int | None, progress: Progress = None, of_pairs: bool = True) -> None:
+    """Compute the panels of all jobs, in threads where that pays, and merge them in order.
+
+    Pairs of rows can take long; then a warning says how long, and what would be quicker.
+    """
     panels = [(job, start) for job in jobs for start in job.starts]
     total = sum(job.work(start) for job, start in panels)
     on_cpu = all(job.on_cpu for job in jobs)
@@ -67,7 +70,7 @@ def run(jobs: Sequence[Job], threads: int | None, progress: Progress = None) -> 
         where = f"{threads} thread{'s' if threads > 1 else ''}" if on_cpu else place(jobs[0].samples[0])
         warn_of_long_computation(_words(jobs), seconds, where, ALTERNATIVES)
 
-    with Meter(progress, total, warn=warn) as meter:
+    with Meter(progress, total, warn=warn if of_pairs else None) as meter:
         if not on_cpu:
             _one_by_one(panels, meter)
             return

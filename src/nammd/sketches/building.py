@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from nammd._arrays import Array, FloatArray, like, namespace, to_numpy
-from nammd.engines.pool import Buffers, run
+from nammd.engines.pool import Buffers, Tick, run
 from nammd.kernels import RandomFeatures
 from nammd.kernels.base import precision_of
 from nammd.kernels.random_features import BLOCK_ROWS, Waves
@@ -48,7 +48,7 @@ def _typical(x: Array, waves: Waves) -> FloatArray:
 
 def _in_blocks(x: Array, waves: Waves, centre: FloatArray, threads: int | None) -> Totals:
     job = _Blocks(x, waves, centre)
-    run([job], threads)
+    run([job], threads, of_pairs=False)
     return job.total, job.products
 
 
@@ -58,21 +58,27 @@ class _Blocks:
     on_cpu = True
 
     def __init__(self, x: Array, waves: Waves, centre: FloatArray) -> None:
-        self._x, self._waves, self._buffers = x, waves, Buffers()
+        self._waves, self._buffers, self.samples = waves, Buffers(), (x,)
         self._centre = centre.astype(waves.precision)
         self.starts = range(0, x.shape[0], BLOCK_ROWS)
         self.nanoseconds = 0.02 * float(x.shape[0]) * waves.size**2
         self.total = np.zeros(waves.size)
         self.products = np.zeros((waves.size, waves.size))
 
-    def panel(self, start: int) -> Totals:
+    def work(self, start: int) -> int:
+        """Return how many rows the block has."""
+        return min(BLOCK_ROWS, len(self.samples[0]) - start)
+
+    def panel(self, start: int, tick: Tick) -> Totals:
         """Return the totals of one block."""
-        rows = self._x[start : start + BLOCK_ROWS]
+        rows = self.samples[0][start : start + BLOCK_ROWS]
         block = self._buffers.tile(len(rows), self._waves.size, self._waves.precision)
         self._waves.fill(rows, block)
         block -= self._centre
         # NumPy sees that both factors are the same, and computes half of the product.
-        return block.sum(axis=0, dtype=np.float64), block.T @ block
+        totals = block.sum(axis=0, dtype=np.float64), block.T @ block
+        tick(len(rows))
+        return totals
 
     def merge(self, start: int, partial: Totals) -> None:
         """Add the totals of a block."""
