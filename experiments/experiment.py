@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, TypeAlias
 
 import numpy as np
 
+from experiments.data import Need
 from experiments.results import Results
 from experiments.section import Section
 from experiments.settings import S
@@ -69,8 +70,9 @@ class Experiment(Generic[S]):
         ``run_cell(settings, cell, context)``: what was found for a cell. It depends on nothing else.
     section : callable
         ``section(results)``: what the page shows; it computes nothing that takes time.
-    data : tuple of str
-        Files or folders, relative to the data folder, without which it cannot run.
+    data : tuple of tuples of str
+        What it cannot run without: of every tuple one file, by its path in the data folder. See
+        `experiments.data`.
     alone : bool
         Whether its cells must have the machine for themselves, as measurements of time do.
     page : {"paper", "calibration"}
@@ -87,7 +89,7 @@ class Experiment(Generic[S]):
     cells: Callable[[S], Iterable[Cell]]
     run_cell: Callable[[S, Cell, Context], Values]
     section: Callable[[Results[S]], Section]
-    data: tuple[str, ...] = ()
+    data: tuple[Need, ...] = ()
     alone: bool = False
     page: Literal["paper", "calibration"] = "paper"
 
@@ -102,7 +104,7 @@ class Experiment(Generic[S]):
 
     def missing(self, data: Path) -> list[str]:
         """Return what the data folder lacks."""
-        return [name for name in self.data if not (data / name).exists()]
+        return [" or ".join(need) for need in self.data if not any((data / name).exists() for name in need)]
 
 
 def key_of(cell: Cell) -> str:

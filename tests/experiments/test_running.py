@@ -135,10 +135,10 @@ def test_processes_find_the_same_numbers(tmp_path):
 
 
 def test_missing_data_are_named_and_the_experiment_is_skipped(experiment, tmp_path, monkeypatch, capsys):
-    needing = dataclasses.replace(experiment, data=("higgs_small",))
+    needing = dataclasses.replace(experiment, data=(("HIGGS.csv", "higgs_small"),))
     monkeypatch.setattr("experiments.__main__.named", lambda name: needing)
     assert main(["run", "draws", "--data", str(tmp_path), "--results", str(tmp_path), "--jobs", "1"]) == 0
-    assert f"draws: skipped, since {tmp_path} has no higgs_small" in capsys.readouterr().err
+    assert f"draws: skipped, since {tmp_path} has no HIGGS.csv or higgs_small" in capsys.readouterr().err
 
 
 def test_wrong_options_are_refused(capsys):
