@@ -21,7 +21,7 @@ from experiments.experiment import Cell, Context, Device, Experiment, key_of
 from experiments.partial import Partial
 from experiments.progress import Progress
 from experiments.registry import named
-from experiments.results import FOLDER, Done, Mode, Results, save
+from experiments.results import FOLDER, Done, Mode, Results, plain, save
 from nammd.engines.blas import single_threaded_blas
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -96,7 +96,7 @@ def run_one(experiment: Experiment[Any], cell: Cell, options: Options) -> Done:
     context = Context(experiment.generator(cell), options.device, options.data)
     start = time.perf_counter()
     values = experiment.run_cell(experiment.settings(options.full), cell, context)
-    return Done(dict(cell), dict(values), round(time.perf_counter() - start, 3))
+    return Done(dict(cell), plain(values), round(time.perf_counter() - start, 3))
 
 
 def _results(experiment: Experiment[Any], cells: tuple[Done, ...], options: Options) -> Results[Any]:

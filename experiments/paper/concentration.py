@@ -81,7 +81,8 @@ def _section(results: Results[_Sizes]) -> Section:
         agreement="agrees" if agrees else "differs",
         sentence=(
             f"Within a tenth of the closed form for $e^{{-d^2/2}}$: {len(close)} of {len(ratios)} printed "
-            f"values of 1 - NAMMD. Within three standard errors of it: {checks - misses} of {checks} estimates. That NAMMD tends to 1 is right."
+            f"values of 1 - NAMMD. Within three standard errors of it: {checks - misses} of {checks} "
+            "estimates. That NAMMD tends to 1 is right."
         ),
         corrections=() if agrees else (correction,),
     )

@@ -83,12 +83,12 @@ def _section(results: Results[_Draws]) -> Section:
         + table(["data", "z₁", "z₃", "z₅", "z₇", "z₉", "never falls with the distance in"], rows)
     )
     correction = (
-        "“NAMMD increases as the distance of the points decreases” is reversed: it is 1 - k, and rises with "
-        f"the distance in all {len(found) * _count(results)} draws."
+        "“NAMMD increases as the distance of the points decreases” is reversed: it is 1 - k/K, and rises "
+        f"with the distance in all {len(found) * _count(results)} draws."
     )
     return Section(
         body=body,
-        agreement="agrees" if always else "differs",
+        agreement="agrees in part" if always else "differs",
         sentence=(
             "NAMMD tells near points from far ones, where the total variation is 1 for all"
             + (
@@ -118,7 +118,7 @@ def _drawing(found: dict[str, Any]) -> Any:
         titled(left, "by rank", "i (1 is the farthest)", "NAMMD")
         titled(right, "by mean distance", "distance of the points")
         right.set_xscale("log")
-        legend(right, loc="lower right")
+        legend(left, loc="lower left")
 
     return draw
 

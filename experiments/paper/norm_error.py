@@ -94,7 +94,7 @@ def _section(results: Results[_Errors]) -> Section:
         f"error is {min(ratios):.2f} to {max(ratios):.2f} times that of MMD²."
     )
     # About one in twenty lies farther off by chance, and both distances of a law then do together.
-    usual = off <= round(0.15 * total)
+    usual = off <= round(0.1 * total)
     if off:
         sentence += f" {counted(off, 'figure')} farther off {'is' if off == 1 else 'are'} "
         sentence += "what chance leaves of so many." if usual else "more than chance allows."

@@ -182,24 +182,25 @@ def _section(results: Results[_Norms]) -> Section:
             f"for the squared norm {norm:g} ρ = {v['ratio']:.5f}, s = {v['shift']:.5f}"
             for norm, v in points.items()
         )
-        + f". Two-sample tests of {results.settings.rows} rows on each side with {results.settings.permutations} "
-        "permutations; the last column is the standard deviation of MMD² over permutations "
-        "(`fig:std_MMD`). The paper shows curves without numbers.\n\n"
+        + f". Two-sample tests of {results.settings.rows} rows on each side with "
+        f"{results.settings.permutations} permutations; the last column is the standard deviation "
+        "of MMD² over permutations (`fig:std_MMD`). The paper shows curves without numbers.\n\n"
         + table(["squared norm", "MMD²", "NAMMD", "median p-value", "spread of the null"], rows)
     )
     sentence = (
         ("MMD² stays the same" if fixed else "MMD² does not stay the same")
         + f" while the median p-value goes from {medians[0]:.3f} to {medians[-1]:.3f} and the spread of the "
-        "null "
-        + f"from {spreads[0]:.5f} to {spreads[-1]:.5f}; NAMMD rises from {curves[0]['nammd']:.6f} to "
-        + f"{curves[-1]['nammd']:.6f}, as the paper says."
+        f"null from {spreads[0]:.5f} to {spreads[-1]:.5f}; NAMMD rises from {curves[0]['nammd']:.6f} to "
+        + f"{curves[-1]['nammd']:.6f}"
+        + (", as the paper says." if fixed and fall and narrower else ", not all of it as the paper says.")
     )
     notes = []
     if differences == 0:
         notes.append(
             f"In none of the {sum(len(v['pvalues']) for v in results.where(part='test'))} tests did MMD² and "
             "NAMMD give different p-values: with one kernel and as many rows on either side, both "
-            "permutation tests are the same test. What rises with the norms is the value of NAMMD, not the power of its test."
+            "permutation tests are the same test. What rises with the norms is the value "
+            "of NAMMD, not the power of its test."
         )
     return Section(
         body=body,
@@ -229,7 +230,7 @@ def _draw(figure: Figure, norms: Any, curves: list[dict[str, Any]], points: dict
                 cloud[:, 0], cloud[:, 1], s=9, color=COLOURS[index], alpha=0.7, linewidth=0, label=name
             )
         titled(ax, f"({letter}) squared norms {norm:g}")
-    legend(axes[0], loc="upper right")
+    legend(axes[0], loc="center")
     for ax, letter, value, name in (
         (axes[2], "c", [c["mmd2"] for c in curves], "MMD²"),
         (axes[3], "d", [c["nammd"] for c in curves], "NAMMD"),
