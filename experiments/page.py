@@ -66,7 +66,12 @@ def write(folder: Path = FOLDER, docs: Path = DOCS) -> list[Path]:
 def _page(page: str, sections: list[tuple[Experiment[Any], Results[Any], Section]]) -> str:
     parts = [f"# {_TITLES[page]}\n", f"{_INTRODUCTIONS[page]}\n\n{_HOW}\n"]
     overview = [
-        [f"[{e.title}](#{e.name})", ", ".join(f"`{label}`" for label in e.labels), s.agreement, r.mode]
+        [
+            f"[{e.title}](#experiment-{e.name})",
+            ", ".join(f"`{label}`" for label in e.labels),
+            s.agreement,
+            r.mode,
+        ]
         for e, r, s in sections
     ]
     parts.append("## Overview\n\n" + table(["experiment", "of the paper", "agreement", "settings"], overview))
@@ -77,7 +82,11 @@ def _page(page: str, sections: list[tuple[Experiment[Any], Results[Any], Section
 
 
 def _corrections(sections: list[tuple[Experiment[Any], Results[Any], Section]]) -> str:
-    lines = [f"- {text} ([more](#{e.name}))" for e, _, section in sections for text in section.corrections]
+    lines = [
+        f"- {text} ([more](#experiment-{e.name}))"
+        for e, _, section in sections
+        for text in section.corrections
+    ]
     return (
         "## Where the paper's text is off\n\n"
         "Found while computing it again; every number below is computed.\n\n" + "\n".join(lines) + "\n"
@@ -85,7 +94,7 @@ def _corrections(sections: list[tuple[Experiment[Any], Results[Any], Section]]) 
 
 
 def _section(experiment: Experiment[Any], results: Results[Any], section: Section) -> str:
-    parts = [f"({experiment.name})=\n\n## {experiment.title}\n", section.body.strip() + "\n"]
+    parts = [f"(experiment-{experiment.name})=\n\n## {experiment.title}\n", section.body.strip() + "\n"]
     for picture in section.pictures:
         parts.append(f"![{picture.caption}](figures/{picture.name}.svg)\n\n*{picture.caption}*\n")
     parts.append(f"**Agreement: {section.agreement}.** {section.sentence}\n")
