@@ -38,7 +38,7 @@ PAPER = (
 )
 """``text`` stands for corrections of the text that belong to no table or figure."""
 
-CALIBRATION = ("calibration-level", "calibration-coverage", "calibration-power")
+CALIBRATION = ("calibration-level", "calibration-estimated", "calibration-coverage", "calibration-power")
 """The study of level, coverage and power that the paper lacks."""
 
 ALL = PAPER + CALIBRATION

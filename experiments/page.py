@@ -65,20 +65,25 @@ def write(folder: Path = FOLDER, docs: Path = DOCS) -> list[Path]:
 
 def _page(page: str, sections: list[tuple[Experiment[Any], Results[Any], Section]]) -> str:
     parts = [f"# {_TITLES[page]}\n", f"{_INTRODUCTIONS[page]}\n\n{_HOW}\n"]
-    overview = [
-        [
-            f"[{e.title}](#experiment-{e.name})",
-            ", ".join(f"`{label}`" for label in e.labels),
-            s.agreement,
-            r.mode,
-        ]
-        for e, r, s in sections
-    ]
-    parts.append("## Overview\n\n" + table(["experiment", "of the paper", "agreement", "settings"], overview))
+    parts.append("## Overview\n\n" + _overview(page, sections))
     if any(section.corrections for _, _, section in sections):
         parts.append(_corrections(sections))
     parts += [_section(e, r, s) for e, r, s in sections]
     return "\n".join(parts)
+
+
+def _overview(page: str, sections: list[tuple[Experiment[Any], Results[Any], Section]]) -> str:
+    links = [f"[{e.title}](#experiment-{e.name})" for e, _, _ in sections]
+    if page == "calibration":  # there is nothing printed to agree with
+        return table(
+            ["experiment", "settings"],
+            [[link, r.mode] for link, (_, r, _) in zip(links, sections, strict=True)],
+        )
+    rows = [
+        [link, ", ".join(f"`{label}`" for label in e.labels), s.agreement, r.mode]
+        for link, (e, r, s) in zip(links, sections, strict=True)
+    ]
+    return table(["experiment", "of the paper", "agreement", "settings"], rows)
 
 
 def _corrections(sections: list[tuple[Experiment[Any], Results[Any], Section]]) -> str:
@@ -97,7 +102,8 @@ def _section(experiment: Experiment[Any], results: Results[Any], section: Sectio
     parts = [f"(experiment-{experiment.name})=\n\n## {experiment.title}\n", section.body.strip() + "\n"]
     for picture in section.pictures:
         parts.append(f"![{picture.caption}](figures/{picture.name}.svg)\n\n*{picture.caption}*\n")
-    parts.append(f"**Agreement: {section.agreement}.** {section.sentence}\n")
+    short = f"Agreement: {section.agreement}" if experiment.page == "paper" else "In short"
+    parts.append(f"**{short}.** {section.sentence}\n")
     parts += [f"{note}\n" for note in section.notes]
     parts.append(f"{_settings(experiment, results)}\n")
     return "\n".join(parts)
