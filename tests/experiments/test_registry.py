@@ -19,23 +19,12 @@ STILL_TO_COME = {
     "TAB:tv",
     "TAB:nammd_wass",
     "fig:tst",
-    "TAB:same_mmd",
-    "TAB:diff_mmd",
-    "TAB:kernels",
     "fig:tst_typeI",
-    "fig:dct_typeI",
-    "TAB:TypeI-SK",
-    "TAB:TypeI-V2",
-    "TAB:TypeI-A",
-    "TAB:TypeI-R",
     "fig:DA2_plot",
     "tab:margin",
     "fig:DA_plot",
     "fig:ADV_plot",
     "tab:runtime_compare",
-    "calibration-level",
-    "calibration-coverage",
-    "calibration-power",
 }
 
 
