@@ -151,7 +151,8 @@ def _notes(found: Sequence[Spot]) -> list[str]:
     off = [s for s in found if s.below("nammd covers", LEVEL)]
     if off:
         notes.append(
-            f"Where nammd's intervals cover too seldom: {'; '.join(s.told('nammd covers') for s in off)}."
+            f"Where nammd's intervals cover too seldom: {'; '.join(s.told('nammd covers') for s in off)}; "
+            f"{grid.by_chance(found, LEVEL)}."
         )
     near = [s for s in found if s.rate("nammd covers") > LEVEL and s.margin <= 0.01]
     if near:

@@ -190,7 +190,9 @@ def _notes(found: Sequence[Spot]) -> list[str]:
             off = [s for s in found if s.above(f"{alternative} {method}")]
             if off:
                 each = "; ".join(s.told(f"{alternative} {method}") for s in off)
-                notes.append(f"Where {method} (*{alternative}*) rejects too often: {each}.")
+                notes.append(
+                    f"Where {method} (*{alternative}*) rejects too often: {each}; {grid.by_chance(found)}."
+                )
     without = [s for s in found if s.counts["no tolerance"]]
     if without:
         worst = max(without, key=lambda s: s.rate("no tolerance"))
@@ -222,7 +224,7 @@ EXPERIMENT = Experiment(
         margins=(0.1,),
         sizes=("50",),
     ),
-    full=_Estimated(repetitions=1000, large_repetitions=300),
+    full=_Estimated(repetitions=500, large_repetitions=200),
     tiny=_Estimated(
         repetitions=2, large_repetitions=2, laws=("uniform",), margins=(0.1,), sizes=("20",), factors=(1, 2)
     ),

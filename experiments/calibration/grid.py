@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import binom
 
 from experiments.calibration.laws import FAMILIES, Pair, pair_at
 from experiments.experiment import Cell, chunks
@@ -112,10 +113,12 @@ class Spot:
     def told(self, name: str) -> str:
         """Return the rate and where it was found."""
         found = rate_of(int(self.counts[name]), self.tries)
-        return (
-            f"{found['mean']:.3f} ± {found['se']:.3f} ({self.law}, NAMMD {self.margin:g}, "
-            f"{size_name(self.size)} rows)"
-        )
+        return f"{found['mean']:.3f} ± {found['se']:.3f} ({self.where})"
+
+    @property
+    def where(self) -> str:
+        """The pair of laws and the size, as text."""
+        return f"{self.law}, NAMMD {self.margin:g}, {size_name(self.size)} rows"
 
 
 def noise(wanted: float, tries: int) -> float:
@@ -140,6 +143,17 @@ def spots(results: Results[S], **wanted: Any) -> list[Spot]:
             counts[name] = counts.get(name, 0) + value
         joined[key] = tries + done.cell["count"], counts
     return [Spot(*key, *found) for key, found in joined.items()]
+
+
+def by_chance(found: Sequence[Spot], wanted: float = ALPHA) -> str:
+    """Say how many of the settings would count as off if every rate were exactly what is wanted."""
+    # A rate that is too small is one of the complement that is too large.
+    small = min(wanted, 1 - wanted)
+    expected = 0.0
+    for spot in found:
+        allowed = math.floor(spot.tries * (small + ERRORS * noise(small, spot.tries)))
+        expected += float(binom.sf(allowed, spot.tries, small))
+    return f"chance alone would put about {expected:.1f} of the {len(found)} settings there"
 
 
 def by_size(found: Sequence[Spot], settings: Grid) -> dict[str, list[Spot]]:

@@ -162,7 +162,8 @@ def _notes(found: Sequence[Spot]) -> list[str]:
         if off:
             each = "; ".join(s.told(f"{alternative} corrected") for s in off)
             notes.append(
-                f"Where the corrected test (*{alternative}*) rejects too often: {each}.{_unseen(off)}"
+                f"Where the corrected test (*{alternative}*) rejects too often: {each}; "
+                f"{grid.by_chance(found)}.{_unseen(off)}"
             )
         silent = [s for s in found if s.rate(f"{alternative} corrected") < CLOSE_TO_SILENT]
         if silent:
@@ -179,6 +180,11 @@ def _notes(found: Sequence[Spot]) -> list[str]:
     notes.append(
         f"At the level {STRICT:g} the largest rates, greater / less, are "
         + ", ".join(f"{v} {rates[0]:.3f} / {rates[1]:.3f}" for v, rates in strict.items())
+        + "; the corrected ones at "
+        + " and ".join(
+            max(found, key=lambda s, a=a: s.rate(f"{a} corrected strict")).where  # type: ignore[misc]
+            for a in ALTERNATIVES
+        )
         + "."
     )
     missing = max(found, key=lambda s: s.counts["no test paper"] / s.tries)

@@ -86,6 +86,13 @@ def test_only_what_chance_does_not_explain_is_off():
     assert not Spot("uniform", 0.05, "20", 1000, {"a": 930}).below("a", 0.95)
 
 
+def test_what_chance_would_do_is_told():
+    # More than 11 of 100 at a rate of 0.05: 0.0043, for each of 100 settings; the same for coverage.
+    found = [Spot("uniform", 0.05, "20", 100, {})] * 100
+    assert "about 0.4 of the 100 settings" in grid.by_chance(found)
+    assert grid.by_chance(found, 0.95) == grid.by_chance(found)
+
+
 def test_settings_where_the_corrected_test_is_off_are_named():
     names = [f"{a} {v}{s}" for a in level.ALTERNATIVES for v in level.VARIANCES for s in ("", " strict")]
     names += ["greater degenerate", "less degenerate", "no test paper", "no test delta"]
