@@ -28,10 +28,6 @@ STILL_TO_COME = {
     "TAB:TypeI-V2",
     "TAB:TypeI-A",
     "TAB:TypeI-R",
-    "fig:DA2_plot",
-    "tab:margin",
-    "fig:DA_plot",
-    "fig:ADV_plot",
     "tab:runtime_compare",
 }
 
