@@ -19,15 +19,7 @@ STILL_TO_COME = {
     "TAB:tv",
     "TAB:nammd_wass",
     "fig:tst",
-    "TAB:same_mmd",
-    "TAB:diff_mmd",
-    "TAB:kernels",
     "fig:tst_typeI",
-    "fig:dct_typeI",
-    "TAB:TypeI-SK",
-    "TAB:TypeI-V2",
-    "TAB:TypeI-A",
-    "TAB:TypeI-R",
     "tab:runtime_compare",
 }
 
