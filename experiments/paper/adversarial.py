@@ -57,9 +57,10 @@ class _Attack(Settings):
 
 
 def _cells(settings: _Attack) -> Iterator[Cell]:
+    # Few and long: every process that runs one attacks the images for itself.
     yield {"part": "truth"}
     for rows in settings.rows:
-        for chunk, count in chunks(settings.times(rows), settings.chunk if rows > 1000 else 500):
+        for chunk, count in chunks(settings.times(rows), settings.chunk if rows > 1000 else 4000):
             yield {"part": "tests", "rows": rows, "chunk": chunk, "count": count}
 
 
@@ -253,7 +254,7 @@ EXPERIMENT = Experiment(
     title="Case study 3: adversarial perturbations",
     seed=63,
     quick=_Attack(repetitions=1000, many=80),
-    full=_Attack(repetitions=4000, many=600, images=5000, chunk=40),
+    full=_Attack(repetitions=4000, many=400, images=5000, chunk=80),
     tiny=_Attack(repetitions=2, rows=(20,), chunk=2),
     cells=_cells,
     run_cell=_run,

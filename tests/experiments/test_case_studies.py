@@ -170,6 +170,19 @@ def test_the_stored_network_gives_the_stored_logits_and_attacks():
     assert np.median(off) < 1e-3
 
 
+def test_images_attacked_here_stand_in_for_stored_features():
+    pytest.importorskip("torch")
+    from experiments.paper.adversarial import EXPERIMENT, LEVELS, _features
+
+    if EXPERIMENT.missing(DATA):
+        pytest.skip("no CIFAR-10 images, weights and features in the data folder")
+    features, accuracy = _features(DATA, 10, "cpu")
+    assert {level: rows.shape for level, rows in features.items()} == dict.fromkeys((0, *LEVELS), (10, 64))
+    assert accuracy[0] > 0.5 > accuracy[4]
+    away = [np.linalg.norm(features[level] - features[0], axis=1).mean() for level in (1, 4, 10)]
+    assert away[0] < away[1] < away[2]
+
+
 def folders(tmp_path, rng):
     image = pytest.importorskip("PIL.Image")
     for name, low in (("val", 100), ("sketch", 105), ("art", 150)):
