@@ -31,7 +31,7 @@ class _Margins(Settings):
     epsilons: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7, 0.9)
     rows: int = 300
     points: int = 300
-    choice_rows: int = 1500
+    choice_rows: int = 1000
     runs: int = 10
 
 

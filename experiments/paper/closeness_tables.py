@@ -54,7 +54,7 @@ class Pairs(Settings):
 
     epsilons: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7)
     points: int = 500
-    choice_rows: int = 1500
+    choice_rows: int = 1000
     runs: int = 10
     power: float = 0.95
     least_rows: int = 100
