@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test benchmark docs lint format clean
+.PHONY: demo test benchmark experiments docs lint format clean
 
 demo: $(VENV)/.demo
 	@echo "== Handwritten digits by different people =="
@@ -25,6 +25,11 @@ test: $(VENV)/.test
 
 benchmark: $(VENV)/.test
 	$(BIN)/python -m benchmarks
+
+# Real data are looked for in the folder NAMMD_DATA, or data/; what needs data that are not there is skipped.
+experiments: $(VENV)/.test
+	$(BIN)/python -m experiments run
+	$(BIN)/python -m experiments page
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -98,3 +98,12 @@ def test_power_on_the_published_blob():
         nammd.two_sample_test(*blob(800, rng=seed), method=method, rng=seed).rejected for seed in range(8)
     ]
     assert np.mean(rejected) > 0.9
+
+
+def test_the_variance_is_never_negative_by_rounding():
+    # Equal row means, whose squares do not cancel to the last digit.
+    m = 7
+    for share in np.linspace(0.1, 1.9, 50, dtype=np.float32):
+        gram = torch.full((m, m), float(share), dtype=torch.float32)
+        _, variance = mmd2_and_variance(gram, gram, torch.zeros_like(gram))
+        assert 0 <= float(variance) < 1e-10

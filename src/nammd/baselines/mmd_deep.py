@@ -207,7 +207,9 @@ def mmd2_and_variance(kxx: Array, kyy: Array, kxy: Array) -> tuple[Any, Any]:
     h = kxx + kyy - kxy - kxy.T
     row_means = h.sum(1) / m
     mmd2 = (h.sum() - h.diagonal().sum()) / (m * (m - 1))
-    return mmd2, 4 * (row_means @ row_means / m - row_means.mean() ** 2)
+    # Centred first: the difference of two means of squares can come out negative, and has no root then.
+    centred = row_means - row_means.mean()
+    return mmd2, 4 * (centred @ centred) / m
 
 
 def criterion(mmd2: Any, variance: Any) -> Any:

@@ -1,0 +1,1 @@
+"""The study of level, coverage and power that the paper lacks, one module per experiment."""

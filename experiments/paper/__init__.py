@@ -1,0 +1,1 @@
+"""The tables, figures and examples of the paper, a module each."""

@@ -1,0 +1,68 @@
+"""What an experiment contributes to a page: text, tables, figures, and how well it agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Agreement: TypeAlias = Literal["agrees", "agrees in part", "differs", "no printed numbers"]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the page.
+
+    Attributes
+    ----------
+    name : str
+        The name of its file, without the ending.
+    caption : str
+        What it shows, in one sentence.
+    draw : callable
+        ``draw(figure)``: draw on an empty matplotlib figure.
+    size : tuple of float
+        Width and height in inches.
+    """
+
+    name: str
+    caption: str
+    draw: Callable[[Figure], None]
+    size: tuple[float, float] = (7.0, 3.2)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a page.
+
+    Attributes
+    ----------
+    body : str
+        Markdown: what was done, and the table with the paper's numbers beside ours.
+    agreement : str
+        How well the numbers agree, in one or two words for the overview.
+    sentence : str
+        The same in a sentence or two with numbers, made from the results.
+    pictures : sequence of Picture
+        The figures.
+    corrections : sequence of str
+        Where the paper's text is off, a sentence each with the numbers that show it.
+    notes : sequence of str
+        What else to know: data that stand in for others, where our method is weaker.
+    """
+
+    body: str
+    agreement: Agreement
+    sentence: str
+    pictures: Sequence[Picture] = ()
+    corrections: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [list(head), ["---"] * len(head), *(list(row) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
