@@ -172,8 +172,8 @@ EXPERIMENT = Experiment(
     seed=62,
     quick=Grid(repetitions=100, large_repetitions=100, margins=(0.0, 0.05, 0.7), sizes=("20", "100")),
     full=Grid(
-        repetitions=1000,
-        large_repetitions=300,
+        repetitions=500,
+        large_repetitions=150,
         large_rows=200,
         margins=(0.0, 0.005, 0.05, 0.2, 0.7),
         sizes=("20", "100", "500", "2000", "50+500"),

@@ -219,7 +219,7 @@ EXPERIMENT = Experiment(
         margins=(0.005, 0.05, 0.7),
         sizes=("20", "100", "300", "50+200"),
     ),
-    full=Grid(repetitions=2000, large_repetitions=500),
+    full=Grid(repetitions=1000, large_repetitions=250),
     tiny=Grid(repetitions=3, large_repetitions=2, margins=(0.05,), sizes=("20", "30+20")),
     cells=_cells,
     run_cell=_run,
