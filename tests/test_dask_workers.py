@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import time
 
 import dask.array as da
 import numpy as np
@@ -71,6 +72,28 @@ def test_the_loss_of_a_worker_in_the_middle_does_not_change_a_bit(client, spread
     assert_same(sums, undisturbed)
     client.wait_for_workers(2, timeout=30)
     assert victim not in client.run(os.getpid).values()
+
+
+def test_an_interrupted_computation_stops_on_the_workers_too(client, monkeypatch):
+    monkeypatch.setattr("nammd.engines.progress._UPDATE_SECONDS", 0.0)
+    many = da.from_array(np.tile(X, (8, 1)), chunks=(1000, -1))
+
+    def interrupt(done, total):
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        nammd.kernel_sums(many, many, KERNEL, nammd.Cluster(block_rows=500, progress=interrupt))
+    deadline = time.monotonic() + 5
+
+    def left():
+        return client.run_on_scheduler(
+            lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks if "pairs" in str(key)]
+        )
+
+    while left() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left() == []
 
 
 def test_an_error_on_a_worker_is_that_of_the_data(client):

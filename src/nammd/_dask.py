@@ -226,13 +226,17 @@ def fetch(
     client = get.__self__
     watched = coarse or work
     futures = get(graph, [*keys, *watched], sync=False)
-    if watched:
-        amounts = dict(zip(futures[len(keys) :], watched.values(), strict=True))
-        for future in as_completed(amounts):
-            if future.status != "finished":
-                break  # gathering below says what went wrong
-            done(amounts[future])
-    return list(client.gather(futures[: len(keys)]))
+    try:
+        if watched:
+            amounts = dict(zip(futures[len(keys) :], watched.values(), strict=True))
+            for future in as_completed(amounts):
+                if future.status != "finished":
+                    break  # gathering below says what went wrong
+                done(amounts[future])
+        return list(client.gather(futures[: len(keys)]))
+    except BaseException:
+        client.cancel(futures)  # the workers would go on with what nobody waits for
+        raise
 
 
 @contextmanager

@@ -170,7 +170,7 @@ def compare_pairs(
     cross : {"full", "off-diagonal"}
         Which cross pairs to average over; see `distance`.
     engine : Engine, optional
-        Who computes; by default `Tiles`.
+        Who computes; by default the one that suits where the data is.
 
     Returns
     -------

@@ -241,7 +241,7 @@ def distance(
         derived from row i of x (a perturbed copy, say). The standard error still treats the two
         datasets as independent, which errs on the safe side for positively related rows.
     engine : Engine, optional
-        Who computes; by default `Tiles`.
+        Who computes; by default the one that suits where the data is.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def estimate_from_sums(
         m=sums.m,
         n=sums.n,
         kernel=kernel,
-        engine=engine_words(engine, x),
+        engine=engine_words(engine, x, y, kernel=kernel),
         cross=cross,
         warnings=few_rows(sums.m, sums.n),
         pair=pair,

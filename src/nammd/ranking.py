@@ -146,7 +146,7 @@ def rank(
     alpha : float
         The level for all comparisons together (Holm's method).
     engine : Engine, optional
-        Who computes; by default `Tiles`.
+        Who computes; by default the one that suits where the data is.
 
     Returns
     -------

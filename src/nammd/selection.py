@@ -103,7 +103,7 @@ def select_bandwidth(
     grid : sequence of float, optional
         The bandwidths to try; by default 25 multiples of the median bandwidth, from 0.1 to 10.
     engine : Engine, optional
-        Who computes; by default `Tiles`.
+        Who computes; by default the one that suits where the data is.
 
     Returns
     -------

@@ -93,7 +93,7 @@ class Tolerance(Result):
         weights : mapping of str to float, optional
             How much each column counts; 1 where it is not named.
         engine : Engine, optional
-            Who computes; by default `Tiles`.
+            Who computes; by default the one that suits where the data is.
 
         Returns
         -------
@@ -327,7 +327,7 @@ class Tolerance(Result):
             the encoding of this tolerance. Where epsilon is meant under the exact kernel that the
             features approximate, the error of the approximation is taken into account.
         engine : Engine, optional
-            Who computes; by default `Tiles`.
+            Who computes; by default the one that suits where the data is.
 
         Returns
         -------
@@ -350,7 +350,7 @@ class Tolerance(Result):
         alpha : float
             The level of each of the two tests, of "within" and of "beyond".
         engine : Engine, optional
-            Who computes; by default `Tiles`.
+            Who computes; by default the one that suits where the data is.
 
         Returns
         -------

@@ -180,7 +180,7 @@ def two_sample_test(
     rng : int, numpy.random.Generator or None
         Generator for the permutations; give a number to get the same p-value again.
     engine : Engine, optional
-        Who computes; by default `Tiles`.
+        Who computes; by default the one that suits where the data is.
 
     Returns
     -------
@@ -277,7 +277,7 @@ class NAMMDPermutation:
             m=m,
             n=n,
             kernel=kernel,
-            engine=engine_words(engine, x),
+            engine=engine_words(engine, x, y, kernel=kernel),
             null=null,
         )
 

@@ -144,6 +144,13 @@ def test_what_the_programs_cannot_do_is_left_to_the_tile_engine(kernel):
     np.testing.assert_allclose(forms, expected, rtol=1e-4, atol=1e-6)
 
 
+def test_the_result_names_who_computed_it():
+    x, y = there(*samples(30, 30))
+    assert nammd.distance(x, y, kernel=nammd.Gaussian(2.0), engine=nammd.Cuda()).engine.startswith("Cuda(")
+    for kernel in (nammd.Gaussian(0.05), nammd.Laplace(5.0) + nammd.Gaussian(1.0)):
+        assert nammd.distance(x, y, kernel=kernel, engine=nammd.Cuda()).engine.startswith("Tiles() on torch")
+
+
 def test_a_closeness_test_and_a_permutation_test_agree_with_the_cpu():
     x, y = samples(300, 300, shift=0.1)
     engine, kernel = nammd.Cuda(), nammd.Gaussian(2.0)

@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ class Working:
     """
 
     def __init__(self, quiet: bool) -> None:
-        self._quiet = quiet
+        self._quiet, self._filters = quiet, ExitStack()
         self._share: float | None = None
         self._left, self._begun = "", 0.0
         self._shown: tuple[Progress, TaskID] | None = None
@@ -84,6 +85,7 @@ class Working:
         if self._quiet:
             from nammd.engines.progress import LongComputationWarning
 
+            self._filters.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore", LongComputationWarning)
         if self._timer is not None:
             self._timer.start()
@@ -95,6 +97,7 @@ class Working:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._filters.close()
         if self._timer is None:
             return
         self._timer.cancel()

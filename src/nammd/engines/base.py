@@ -65,11 +65,17 @@ def _is_single_on_cuda(sample: Any) -> bool:
     return bool(sample.dtype == namespace(sample).float32)
 
 
-def engine_words(engine: Engine, sample: Array) -> str:
-    """Describe the engine that computes with a sample: its settings, and where, if that is not NumPy."""
-    if isinstance(sample, np.ndarray) or is_dask(sample):
+def engine_words(engine: Engine, *samples: Array, kernel: Kernel | None = None) -> str:
+    """Describe the engine that computes with samples: its settings, and where, if that is not NumPy.
+
+    An engine that leaves some kernels or data to another one has a method `engine_for`, which tells.
+    """
+    stand_in = getattr(engine, "engine_for", None)
+    if stand_in is not None and kernel is not None:
+        engine = stand_in(kernel, *samples)
+    if isinstance(samples[0], np.ndarray) or is_dask(samples[0]):
         return repr(engine)
-    return f"{engine!r} on {place(sample)}"
+    return f"{engine!r} on {place(samples[0])}"
 
 
 def repr_of_what_is_set(engine: Any) -> str:
@@ -101,7 +107,7 @@ def kernel_sums(x: Any, y: Any, kernel: Any, engine: Engine | None = None) -> Ke
     kernel : Kernel
         A kernel such as ``nammd.Gaussian(1.0)``.
     engine : Engine, optional
-        Who computes; by default `Tiles`, or what suits where the samples are.
+        Who computes; by default the one that suits where the data is.
 
     Returns
     -------

@@ -108,6 +108,10 @@ class Cuda:
         forms = 2 * parts.sum(0, dtype=torch.float64) + shift * (total**2 - squares)
         return bound * to_numpy(forms)[:count]
 
+    def engine_for(self, kernel: Kernel, *samples: Array) -> Cuda | Tiles:
+        """Return who computes a kernel for samples: this engine, or the one that it leaves them to."""
+        return Tiles() if self._operands(kernel.exponentials(), list(samples)) is None else self
+
     def _operands(
         self, terms: tuple[Exponential, ...], samples: list[Array], scale: float = 1.0
     ) -> list[Operands] | None:
