@@ -208,7 +208,7 @@ EXPERIMENT = Experiment(
     title="Two-sample tests: type-I error",
     seed=34,
     quick=_Null(repetitions=60, learned_repetitions=20),
-    full=_Null(repetitions=1000, learned_repetitions=400, epochs=20),
+    full=_Null(repetitions=400, learned_repetitions=100, epochs=20),
     tiny=_Null(repetitions=1, learned_repetitions=1, permutations=19, epochs=2, rows=(40, 40, 40, 20, 20)),
     cells=_cells,
     run_cell=_run,
