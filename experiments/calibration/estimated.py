@@ -224,7 +224,7 @@ EXPERIMENT = Experiment(
         margins=(0.1,),
         sizes=("50",),
     ),
-    full=_Estimated(repetitions=300, large_repetitions=100),
+    full=_Estimated(repetitions=200, large_repetitions=60),
     tiny=_Estimated(
         repetitions=2, large_repetitions=2, laws=("uniform",), margins=(0.1,), sizes=("20",), factors=(1, 2)
     ),

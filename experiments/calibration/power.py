@@ -297,7 +297,7 @@ EXPERIMENT = Experiment(
         fuse_up_to=200,
         permutations=99,
     ),
-    full=_Power(repetitions=200, large_repetitions=60, separated_repetitions=1000),
+    full=_Power(repetitions=100, large_repetitions=30, separated_repetitions=500),
     tiny=_Power(
         repetitions=2,
         large_repetitions=2,

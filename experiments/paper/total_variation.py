@@ -275,7 +275,7 @@ EXPERIMENT = Experiment(
     title="NAMMD and total variation over finite supports",
     seed=31,
     quick=_Supports(repetitions=20, runs=2),
-    full=_Supports(repetitions=100, runs=10, resamples=999),
+    full=_Supports(repetitions=50, runs=6, resamples=299),
     tiny=_Supports(repetitions=2, runs=1, resamples=19),
     cells=_cells,
     run_cell=_run,

@@ -129,7 +129,7 @@ EXPERIMENT = Experiment(
     title="NAMMD and the Wasserstein distance over finite supports",
     seed=32,
     quick=_Transport(repetitions=20, runs=3),
-    full=_Transport(repetitions=100, runs=10, resamples=999),
+    full=_Transport(repetitions=50, runs=6, resamples=299),
     tiny=_Transport(repetitions=2, runs=1, resamples=19),
     cells=_cells,
     run_cell=_run,
