@@ -58,10 +58,15 @@ def _list() -> int:
 def _run(options: argparse.Namespace) -> int:
     data = options.data or Path(os.environ.get(VARIABLE) or "data")
     chosen = []
-    for experiment in [named(name) for name in options.names] or list(experiments().values()):
+    names = dict.fromkeys(options.names)  # each once
+    for experiment in [named(name) for name in names] or list(experiments().values()):
         if lacking := experiment.missing(data):
             # Not an error: the page shows it from the results that are kept.
-            print(f"{experiment.name}: skipped, since {data} has no {', '.join(lacking)}", file=sys.stderr)
+            print(
+                f"{experiment.name}: skipped, since {data} has no {'; no '.join(lacking)} (--data DIR, or "
+                f"{VARIABLE}, says where data are)",
+                file=sys.stderr,
+            )
         else:
             chosen.append(experiment)
     if options.jobs is not None and options.jobs < 1:

@@ -20,7 +20,10 @@ _TITLES = {"paper": "The paper's experiments, rerun", "calibration": "Calibratio
 _INTRODUCTIONS = {
     "paper": (
         "Every table and figure of the NAMMD paper, computed again with nammd: the paper's numbers, ours, "
-        "and how well they agree. Labels such as `fig:var` are those of the paper's LaTeX source."
+        "and how well they agree. Labels such as `fig:var` are those of the paper's LaTeX source. A printed "
+        "number counts as reproduced within two *joint* standard errors: ours and that of the print "
+        "together. That of the print is its ± (the captions call it a standard deviation, but it is the standard error "
+        "over ten runs) or, where none is printed, ours with the paper's number of repetitions."
     ),
     "calibration": (
         "How often the tests reject and the intervals cover where the truth is known: level, coverage and "
@@ -32,7 +35,8 @@ _HOW = (
     "Every number on this page comes from a result file in `experiments/results`, which a command wrote "
     "together with its settings and the seed of its generators; `python -m experiments page` makes the page "
     "from the files. *Quick* results take seconds; *full* ones replace them where there are some. What "
-    "follows a ± is a standard error."
+    "follows a ± is a standard error. A rate of 0 or 1 is given the error that half a case "
+    "would make."
 )
 
 

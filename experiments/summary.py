@@ -45,10 +45,29 @@ def pooled_mean(parts: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return {"mean": centre, "se": math.sqrt(squares / (n - 1) / n) if n > 1 else math.nan, "n": n}
 
 
+def joined(rates: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Join the rates of runs on different pairs: the error counts how much the pairs matter."""
+    found = list(rates)
+    pooled = pooled_rate(found)
+    return pooled | {"se": max(pooled["se"], _between(found))}
+
+
+def joined_mean(means: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Join the means of runs on different pairs: the error counts how much the pairs matter."""
+    found = list(means)
+    pooled = pooled_mean(found)
+    return pooled | {"se": max(error_of(pooled), _between(found))}
+
+
+def _between(runs: list[Mapping[str, Any]]) -> float:
+    """Return the standard error of the mean of runs, from how they differ."""
+    return mean([run["mean"] for run in runs])["se"] if len(runs) > 1 else 0.0
+
+
 def near(
     ours: Mapping[str, Any], printed: float, printed_se: float = 0.0, *, digits: int = 3, errors: float = 2.0
 ) -> bool:
-    """Return whether a printed figure is within some standard errors of ours, rounding allowed for."""
+    """Return whether a printed figure is within some joint standard errors of ours, rounding allowed for."""
     allowed = errors * math.hypot(error_of(ours), printed_se) + 0.5 * 10.0**-digits
     return bool(abs(ours["mean"] - printed) <= allowed + 1e-12)
 

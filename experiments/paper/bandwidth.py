@@ -155,8 +155,8 @@ def _section(results: Results[_Bandwidths]) -> Section:
     )
     total = sum(map(len, PAPER.values()))
     sentence = (
-        f"{total - off_exact} of {total} printed powers are within two standard errors of ours, and "
-        f"{total - len(off)} are reached with the median distance of one sample for h₀"
+        f"{total - off_exact} of {total} printed powers are within two joint standard errors of ours, and "
+        f"{total - len(off)} are within as much of what the median distance of some sample gives for h₀"
     )
     sentence += f" (not: {', '.join(off)})." if off else "."
     sentence += (

@@ -15,9 +15,9 @@ NEEDS = (HIGGS, MNIST, GENERATED_MNIST, CIFAR10)
 """The files of the three real data sets."""
 
 STAND_INS = (
-    "Real data that stand in: 7500 rows of HIGGS; for mnist, digits of the test set and digits of eight "
-    "published generative models; for cifar10, test images (JPEG, decoded) and other test images with "
-    "normal noise added."
+    "Real data that stand in: rows of HIGGS, fewer than the paper's; for mnist, digits of the test set and "
+    "digits of published generative models, at all stages of their training; for cifar10, test images and "
+    "other test images with normal noise added."
 )
 
 CIFAR_NOISE = 0.1

@@ -15,7 +15,7 @@ from experiments.paper.finite import Counting, FinitePair
 from experiments.results import Results
 from experiments.section import Picture, Section, table
 from experiments.settings import Settings
-from experiments.summary import counted, pooled_rate, rate, shown
+from experiments.summary import counted, joined, rate, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,13 +62,13 @@ def _run(settings: _Margins, cell: Cell, context: Context) -> Values:
 def _section(results: Results[_Margins]) -> Section:
     settings = results.settings
     levels = {
-        (name, data, epsilon): pooled_rate(v[name] for v in results.where(data=data, epsilon=epsilon))
+        (name, data, epsilon): joined(v[name] for v in results.where(data=data, epsilon=epsilon))
         for name in TESTS
         for data in DATASETS
         for epsilon in settings.epsilons
     }
     rows = [
-        [words, *(shown(pooled_rate(v[name] for v in results.where(epsilon=e))) for e in settings.epsilons)]
+        [words, *(shown(joined(v[name] for v in results.where(epsilon=e))) for e in settings.epsilons)]
         for name, words in TESTS.items()
     ]
     body = (
@@ -137,7 +137,7 @@ def _above(levels: Levels, name: str) -> list[str]:
 def _corrections(results: Results[_Margins]) -> list[str]:
     """Say where the paper's test does not hold its level, over all data sets."""
     pooled = {
-        epsilon: {name: pooled_rate(v[name] for v in results.where(epsilon=epsilon)) for name in TESTS}
+        epsilon: {name: joined(v[name] for v in results.where(epsilon=epsilon)) for name in TESTS}
         for epsilon in results.settings.epsilons
     }
     epsilon = max(pooled, key=lambda e: pooled[e]["paper nammd"]["mean"])

@@ -24,7 +24,7 @@ from experiments.paper.closeness_pairs import (
 from experiments.results import Results
 from experiments.section import Agreement, Section, table
 from experiments.settings import Settings
-from experiments.summary import counted, mean, pooled_mean, pooled_rate, rate, shown
+from experiments.summary import counted, joined, joined_mean, mean, pooled_rate, rate, shown
 
 Printed = Mapping[str, Sequence[tuple[float, float]]]
 """The powers of MMD and of NAMMD that the paper prints, by data set, one pair for each epsilon."""
@@ -118,7 +118,7 @@ def section(results: Results[Pairs], printed: Printed, kernels: str) -> Section:
     """
     settings = results.settings
     gains = {
-        (who, data, epsilon): pooled_mean(v["gain"][who] for v in results.where(data=data, epsilon=epsilon))
+        (who, data, epsilon): joined_mean(v["gain"][who] for v in results.where(data=data, epsilon=epsilon))
         for who in _PAIRS
         for data in DATASETS
         for epsilon in settings.epsilons
@@ -176,7 +176,7 @@ def _rate(
 ) -> dict[str, float]:
     """Join how often a test rejected, over all data sets or margins where none is named."""
     wanted = {k: v for k, v in {"epsilon": epsilon, "data": data}.items() if v is not None}
-    return pooled_rate(v["tests"][name][what] for v in results.where(**wanted))
+    return joined(v["tests"][name][what] for v in results.where(**wanted))
 
 
 def _below(gains: Mapping[tuple[str, str, float], Mapping[str, Any]], who: str) -> list[str]:

@@ -115,7 +115,14 @@ def _section(results: Results[_Domains]) -> Section:
         "a softmax classifier on the features is trained on half of the photographs, where its accuracy on "
         f"the other half is {known['gaps'][SOURCE]['accuracy']:.3f}.\n\n"
         + table(
-            ["target", "images", "true NAMMD", "true MMD²", "accuracy gap", "confidence gap"],
+            [
+                "target",
+                "images",
+                "true NAMMD",
+                "true MMD²",
+                "accuracy gap (± the target's part)",
+                "confidence gap",
+            ],
             _margins(known, near_to_far),
         )
         + "\nThe paper's targets and gaps (`tab:margin`):\n\n"

@@ -6,7 +6,6 @@ points and less to the other. Rows are the numbers of points wherever coordinate
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,6 @@ import nammd
 from experiments.experiment import Context
 from experiments.paper.benchmark_data import draw
 from experiments.paper.finite import Counting, Lookup
-from experiments.summary import mean, pooled_rate
 from nammd.baselines.resampling import upper_threshold
 from nammd.datasets import DiscretePair, discrete_pair
 from nammd.selection import GRID, studentized
@@ -113,11 +111,3 @@ class Closeness:
         paper = nammd.closeness_test(x, y, self.epsilon, variance="paper", cross="off-diagonal", **options)
         ours = nammd.closeness_test(x, y, self.epsilon, **options)
         return {"paper": paper.rejected, "corrected": ours.rejected}
-
-
-def joined(rates: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Join the rates of runs with different points: their error counts how much the points matter."""
-    found = list(rates)
-    pooled = pooled_rate(found)
-    between = mean([r["mean"] for r in found])["se"] if len(found) > 1 else 0.0
-    return pooled | {"se": max(pooled["se"], between)}

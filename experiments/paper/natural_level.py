@@ -134,7 +134,7 @@ def _section(results: Results[_Levels]) -> Section:
     )
     means = {name: pooled_rate(v[f"level of {name}"] for v in results.where())["mean"] for name in TESTS}
     sentence = (
-        f"{compared - len(off)} of {compared} printed levels are within two standard errors of ours"
+        f"{compared - len(off)} of {compared} printed levels are within two joint standard errors of ours"
         + (f" (not: {', '.join(off)})" if off else "")
         + f"; ours have errors up to {max(errors):.3f}. Outside {BAND[0]} to {BAND[1]} by more "
         "than two standard errors: the paper's NAMMD test in "

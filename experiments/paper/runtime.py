@@ -104,6 +104,7 @@ def _section(results: Results[_Timing]) -> Section:
             else f"; it is faster than no method by a factor of more than {_ALIKE:g} at every size"
         )
         + (f", and slower than {_list(faster)}." if faster else ".")
+        + ("" if most else " The paper has it faster than most of the others.")
     )
     notes = []
     if settings.epochs < 1000:

@@ -11,11 +11,11 @@ from typing import Any
 
 from experiments.experiment import Cell, Context, Experiment, Values
 from experiments.paper.benchmark_data import DATASETS, NEEDS, STAND_INS
-from experiments.paper.finite_supports import ALPHA, POINTS, SIZES, Closeness, SupportedPairs, joined, numbers
+from experiments.paper.finite_supports import ALPHA, POINTS, SIZES, Closeness, SupportedPairs, numbers
 from experiments.results import Results
 from experiments.section import Section, table
 from experiments.settings import Settings
-from experiments.summary import counted, near, rate, shown
+from experiments.summary import counted, joined, near, rate, shown
 from nammd.baselines.wasserstein import wasserstein_test
 
 # For ε' = 0.1, 0.3, 0.5, 0.7: the printed power and its error.
@@ -106,7 +106,7 @@ def _section(results: Results[_Transport]) -> Section:
         f"NAMMD's power is above Wasserstein's by more than two standard errors in {ahead} of {total} cells "
         f"and below in {len(behind)}{' (' + ', '.join(behind) + ')' if behind else ''}; the paper has it "
         f"above in all. {agreeing} of {counted(len(MARGINS), 'printed power')} of Wasserstein's test for "
-        f"{KNOWN}, where the sample sizes are known, are within two standard errors of ours."
+        f"{KNOWN}, where the sample sizes are known, are within two joint standard errors of ours."
     )
     notes = []
     if stronger:
