@@ -22,8 +22,9 @@ _INTRODUCTIONS = {
         "Every table and figure of the NAMMD paper, computed again with nammd: the paper's numbers, ours, "
         "and how well they agree. Labels such as `fig:var` are those of the paper's LaTeX source. A printed "
         "number counts as reproduced within two *joint* standard errors: ours and that of the print "
-        "together. That of the print is its ± (the captions call it a standard deviation, but it is the standard error "
-        "over ten runs) or, where none is printed, ours with the paper's number of repetitions."
+        "together. That of the print is its ± (the captions call it a standard deviation, but it is the "
+        "standard error over ten runs) or, where none is printed, ours with the paper's number of "
+        "repetitions."
     ),
     "calibration": (
         "How often the tests reject and the intervals cover where the truth is known: level, coverage and "

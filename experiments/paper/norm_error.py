@@ -90,8 +90,8 @@ def _section(results: Results[_Errors]) -> Section:
         + table(["dimension", "distance", *(f"squared norm {norm:g}" for norm in NORMS)], rows)
     )
     sentence = (
-        f"{total - off} of {total} printed figures are within two joint standard errors of ours. NAMMD's relative "
-        f"error is {min(ratios):.2f} to {max(ratios):.2f} times that of MMD²."
+        f"{total - off} of {total} printed figures are within two joint standard errors of ours. NAMMD's "
+        f"relative error is {min(ratios):.2f} to {max(ratios):.2f} times that of MMD²."
     )
     # About one in twenty lies farther off by chance, and both distances of a law then do together.
     usual = off <= round(0.1 * total)

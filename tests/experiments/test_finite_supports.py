@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiments.experiment import Context
-from experiments.paper.finite_supports import Closeness, SupportedPairs, joined, numbers, unit_columns
+from experiments.paper.finite_supports import Closeness, SupportedPairs, numbers, unit_columns
 from experiments.paper.tst_methods import NAMES, Effort, coarse, method_for, samples
+from experiments.summary import joined
 
 import nammd
 
