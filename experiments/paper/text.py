@@ -178,8 +178,8 @@ def _section(results: Results[_Checks]) -> Section:
         corrections=corrections,
         notes=[
             "Known of the authors' own runs, and not computed here: their kernel was "
-            "$e^{-d^2/\\gamma^2}$ where the appendix has $2\\gamma^2$; their variance code has a bracket that "
-            "differs from the appendix, which is right; their ImageNet features were multiplied by the "
+            "$e^{-d^2/\\gamma^2}$ where the appendix has $2\\gamma^2$; their variance code has a bracket "
+            "that differs from the appendix, which is right; their ImageNet features were multiplied by the "
             "classifier's weights of the true label, so they depend on labels."
         ],
     )
