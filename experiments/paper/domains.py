@@ -222,7 +222,7 @@ def _notes(
         "The ImageNet variants are not at hand; the domains of PACS, at 32 × 32 pixels, stand in for them, "
         "and a ResNet20 for the ResNet50. With folders of images of your own, `python -m "
         "experiments.paper.imagenet SOURCE TARGET TARGET ...` does the same with the features of "
-        "torchvision's ResNet-50."
+        "torchvision's ResNet-50. The paper's kernel on the features is a deep one; ours is a plain Gaussian."
     ]
     for rows in settings.rows:
         level = {
