@@ -62,9 +62,8 @@ def _section(results: Results[Grid]) -> Section:
     body = (
         f"{counted(pairs, 'pair')} of {counted(laws, 'law')} at distances that are known exactly; at 0 both "
         f"samples are of one law. Intervals of {LEVEL:.0%} confidence: *paper* is the estimate plus and "
-        f"minus {quantile((1 + LEVEL) / 2):.2f} standard errors of the paper's variance (over all cross pairs, as are all "
-        "three), *delta* the same "
-        "with the standard error that nammd prints (where the paper's variance is not positive there is no "
+        f"minus {quantile((1 + LEVEL) / 2):.2f} standard errors of the paper's variance (over all "
+        "cross pairs, as are all three), *delta* the same with the standard error that nammd prints (where the paper's variance is not positive there is no "
         "interval, and nothing is covered), and *nammd* is `confidence_interval`, which inverts the "
         "corrected tests. The smallest and the largest coverage over all pairs, and how many are below "
         f"{LEVEL:g} by more than chance explains, which is {grid.band_text(settings, LEVEL)}:\n\n"
