@@ -120,8 +120,8 @@ def _section(results: Results[_Power]) -> Section:
         + "\nEach law by itself, at the fewest and the most rows:\n\n"
         + _laws_table(results)
         + "\nWhat the correction costs in power: is the pair farther apart than "
-        f"{settings.separated_epsilon:g}? Rejections by the paper's variance (over all cross pairs) / delta / "
-        "corrected "
+        f"{settings.separated_epsilon:g}? Rejections by the paper's variance (over all cross pairs) / delta "
+        "/ corrected "
         f"({settings.separated_repetitions} repetitions each). The first distance is the margin, so what a "
         f"test has there above {ALPHA:g} it has for nothing beyond it:\n\n" + _separated_table(results)
     )
