@@ -93,7 +93,9 @@ class PairComparison(Result):
         """
         if not self.standard_error > 0:
             return math.nan, math.nan
-        reach = quantile((1 + between(level, "level")) / 2) * self.standard_error
+        probability = (1 + between(level, "level")) / 2
+        degrees = _degrees_of_freedom(self.first, self.second, self.standard_error**2)
+        reach = quantile(probability, degrees) * self.standard_error
         return self.difference - reach, self.difference + reach
 
     def headline(self) -> str:
@@ -233,10 +235,11 @@ def compare_estimates(
     variance, _ = combined(linear, total, _frequency_variance(first, second))
     deviation = 0.0 if first.pair.constant and second.pair.constant else math.sqrt(variance)
     z = difference / deviation if deviation > 0 else math.nan
+    degrees = _degrees_of_freedom(first, second, variance)
     pvalue = {
-        "greater": upper_tail(z),
-        "less": upper_tail(-z),
-        "two-sided": 2 * upper_tail(abs(z)),
+        "greater": upper_tail(z, degrees),
+        "less": upper_tail(-z, degrees),
+        "two-sided": 2 * upper_tail(abs(z), degrees),
     }[alternative]
     warnings = first.warnings + tuple(w for w in second.warnings if w not in first.warnings)
     if not deviation > 0:
@@ -321,6 +324,12 @@ def _frequency_variance(first: Estimate, second: Estimate) -> float:
         return 0.0
     margins = one.slope(first.value) - 1.0, two.slope(second.value) - 1.0
     return frequency_variance(one.spread, two.spread, (one.scale, two.scale), margins)
+
+
+def _degrees_of_freedom(first: Estimate, second: Estimate, variance: float) -> float:
+    """Return how well the variance of the difference is known, where frequencies have a part in it."""
+    due = _frequency_variance(first, second)
+    return min(estimate.pair.degrees_of_freedom(due, variance) for estimate in (first, second))
 
 
 def _sketch_estimates(
