@@ -218,7 +218,7 @@ class Spread:
     carriers: float
 
     def degrees_of_freedom(self, due: float, total: float) -> float:
-        """Return how well a variance is known of which a part is due to frequencies (Welch, Satterthwaite)."""
+        """Return how well a variance is known, of which a part is due to frequencies, after Welch."""
         return max(self.carriers - 1.0, 1.0) * (total / due) ** 2 if due > 0 else float("inf")
 
     def variance(self, eps: float) -> float:

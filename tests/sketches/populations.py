@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import ndtr
 
@@ -11,11 +13,11 @@ ROWS = 10**9
 """So many that nothing is due to rows."""
 
 
-def sketch_of_normal(mean, features, variance=1.0):
+def sketch_of_normal(mean: Any, features: nammd.RandomFeatures, variance: float = 1.0) -> nammd.Sketch:
     """Return the sketch of a normal law with independent columns, as of very many rows."""
     frequencies = features.frequencies(len(mean))
 
-    def wave(lengths, phases):  # the mean of exp(i w'x)
+    def wave(lengths: Any, phases: Any) -> Any:  # the mean of exp(i w'x)
         return np.exp(-variance * lengths / 2 + 1j * phases)
 
     squares, phases = (frequencies * frequencies).sum(axis=1), frequencies @ np.asarray(mean)
@@ -31,7 +33,7 @@ def sketch_of_normal(mean, features, variance=1.0):
     return nammd.Sketch(features, ROWS, len(mean), ROWS * total, ROWS * features.scale**2 * outer)
 
 
-def nammd_of_normals(shift, kernel, variance=1.0):
+def nammd_of_normals(shift: Any, kernel: nammd.Gaussian | nammd.Laplace, variance: float = 1.0) -> float:
     """Return the NAMMD of N(0, I) and N(shift, variance I) under the exact kernel."""
     mean_kernel = _laplace if isinstance(kernel, nammd.Laplace) else _gaussian
     centre, shift = np.zeros(len(shift)), np.asarray(shift, float)
@@ -40,12 +42,12 @@ def nammd_of_normals(shift, kernel, variance=1.0):
     return (xx + yy - 2 * xy) / (4 - xx - yy)
 
 
-def _gaussian(shift, variance, bandwidth):
+def _gaussian(shift: Any, variance: float, bandwidth: float) -> float:
     scale = bandwidth**2 + variance
     return float(np.prod(bandwidth / np.sqrt(scale) * np.exp(-(shift**2) / (2 * scale))))
 
 
-def _laplace(shift, variance, bandwidth):
+def _laplace(shift: Any, variance: float, bandwidth: float) -> float:
     s, b = np.sqrt(variance), bandwidth
     one = np.exp(-shift / b) * ndtr(shift / s - s / b) + np.exp(shift / b) * ndtr(-shift / s - s / b)
     return float(np.prod(np.exp(variance / (2 * b * b)) * one))

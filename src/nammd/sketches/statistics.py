@@ -192,7 +192,7 @@ def frequency_variance(
 
 def same_rows(one: Sketch, other: Sketch) -> bool:
     """Tell whether two sketches are of the same rows, as far as their sums tell."""
-    return one.n == other.n and np.array_equal(one.total, other.total)
+    return one.n == other.n and one.features == other.features and np.array_equal(one.total, other.total)
 
 
 def snapshot(sketch: Sketch) -> Sketch:
