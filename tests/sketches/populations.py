@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 import nammd
+from tests.laws import Mixture
 
 ROWS = 10**9
 """So many that nothing is due to rows."""
@@ -31,6 +32,21 @@ def sketch_of_normal(mean: Any, features: nammd.RandomFeatures, variance: float 
     means = wave(squares, phases)
     total = np.concatenate([means.real, means.imag]) * features.scale
     return nammd.Sketch(features, ROWS, len(mean), ROWS * total, ROWS * features.scale**2 * outer)
+
+
+def nammd_under(features: nammd.RandomFeatures, p: Mixture, q: Mixture) -> float:
+    """Return the NAMMD of two mixtures of normals under features themselves."""
+    one, two = _mean_features(p, features), _mean_features(q, features)
+    return float((one - two) @ (one - two) / (4 * features.bound - one @ one - two @ two))
+
+
+def _mean_features(law: Mixture, features: nammd.RandomFeatures) -> Any:
+    frequencies = features.frequencies(len(law.means[0]))
+    waves: Any = 0
+    for weight, mean, covariance in zip(law.weights, law.means, law.covariances, strict=True):
+        spread = np.einsum("jk,kl,jl->j", frequencies, covariance, frequencies)
+        waves = waves + weight * np.exp(1j * frequencies @ np.array(mean) - spread / 2)
+    return np.concatenate([waves.real, waves.imag]) * features.scale
 
 
 def nammd_of_normals(shift: Any, kernel: nammd.Gaussian | nammd.Laplace, variance: float = 1.0) -> float:
