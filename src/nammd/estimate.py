@@ -29,8 +29,8 @@ FEW_SKETCHED_ROWS = 500
 """Below this the skewness that sketches do not know was seen to matter: up to .074 at .05 with 200 rows."""
 
 FEW_FREQUENCIES = 15
-"""Below this a distance under the exact kernel rests on too few frequencies: simulations with so many or more
-found "closer" wrongly proven, without this caution, in at most .07 of all cases at level .05."""
+"""Below this a distance under the exact kernel rests on too few frequencies. At level .05 "closer" was
+wrongly proven, and without this caution, in at most .06 of all draws (benchmarks/sketch_level.py)."""
 
 NAMES: dict[str, str] = {"nammd": "NAMMD", "mmd2": "MMD²"}
 
