@@ -26,6 +26,7 @@ def tables() -> dict[str, str]:
         "median-level.md": median_level(
             json.loads((RESULTS / "median_level.json").read_text(encoding="utf-8"))
         ),
+        **sketch_level(json.loads((RESULTS / "sketch_level.json").read_text(encoding="utf-8"))),
         "cluster.md": cluster(json.loads((RESULTS / "cluster.json").read_text(encoding="utf-8"))),
         "gpu.md": measured(json.loads((RESULTS / "gpu.json").read_text(encoding="utf-8"))),
     }
@@ -69,6 +70,44 @@ def median_level(stored: dict[str, Any]) -> str:
     head = ["laws", "rows each", "proving too far", "proving close"]
     note = f"Shares of {stored['repetitions']} samples at the boundary rejected at level {stored['alpha']}."
     return _table(head, rows) + f"\n{note}\n"
+
+
+def sketch_level(stored: dict[str, Any]) -> dict[str, str]:
+    """Return the level of tests on sketches: by the number of features, and over samples."""
+    rows = [
+        [one["kernel"], f"{one['bandwidth']:g}", str(one["columns"]), str(one["features"])]
+        + [f"{one[name]:.3f}" for name in ("too far", "close", "close, not cautioned")]
+        + [f"{one['cautioned']:.0%}".replace("%", " %")]
+        for one in stored["settings"]
+    ]
+    head = ["kernel", "bandwidth", "columns", "features"]
+    head += ["proving too far", "proving close", "of these without caution"]
+    counts = [one["repetitions"] for one in stored["settings"]]
+    note = (
+        f"Shares of {max(counts)} draws of the frequencies ({min(counts)} of 1024 features) that reject a "
+        f"true null hypothesis at level {stored['alpha']}, and that carry the caution `few-frequencies`. Two "
+        f"normal laws that differ by {stored['shift']} in one column, infinitely many rows, epsilon exact."
+    )
+    names = {
+        "own": "under the features, the same ones each time",
+        "exact": "under the exact kernel, other features each time",
+        "exact, nothing added": "the same without the variance over frequencies",
+    }
+    sampled = []
+    for one in stored["samples"]:
+        shares = {name: [pair[name] for pair in one["laws"]] for name in ("too far", "close")}
+        ranges = [f"{min(found):.3f} to {max(found):.3f}" for found in shares.values()]
+        sampled.append([names[one["meant"]], str(one["rows"]), *ranges])
+    sampled_head = ["epsilon is meant", "rows each", "proving too far", "proving close"]
+    sampled_note = (
+        f"Smallest and largest share over {len(stored['samples'][0]['laws'])} pairs of laws, of "
+        f"{stored['repetitions of samples']} samples each; Gaussian kernel, "
+        f"{stored['features of samples']} features, level {stored['alpha']}."
+    )
+    return {
+        "sketch-level.md": _table([*head, "cautioned"], rows) + f"\n{note}\n",
+        "sketch-level-samples.md": _table(sampled_head, sampled) + f"\n{sampled_note}\n",
+    }
 
 
 def cluster(stored: dict[str, Any]) -> str:

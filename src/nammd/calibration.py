@@ -53,6 +53,16 @@ class Rung:
         low, high = (estimate.value + z * error for z in (-1.96, 1.96))
         return cls(label, estimate.value, error, max(low, 0.0), max(high, 0.0), kind, level)
 
+    def epsilon(self, advice: str) -> float:
+        """Return the distance as a tolerance, which has to be positive."""
+        if not self.value > 0:
+            raise ValueError(
+                f"the perturbation {self.label!r} cannot be told apart from none at this sample size "
+                f"(estimated distance {self.value:.3g}), so it sets no tolerance; {advice}, or use "
+                "Tolerance.from_split"
+            )
+        return self.value
+
 
 def _paired_variance(estimate: Estimate) -> float:
     """Return the variance of a distance between rows and copies of them: pairs, not rows, are drawn."""

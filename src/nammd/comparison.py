@@ -93,7 +93,9 @@ class PairComparison(Result):
         """
         if not self.standard_error > 0:
             return math.nan, math.nan
-        reach = quantile((1 + between(level, "level")) / 2) * self.standard_error
+        probability = (1 + between(level, "level")) / 2
+        degrees = _degrees_of_freedom(self.first, self.second, self.standard_error**2)
+        reach = quantile(probability, degrees) * self.standard_error
         return self.difference - reach, self.difference + reach
 
     def headline(self) -> str:
@@ -165,8 +167,8 @@ def compare_pairs(
         The level of the test.
     shared : bool, optional
         Whether ``x1`` and ``x2`` are the same observations. By default a dataset is recognised as
-        shared if the same object stands in both pairs, in whatever place. Two sketches are the same only
-        if they are of the same rows.
+        shared if the same object stands in both pairs, in whatever place; a sketch also if its sums are
+        the same, as when a file is loaded twice.
     cross : {"full", "off-diagonal"}
         Which cross pairs to average over; see `distance`.
     engine : Engine, optional
@@ -233,10 +235,11 @@ def compare_estimates(
     variance, _ = combined(linear, total, _frequency_variance(first, second))
     deviation = 0.0 if first.pair.constant and second.pair.constant else math.sqrt(variance)
     z = difference / deviation if deviation > 0 else math.nan
+    degrees = _degrees_of_freedom(first, second, variance)
     pvalue = {
-        "greater": upper_tail(z),
-        "less": upper_tail(-z),
-        "two-sided": 2 * upper_tail(abs(z)),
+        "greater": upper_tail(z, degrees),
+        "less": upper_tail(-z, degrees),
+        "two-sided": 2 * upper_tail(abs(z), degrees),
     }[alternative]
     warnings = first.warnings + tuple(w for w in second.warnings if w not in first.warnings)
     if not deviation > 0:
@@ -323,6 +326,12 @@ def _frequency_variance(first: Estimate, second: Estimate) -> float:
     return frequency_variance(one.spread, two.spread, (one.scale, two.scale), margins)
 
 
+def _degrees_of_freedom(first: Estimate, second: Estimate, variance: float) -> float:
+    """Return how well the variance of the difference is known, where frequencies have a part in it."""
+    due = _frequency_variance(first, second)
+    return min(estimate.pair.degrees_of_freedom(due, variance) for estimate in (first, second))
+
+
 def _sketch_estimates(
     first: tuple[Any, Any],
     second: tuple[Any, Any],
@@ -333,8 +342,10 @@ def _sketch_estimates(
     shared: bool,
 ) -> tuple[Estimate, Estimate]:
     """Estimate both distances from sketches, which must all belong together."""
-    one = estimate_of_sketches(*first, kernel, statistic, cross, engine)
-    two = estimate_of_sketches(*second, kernel, statistic, cross, engine)
+    one, two = (
+        estimate_of_sketches(*pair, kernel, statistic, cross, engine, (f"{name}[0]", f"{name}[1]"))
+        for pair, name in ((first, "first"), (second, "second"))
+    )
     require_alike(first[0], second[0])
     if shared and first[0] is not second[0] and not same_rows(first[0], second[0]):
         raise ValueError(
@@ -353,13 +364,20 @@ def _line_up(
     first: tuple[Any, Any], second: tuple[Any, Any], shared: bool | None
 ) -> tuple[tuple[Any, Any], tuple[Any, Any], bool]:
     """Turn the pairs so that a dataset they share stands first in both; distances are symmetric."""
-    same = [(i, j) for i in range(2) for j in range(2) if first[i] is second[j]]
+    same = [(i, j) for i in range(2) for j in range(2) if _is_same(first[i], second[j])]
     if len(same) > 1:
         raise ValueError("the two pairs consist of the same datasets; there is nothing to compare")
     if same and shared is not False:
         i, j = same[0]
         return (first[i], first[1 - i]), (second[j], second[1 - j]), True
     return first, second, bool(shared)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Tell whether two datasets are one; sketches by their sums, since both may come from one file."""
+    if isinstance(one, Sketch) and isinstance(other, Sketch):
+        return one is other or same_rows(one, other)
+    return one is other
 
 
 def _common_kernel(x1: Array, y1: Array, x2: Array, y2: Array, shared: bool) -> Kernel:

@@ -9,10 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from nammd._arrays import FloatArray
-from nammd._dask import is_dask
+from nammd._dask import Parts, is_dask
 from nammd.engines import Engine, check_kernel, choose_engine, pair_sums
 from nammd.engines.progress import comparing, passes
 from nammd.estimate import MIN_ROWS, Estimate, estimate_from_sums
+from nammd.inputs import require_rows
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.moments import Cross
 from nammd.provenance import digest_of
@@ -47,6 +48,7 @@ class EncodedReference:
     @classmethod
     def of(cls, raw: Any, encoding: Encoding, kernel: Any, engine: Engine | None) -> EncodedReference:
         """Encode a reference; without a kernel, take the Gaussian with its median bandwidth."""
+        require_rows(raw, "the reference")
         x = _enough_rows(encoding.transform(raw, "the reference"), "the reference")
         kernel = Gaussian.median(x) if kernel is None else as_kernel(kernel)
         check_kernel(kernel, x, x)
@@ -73,6 +75,7 @@ class EncodedReference:
 
     def encode(self, data: Any, name: str) -> FloatArray:
         """Encode other data like the reference."""
+        require_rows(data, name)
         return _enough_rows(self.encoding.transform(data, name), name)
 
     def distance(self, y: FloatArray) -> Estimate:
@@ -97,6 +100,17 @@ def _enough_rows(encoded: FloatArray, name: str) -> FloatArray:
     if len(encoded) < MIN_ROWS:
         raise ValueError(f"{name} has {len(encoded)} rows; at least {MIN_ROWS} are needed")
     return encoded
+
+
+def in_memory(x: Any, constructor: str) -> Any:
+    """Refuse a reference on a cluster where one in memory is needed."""
+    if is_dask(x) or isinstance(x, Parts):
+        raise TypeError(
+            f"Tolerance.{constructor} perturbs or divides the reference in memory, and this one is spread "
+            "over a Dask cluster; give a sample of its rows, such as x.sample(frac=0.01).compute(), or use "
+            "Tolerance.from_reference"
+        )
+    return x
 
 
 def distances_in_passes(x: Any, *others: Any) -> AbstractContextManager[None]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nammd.comparison import covariance_parts
 from nammd.encoded import EncodedReference
+from nammd.engines import Engine
 from nammd.estimate import Estimate
 from nammd.inputs import between
-from nammd.margin import KNOWN, NEAR_DEGENERATE, Blur, estimated_margin
+from nammd.margin import KNOWN, NEAR_DEGENERATE, Blur, Pair, estimated_margin
 from nammd.planning import rows_for
 from nammd.results import Caution
 from nammd.sketched import SketchedReference
 from nammd.sketches import Sketch
-from nammd.verdict import Decision, Verdict
+from nammd.verdict import Decision, Limit, Verdict
 
 if TYPE_CHECKING:
     from nammd.tolerance import Tolerance
@@ -52,6 +53,12 @@ class Gate:
     tolerance: Tolerance
     reference: EncodedReference | SketchedReference
 
+    @classmethod
+    def of(cls, tolerance: Tolerance, x: Any, engine: Engine | None) -> Gate:
+        """Make the reference ready, whatever it is."""
+        make = SketchedReference.of if isinstance(x, Sketch) else EncodedReference.of
+        return cls(tolerance, make(x, tolerance.encoding, tolerance.kernel, engine))
+
     def __post_init__(self) -> None:
         if isinstance(self.reference, EncodedReference):
             _ = self.reference.within  # now, so that the first check costs no more than the others
@@ -79,14 +86,10 @@ class Gate:
         decision = (
             Decision.FAR if p_far <= alpha else Decision.CLOSE if p_close <= alpha else Decision.UNDECIDED
         )
-        needed = None
-        if decision is Decision.UNDECIDED and estimate.value != eps:
-            true = max(estimate.value, 0.0)
-            # More candidate rows are easier to get than more of the reference, so they are tried first.
-            # A larger reference would not be the one that epsilon was taken from.
-            pair, apart = estimate.pair, self._blur(estimate, shared=False)
-            needed = rows_for(pair, eps, true, POWER, alpha, blur, keep_x=True)
-            needed = needed or rows_for(pair, eps, true, POWER, alpha, apart)
+        needed, limit = None, None
+        if decision is Decision.UNDECIDED:
+            needed = self._rows_needed(estimate, estimate.pair, alpha)
+            limit = self._limit(estimate, alpha) if needed is None else None
         return Verdict(
             decision=decision,
             distance=estimate.value,
@@ -97,6 +100,7 @@ class Gate:
             pvalue_far=p_far,
             alpha=alpha,
             rows_needed=needed,
+            limited_by=limit,
             estimate=estimate,
             warnings=self._cautions(candidate, estimate, close.share, decision),
             reference=self.reference.raw,
@@ -125,6 +129,23 @@ class Gate:
                 "features: Sketch.of(reference, candidate.features, encoding=tolerance.encoding)"
             )
         return reference.distance(reference.encode(candidate, "the candidate"))
+
+    def _rows_needed(self, estimate: Estimate, pair: Pair, alpha: float) -> tuple[int, int] | None:
+        """Return the rows that would settle it, if the estimated distance is the true one."""
+        eps, true = self.tolerance.epsilon, max(estimate.value, 0.0)
+        if true == eps:
+            return None
+        # More candidate rows are easier to get than more of the reference, so they are tried first.
+        # A larger reference would not be the one that epsilon was taken from.
+        needed = rows_for(pair, eps, true, POWER, alpha, self._blur(estimate), keep_x=True)
+        return needed or rows_for(pair, eps, true, POWER, alpha, self._blur(estimate, shared=False))
+
+    def _limit(self, estimate: Estimate, alpha: float) -> Limit:
+        """Return what keeps any number of rows from settling it."""
+        pair = estimate.pair
+        if pair.spread is not None and self._rows_needed(estimate, replace(pair, spread=None), alpha):
+            return "features"
+        return "tolerance" if self.tolerance.epsilon_error else "distance"
 
     def _blur(self, estimate: Estimate, shared: bool = True) -> Blur:
         """Return what the uncertainty of epsilon adds, less what a shared reference takes away."""

@@ -21,12 +21,22 @@ def as_sample(data: Any, name: str) -> Array:
     """Return `data` as a two-dimensional floating-point array of finite numbers."""
     if is_dask(data):
         return _as_spread_sample(data, name)
+    require_rows(data, name)
     sample = _as_rows(data, name)
     if sample.shape[0] == 0 or sample.shape[1] == 0:
         raise ValueError(f"{name} is empty: it has shape {tuple(sample.shape)}")
     sample = _as_floating(sample, name)
     _require_finite(sample, name)
     return sample
+
+
+def require_rows(data: Any, name: str) -> None:
+    """Refuse a sketch where rows are needed."""
+    if getattr(type(data), "keeps_no_rows", False):  # not by its class, which is made of what is here
+        raise TypeError(
+            f"{name} is a sketch, and this needs rows, which sketches do not keep; give the data themselves. "
+            "distance, closeness_test, compare_pairs and the checks of a tolerance take sketches"
+        )
 
 
 def _as_rows(data: Any, name: str) -> Array:
@@ -113,6 +123,12 @@ def positive(value: Any, name: str) -> float:
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be positive and finite, not {number}")
     return number
+
+
+def whole(value: Any, name: str) -> None:
+    """Refuse anything but a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
 
 
 def between(value: Any, name: str, upper: float = 1.0, hint: str = "") -> float:

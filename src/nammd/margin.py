@@ -29,13 +29,21 @@ _SWITCH = 0.05
 _normal = NormalDist()
 
 
-def quantile(probability: float) -> float:
-    """Return the quantile of the standard normal law."""
-    return _normal.inv_cdf(probability)
+def quantile(probability: float, degrees: float = math.inf) -> float:
+    """Return the quantile of the standard normal law, or of Student's with some degrees of freedom."""
+    if math.isinf(degrees):
+        return _normal.inv_cdf(probability)
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, probability))
 
 
-def upper_tail(z: float) -> float:
-    """Return the probability that a standard normal variable exceeds z."""
+def upper_tail(z: float, degrees: float = math.inf) -> float:
+    """Return the probability that a standard normal variable, or Student's, exceeds z."""
+    if not math.isinf(degrees):
+        from scipy.special import stdtr
+
+        return float(stdtr(degrees, -z))
     return 0.5 * math.erfc(z / math.sqrt(2))  # keeps its digits far out, where 1 - cdf does not
 
 
@@ -89,6 +97,10 @@ class Pair:
     def approximation_cubic(self, eps: float) -> float:
         """Return what random frequencies add to the third cumulant of U."""
         return 0.0 if self.spread is None else self.spread.third_cumulant(self.slope(eps) - 1.0)
+
+    def degrees_of_freedom(self, due: float, total: float) -> float:
+        """Return how well the variance is known of which a part is due to random frequencies."""
+        return math.inf if self.spread is None else self.spread.degrees_of_freedom(due, total)
 
     def cubic_and_quadratic(self, eps: float, alternative: Alternative) -> tuple[float, float]:
         """Return the two parts of the third cumulant of U that are due to rows.
@@ -152,6 +164,8 @@ class Margin:
         For the lower tail near zero: a bound on the standard deviation of MMD2 - eps D at the margin.
     scale : float
         What turns u into the statistic's own unit.
+    degrees : float
+        The degrees of freedom of the deviation: infinite, unless random frequencies have a part in it.
     """
 
     u: float
@@ -161,6 +175,7 @@ class Margin:
     constant_term: float
     bound_deviation: float | None
     scale: float
+    degrees: float = math.inf
 
     @property
     def z(self) -> float:
@@ -178,17 +193,17 @@ class Margin:
         if not self.usable:
             return math.nan
         if alternative == "greater":
-            return upper_tail(self.z)
-        pvalue = upper_tail(-self.z)
+            return upper_tail(self.z, self.degrees)
+        pvalue = upper_tail(-self.z, self.degrees)
         if self.bound_deviation is not None:
-            pvalue = max(pvalue, upper_tail(-self.u / self.bound_deviation))
+            pvalue = max(pvalue, upper_tail(-self.u / self.bound_deviation, self.degrees))
         return pvalue
 
     def threshold(self, eps: float, alpha: float, alternative: Alternative) -> float:
         """Return the value of the statistic at which the test starts to reject."""
         if not self.usable:
             return math.nan
-        z = quantile(1 - alpha)
+        z = quantile(1 - alpha, self.degrees)
         if alternative == "greater":
             return eps + self._inverse(z) * self.deviation / self.scale
         t = self._inverse(-z) * self.deviation
@@ -216,7 +231,8 @@ def margin(pair: Pair, eps: float, variance: Variance, alternative: Alternative)
         safe = total = 0.0
     if variance != "corrected":
         deviation = math.sqrt(total + extra) if total > 0 else math.nan
-        return Margin(u, deviation, share, 0.0, 0.0, None, scale)
+        degrees = pair.degrees_of_freedom(extra, total + extra)
+        return Margin(u, deviation, share, 0.0, 0.0, None, scale, degrees)
     if not safe > 0:
         return Margin(u, 0.0, share, 0.0, 0.0, None, scale)
     # Hall's correction. For the upper tail it is shrunk where pairs of rows dominate, since its
@@ -237,6 +253,7 @@ def margin(pair: Pair, eps: float, variance: Variance, alternative: Alternative)
         (cubic + 3 * quadratic) / unit,
         bound,
         scale,
+        pair.degrees_of_freedom(extra, safe),
     )
 
 
@@ -260,7 +277,8 @@ def estimated_margin(pair: Pair, eps: float, alternative: Alternative, blur: Blu
     if alternative == "less" and safe > 0 and share > _SWITCH:
         bound = near_zero(pair, eps, total - linear, max(blur.linear, 0.0) * scale**2 + extra)
     cubic = pair.approximation_cubic(eps) / (6 * safe**1.5) if safe > 0 else 0.0
-    return Margin(moments.mmd2 - eps * scale, math.sqrt(safe), share, 2 * cubic, cubic, bound, scale)
+    u, degrees = moments.mmd2 - eps * scale, pair.degrees_of_freedom(extra, safe)
+    return Margin(u, math.sqrt(safe), share, 2 * cubic, cubic, bound, scale, degrees)
 
 
 def near_zero(pair: Pair, eps: float, quadratic: float, blurred: float = 0.0) -> float:

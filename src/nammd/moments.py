@@ -208,10 +208,18 @@ class Spread:
     ----------
     mmd2, denominator : array of shape (J,)
         Both for every frequency by itself, unbiased.
+    carriers : float
+        How many frequencies carry the distance, or the mean kernel values, whichever are fewer; see
+        `effective_number`. The variance is known as well as from so many.
     """
 
     mmd2: FloatArray = field(repr=False)
     denominator: FloatArray = field(repr=False)
+    carriers: float
+
+    def degrees_of_freedom(self, due: float, total: float) -> float:
+        """Return how well a variance is known, of which a part is due to frequencies, after Welch."""
+        return max(self.carriers - 1.0, 1.0) * (total / due) ** 2 if due > 0 else float("inf")
 
     def variance(self, eps: float) -> float:
         """Return the variance of ``MMD2 - eps D`` that is due to the frequencies."""
@@ -227,6 +235,17 @@ class Spread:
     def _covariance(self) -> FloatArray:
         covariance: FloatArray = np.cov(self.mmd2, self.denominator) / len(self.mmd2)
         return covariance
+
+
+def effective_number(weights: FloatArray) -> float:
+    """Return how many equal parts would be as uneven as these parts of a whole, none of them negative.
+
+    >>> import numpy as np
+    >>> [round(effective_number(np.array(parts)), 2) for parts in ([1.0, 1.0, 0.0], [9.0, 0.1, 0.1])]
+    [2.0, 1.04]
+    """
+    squares = float(weights @ weights)
+    return float(weights.sum()) ** 2 / squares if squares > 0 else float(len(weights))
 
 
 def combined(linear: float, total: float, extra: float = 0.0) -> tuple[float, float]:

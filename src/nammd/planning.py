@@ -171,7 +171,8 @@ def power_at(pair: Pair, eps: float, true: float, m: int, n: int, alpha: float, 
     test = estimated_margin(sized, eps, alternative, blur)
     if not (spread > 0 and test.usable):
         return math.nan
-    critical = quantile(1 - alpha) * (test.deviation + _expected_excess(sized, eps, alternative, test, blur))
+    critical = test.deviation + _expected_excess(sized, eps, alternative, test, blur)
+    critical *= quantile(1 - alpha, test.degrees)
     return upper_tail((critical - abs(true - eps) * scale) / math.sqrt(spread))
 
 

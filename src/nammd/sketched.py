@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from nammd.estimate import MIN_ROWS, Estimate, estimate_of_sketches
+from nammd.engines import Engine
+from nammd.estimate import MIN_ROWS, Estimate, estimate_of_sketches, refuse_engine
 from nammd.kernels import Kernel
 from nammd.sketches import Sketch
-from nammd.sketches.summary import digest_of_encoding, means_exact_kernel
+from nammd.sketches.summary import counted, digest_of_encoding, means_exact_kernel
 from nammd.tables import Encoding
 
 
@@ -33,8 +34,11 @@ class SketchedReference:
     """There is no digest of rows that are not there."""
 
     @classmethod
-    def of(cls, raw: Sketch, encoding: Encoding, kernel: Kernel) -> SketchedReference:
+    def of(
+        cls, raw: Sketch, encoding: Encoding, kernel: Kernel, engine: Engine | None = None
+    ) -> SketchedReference:
         """Check that a sketch fits."""
+        refuse_engine(engine)
         reference = cls(raw, encoding, kernel)
         reference.encode(raw, "the reference")
         means_exact_kernel(kernel, raw.features)
@@ -53,9 +57,11 @@ class SketchedReference:
                 "Sketch.of(data, features, encoding=tolerance.encoding)"
             )
         if data.columns != self.encoding.width:
-            raise ValueError(f"{name} has {data.columns} columns, the tolerance {self.encoding.width}")
+            raise ValueError(
+                f"{name} has {counted(data.columns, 'column')}, the tolerance {self.encoding.width}"
+            )
         if data.n < MIN_ROWS:
-            raise ValueError(f"{name} has {data.n} rows; at least {MIN_ROWS} are needed")
+            raise ValueError(f"{name} has {counted(data.n, 'row')}; at least {MIN_ROWS} are needed")
         return data
 
     def distance(self, sketch: Sketch) -> Estimate:

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from nammd._dask import Parts, is_dask
 from nammd.calibration import Reference, Rung, largest_rung, split_rungs
-from nammd.encoded import EncodedReference, distances_in_passes
+from nammd.encoded import EncodedReference, distances_in_passes, in_memory
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.gate import Gate
@@ -25,8 +24,6 @@ from nammd.kernels import Kernel, as_kernel
 from nammd.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.provenance import Origin
 from nammd.results import Result, number
-from nammd.sketched import SketchedReference
-from nammd.sketches import Sketch
 from nammd.tables import Encoding
 from nammd.verdict import Verdict
 
@@ -167,12 +164,12 @@ class Tolerance(Result):
         -------
         Tolerance
         """
-        frozen = EncodedReference.fit(_in_memory(x, "from_noise"), kernel, weights, engine)
+        frozen = EncodedReference.fit(in_memory(x, "from_noise"), kernel, weights, engine)
         rungs, estimates, kind = noise_rungs(
             frozen.x, frozen.encoding, frozen.paired_distance, level, levels, kind, rng
         )
         chosen = next(r for r in rungs if r.kind == kind and r.level == level)
-        epsilon = _positive_epsilon(chosen, "raise the level")
+        epsilon = chosen.epsilon("raise the level")
         reference = Reference.paired(estimates[chosen.label])
         return cls._made(frozen, epsilon, reference, "noise", rungs, chosen.label)
 
@@ -212,7 +209,7 @@ class Tolerance(Result):
         -------
         Tolerance
         """
-        frozen = EncodedReference.fit(_in_memory(x, "from_split"), kernel, weights, engine)
+        frozen = EncodedReference.fit(in_memory(x, "from_split"), kernel, weights, engine)
         # Each of them compares all rows: halves with halves, blocks with what is left.
         with passes(*[1.0] * (blocks + splits), what=comparing(len(frozen.x))):
             rungs = split_rungs(frozen.x, frozen.distance_between, blocks, splits, rng)
@@ -302,7 +299,7 @@ class Tolerance(Result):
         wanted = kind or (mine.kind if mine else None)
         for rung in self.origin.rungs:
             if rung.kind == wanted and rung.level == level:
-                epsilon = _positive_epsilon(rung, "choose a higher level")
+                epsilon = rung.epsilon("choose a higher level")
                 reference = Reference(rung.standard_error**2, rung.standard_error**2, None, None)
                 origin = replace(self.origin, chosen=rung.label)
                 return replace(self, epsilon=epsilon, reference=reference, origin=origin)
@@ -334,9 +331,7 @@ class Tolerance(Result):
         Gate
             It has one method that matters, ``check(candidate, alpha=0.05)``.
         """
-        if isinstance(x, Sketch):
-            return Gate(self, SketchedReference.of(x, self.encoding, self.kernel))
-        return Gate(self, EncodedReference.of(x, self.encoding, self.kernel, engine))
+        return Gate.of(self, x, engine)
 
     def check(self, x: Any, candidate: Any, alpha: float = 0.05, *, engine: Engine | None = None) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
@@ -414,23 +409,3 @@ class Tolerance(Result):
         ]
         rows += [(r.label, f"{number(r.value)} ± {number(r.standard_error)}") for r in self.origin.rungs]
         return rows + [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
-
-
-def _in_memory(x: Any, constructor: str) -> Any:
-    if is_dask(x) or isinstance(x, Parts):
-        raise TypeError(
-            f"Tolerance.{constructor} perturbs or divides the reference in memory, and this one is spread "
-            "over a Dask cluster; give a sample of its rows, such as x.sample(frac=0.01).compute(), or use "
-            "Tolerance.from_reference"
-        )
-    return x
-
-
-def _positive_epsilon(rung: Rung, advice: str) -> float:
-    if not rung.value > 0:
-        raise ValueError(
-            f"the perturbation {rung.label!r} cannot be told apart from none at this sample size "
-            f"(estimated distance {rung.value:.3g}), so it sets no tolerance; {advice}, or use "
-            "Tolerance.from_split"
-        )
-    return rung.value

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from nammd.estimate import Estimate, describe_kernel
 from nammd.results import Caution, Reportable, interval, number, p_value, probability
+
+Limit = Literal["features", "tolerance", "distance"]
 
 
 class Decision(StrEnum):
@@ -40,6 +42,9 @@ class Verdict(Reportable):
     rows_needed : tuple of int or None
         Where undecided: the rows of reference and candidate that would settle it with a probability
         of 80 %, if the estimated distance is the true one; None if no realistic number would.
+    limited_by : {"features", "tolerance", "distance"} or None
+        Where no number of rows would settle it: what stands in the way. Too few random features, the
+        uncertainty of the tolerance, or a distance that is at the tolerance.
     estimate : Estimate
         The distance with everything that belongs to it.
     warnings : tuple of Caution
@@ -59,6 +64,7 @@ class Verdict(Reportable):
     pvalue_far: float
     alpha: float
     rows_needed: tuple[int, int] | None
+    limited_by: Limit | None
     estimate: Estimate
     warnings: tuple[Caution, ...]
     reference: Any = field(repr=False, compare=False)
@@ -115,9 +121,9 @@ class Verdict(Reportable):
             return "Nothing needs to be done."
         if self.is_far:
             return "Look at where they differ before relying on the candidate."
-        if self.rows_needed is None and self.estimate.pair.spread is not None:
+        if self.limited_by == "features":
             return "More rows alone would not settle it: sketches of more random features may."
-        if self.rows_needed is None and self.epsilon_error:
+        if self.limited_by == "tolerance":
             return "More rows alone would not settle it: the tolerance itself is too uncertain for that."
         if self.rows_needed is None:
             return "No realistic number of rows would settle it: the distance is at the tolerance."

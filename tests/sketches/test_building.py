@@ -4,6 +4,7 @@ import tracemalloc
 
 import array_api_strict
 import dask.array
+import dask.bag
 import dask.dataframe
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from pyarrow import parquet
 
 import nammd
 from nammd.kernels.random_features import BLOCK_ROWS
-from nammd.sketches.building import feature_totals
+from nammd.sketches.building import block_rows, feature_totals
 from nammd.tables import Encoding
 from tests.sketches.samples import FEATURES, KERNEL, X, Y, same
 
@@ -107,6 +108,7 @@ def test_one_dimensional_data_are_one_column():
 
 def test_without_features_the_bandwidth_is_the_median_distance():
     assert nammd.Sketch.of(X).features == nammd.RandomFeatures(nammd.Gaussian.median(X), 1024, rng=0)
+    assert nammd.Sketch.of(WAYS["dask frame"]).features == nammd.Sketch.of(X).features
 
 
 def test_mixed_tables_go_through_their_encoding(tmp_path):
@@ -119,14 +121,9 @@ def test_mixed_tables_go_through_their_encoding(tmp_path):
     parquet.write_table(pa.Table.from_pandas(FRAME), tmp_path / "x.parquet")
     FRAME.to_csv(tmp_path / "x.csv", index=False)
     for name in ("x.parquet", "x.csv"):
-        rows = []
-        made = nammd.Sketch.of_file(
-            tmp_path / name, FEATURES, encoding=encoding, batch_rows=150, progress=rows.append
-        )
+        made = nammd.Sketch.of_file(tmp_path / name, FEATURES, encoding=encoding, batch_rows=150)
         same(made, sketch)
         assert made.encoding == sketch.encoding
-        assert rows[-1] == 700
-        assert len(rows) >= 5
     frame = dask.dataframe.from_pandas(FRAME, npartitions=3)
     same(nammd.Sketch.of(frame, FEATURES, encoding=encoding), sketch)
     same(
@@ -167,7 +164,7 @@ def test_a_file_larger_than_its_batches_is_never_in_memory(tmp_path):
         features,
         batch_rows=8192,
         threads=1,
-        progress=lambda _: largest_arrow.append(pa.total_allocated_bytes() - arrow_before),
+        progress=lambda done, total: largest_arrow.append(pa.total_allocated_bytes() - arrow_before),
     )
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -189,13 +186,110 @@ def test_what_cannot_be_sketched_is_refused(tmp_path):
         nammd.Sketch.of_batches([X, X[:, :2]], FEATURES)
     with pytest.raises(TypeError, match="features must be random features"):
         nammd.Sketch.of(X, KERNEL)
-    with pytest.raises(TypeError, match="features must be random features"):
-        nammd.Sketch.of(WAYS["dask array"])
+    with pytest.raises(ValueError, match="a partition of x contains NaN or infinity in 1 of its 90 rows"):
+        nammd.Sketch.of(dask.array.from_array(broken, chunks=(90, 3)), FEATURES)
+    for other in (dask.delayed(X), dask.bag.from_sequence([1, 2])):
+        with pytest.raises(TypeError, match=f"must be a Dask array or dataframe, not {type(other).__name__}"):
+            nammd.Sketch.of(other, FEATURES)
+    for threads in (0, "a", True):
+        with pytest.raises(ValueError, match="threads must be a whole number of at least 1"):
+            nammd.Sketch.of(X, FEATURES, threads=threads)
+    with pytest.raises(ValueError, match="threads must be a whole number"):
+        nammd.Sketch.of_batches([X], FEATURES, threads=0)
+    with pytest.raises(TypeError, match="x is a sketch, and this needs rows"):
+        nammd.Sketch.of(WHOLE, FEATURES)
     with pytest.raises(ValueError, match="3 dimensions"):
         nammd.Sketch.of(dask.array.zeros((4, 4, 4)), FEATURES)
     np.save(tmp_path / "x.npy", broken)
     with pytest.raises(ValueError, match=r"cannot sketch .*x.npy: x contains NaN"):
         nammd.Sketch.of_file(tmp_path / "x.npy", FEATURES)
+
+
+ONE_DATASET = {
+    "array": X,
+    "column": X[:, 0],
+    "tensor": torch.asarray(X),
+    "pandas": pd.DataFrame(X),
+    "polars": WAYS["polars"],
+    "arrow": WAYS["arrow"],
+    "dask": WAYS["dask array"],
+    "dask frame": WAYS["dask frame"],
+    "sketch": WHOLE,
+    "text": "rows.csv",
+}
+
+
+@pytest.mark.parametrize("what", ONE_DATASET)
+def test_one_dataset_is_not_a_stream_of_batches(what):
+    with pytest.raises(
+        TypeError, match=r"iterable of arrays or tables, not one .*use Sketch.of\(x, features\)"
+    ):
+        nammd.Sketch.of_batches(ONE_DATASET[what], FEATURES)
+
+
+def test_a_cube_is_a_stream_of_batches():
+    same(nammd.Sketch.of_batches(X.reshape(7, 100, 3), FEATURES), WHOLE)
+
+
+def told(make):
+    """Return what a function is told of the progress."""
+    calls = []
+    make(lambda done, total: calls.append((done, total)))
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    return calls
+
+
+def test_progress_is_told_in_rows(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    pd.DataFrame(X).to_csv(tmp_path / "x.csv", index=False)
+    parquet.write_table(WAYS["arrow"], tmp_path / "x.parquet")
+    whole = [(0, 700), (700, 700)]
+    assert told(lambda p: nammd.Sketch.of(X, FEATURES, progress=p)) == whole
+    assert told(lambda p: nammd.Sketch.of(torch.asarray(X), FEATURES, progress=p)) == whole
+    dask_calls = told(lambda p: nammd.Sketch.of(WAYS["dask array"], FEATURES, progress=p))
+    assert dask_calls[0] == (0, 8)
+    assert dask_calls[-1] == (8, 8)
+    for name in ("x.npy", "x.parquet"):
+        path = tmp_path / name
+        calls = told(lambda p, path=path: nammd.Sketch.of_file(path, FEATURES, batch_rows=300, progress=p))
+        assert (calls[0], calls[-1]) == ((0, 700), (700, 700))
+    unknown = [(300, None), (600, None), (700, None)]
+    assert told(lambda p: nammd.Sketch.of_file(tmp_path / "x.csv", FEATURES, batch_rows=300, progress=p)) == (
+        unknown
+    )
+    stream = [X[:300], X[300:600], X[600:]]
+    assert told(lambda p: nammd.Sketch.of_batches(stream, FEATURES, progress=p)) == unknown
+
+
+def test_progress_within_a_batch_counts_among_all_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("nammd.engines.progress._UPDATE_SECONDS", 0.0)
+    np.save(tmp_path / "x.npy", np.tile(X, (30, 1)))
+    calls = told(
+        lambda p: nammd.Sketch.of_file(tmp_path / "x.npy", FEATURES, batch_rows=10_000, threads=1, progress=p)
+    )
+    assert [done for done, _ in calls] == [0, 4096, 8192, 10_000, 14_096, 18_192, 20_000, 21_000]
+    assert {total for _, total in calls} == {21_000}
+
+
+def test_many_features_are_summed_in_smaller_blocks():
+    assert [block_rows(size) for size in (4, 2048, 4096, 10**6)] == [4096, 4096, 2048, 1024]
+    features = nammd.RandomFeatures(KERNEL, 4096)
+    phi = features.features(np.tile(X, (4, 1)))
+    np.testing.assert_allclose(
+        nammd.Sketch.of(np.tile(X, (4, 1)), features).products, phi.T @ phi, rtol=1e-9, atol=1e-9
+    )
+
+
+def test_sketches_can_be_summed():
+    parts = [nammd.Sketch.of(X[a:b], FEATURES) for a, b in ((0, 50), (50, 500), (500, 700))]
+    same(sum(parts), WHOLE)
+    for other in (1, 0.5, "a"):
+        with pytest.raises(TypeError):
+            other + WHOLE
+
+
+def test_one_row_and_one_column_are_said_in_the_singular():
+    assert repr(nammd.Sketch.of(X[:1, :1], FEATURES)) == f"Sketch(1 row, 1 column, {FEATURES})"
 
 
 OTHERS = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.sketches.file import is_sketch_file
+from nammd.sketches.file import is_broken_sketch, is_sketch_file
 from tests.sketches.samples import FEATURES, X
 
 SKETCH = nammd.Sketch.of(X, FEATURES)
@@ -55,7 +55,7 @@ def test_the_file_is_half_a_matrix_and_holds_no_rows(tmp_path):
 
 def test_no_pickle_is_ever_loaded(path):
     rewritten(path, total=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(ValueError, match=r"damaged: .*allow_pickle=False"):
+    with pytest.raises(ValueError, match=r"damaged: its content cannot be read"):
         nammd.Sketch.load(path)
 
 
@@ -99,6 +99,43 @@ def test_a_flipped_byte_is_noticed(path):
     path.write_bytes(bytes(content))
     with pytest.raises(ValueError, match=r"damaged"):
         nammd.Sketch.load(path)
+
+
+def test_any_damaged_byte_of_the_archive_is_said_in_the_same_sentence(path):
+    """Byte by byte where the archive and its arrays are described: each may ask for anything."""
+    whole = path.read_bytes()
+    entries = whole.index(b"PK\x01\x02")
+    described = [*range(0, 240), *range(entries, len(whole))]
+    for at in described:
+        for flip in (0x01, 0x08, 0x20, 0xFF):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ flip]) + whole[at + 1 :])
+            try:
+                back = nammd.Sketch.load(path)
+            except ValueError as error:
+                words = str(error)
+                assert "damaged" in words or "not a sketch file" in words
+                assert not any(word in words for word in ("pickle", "encrypted", "password", "header"))
+            else:  # bytes that say nothing of the content, such as a date
+                np.testing.assert_array_equal(back.products, SKETCH.products)
+
+
+@pytest.mark.parametrize("kept", [0, 3, 50, 2000])
+def test_an_incomplete_file_is_not_called_something_else(path, kept):
+    path.write_bytes(path.read_bytes()[:kept])
+    assert is_broken_sketch(path)
+    with pytest.raises(ValueError, match="is a damaged or incomplete sketch; copy it again, or make it anew"):
+        nammd.Sketch.load(path)
+
+
+def test_the_beginning_of_a_sketch_is_recognised_under_any_name(path, tmp_path):
+    other = tmp_path / "renamed.bin"
+    other.write_bytes(path.read_bytes()[:2000])
+    assert is_broken_sketch(other)
+    np.savez(tmp_path / "data.npz", x=X)
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "data.npz").read_bytes()[:2000])
+    assert not is_broken_sketch(tmp_path / "data.npz")
+    assert not is_broken_sketch(tmp_path / "cut.npz")
+    assert not is_broken_sketch(tmp_path / "none.sketch")
 
 
 def test_a_newer_file_asks_for_an_upgrade(path):

@@ -12,25 +12,12 @@ import nammd
 from nammd.closeness import closeness_of
 from tests import laws
 from tests.simulate import KERNEL, noise, rejection_rate
+from tests.sketches.populations import nammd_under
 
 ROWS, REPETITIONS = 500, 500
 HIGHEST = 0.05 + 3 * noise(0.05, REPETITIONS) + 0.006
 PAIRS = [("concentrated normal", 0.7), ("shifted normal", 0.2), ("five columns", 0.2), ("contaminated", 0.02)]
 boundary = pytest.mark.parametrize(("family", "eps"), PAIRS)
-
-
-def mean_features(law, features):
-    frequencies = features.frequencies(len(law.means[0]))
-    waves = 0
-    for weight, mean, covariance in zip(law.weights, law.means, law.covariances, strict=True):
-        spread = np.einsum("jk,kl,jl->j", frequencies, covariance, frequencies)
-        waves = waves + weight * np.exp(1j * frequencies @ np.array(mean) - spread / 2)
-    return np.concatenate([waves.real, waves.imag]) * features.scale
-
-
-def nammd_under(features, p, q):
-    one, two = mean_features(p, features), mean_features(q, features)
-    return (one - two) @ (one - two) / (4 * features.bound - one @ one - two @ two)
 
 
 @cache

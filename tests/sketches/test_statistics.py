@@ -155,7 +155,7 @@ def test_options_that_need_rows_are_refused():
         nammd.distance(A, B, engine=nammd.Tiles())
     with pytest.raises(ValueError, match="y has 3 rows; at least 4"):
         nammd.distance(A, nammd.Sketch.of(Y[:3], FEATURES))
-    with pytest.raises(TypeError, match="not Sketch"):
+    with pytest.raises(TypeError, match="is a sketch, and this needs rows"):
         nammd.two_sample_test(A, B)
 
 
@@ -208,10 +208,11 @@ def test_comparing_pairs_under_the_exact_kernel_adds_what_frequencies_leave():
     assert 0 < added < each  # the frequencies are the same, so part of their error cancels
 
 
-def test_a_copy_of_a_sketch_is_shared_where_that_is_said(tmp_path):
+def test_a_copy_of_a_sketch_is_shared_unless_that_is_denied(tmp_path):
     copy = nammd.Sketch.load(A.save(tmp_path / "a.sketch"))
     assert nammd.compare_pairs((A, B), (copy, C), shared=True).shared
-    assert not nammd.compare_pairs((A, B), (copy, C)).shared
+    assert nammd.compare_pairs((A, B), (copy, C)).shared
+    assert not nammd.compare_pairs((A, B), (copy, C), shared=False).shared
     with pytest.raises(ValueError, match="their sketches differ"):
         nammd.compare_pairs((A, B), (C, A + C), shared=True)
 

@@ -21,7 +21,7 @@ from nammd.cli.options import (
 )
 from nammd.cli.output import deliver, print_line, refuse_overwriting, require_folder
 from nammd.cli.progress import Working
-from nammd.cli.sketch import SketchFiles, are_sketches, load_sketches
+from nammd.cli.sketch_files import SketchFiles, are_sketches, load_sketches
 
 if TYPE_CHECKING:
     from nammd.verdict import Verdict

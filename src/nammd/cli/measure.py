@@ -19,7 +19,7 @@ from nammd.cli.options import (
 )
 from nammd.cli.output import deliver
 from nammd.cli.progress import Working
-from nammd.cli.sketch import are_sketches, load_sketches
+from nammd.cli.sketch_files import are_sketches, load_sketches
 
 First = Annotated[Path, typer.Argument(metavar="A", help="One dataset; it sets the scale of columns.")]
 Second = Annotated[Path, typer.Argument(metavar="B", help="The other dataset.")]

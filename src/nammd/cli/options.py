@@ -10,13 +10,14 @@ import csv
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.models import ArgumentInfo
 
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
 _ENGINE = "Where it is computed"
@@ -153,6 +154,7 @@ Alpha = Annotated[float, typer.Option(help="The chance of a wrong claim that is 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Spread the groups of options in the signature of a command, for typer to see."""
     groups: dict[str, Any] = {}
+    data_arguments: list[str] = []
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         kind = parameter.annotation
@@ -161,22 +163,34 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
             parameters += _fields(kind)
         else:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            if any(isinstance(m, ArgumentInfo) for m in getattr(kind, "__metadata__", ())):
+                data_arguments.append(parameter.name)
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
         for name, kind in groups.items():
             given[name] = kind(**{f.name: given.pop(f.name) for f in dataclasses.fields(kind)})
-        if not isinstance(given.get("kernel"), KernelOptions):
+        chosen = given.get("kernel")
+        if not isinstance(chosen, KernelOptions):
             command(**given)
             return
         from nammd.cli.computing import computing
+        from nammd.cli.sketch_files import look_for_sketches
 
+        # Before a cluster is started for nothing.
+        look_for_sketches(command.__name__, _paths(given[name] for name in data_arguments), chosen)
         with computing(given["kernel"]):
             command(**given)
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in parameters}
     return called
+
+
+def _paths(values: Iterable[Any]) -> list[Path]:
+    """Return the files that were given as arguments, which may be one or several each."""
+    each = (value if isinstance(value, (list, tuple)) else [value] for value in values)
+    return [path for paths in each for path in paths if isinstance(path, Path)]
 
 
 def lesson(command: Callable[..., None]) -> str:

@@ -10,6 +10,18 @@ _OPTIONS = {
     r"Tolerance\.from_noise": "--noise",
     r"weights=\{'([^']*)': ([\d.]+)\}": r"--weights \1=\2",
     r"\bkey=(?=')": "--key ",
+    r"make both with the same RandomFeatures, for example Sketch\.of\(y, first\.features\)": (
+        "make both with the same --tolerance, --n-features and --seed"
+    ),
+    r"make it with Sketch\.of\(data, features, encoding=tolerance\.encoding\)": (
+        "make it with 'nammd sketch' and the same --tolerance"
+    ),
+    r"an epsilon from other frequencies does not fit these sketches, so take .* exact kernel": (
+        "make them with 'nammd sketch' and this --tolerance, which fixes the features"
+    ),
+    r"a sketch fixes its kernel when it is made": (
+        "a sketch fixes its kernel when it is made, with 'nammd sketch' and --tolerance"
+    ),
 }
 
 _TURNS_THE_DIRECTION = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

@@ -25,6 +25,7 @@ from nammd.engines.families import FamilyForms, FamilyJob
 from nammd.engines.jobs import Cross, QuadraticForms, Within
 from nammd.engines.pool import Buffers, run
 from nammd.engines.progress import Progress
+from nammd.inputs import whole
 from nammd.kernels.base import Kernel, Precision, precision_of
 from nammd.kernels.family import families
 
@@ -70,10 +71,8 @@ class Tiles:
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "threads"):
             value = getattr(self, name)
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1
-            ):
-                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
+            if value is not None:
+                whole(value, name)
         if self.dtype not in (None, "float32", "float64"):
             raise ValueError(f"dtype must be 'float32' or 'float64', not {self.dtype!r}")
         if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):

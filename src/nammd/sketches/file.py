@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,9 @@ from nammd.sketches.summary import Sketch
 VERSION = 1
 _DESCRIPTION = "nammd-sketch"
 _PROBES = 16
+_ARCHIVE = b"PK"
+_LOOK = 128
+"""So many bytes hold the name of the first entry, the description."""
 
 
 def write(sketch: Sketch, path: Path) -> Path:
@@ -50,35 +55,62 @@ def is_sketch_file(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return f"{_DESCRIPTION}.npy" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, zipfile.BadZipFile, NotImplementedError):
         return False
+
+
+def is_broken_sketch(path: Path) -> bool:
+    """Tell whether a file was meant to be a sketch and is none: damaged, or not completely written or copied.
+
+    It has the name of one, and either begins like an archive or holds nothing; or it is the beginning of one
+    under another name.
+    """
+    if not path.is_file() or is_sketch_file(path):
+        return False
+    with path.open("rb") as file:
+        begins = file.read(_LOOK)
+    if path.suffix == ".sketch":
+        return not begins or begins.startswith(_ARCHIVE)
+    return begins.startswith(_ARCHIVE) and _DESCRIPTION.encode() in begins
 
 
 def read(path: Path) -> Sketch:
     """Read a sketch, or say in a sentence what is wrong with the file."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no sketch file {path}")
+    if is_broken_sketch(path):
+        raise ValueError(f"{path} is a damaged or incomplete sketch; copy it again, or make it anew")
     if not is_sketch_file(path):
         raise ValueError(f"{path} is not a sketch file written by nammd")
     try:
         with np.load(path, allow_pickle=False) as archive:
             description = json.loads(archive[_DESCRIPTION].tobytes())
-            version = description["version"]
-            if not isinstance(version, int) or version > VERSION:
-                raise _Newer(
-                    f"{path} was written by a newer nammd (file version {version}, this one reads up to "
-                    f"{VERSION}); upgrade nammd to use it"
-                )
-            return _restored(description, archive["total"], archive["products"])
-    except _Newer as error:
-        raise ValueError(str(error)) from None
-    except (KeyError, TypeError, ValueError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
-        what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"the sketch file {path} is damaged: {what}") from None
+            arrays = {name: archive[name] for name in ("total", "products") if name in archive}
+    except _UNREADABLE:  # whose own words would mislead: of passwords, pickles and headers
+        raise ValueError(
+            f"the sketch file {path} is damaged: its content cannot be read; copy it again, or make it anew"
+        ) from None
+    try:
+        version = description["version"]
+        newer = not isinstance(version, int) or version > VERSION
+        if not newer:
+            return _restored(description, arrays["total"], arrays["products"])
+    except KeyError as error:
+        raise ValueError(f"the sketch file {path} is damaged: {error.args[0]!r} is missing") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"the sketch file {path} is damaged: {error}") from None
+    raise ValueError(
+        f"{path} was written by a newer nammd (file version {version}, this one reads up to {VERSION}); "
+        "upgrade nammd to use it"
+    )
 
 
-class _Newer(Exception):
-    """The file is fine, and of a later version."""
+_UNREADABLE = (
+    *(TypeError, ValueError, AttributeError, KeyError, EOFError, OSError, zipfile.BadZipFile, zlib.error),
+    # A wrong bit in an archive may ask for a password, or for a compression that nobody knows; and one in the
+    # header of an array may be no Python, or more numbers than fit into memory.
+    *(RuntimeError, SyntaxError, OverflowError, MemoryError, struct.error),
+)
 
 
 def _restored(description: dict[str, Any], total: FloatArray, upper: FloatArray) -> Sketch:

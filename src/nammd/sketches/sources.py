@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nammd.kernels import RandomFeatures
-from nammd.sketches.summary import Sketch
+from nammd._dask import Graph, Key, Parts, fetch, fresh_name, is_dask_table
+from nammd.engines.progress import Meter, Progress
+from nammd.inputs import as_sample
+from nammd.kernels import Gaussian, RandomFeatures
+from nammd.sketches.summary import RowProgress, Sketch, counted, sketch_of
 
 if TYPE_CHECKING:
     from nammd.tables import Encoding
@@ -19,29 +23,56 @@ def of_batches(
     features: RandomFeatures,
     encoding: Encoding | None,
     threads: int | None,
-    progress: Callable[[int], None] | None = None,
+    progress: RowProgress = None,
+    total: int | None = None,
 ) -> Sketch:
-    """Return the sketch of all rows of some batches."""
+    """Return the sketch of all rows of some batches; `total` is how many there will be, if that is known."""
+    _require_batches(batches)
     sketch: Sketch | None = None
-    for batch in batches:
-        if _rows(batch) == 0:
-            continue
-        part = Sketch.of(batch, features, encoding=encoding, threads=threads)
-        if sketch is None:
-            sketch = part
-        else:
-            if part.columns != sketch.columns:
-                raise ValueError(
-                    f"the batches differ: one has {sketch.columns} columns, a later one {part.columns}"
-                )
-            sketch.n += part.n
-            sketch.total += part.total  # in place: nobody else has seen these arrays
-            sketch.products += part.products
-        if progress is not None:
-            progress(sketch.n)
+    # One remaining time for all batches, with the reading of them.
+    with nullcontext() if total is None else Meter(progress, total) as meter:
+        for batch in batches:
+            if _rows(batch) == 0:
+                continue
+            within = False if meter is None else _adding_to(meter)
+            part = sketch_of(batch, features, encoding, threads, within)
+            if sketch is None:
+                sketch = part
+            else:
+                if part.columns != sketch.columns:
+                    raise ValueError(
+                        f"the batches differ: one has {counted(sketch.columns, 'column')}, a later one "
+                        f"{part.columns}"
+                    )
+                sketch.n += part.n
+                sketch.total += part.total  # in place: nobody else has seen these arrays
+                sketch.products += part.products
+            if meter is None and callable(progress):
+                progress(sketch.n, None)
     if sketch is None:
         raise ValueError("there are no rows to sketch: every batch is empty, or there are none")
     return sketch
+
+
+def _require_batches(batches: Any) -> None:
+    """Refuse one dataset in place of several: its rows, or the names of its columns, would be the batches."""
+    if len(getattr(batches, "shape", (0, 0, 0))) <= 2 or isinstance(batches, (str, bytes, Sketch)):
+        raise TypeError(
+            f"batches must be an iterable of arrays or tables, not one {type(batches).__name__}; for one "
+            "dataset use Sketch.of(x, features), or give [x]"
+        )
+
+
+def _adding_to(meter: Meter) -> Callable[[float, float], None]:
+    """Return a function that counts the rows of one batch among those of all."""
+    before = 0.0
+
+    def report(done: float, total: float) -> None:
+        nonlocal before
+        meter.add(done - before)
+        before = done
+
+    return report
 
 
 def of_file(
@@ -49,47 +80,61 @@ def of_file(
     features: RandomFeatures,
     encoding: Encoding | None,
     threads: int | None,
-    progress: Callable[[int], None] | None,
+    progress: RowProgress,
     reading: dict[str, Any],
 ) -> Sketch:
     """Return the sketch of a file, reading it batch by batch."""
-    from nammd.tables import batches
+    from nammd.tables.readers import counted_batches
 
-    tables = (_as_table(batch) for batch in batches(path, **reading))
+    batches, total = counted_batches(path, **reading)
+    tables = (_as_table(batch) for batch in batches)
     try:
-        return of_batches(tables, features, encoding, threads, progress)
+        return of_batches(tables, features, encoding, threads, progress, total)
     except (TypeError, ValueError) as error:
         raise type(error)(f"cannot sketch {path}: {error}") from error
 
 
-def of_dask(x: Any, features: RandomFeatures, encoding: Encoding | None) -> Sketch:
-    """Return the sketch of a Dask array or data frame; workers sum, and only sums travel."""
-    from dask.delayed import delayed
-
-    if hasattr(x, "rechunk"):
-        if x.ndim == 1:
-            x = x[:, None]
-        if x.ndim != 2:
+def of_dask(
+    x: Any, features: RandomFeatures | None, encoding: Encoding | None, progress: Progress = None
+) -> Sketch:
+    """Return the sketch of data on a Dask cluster; workers sum, and only sums travel."""
+    if not isinstance(x, Parts) and not is_dask_table(x):
+        if not hasattr(type(x), "chunks"):  # of the type: a Delayed has any attribute
+            raise TypeError(f"x must be a Dask array or dataframe, not {type(x).__name__}")
+        if x.ndim not in (1, 2):
             raise ValueError(f"x has {x.ndim} dimensions; give one row per observation")
-        x = x.rechunk({1: -1})  # whole rows
-        blocks = list(x.to_delayed().ravel())
-    else:
-        blocks = list(x.to_delayed())
-    one = delayed(partial(_part, features=features, encoding=encoding))
-    add = delayed(_added)
-    parts = [one(block) for block in blocks]
-    while len(parts) > 1:  # a tree: no worker ever holds more than two
-        whole = len(parts) // 2 * 2
-        parts = [add(*parts[k : k + 2]) for k in range(0, whole, 2)] + parts[whole:]
-    sketch: Sketch | None = parts[0].compute()
+    if features is None:
+        rows = as_sample(x, "x") if encoding is None else encoding.transform(x, "x")
+        features = RandomFeatures(Gaussian.median(rows))
+    parts = Parts.of(x)
+    name = fresh_name("sketch")
+    one = partial(_part, features=features, encoding=encoding)
+    level: list[Key] = [(name, 0, k) for k in range(len(parts.keys))]
+    tasks: Graph = {key: (one, piece) for key, piece in zip(level, parts.keys, strict=True)}
+    # How far the workers are is told by these: a cluster keeps whatever is watched, so that must be small.
+    counts: dict[Key, float] = {(name, "rows", k): n for k, n in enumerate(parts.sizes or [1] * len(level))}
+    tasks |= {count: (_counted_rows, key) for count, key in zip(counts, level, strict=True)}
+    depth = 0
+    while len(level) > 1:  # a tree: no worker ever holds more than two
+        depth += 1
+        pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
+        level = [(name, depth, k) if len(pair) == 2 else pair[0] for k, pair in enumerate(pairs)]
+        tasks |= {key: (_added, *pair) for key, pair in zip(level, pairs, strict=True) if len(pair) == 2}
+    with Meter(progress, sum(counts.values())) as meter:
+        sketch, *_ = fetch(parts.graph() | tasks, [*level, *counts], counts, meter.add)
     if sketch is None:
         raise ValueError("there are no rows to sketch: every partition is empty")
-    return sketch
+    found: Sketch = sketch
+    return found
 
 
 def _part(block: Any, features: RandomFeatures, encoding: Encoding | None) -> Sketch | None:
     # The scheduler runs partitions side by side, so each has one thread.
-    return Sketch.of(block, features, encoding=encoding, threads=1) if _rows(block) else None
+    return sketch_of(block, features, encoding, 1, False, "a partition of x") if _rows(block) else None
+
+
+def _counted_rows(sketch: Sketch | None) -> int:
+    return 0 if sketch is None else sketch.n
 
 
 def _added(one: Sketch | None, other: Sketch | None) -> Sketch | None:

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from nammd._arrays import FloatArray
-from nammd.moments import Moments, Spread
+from nammd.moments import Moments, Spread, effective_number
 from nammd.sketches.summary import Sketch
 from nammd.skewness import quadratic_part, top_eigenvalue
 
@@ -63,7 +63,17 @@ class SketchPair:
 
         own_x, own_y = ((for_each(z, z) - z.n * bound) / (z.n * (z.n - 1)) for z in (x, y))
         own = own_x + own_y
-        return Spread(own - 2 * for_each(x, y) / (x.n * y.n), 4 * bound - own)
+        return Spread(own - 2 * for_each(x, y) / (x.n * y.n), 4 * bound - own, self.carriers)
+
+    @cached_property
+    def carriers(self) -> float:
+        """How many frequencies carry the distance, or the mean kernel values, whichever are fewer.
+
+        By squares of mean features, which are never negative. Where they are all noise of the rows, that is
+        spread over all frequencies, and so it is taken: the error of the rows is then the larger one.
+        """
+        x, y = self.x.total / self.x.n, self.y.total / self.y.n
+        return min(effective_number(_powers(x - y)), effective_number(_powers(x) + _powers(y)))
 
     @property
     def constant(self) -> bool:
@@ -78,6 +88,13 @@ class SketchPair:
         x = self.x
         first, second = self.y.total / self.y.n, other.y.total / other.y.n
         return float(first @ _centred(x) @ second) / (x.n - 1)
+
+
+def _powers(means: FloatArray) -> FloatArray:
+    """Return the squared length of the mean wave of each frequency."""
+    half = len(means) // 2
+    powers: FloatArray = means[:half] ** 2 + means[half:] ** 2
+    return powers
 
 
 def _within(z: Sketch, bound: float) -> tuple[float, float, float]:
@@ -175,7 +192,7 @@ def frequency_variance(
 
 def same_rows(one: Sketch, other: Sketch) -> bool:
     """Tell whether two sketches are of the same rows, as far as their sums tell."""
-    return one.n == other.n and np.array_equal(one.total, other.total)
+    return one.n == other.n and one.features == other.features and np.array_equal(one.total, other.total)
 
 
 def snapshot(sketch: Sketch) -> Sketch:

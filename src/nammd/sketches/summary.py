@@ -7,15 +7,20 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from nammd._arrays import FloatArray
-from nammd.inputs import as_sample
+from nammd._dask import Parts, is_dask
+from nammd.engines.progress import Progress
+from nammd.inputs import as_sample, require_rows, whole
 from nammd.kernels import Gaussian, RandomFeatures, as_kernel
 from nammd.sketches.building import feature_totals
 
 if TYPE_CHECKING:
     from nammd.tables import Encoding
+
+RowProgress: TypeAlias = bool | Callable[[float, float | None], None] | None
+"""As `Progress`, in rows; the number of all rows is None where nobody knows it."""
 
 
 @dataclass(eq=False)
@@ -63,6 +68,7 @@ class Sketch:
     total: FloatArray = field(repr=False)
     products: FloatArray = field(repr=False)
     encoding: str = ""
+    keeps_no_rows: ClassVar[bool] = True
 
     @classmethod
     def of(
@@ -72,6 +78,7 @@ class Sketch:
         *,
         encoding: Encoding | None = None,
         threads: int | None = None,
+        progress: Progress = None,
     ) -> Sketch:
         """Sketch a dataset in one pass.
 
@@ -82,12 +89,16 @@ class Sketch:
             on the GPU for example; a Dask array or data frame is summed by its workers, partition by
             partition.
         features : RandomFeatures, optional
-            By default 1024 of the Gaussian kernel with the median bandwidth of `x`. For every further
-            sketch give those of the first: ``Sketch.of(y, first.features)``.
+            By default 1024 of the Gaussian kernel with the median bandwidth of `x`, which takes one more
+            pass over a Dask collection. For every further sketch give those of the first:
+            ``Sketch.of(y, first.features)``.
         encoding : Encoding, optional
             How the columns of a table become numbers; without one they must be numeric.
         threads : int, optional
-            The number of threads; by default every core.
+            The number of threads; by default every core. The workers of a cluster use one for each
+            partition.
+        progress : bool or callable, optional
+            As for `Tiles`; a function is called with the rows done and all of them.
 
         Returns
         -------
@@ -103,15 +114,12 @@ class Sketch:
         >>> bool(abs(nammd.distance(first, second).value) < 0.005)
         True
         """
-        if type(x).__module__.partition(".")[0] == "dask":
+        _check(features, threads)
+        if is_dask(x) or isinstance(x, Parts):
             from nammd.sketches.sources import of_dask
 
-            return of_dask(x, _given(features), encoding)
-        rows = as_sample(x, "x") if encoding is None else encoding.transform(x, "x")
-        if features is None:
-            features = RandomFeatures(Gaussian.median(rows))
-        totals = feature_totals(rows, _given(features), threads)
-        return cls(features, int(rows.shape[0]), int(rows.shape[1]), *totals, digest_of_encoding(encoding))
+            return of_dask(x, features, encoding, progress)
+        return sketch_of(x, features, encoding, threads, progress)
 
     @classmethod
     def of_batches(
@@ -121,6 +129,7 @@ class Sketch:
         *,
         encoding: Encoding | None = None,
         threads: int | None = None,
+        progress: RowProgress = None,
     ) -> Sketch:
         """Sketch a stream of batches; one batch is in memory at a time.
 
@@ -130,6 +139,9 @@ class Sketch:
             The data, in any number of pieces; empty ones are skipped.
         features, encoding, threads
             As for `of`.
+        progress : callable, optional
+            Called after every batch with the number of rows so far, and None: nobody knows how many will
+            come.
 
         Returns
         -------
@@ -145,7 +157,8 @@ class Sketch:
         """
         from nammd.sketches.sources import of_batches
 
-        return of_batches(batches, _given(features), encoding, threads)
+        _check(_given(features), threads)
+        return of_batches(batches, features, encoding, threads, progress)
 
     @classmethod
     def of_file(
@@ -159,7 +172,7 @@ class Sketch:
         key: str | None = None,
         image_features: Any = None,
         batch_rows: int = 65_536,
-        progress: Callable[[int], None] | None = None,
+        progress: RowProgress = None,
     ) -> Sketch:
         """Sketch a file or a folder, batch by batch: it may be larger than memory.
 
@@ -173,8 +186,9 @@ class Sketch:
             As for `nammd.tables.batches`.
         image_features : str, path or callable, optional
             For folders of images; `features` of `nammd.tables.batches`.
-        progress : callable, optional
-            Called with the number of rows so far, after every batch.
+        progress : bool or callable, optional
+            As for `of`. A function is called with the rows done and all of them; with None for the latter,
+            and after every batch, where the file does not tell their number (CSV, for example).
 
         Returns
         -------
@@ -194,7 +208,8 @@ class Sketch:
         from nammd.sketches.sources import of_file
 
         reading = {"columns": columns, "key": key, "features": image_features, "batch_rows": batch_rows}
-        return of_file(path, _given(features), encoding, threads, progress, reading)
+        _check(_given(features), threads)
+        return of_file(path, features, encoding, threads, progress, reading)
 
     def update(self, batch: Any, *, encoding: Encoding | None = None) -> Sketch:
         """Add the rows of a batch to this sketch, in place.
@@ -229,11 +244,15 @@ class Sketch:
             self.encoding,
         )
 
+    def __radd__(self, other: Any) -> Sketch:
+        """Let ``sum`` add sketches: it begins with the number 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __len__(self) -> int:
         return self.n
 
     def __repr__(self) -> str:
-        return f"Sketch({self.n} rows, {self.columns} columns, {self.features})"
+        return f"Sketch({counted(self.n, 'row')}, {counted(self.columns, 'column')}, {self.features})"
 
     def save(self, path: str | Path) -> Path:
         """Write the sketch to a file.
@@ -272,6 +291,23 @@ class Sketch:
         return read(Path(path))
 
 
+def sketch_of(
+    x: Any,
+    features: RandomFeatures | None,
+    encoding: Encoding | None,
+    threads: int | None,
+    progress: Progress,
+    name: str = "x",
+) -> Sketch:
+    """Sketch data that are here, under the name that errors give them."""
+    require_rows(x, name)
+    rows = as_sample(x, name) if encoding is None else encoding.transform(x, name)
+    if features is None:
+        features = RandomFeatures(Gaussian.median(rows))
+    totals = feature_totals(rows, features, threads, progress)
+    return Sketch(features, int(rows.shape[0]), int(rows.shape[1]), *totals, digest_of_encoding(encoding))
+
+
 def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
     """Refuse sketches whose sums do not belong together, and say in what they differ."""
     difference = a.features.difference(b.features)
@@ -282,7 +318,7 @@ def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
         )
     if a.columns != b.columns:
         raise ValueError(
-            f"these sketches cannot be {verb}: their data have {a.columns} and {b.columns} columns"
+            f"these sketches cannot be {verb}: their data have {a.columns} and {counted(b.columns, 'column')}"
         )
     if a.encoding != b.encoding:
         raise ValueError(
@@ -320,6 +356,22 @@ def digest_of_encoding(encoding: Encoding | None) -> str:
     stored = encoding.to_dict()
     used = {"array_columns": stored["array_columns"], "columns": stored["columns"]}
     return hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()
+
+
+def counted(number: int, what: str) -> str:
+    """Say how many there are of something.
+
+    >>> counted(1, "row"), counted(3, "row")
+    ('1 row', '3 rows')
+    """
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _check(features: RandomFeatures | None, threads: int | None) -> None:
+    if features is not None:
+        _given(features)
+    if threads is not None:
+        whole(threads, "threads")
 
 
 def _given(features: Any) -> RandomFeatures:

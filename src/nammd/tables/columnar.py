@@ -21,14 +21,15 @@ def _open_file(path: Path) -> TableFile:
     parquet = optional("pyarrow.parquet", "app", "reading Parquet files")
     require_magic(path, "Parquet")
     with explained(path, "Parquet"):
-        names = tuple(parquet.read_schema(path).names)
+        footer = parquet.read_metadata(path)
+        names = tuple(footer.schema.to_arrow_schema().names)
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         # Without pre_buffer a row group is read as it is needed, not all at once.
         with explained(path, "Parquet"), parquet.ParquetFile(path, pre_buffer=False) as file:
             yield from file.iter_batches(batch_size=batch_rows, columns=columns)
 
-    return TableFile(path, names, stream)
+    return TableFile(path, names, stream, rows=footer.num_rows)
 
 
 def _open_folder(folder: Path) -> TableFile:
@@ -45,7 +46,9 @@ def _open_folder(folder: Path) -> TableFile:
                 fragment_scan_options=datasets.ParquetFragmentScanOptions(pre_buffer=False),
             )
 
-    return TableFile(folder, tuple(dataset.schema.names), stream)
+    with explained(folder, "a Parquet folder"):
+        rows = dataset.count_rows()  # from the footers
+    return TableFile(folder, tuple(dataset.schema.names), stream, rows=rows)
 
 
 def folder_dataset(folder: Path) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from nammd._arrays import FloatArray, to_numpy
 from nammd._dask import is_dask
-from nammd.inputs import as_sample, in_float64
+from nammd.inputs import as_sample, in_float64, require_rows
 from nammd.tables.choosing import CONSTANT, fit_column
 from nammd.tables.columns import ArrayColumn, Column, LeftOut
 from nammd.tables.frames import Frame, Values, as_frame
@@ -90,6 +90,7 @@ class Encoding:
         Encoding
             The columns with their parameters, and those left out.
         """
+        require_rows(table, name)
         parts = parts_of(table, name)
         frame = as_frame(table if parts is None else drawn(parts), name)
         array_columns = None if frame is not None else int(_as_array(table, name).shape[1])

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nammd.inputs import whole
 from nammd.tables.formats import format_of, optional
 from nammd.tables.naming import chosen_columns
 from nammd.tables.sampling import Positions, Reservoir, sample_positions
@@ -107,7 +108,7 @@ def read(
     """
     source = _open(Path(path), key, features)
     if sample is not None:
-        _require_whole(sample, "sample")
+        whole(sample, "sample")
     if isinstance(source, ArrayFile):
         data, total = _read_array(source, columns, sample, rng)
     else:
@@ -168,13 +169,25 @@ def batches(
     >>> [batch.shape for batch in batches(path, batch_rows=4)]
     [(4, 2), (4, 2), (2, 2)]
     """
-    _require_whole(batch_rows, "batch_rows")
+    return counted_batches(path, columns, batch_rows, key, features)[0]
+
+
+def counted_batches(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+    key: str | None = None,
+    features: Any = None,
+) -> tuple[Iterator[Any], int | None]:
+    """Return what `batches` does, and the number of all rows where the file tells it without being read."""
+    whole(batch_rows, "batch_rows")
     source = _open(Path(path), key, features)
     # Not a generator itself, so that mistakes in the call show at the call.
     if isinstance(source, ArrayFile):
         chosen = _array_columns(source, columns)
-        return (_select(batch, chosen) for batch in source.stream(batch_rows))
-    return _table_batches(source, _table_columns(source, columns), batch_rows, keep=False)
+        return (_select(batch, chosen) for batch in source.stream(batch_rows)), source.rows
+    parts = _table_batches(source, _table_columns(source, columns), batch_rows, keep=False)
+    return parts, source.rows
 
 
 def _open(path: Path, key: str | None, features: Any) -> TableFile | ArrayFile:
@@ -280,8 +293,3 @@ def _table_batches(source: TableFile, columns: list[str], batch_rows: int, keep:
 
 def _select(batch: NDArray[Any], columns: list[int] | None) -> NDArray[Any]:
     return batch if columns is None else batch[:, columns]
-
-
-def _require_whole(value: Any, name: str) -> None:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")

@@ -32,12 +32,19 @@ class TableStream(Protocol):
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file of named columns; batches are Arrow record batches."""
+    """A file of named columns; batches are Arrow record batches.
+
+    Attributes
+    ----------
+    rows : int or None
+        The number of rows, where it is known without reading them.
+    """
 
     path: Path
     names: tuple[str, ...]
     stream: TableStream
     notes: tuple[str, ...] = ()
+    rows: int | None = None
 
     def __post_init__(self) -> None:
         require_unique(self.names, str(self.path))

@@ -1,0 +1,100 @@
+"""What is said of sketches: where rows are needed, what limits a verdict, and which sketches are one."""
+
+import numpy as np
+import pytest
+
+import nammd
+from tests.sketches.samples import FEATURES, KERNEL, X, Y, Z
+
+A, B, C = (nammd.Sketch.of(data, FEATURES) for data in (X, Y, Z))
+LIMIT = nammd.Tolerance.at(0.05, KERNEL, columns=3)
+
+
+def test_an_engine_is_refused_wherever_sketches_are():
+    for ask in (
+        lambda: LIMIT.check(A, B, engine=nammd.Tiles()),
+        lambda: LIMIT.with_reference(A, engine=nammd.Tiles()),
+        lambda: nammd.distance(A, B, engine=nammd.Tiles()),
+        lambda: nammd.compare_pairs((A, B), (A, C), engine=nammd.Tiles()),
+    ):
+        with pytest.raises(ValueError, match="sketches are summed already, so no engine is needed"):
+            ask()
+
+
+NEED_ROWS = {
+    "two_sample_test": lambda: nammd.two_sample_test(A, B),
+    "the second": lambda: nammd.two_sample_test(X, B),
+    "rank": lambda: nammd.rank(A, {"b": B}),
+    "from_reference": lambda: nammd.Tolerance.from_reference(A, B),
+    "an accepted one": lambda: nammd.Tolerance.from_reference(X, B),
+    "from_noise": lambda: nammd.Tolerance.from_noise(A),
+    "from_split": lambda: nammd.Tolerance.from_split(A),
+    "at": lambda: nammd.Tolerance.at(0.1, KERNEL, x=A),
+    "kernel_sums": lambda: nammd.kernel_sums(A, B, KERNEL),
+}
+
+
+@pytest.mark.parametrize("what", NEED_ROWS)
+def test_what_needs_rows_says_so_and_names_what_does_not(what):
+    with pytest.raises(TypeError, match=r" is a sketch, and this needs rows.*distance, closeness_test"):
+        NEED_ROWS[what]()
+
+
+def test_sketches_of_pairs_are_named_in_errors():
+    with pytest.raises(TypeError, match=r"second\[1\] is not a sketch"):
+        nammd.compare_pairs((A, B), (A, Z))
+    with pytest.raises(ValueError, match=r"first\[1\] has 1 row; at least 4 are needed"):
+        nammd.compare_pairs((A, nammd.Sketch.of(Y[:1], FEATURES)), (A, C))
+
+
+def test_a_sketch_loaded_twice_is_one_dataset(tmp_path):
+    path = A.save(tmp_path / "a.sketch")
+    one, two = nammd.Sketch.load(path), nammd.Sketch.load(path)
+    compared = nammd.compare_pairs((one, B), (C, two))
+    assert compared.shared
+    assert compared.pvalue == nammd.compare_pairs((A, B), (A, C)).pvalue
+    assert not nammd.compare_pairs((one, B), (two, C), shared=False).shared
+    assert not nammd.compare_pairs((A, B), (nammd.Sketch.of(X[::-1] + 0.01, FEATURES), C)).shared
+    with pytest.raises(ValueError, match="consist of the same datasets"):
+        nammd.compare_pairs((one, B), (B, two))
+
+
+def near(value, *, error=0.0, n_features=64, rows=2000):
+    """Return an undecided check of sketches whose tolerance is near the distance."""
+    features = nammd.RandomFeatures(KERNEL, n_features, rng=4)
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(rows, 3)), rng.normal(0.4, 1.0, size=(rows, 3))
+    one, two = nammd.Sketch.of(x, features), nammd.Sketch.of(y, features)
+    eps = value * nammd.distance(one, two).value
+    limit = nammd.Tolerance.at(eps, KERNEL, columns=3)
+    if error:
+        reference = nammd.calibration.Reference(error**2, error**2, None, None)
+        object.__setattr__(limit, "reference", reference)
+    verdict = limit.check(one, two)
+    assert verdict.decision == "UNDECIDED"
+    return verdict
+
+
+def test_features_are_blamed_where_they_stand_in_the_way():
+    verdict = near(1.1)
+    assert (verdict.rows_needed, verdict.limited_by) == (None, "features")
+    assert "more random features may" in verdict.advice()
+    assert verdict.to_dict()["limited_by"] == "features"
+
+
+def test_the_tolerance_is_blamed_where_more_features_would_not_help():
+    verdict = near(1.1, error=0.02)
+    assert (verdict.rows_needed, verdict.limited_by) == (None, "tolerance")
+    assert "the tolerance itself is too uncertain" in verdict.advice()
+
+
+def test_a_distance_at_the_tolerance_is_what_it_is():
+    verdict = near(1.0)
+    assert (verdict.rows_needed, verdict.limited_by) == (None, "distance")
+    assert "the distance is at the tolerance" in verdict.advice()
+
+
+def test_nothing_is_blamed_where_rows_would_do():
+    verdict = near(1.3, n_features=2048, rows=500)
+    assert verdict.rows_needed is not None
+    assert verdict.limited_by is None
