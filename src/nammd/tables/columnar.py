@@ -38,13 +38,15 @@ def _open_folder(folder: Path) -> TableFile:
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         with explained(folder, "a Parquet folder"):
-            yield from dataset.to_batches(
-                columns=columns,
-                batch_size=batch_rows,
-                batch_readahead=1,
-                fragment_readahead=1,
-                fragment_scan_options=datasets.ParquetFragmentScanOptions(pre_buffer=False),
-            )
+            # File by file: a scan of all of them reads ahead, now more and now less.
+            for fragment in dataset.get_fragments():
+                yield from fragment.to_batches(
+                    schema=dataset.schema,
+                    columns=columns,
+                    batch_size=batch_rows,
+                    batch_readahead=1,
+                    fragment_scan_options=datasets.ParquetFragmentScanOptions(pre_buffer=False),
+                )
 
     with explained(folder, "a Parquet folder"):
         rows = dataset.count_rows()  # from the footers
