@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nammd._arrays import FloatArray
-from nammd.comparison import Shared, variance_parts
+from nammd.covariance import Shared, variance_parts
 from nammd.estimate import MIN_ROWS, Estimate
 from nammd.moments import combined
 

@@ -8,7 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nammd._arrays import Array, FloatArray, namespace
+from nammd._arrays import Array, namespace
+from nammd.covariance import (
+    Shared,
+    covariance_parts,
+    degrees_of_freedom,
+    difference_by_frequencies,
+    variance_parts,
+)
 from nammd.engines import Engine, check_kernel, choose_engine
 from nammd.estimate import (
     MIN_ROWS,
@@ -26,7 +33,7 @@ from nammd.margin import Statistic, quantile, upper_tail
 from nammd.moments import Cross, combined
 from nammd.results import Caution, Result, interval, number, p_value
 from nammd.sketches import Sketch
-from nammd.sketches.statistics import SketchPair, frequency_variance, same_rows
+from nammd.sketches.statistics import same_rows
 from nammd.sketches.summary import require_alike
 from nammd.sums import KernelSums
 
@@ -94,7 +101,7 @@ class PairComparison(Result):
         if not self.standard_error > 0:
             return math.nan, math.nan
         probability = (1 + between(level, "level")) / 2
-        degrees = _degrees_of_freedom(self.first, self.second, self.standard_error**2)
+        degrees = degrees_of_freedom(self.first, self.second, self.standard_error**2)
         reach = quantile(probability, degrees) * self.standard_error
         return self.difference - reach, self.difference + reach
 
@@ -232,10 +239,10 @@ def compare_estimates(
     if shared:
         parts -= 2 * covariance_parts(Shared.of(first), second)
     linear, total = parts.tolist()
-    variance, _ = combined(linear, total, _frequency_variance(first, second))
+    variance, _ = combined(linear, total, difference_by_frequencies(first, second))
     deviation = 0.0 if first.pair.constant and second.pair.constant else math.sqrt(variance)
     z = difference / deviation if deviation > 0 else math.nan
-    degrees = _degrees_of_freedom(first, second, variance)
+    degrees = degrees_of_freedom(first, second, variance)
     pvalue = {
         "greater": upper_tail(z, degrees),
         "less": upper_tail(-z, degrees),
@@ -263,73 +270,6 @@ def compare_estimates(
         second=second,
         warnings=warnings,
     )
-
-
-@dataclass(frozen=True)
-class Shared:
-    """What of a distance is needed to know how it varies together with another from the same x.
-
-    Attributes
-    ----------
-    slope, scale : float
-        1 + the distance (or 1 for MMD²), and what its numerator is divided by.
-    w : float
-        The covariance over x of the within-sample and cross means.
-    cross_means : array of shape (m,) or SketchPair
-        The mean kernel value of every row of x with the rows of y; or the sketches, which know how such
-        means vary together.
-    """
-
-    slope: float
-    scale: float
-    w: float
-    cross_means: FloatArray | SketchPair = field(repr=False)
-
-    @classmethod
-    def of(cls, estimate: Estimate) -> Shared:
-        """Take it from a distance."""
-        pair, source = estimate.pair, estimate.made_from
-        means = source if isinstance(source, SketchPair) else source.sums.xy_rows / estimate.n
-        return cls(pair.slope(estimate.value), pair.scale, pair.moments.x.w, means)
-
-    def cross_covariance(self, other: Shared) -> float:
-        """Return the covariance of the cross means of both distances over the rows of x."""
-        one, two = self.cross_means, other.cross_means
-        if isinstance(one, SketchPair) and isinstance(two, SketchPair):
-            return one.cross_covariance(two)
-        return float(np.cov(one, two)[0, 1])  # type: ignore[arg-type]
-
-
-def variance_parts(estimate: Estimate) -> FloatArray:
-    """Return the variance of a distance: the part due to single rows, and all of it."""
-    a, moments = estimate.pair.slope(estimate.value), estimate.pair.moments
-    parts = np.array([moments.linear_variance(a), moments.variance(a)])
-    return parts / estimate.pair.scale**2
-
-
-def covariance_parts(first: Shared, second: Estimate) -> FloatArray:
-    """Return the covariance of two distances from the same x: due to single rows, and all of it."""
-    other = Shared.of(second)
-    x, m = second.pair.moments.x, second.m  # its v1 and v2 are the same for both distances
-    a1, a2 = first.slope, other.slope
-    crossed = 4 * (first.cross_covariance(other) - a1 * other.w - a2 * first.w) / m
-    parts = np.array([a1 * a2 * 4 * x.v1 / m + crossed, a1 * a2 * x.own() + crossed])
-    return parts / (first.scale * other.scale)
-
-
-def _frequency_variance(first: Estimate, second: Estimate) -> float:
-    """Return the variance of the difference that is due to random frequencies, the same for both."""
-    one, two = first.pair, second.pair
-    if one.spread is None or two.spread is None:
-        return 0.0
-    margins = one.slope(first.value) - 1.0, two.slope(second.value) - 1.0
-    return frequency_variance(one.spread, two.spread, (one.scale, two.scale), margins)
-
-
-def _degrees_of_freedom(first: Estimate, second: Estimate, variance: float) -> float:
-    """Return how well the variance of the difference is known, where frequencies have a part in it."""
-    due = _frequency_variance(first, second)
-    return min(estimate.pair.degrees_of_freedom(due, variance) for estimate in (first, second))
 
 
 def _sketch_estimates(

@@ -7,9 +7,10 @@ from typing import Any
 
 from nammd import margin
 from nammd._arrays import Array, FloatArray, is_constant
+from nammd.cautions import few_frequencies, few_rows, few_sketched_rows
 from nammd.engines import Engine, check_kernel, choose_engine, engine_words, pair_sums
 from nammd.inputs import as_samples, between, choice, column_names
-from nammd.kernels import Gaussian, Kernel, RandomFeatures, as_kernel
+from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.margin import Pair, Statistic
 from nammd.moments import Cross, Moments, centred_row_means
 from nammd.results import Caution, Reportable, interval, number
@@ -21,16 +22,6 @@ from nammd.sums import KernelSums
 
 MIN_ROWS = 4
 """The unbiased variance components are averages over four distinct rows."""
-
-FEW_ROWS = 20
-"""Below this the tests and intervals are known not to hold their level exactly."""
-
-FEW_SKETCHED_ROWS = 500
-"""Below this the skewness that sketches do not know was seen to matter: up to .074 at .05 with 200 rows."""
-
-FEW_FREQUENCIES = 15
-"""Below this a distance under the exact kernel rests on too few frequencies. At level .05 "closer" was
-wrongly proven, and without this caution, in at most .06 of all draws (benchmarks/sketch_level.py)."""
 
 NAMES: dict[str, str] = {"nammd": "NAMMD", "mmd2": "MMD²"}
 
@@ -368,34 +359,6 @@ def refuse_engine(engine: Engine | None) -> None:
         raise ValueError("sketches are summed already, so no engine is needed; leave engine out")
 
 
-def few_sketched_rows(m: int, n: int) -> tuple[Caution, ...]:
-    """Return a caution where the skewness that sketches do not know could matter."""
-    if min(m, n) >= FEW_SKETCHED_ROWS:
-        return ()
-    return (
-        Caution(
-            "sketch-skewness",
-            f"with fewer than {FEW_SKETCHED_ROWS} rows on a side ({m} and {n} here) tests need the third "
-            "moment of the rows, which sketches do not keep: error rates are only approximate",
-        ),
-    )
-
-
-def few_frequencies(pair: Pair, features: RandomFeatures) -> tuple[Caution, ...]:
-    """Return a caution where so few frequencies carry a distance that others may have been missed."""
-    if pair.spread is None or pair.spread.carriers >= FEW_FREQUENCIES:
-        return ()
-    few, all_of_them = max(round(pair.spread.carriers), 1), features.n_features // 2
-    return (
-        Caution(
-            "few-frequencies",
-            f"about {few} of the {all_of_them} random frequencies carry this distance, so it may be larger "
-            "under the exact kernel than they tell, and a proof that it is small may be wrong; take more "
-            "features, or an epsilon from the same features",
-        ),
-    )
-
-
 def check_options(x: Array, y: Array, statistic: str, cross: str) -> None:
     """Refuse unknown options, and off-diagonal pairs where rows cannot be paired."""
     choice(statistic, "statistic", ("nammd", "mmd2"))
@@ -405,16 +368,3 @@ def check_options(x: Array, y: Array, statistic: str, cross: str) -> None:
             f"cross='off-diagonal' pairs row i of x with row i of y, but x has {x.shape[0]} rows "
             f"and y has {y.shape[0]}; use cross='full'"
         )
-
-
-def few_rows(m: int, n: int) -> tuple[Caution, ...]:
-    """Return a caution where a sample is too small for the tests to hold their level."""
-    if min(m, n) >= FEW_ROWS:
-        return ()
-    return (
-        Caution(
-            "few-rows",
-            f"with fewer than {FEW_ROWS} rows on a side ({m} and {n} here) the error rates of "
-            "tests and intervals are only approximate",
-        ),
-    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nammd.comparison import covariance_parts
+from nammd.covariance import covariance_parts
 from nammd.encoded import EncodedReference
 from nammd.engines import Engine
 from nammd.estimate import Estimate

@@ -86,6 +86,16 @@ class Origin:
             chosen=chosen,
         )
 
+    def rung_at(self, level: float, kind: str | None = None) -> Rung:
+        """Return the rung of a level, by default of the kind that was chosen."""
+        mine = next((r for r in self.rungs if r.label == self.chosen), None)
+        wanted = kind or (mine.kind if mine else None)
+        for rung in self.rungs:
+            if rung.kind == wanted and rung.level == level:
+                return rung
+        known = sorted({r.level for r in self.rungs if r.kind == wanted and r.level is not None})
+        raise ValueError(f"there is no rung at level {level}; the ladder has {known}")
+
     def sentence(self) -> str:
         """Say in a few words where epsilon came from."""
         which = f" ({self.chosen})" if self.chosen else ""

@@ -295,16 +295,11 @@ class Tolerance(Result):
         -------
         Tolerance
         """
-        mine = next((r for r in self.origin.rungs if r.label == self.origin.chosen), None)
-        wanted = kind or (mine.kind if mine else None)
-        for rung in self.origin.rungs:
-            if rung.kind == wanted and rung.level == level:
-                epsilon = rung.epsilon("choose a higher level")
-                reference = Reference(rung.standard_error**2, rung.standard_error**2, None, None)
-                origin = replace(self.origin, chosen=rung.label)
-                return replace(self, epsilon=epsilon, reference=reference, origin=origin)
-        known = sorted({r.level for r in self.origin.rungs if r.kind == wanted and r.level is not None})
-        raise ValueError(f"there is no rung at level {level}; the ladder has {known}")
+        rung = self.origin.rung_at(level, kind)
+        reference = Reference(rung.standard_error**2, rung.standard_error**2, None, None)
+        origin = replace(self.origin, chosen=rung.label)
+        epsilon = rung.epsilon("choose a higher level")
+        return replace(self, epsilon=epsilon, reference=reference, origin=origin)
 
     @property
     def epsilon_error(self) -> float:
@@ -398,14 +393,11 @@ class Tolerance(Result):
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
+        names = [column.name for column in self.encoding.columns]
         rows = [
             ("taken from", self.origin.sentence()),
             ("kernel", str(self.kernel)),
-            (
-                "columns",
-                ", ".join(c.name for c in self.encoding.columns[:8])
-                + (", ..." if len(self.encoding.columns) > 8 else ""),
-            ),
+            ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
         rows += [(r.label, f"{number(r.value)} ± {number(r.standard_error)}") for r in self.origin.rungs]
         return rows + [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]

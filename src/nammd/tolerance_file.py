@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nammd.calibration import Reference, Rung
-from nammd.comparison import Shared
+from nammd.covariance import Shared
 from nammd.files import write_text
 from nammd.kernels.storage import kernel_from_dict, kernel_to_dict
 from nammd.provenance import Origin

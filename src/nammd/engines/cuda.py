@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from nammd._arrays import Array, FloatArray, to_numpy
@@ -24,6 +23,7 @@ from nammd.engines.cuda_launch import (
     shapes_of_sums,
 )
 from nammd.engines.cuda_operands import Operands, padded_rows, prepare
+from nammd.engines.jobs import typical_value
 from nammd.engines.tiles import Tiles
 from nammd.kernels.base import Exponential, Kernel
 from nammd.kernels.exponential import FLOAT32_LIMIT
@@ -100,7 +100,8 @@ class Cuda:
         if ready is None or not exact:
             return Tiles().quadratic_forms(kernel, z, vectors)
         [one], power = ready, kernel.exponentials()[0].power
-        shift = _typical_value(kernel, z) / bound
+        some = z[:: max(1, z.shape[0] // 64)]
+        shift = typical_value(kernel.bind(some, some), some.shape[0]) / bound
         parts = first_that_fits(
             shapes_of_forms(), lambda shape: launch_forms(shape, one, signs, shift, power, self._two)
         )
@@ -197,13 +198,6 @@ def _interpreting() -> bool:
     import triton
 
     return bool(triton.knobs.runtime.interpret)
-
-
-def _typical_value(kernel: Kernel, sample: Array) -> float:
-    """Return about the mean kernel value, from some rows spread over the sample."""
-    some = sample[:: max(1, sample.shape[0] // 64)]
-    gram = to_numpy(kernel(some, some))
-    return float((gram.sum() - np.trace(gram)) / (len(gram) * (len(gram) - 1)))
 
 
 def _diagonal(one: Operands, other: Operands, power: int) -> float:

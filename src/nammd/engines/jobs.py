@@ -192,7 +192,7 @@ class QuadraticForms(TileJob):
         super().__init__(bound, (sample,), shape, buffers)
         self.moved = like(vectors, sample, getattr(namespace(sample), bound.precision))
         self.nanoseconds *= form_work(vectors.shape[1])
-        self.shift = _typical_value(bound, self.size)
+        self.shift = typical_value(bound, self.size)
         self.forms, self.sums, self.squares = np.zeros((3, vectors.shape[1]))
 
     def work(self, start: int) -> int:
@@ -235,7 +235,7 @@ class QuadraticForms(TileJob):
         return forms
 
 
-def _typical_value(bound: BoundKernel, size: int) -> float:
+def typical_value(bound: BoundKernel, size: int) -> float:
     """Return about the mean kernel value, from some rows spread over the sample."""
     rows = slice(0, size, max(1, size // 64))
     tile = to_numpy(bound.tile(rows, rows, None))

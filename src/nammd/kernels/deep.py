@@ -15,7 +15,6 @@ from __future__ import annotations
 import base64
 import copy
 import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -30,7 +29,7 @@ from nammd.inputs import as_columns, between, positive
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision, precision_of
 from nammd.kernels.deep_file import NUMBERS, VERSION, restored
-from nammd.kernels.exponential import bind_squared
+from nammd.kernels.exponential import bind_squared, numpy_product
 from nammd.kernels.networks import Architecture, architecture_of, few_threads, mlp, torch_module
 
 FEATURE_ROWS = 4096
@@ -213,7 +212,7 @@ class Deep(Kernel):
         if rows_part.precision != features_part.precision:  # one of them needs float64
             rows_part, features_part = factors("float64")
         if namespace(x, y) is np:
-            return BoundKernel(_numpy_product(rows_part, features_part, self.epsilon), rows_part.precision)
+            return BoundKernel(numpy_product(rows_part, features_part, self.epsilon), rows_part.precision)
 
         def tile(rows: slice, columns: slice, out: Array | None) -> Array:
             similar = features_part.tile(rows, columns, None) + self.epsilon
@@ -390,25 +389,3 @@ def _checked(features: Any, rows: int) -> Any:
             "row of features for each"
         )
     return features.reshape(rows, -1)
-
-
-def _numpy_product(
-    rows_part: BoundKernel, features_part: BoundKernel, epsilon: float
-) -> Callable[[slice, slice, Array | None], Array]:
-    """Multiply tiles in place. Each thread keeps one buffer for the second factor."""
-    local, dtype = threading.local(), np.dtype(rows_part.precision)
-
-    def buffer(shape: tuple[int, ...]) -> Array:
-        size = shape[0] * shape[1]
-        if getattr(local, "values", None) is None or local.values.size < size:
-            local.values = np.empty(size, dtype)
-        return local.values[:size].reshape(shape)
-
-    def tile(rows: slice, columns: slice, out: Array | None) -> Array:
-        values = rows_part.tile(rows, columns, out)
-        similar = features_part.tile(rows, columns, buffer(values.shape))
-        similar += dtype.type(epsilon)
-        values *= similar
-        return values
-
-    return tile

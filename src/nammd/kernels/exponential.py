@@ -15,6 +15,7 @@ Centring keeps h small, and where it is not, tiles are computed in float64, or f
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -163,3 +164,25 @@ def _bind_differences(
         return xp.exp(xp.astype(total * factor + shift, dtype, copy=False))
 
     return BoundKernel(tile, precision)
+
+
+def numpy_product(
+    first: BoundKernel, second: BoundKernel, offset: float
+) -> Callable[[slice, slice, Array | None], Array]:
+    """Return tiles of ``first * (second + offset)``, in place; each thread keeps a buffer for the second."""
+    local, dtype = threading.local(), np.dtype(first.precision)
+
+    def buffer(shape: tuple[int, ...]) -> Array:
+        size = shape[0] * shape[1]
+        if getattr(local, "values", None) is None or local.values.size < size:
+            local.values = np.empty(size, dtype)
+        return local.values[:size].reshape(shape)
+
+    def tile(rows: slice, columns: slice, out: Array | None) -> Array:
+        values = first.tile(rows, columns, out)
+        similar = second.tile(rows, columns, buffer(values.shape))
+        similar += dtype.type(offset)
+        values *= similar
+        return values
+
+    return tile
