@@ -15,7 +15,7 @@ import numpy as np
 from tests import laws
 
 import nammd
-from nammd.closeness import closeness_of
+from nammd.questions.closeness import closeness_of
 
 OUTPUT = Path(__file__).parent / "results" / "median_level.json"
 PAIRS = (

@@ -17,9 +17,9 @@ import numpy as np
 
 import nammd
 from benchmarks.environment import environment
-from nammd.baselines.mmd_deep import MMDDeep
 from nammd.datasets import blob
-from nammd.selection import select_bandwidth
+from nammd.methods.deep import MMDDeep
+from nammd.selecting.bandwidth import select_bandwidth
 
 OUTPUT = Path(__file__).parent / "results" / "methods.json"
 

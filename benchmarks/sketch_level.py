@@ -17,7 +17,7 @@ from tests import laws
 from tests.sketches.populations import nammd_of_normals, nammd_under, sketch_of_normal
 
 import nammd
-from nammd.closeness import closeness_of
+from nammd.questions.closeness import closeness_of
 
 OUTPUT = Path(__file__).parent / "results" / "sketch_level.json"
 SHIFT, ALPHA = 1.5, 0.05

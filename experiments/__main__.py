@@ -12,7 +12,7 @@ from experiments.registry import experiments, named
 from experiments.results import FOLDER, load
 from experiments.running import Options, run
 from nammd.datasets.files import VARIABLE
-from nammd.engines.pool import cpu_count
+from nammd.engines.tiles.pool import cpu_count
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -11,7 +11,7 @@ from experiments.figures import svg
 from experiments.registry import experiments
 from experiments.results import FOLDER, Results, best
 from experiments.section import Section, table
-from nammd.files import write_bytes
+from nammd.data.writing import write_bytes
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 import nammd
-from nammd.closeness import closeness_of
+from nammd.questions.closeness import closeness_of
 from tests import laws
 
 KERNEL = nammd.Gaussian(1.0)

@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 
 import nammd
-from nammd._arrays import FloatArray
+from nammd.data.arrays import FloatArray
 
 PANELS, ORDER = 100, 20
 

@@ -15,8 +15,8 @@ from experiments.experiment import Cell, Context, Experiment, Values
 from experiments.results import Results
 from experiments.section import Picture, Section, table
 from experiments.summary import counted
-from nammd.estimate import Estimate
-from nammd.margin import quantile
+from nammd.questions.distance import Estimate
+from nammd.statistics.margin import quantile
 
 LEVEL = 0.95
 INTERVALS = ("paper", "delta", "nammd")

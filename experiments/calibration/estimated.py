@@ -15,9 +15,9 @@ from experiments.results import Results
 from experiments.section import Picture, Section, table
 from experiments.settings import Settings
 from experiments.summary import counted
-from nammd.closeness import closeness_of
-from nammd.comparison import PairComparison, compare_estimates
-from nammd.margin import Alternative
+from nammd.questions.closeness import closeness_of
+from nammd.questions.comparison import PairComparison, compare_estimates
+from nammd.statistics.margin import Alternative
 
 ALTERNATIVES: tuple[Alternative, ...] = ("greater", "less")
 METHODS = ("as known", "apart", "compare_pairs", "Tolerance")

@@ -14,7 +14,7 @@ from tests import laws
 
 import nammd
 from experiments.calibration import characteristic as line
-from nammd._arrays import FloatArray
+from nammd.data.arrays import FloatArray
 from nammd.datasets import discrete_pair
 
 _GAUSSIAN, _LAPLACE = nammd.Gaussian(1.0), nammd.Laplace(1.0)

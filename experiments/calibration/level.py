@@ -15,9 +15,9 @@ from experiments.experiment import Cell, Context, Experiment, Values
 from experiments.results import Results
 from experiments.section import Picture, Section, table
 from experiments.summary import counted
-from nammd.closeness import closeness_of
-from nammd.estimate import Estimate, estimate_from_sums
-from nammd.margin import Alternative, Variance
+from nammd.questions.closeness import closeness_of
+from nammd.questions.distance import Estimate, estimate_from_sums
+from nammd.statistics.margin import Alternative, Variance
 
 VARIANCES: tuple[Variance, ...] = ("paper", "delta", "corrected")
 ALTERNATIVES: tuple[Alternative, ...] = ("greater", "less")

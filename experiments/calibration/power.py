@@ -15,8 +15,8 @@ from experiments.results import Results
 from experiments.section import Picture, Section, table
 from experiments.settings import Settings
 from experiments.summary import counted, rate_of, shown
-from nammd.closeness import closeness_of
-from nammd.margin import Variance
+from nammd.questions.closeness import closeness_of
+from nammd.statistics.margin import Variance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,10 +17,10 @@ from experiments.experiment import Context
 from experiments.paper.benchmark_data import draw
 from experiments.paper.finite import Counting, FinitePair
 from experiments.single_torch import one_torch_thread
-from nammd.comparison import compare_estimates
 from nammd.datasets import NammdPair, pair_with_nammd
-from nammd.margin import quantile
-from nammd.selection import select_bandwidth
+from nammd.questions.comparison import compare_estimates
+from nammd.selecting.bandwidth import select_bandwidth
+from nammd.statistics.margin import quantile
 
 ALPHA = 0.05
 GAP = 0.01

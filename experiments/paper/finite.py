@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import nammd
-from nammd.sums import CrossSums, WithinSums
+from nammd.engines.sums import CrossSums, WithinSums
 
 
 class Lookup(nammd.Kernel):

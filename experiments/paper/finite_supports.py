@@ -15,9 +15,9 @@ import nammd
 from experiments.experiment import Context
 from experiments.paper.benchmark_data import draw
 from experiments.paper.finite import Counting, Lookup
-from nammd.baselines.resampling import upper_threshold
 from nammd.datasets import DiscretePair, discrete_pair
-from nammd.selection import GRID, studentized
+from nammd.methods.resampling import upper_threshold
+from nammd.selecting.bandwidth import GRID, studentized
 
 POINTS, GAP = 50, 0.2
 SIZES = {0.1: 1800, 0.3: 1000, 0.5: 1100, 0.7: 1100}
@@ -55,7 +55,7 @@ class SupportedPairs:
     def selected_bandwidth(self, rows: int, context: Context) -> float:
         """Return the multiple of the median distance that separates other samples of the farther pair best.
 
-        The criterion and the multiples are those of `nammd.selection.select_bandwidth`.
+        The criterion and the multiples are those of `nammd.selecting.bandwidth.select_bandwidth`.
         """
         x, y = numbers(self.beyond, rows, context.rng)
 

@@ -22,8 +22,8 @@ from experiments.paper.reference_pairs import METHODS, Rows, true_distances
 from experiments.paper.shared_source import rejections
 from experiments.section import table
 from experiments.summary import shown
-from nammd.tables.features import as_features
-from nammd.tables.formats import IMAGES, files_in
+from nammd.data.readers.features import as_features
+from nammd.data.readers.formats import IMAGES, files_in
 
 
 def features_of(folder: str | Path, features: Any, images: int, seed: int = 0) -> Rows:

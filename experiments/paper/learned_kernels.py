@@ -18,7 +18,7 @@ from experiments.settings import Settings
 from experiments.single_torch import one_torch_thread
 from experiments.summary import counted, mean, pooled_mean, pooled_rate, rate, shown
 from nammd.learning import learn_kernel
-from nammd.selection import select_bandwidth
+from nammd.selecting.bandwidth import select_bandwidth
 
 KERNELS = ("Gaussian", "Mahalanobis", "Deep", "Laplace")
 PAPER = {

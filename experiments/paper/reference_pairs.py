@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 import nammd
 from experiments.experiment import Values
 from experiments.summary import mean, pooled_mean, pooled_rate, rate
-from nammd.comparison import compare_estimates
-from nammd.estimate import Estimate, estimate_from_sums
-from nammd.margin import Pair, margin
-from nammd.moments import Moments
-from nammd.sums import KernelSums
+from nammd.engines.sums import KernelSums
+from nammd.questions.comparison import compare_estimates
+from nammd.questions.distance import Estimate, estimate_from_sums
+from nammd.statistics.margin import Pair, margin
+from nammd.statistics.moments import Moments
 
 METHODS = {
     "mmd": "MMD",

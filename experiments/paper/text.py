@@ -17,9 +17,9 @@ from experiments.results import Results
 from experiments.section import Section, table
 from experiments.settings import Settings
 from experiments.summary import rate, shown
-from nammd.closeness import closeness_of
 from nammd.datasets import blob
-from nammd.margin import Variance
+from nammd.questions.closeness import closeness_of
+from nammd.statistics.margin import Variance
 
 _MOVED = 0.3
 _RISK = 0.05

@@ -24,8 +24,8 @@ from experiments.results import Results
 from experiments.section import Section, table
 from experiments.settings import Settings
 from experiments.summary import joined, near, rate, shown
-from nammd.baselines.canonne import canonne_test
 from nammd.datasets import DiscretePair, discrete_pair
+from nammd.methods.canonne import canonne_test
 
 # For ε' = 0.1, 0.3, 0.5, 0.7: the printed power and the printed error, a standard error over ten runs.
 CANONNE = {

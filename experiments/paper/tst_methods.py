@@ -12,12 +12,12 @@ import nammd
 from experiments.experiment import Context
 from experiments.paper.benchmark_data import draw
 from experiments.paper.finite_supports import unit_columns
-from nammd.baselines.actt import ACTT
-from nammd.baselines.auto_tst import AutoTST
-from nammd.baselines.me_mabid import MEMaBiD
-from nammd.baselines.mmd_agg import MMDAgg
-from nammd.baselines.mmd_deep import MMDDeep
-from nammd.fuse import MMDFuse, NAMMDFuse
+from nammd.methods.actt import ACTT
+from nammd.methods.agg import MMDAgg
+from nammd.methods.auto_tst import AutoTST
+from nammd.methods.deep import MMDDeep
+from nammd.methods.fuse import MMDFuse, NAMMDFuse
+from nammd.methods.mabid import MEMaBiD
 
 NAMES = {
     "nammd-fuse": "NAMMDFuse",

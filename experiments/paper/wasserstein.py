@@ -16,7 +16,7 @@ from experiments.results import Results
 from experiments.section import Section, table
 from experiments.settings import Settings
 from experiments.summary import counted, joined, near, rate, shown
-from nammd.baselines.wasserstein import wasserstein_test
+from nammd.methods.wasserstein import wasserstein_test
 
 # For ε' = 0.1, 0.3, 0.5, 0.7: the printed power and its error.
 WASSERSTEIN = {

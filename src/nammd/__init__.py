@@ -8,20 +8,20 @@
 True
 """
 
-from nammd.closeness import ClosenessResult, closeness_test
-from nammd.comparison import PairComparison, compare_pairs
 from nammd.engines import Cluster, Cuda, Engine, LongComputationWarning, Tiles, kernel_sums
-from nammd.estimate import Estimate, distance
-from nammd.gate import Gate
+from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis, RandomFeatures
-from nammd.planning import Plan, plan
-from nammd.ranking import Ranking, rank
-from nammd.results import Caution
+from nammd.questions.closeness import ClosenessResult, closeness_test
+from nammd.questions.comparison import PairComparison, compare_pairs
+from nammd.questions.distance import Estimate, distance
+from nammd.questions.planning import Plan, plan
+from nammd.questions.ranking import Ranking, rank
+from nammd.questions.two_sample import TwoSampleResult, two_sample_test
+from nammd.results.base import Caution
 from nammd.sketches import Sketch
-from nammd.sums import CrossSums, KernelSums, WithinSums
-from nammd.tolerance import Tolerance
-from nammd.two_sample import TwoSampleResult, two_sample_test
-from nammd.verdict import Decision, Verdict
+from nammd.tolerances.gate import Gate
+from nammd.tolerances.tolerance import Tolerance
+from nammd.tolerances.verdict import Decision, Verdict
 
 __version__ = "0.1.0"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nammd.closeness import closeness_test
-from nammd.tolerance import Tolerance
-from nammd.verdict import Decision, Verdict
+from nammd.questions.closeness import closeness_test
+from nammd.tolerances.tolerance import Tolerance
+from nammd.tolerances.verdict import Decision, Verdict
 
 
 def assert_close(

@@ -10,8 +10,8 @@ import pandas as pd
 
 import nammd
 from nammd.report import ReportModel, build
-from nammd.tolerance import Tolerance
-from nammd.verdict import Verdict
+from nammd.tolerances.tolerance import Tolerance
+from nammd.tolerances.verdict import Verdict
 
 SCRIPT = "<script>alert(1)</script>"
 MARKUP = "<img src=x onerror=alert(2)> & \"quoted\" 'text' $x^2$ naïve 日本語 🙂"

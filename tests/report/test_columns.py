@@ -7,7 +7,7 @@ import pytest
 
 import nammd
 from nammd.kernels.bandwidth import median_distance, pooled_rows
-from nammd.ranking import holm
+from nammd.questions.ranking import holm
 from nammd.report import build, columns, wide
 from nammd.report.leaving_out import shrunk
 from nammd.report.model import Measured

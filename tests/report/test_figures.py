@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import nammd
-from nammd.ranking import rank
+from nammd.questions.ranking import rank
 from nammd.report import (
     build,
     column_plot,
@@ -22,7 +22,7 @@ from nammd.report import (
     ranking_plot,
     witness_plot,
 )
-from nammd.tolerance import Tolerance
+from nammd.tolerances.tolerance import Tolerance
 from tests.report.cases import estimate, estimate_model, hostile, people, shifted, shifted_model
 
 

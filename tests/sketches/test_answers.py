@@ -68,7 +68,7 @@ def near(value, *, error=0.0, n_features=64, rows=2000):
     eps = value * nammd.distance(one, two).value
     limit = nammd.Tolerance.at(eps, KERNEL, columns=3)
     if error:
-        reference = nammd.calibration.Reference(error**2, error**2, None, None)
+        reference = nammd.tolerances.ladder.Reference(error**2, error**2, None, None)
         object.__setattr__(limit, "reference", reference)
     verdict = limit.check(one, two)
     assert verdict.decision == "UNDECIDED"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.closeness import closeness_of
+from nammd.questions.closeness import closeness_of
 from tests import laws
 from tests.simulate import KERNEL, noise, rejection_rate
 from tests.sketches.populations import nammd_under

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.closeness import closeness_of
+from nammd.questions.closeness import closeness_of
 from nammd.sketches.statistics import SketchPair
 from nammd.tables import Encoding
 from tests.sketches.samples import FEATURES, KERNEL, X, Y, Z

@@ -1,1 +1,1 @@
-"""Published methods to compare with: one per file, all with one result type."""
+"""Published methods to compare with, under the names that they had before `nammd.methods`."""

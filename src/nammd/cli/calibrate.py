@@ -15,7 +15,7 @@ from nammd.cli.output import deliver, refuse_overwriting, require_folder
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
-    from nammd.tolerance import Tolerance
+    from nammd.tolerances.tolerance import Tolerance
 
 
 class Kind(StrEnum):
@@ -112,7 +112,7 @@ def calibrate(
 
 
 def _tolerance(prepared: Prepared, noise: float | None, kind: Kind | None, blocks: int | None) -> Tolerance:
-    from nammd.tolerance import Tolerance
+    from nammd.tolerances.tolerance import Tolerance
 
     reference, *accepted = prepared.files
     x, space = reference.data, prepared.space
@@ -143,6 +143,6 @@ def _tolerance(prepared: Prepared, noise: float | None, kind: Kind | None, block
 
 def _fields(tolerance: Tolerance) -> dict[str, Any]:
     """Return what the file holds, less the sums that belong to each row of the reference."""
-    from nammd.tolerance_file import to_dict
+    from nammd.tolerances.file import to_dict
 
     return {name: value for name, value in to_dict(tolerance).items() if name != "reference"}

@@ -24,7 +24,7 @@ from nammd.cli.progress import Working
 from nammd.cli.sketch_files import SketchFiles, are_sketches, load_sketches
 
 if TYPE_CHECKING:
-    from nammd.verdict import Verdict
+    from nammd.tolerances.verdict import Verdict
 
 CLOSE, FAR, UNDECIDED = 0, 1, 3
 
@@ -115,7 +115,7 @@ def check(
 
             write_report(verdict, html, progress=working.part("Writing the report"))
         if junit is not None:
-            from nammd.files import write_text
+            from nammd.data.writing import write_text
 
             name = f"{candidate} is close enough to {reference}"
             write_text(junit, junit_xml(verdict, name, seconds, undecided is Undecided.ok))
@@ -137,7 +137,7 @@ def exit_code(verdict: Verdict, undecided: Undecided | None) -> int:
 
 
 def _verdict(prepared: Prepared, epsilon: float | None, alpha: float) -> Verdict:
-    from nammd.tolerance import Tolerance
+    from nammd.tolerances.tolerance import Tolerance
 
     space, (reference, candidate) = prepared.space, prepared.files
     limit = space.tolerance

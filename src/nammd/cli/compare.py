@@ -23,7 +23,7 @@ from nammd.cli.output import deliver
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
-    from nammd.comparison import PairComparison
+    from nammd.questions.comparison import PairComparison
 
 Reference = Annotated[
     Path, typer.Argument(metavar="REFERENCE", help="The data that others are compared with.")
@@ -69,7 +69,7 @@ def compare(
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), ("a", a), ("b", b)]
         prepared = prepare(paths, tolerance, data, kernel, working)
-        from nammd.comparison import compare_pairs
+        from nammd.questions.comparison import compare_pairs
 
         working.step("Comparing two distances")
         x, first, second = prepared.encoded()
@@ -113,7 +113,7 @@ def rank(
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), *(("candidate", path) for path in candidates)]
         prepared = prepare(paths, tolerance, data, kernel, working)
-        from nammd.ranking import rank as ranked
+        from nammd.questions.ranking import rank as ranked
 
         working.step(f"Ranking {len(candidates)} candidates")
         x, *others = prepared.encoded()
@@ -129,7 +129,7 @@ def rank(
 
 def _answer(result: PairComparison, reference: Path, a: Path, b: Path) -> str:
     """Say what came out with the names of the files; the result itself has only pairs."""
-    from nammd.results import probability
+    from nammd.results.base import probability
 
     if math.isnan(result.pvalue):
         return result.headline()

@@ -15,8 +15,8 @@ from nammd.cli.options import EngineName, KernelOptions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nammd._arrays import FloatArray
     from nammd.cli.progress import Working
+    from nammd.data.arrays import FloatArray
     from nammd.engines import Engine
     from nammd.kernels import Kernel
 
@@ -33,7 +33,7 @@ def computing(chosen: KernelOptions) -> Iterator[None]:
     if chosen.engine is not EngineName.dask:
         yield
         return
-    from nammd.tables.formats import optional
+    from nammd.data.readers.formats import optional
 
     optional("dask.array", "dask", "--engine dask")
     distributed = optional("distributed", "dask", "--engine dask")
@@ -43,7 +43,7 @@ def computing(chosen: KernelOptions) -> Iterator[None]:
         with _connected(distributed, chosen.scheduler):
             yield
         return
-    from nammd.engines.pool import cpu_count
+    from nammd.engines.tiles.pool import cpu_count
 
     with _deaf_to_interrupts():
         cluster = distributed.LocalCluster(
@@ -89,7 +89,7 @@ def _connected(distributed: Any, address: str) -> Iterator[None]:
 
 
 def _require_cuda() -> None:
-    from nammd.tables.formats import optional
+    from nammd.data.readers.formats import optional
 
     torch = optional("torch", "torch", "--engine cuda")
     if not torch.cuda.is_available():

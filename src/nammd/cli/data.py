@@ -13,11 +13,12 @@ from nammd.cli.options import DataOptions, EngineName, KernelName, KernelOptions
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
-    from nammd._arrays import FloatArray
+    from nammd.data.arrays import FloatArray
+    from nammd.data.encoding import Encoding
+    from nammd.data.readers import Loaded
     from nammd.engines import Engine
     from nammd.kernels import Kernel
-    from nammd.tables import Encoding, Loaded
-    from nammd.tolerance import Tolerance
+    from nammd.tolerances.tolerance import Tolerance
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ def read_files(
         if not path.expanduser().exists():
             raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     working.step("Loading the readers")
-    from nammd.tables import read
-    from nammd.tables.readers import scan
+    from nammd.data.readers import read
+    from nammd.data.readers.reading import scan
 
     files = []
     for number, (role, path) in enumerate(paths):
@@ -126,7 +127,7 @@ class Space:
         for option, value in fixed.items():
             if value is not None:
                 raise ValueError(f"{option} cannot be combined with --tolerance, whose file fixes it")
-        from nammd.tolerance import Tolerance
+        from nammd.tolerances.tolerance import Tolerance
 
         tolerance = Tolerance.load(path)
         return cls(tolerance.encoding, tolerance.kernel, engine_of(chosen, working), None, tolerance)
@@ -141,8 +142,8 @@ class Space:
         pooled_with: File | None = None,
     ) -> Space:
         """Fit the encoding and the bandwidth on the reference, or on both samples alike."""
+        from nammd.data.encoding import Encoding
         from nammd.kernels import Gaussian, Laplace
-        from nammd.tables import Encoding
 
         weights = column_weights(reference, data, chosen)
         table = reference.data if pooled_with is None else _pooled(reference.data, pooled_with.data)
@@ -159,7 +160,7 @@ class Space:
 
     def encode(self, file: File) -> FloatArray:
         """Return the rows of a file as points."""
-        from nammd.estimate import MIN_ROWS
+        from nammd.questions.distance import MIN_ROWS
 
         points = self.encoding.transform(file.data, str(file.path))
         if len(points) < MIN_ROWS:
@@ -195,7 +196,7 @@ class Prepared:
 
     def require_rows(self, option: str) -> None:
         """Refuse, before it is computed, what needs rows that only the workers of a cluster have."""
-        from nammd._dask import Parts
+        from nammd.data.pieces import Parts
 
         if any(isinstance(file.data, Parts) for file in self.files):
             raise ValueError(
@@ -260,8 +261,8 @@ def column_weights(reference: File, data: DataOptions, chosen: KernelOptions) ->
     excluded = options.names(data.exclude, "--exclude")
     if not excluded:
         return weights
-    from nammd.tables.encoding import names_of
-    from nammd.tables.naming import chosen_columns
+    from nammd.data.encoding.encoding import names_of
+    from nammd.data.naming import chosen_columns
 
     owner = str(reference.path)
     available = names_of(reference.data) or [str(k) for k in range(reference.data.shape[1])]
@@ -272,7 +273,7 @@ def _pooled(x: Any, y: Any) -> Any:
     """Return the rows of two tables together, to fit an encoding that does not tell them apart."""
     import pyarrow as pa
 
-    from nammd._dask import Parts
+    from nammd.data.pieces import Parts
 
     if isinstance(x, Parts) and isinstance(y, Parts) and set(x.names) <= set(y.names):
         return Parts(x.keys + y.keys, x.sources + y.sources, x.names, x.counted() + y.counted())

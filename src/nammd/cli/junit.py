@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from nammd.cli.text import printable
 
 if TYPE_CHECKING:
-    from nammd.verdict import Verdict
+    from nammd.tolerances.verdict import Verdict
 
 
 def junit_xml(verdict: Verdict, name: str, seconds: float, undecided_passes: bool) -> str:

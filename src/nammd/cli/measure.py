@@ -70,7 +70,7 @@ def distance(
         return
     with Working(quiet=output.json) as working:
         prepared = prepare(paths, tolerance, data, kernel, working)
-        from nammd.estimate import distance as estimated
+        from nammd.questions.distance import distance as estimated
 
         working.step("Measuring the distance")
         x, y = prepared.encoded()
@@ -117,7 +117,7 @@ def two_sample(
     require_shares(alpha=alpha)
     with Working(quiet=output.json) as working:
         prepared = prepare([("a", a), ("b", b)], tolerance, data, kernel, working, pooled=True)
-        from nammd.two_sample import two_sample_test
+        from nammd.questions.two_sample import two_sample_test
 
         working.step("Comparing with relabellings")
         x, y = prepared.encoded()
@@ -181,8 +181,8 @@ def plan(
     require_shares(epsilon=epsilon, power=power, alpha=alpha)
     with Working(quiet=output.json) as working:
         prepared = prepare([("a", a), ("b", b)], tolerance, data, kernel, working)
-        from nammd.estimate import distance as estimated
-        from nammd.planning import plan as planned
+        from nammd.questions.distance import distance as estimated
+        from nammd.questions.planning import plan as planned
 
         working.step("Measuring the pilot")
         x, y = prepared.encoded()

@@ -13,7 +13,7 @@ from nammd.cli.text import for_shell, one_line, printable
 
 if TYPE_CHECKING:
     from nammd.cli.options import OutputOptions
-    from nammd.results import Result
+    from nammd.results.base import Result
 
 _COLOURS = {"CLOSE": "green", "FAR": "red", "UNDECIDED": "yellow"}
 
@@ -101,7 +101,7 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | N
 
 def print_json(document: dict[str, Any]) -> None:
     """Print a document: the only thing on stdout, and valid JSON without NaN."""
-    from nammd.results import plain
+    from nammd.results.base import plain
 
     print(json.dumps(plain(document), indent=2, allow_nan=False))
 

@@ -110,8 +110,8 @@ def _by_workers(
     kernel: KernelOptions,
     working: Working,
 ) -> Sketch:
+    from nammd.data.readers.reading import scan
     from nammd.sketches import Sketch
-    from nammd.tables.readers import scan
 
     scanned = scan(path, columns=options.names(data.columns, "--columns"))
     assert scanned is not None  # other formats were refused before the cluster was started
@@ -127,7 +127,7 @@ def _tell(made: Sketch, path: Path, output_file: Path, output: OutputOptions) ->
             | {"kernel": repr(made.features.kernel)}
         )
         return
-    from nammd.sketches.summary import counted
+    from nammd.sketches.sketch import counted
 
     facts = [
         ("data", f"{path}, {counted(made.n, 'row')}"),

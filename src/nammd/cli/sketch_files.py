@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from nammd.cli.options import DataOptions, EngineName, KernelOptions
 
 if TYPE_CHECKING:
-    from nammd.estimate import Estimate
+    from nammd.questions.distance import Estimate
     from nammd.sketches import Sketch
-    from nammd.tolerance import Tolerance
-    from nammd.verdict import Verdict
+    from nammd.tolerances.tolerance import Tolerance
+    from nammd.tolerances.verdict import Verdict
 
 TAKE_SKETCHES = ("check", "distance")
 _NAMES = {"two_sample": "test"}
@@ -54,7 +54,7 @@ def _require_engine(path: Path, chosen: KernelOptions) -> None:
             "out --engine cuda (in Python, Sketch.of takes tensors on a GPU)"
         )
     if chosen.engine is EngineName.dask and path.expanduser().exists():
-        from nammd.tables.formats import format_of
+        from nammd.data.readers.formats import format_of
 
         if format_of(path.expanduser()) != "Parquet":
             raise ValueError(
@@ -113,7 +113,7 @@ class SketchFiles:
 
     def distance(self) -> Estimate:
         """Estimate the distance of both, under the kernel of the tolerance if there is one."""
-        from nammd.estimate import distance
+        from nammd.questions.distance import distance
 
         if self.tolerance is None:
             return distance(*self.sketches)
@@ -128,7 +128,7 @@ class SketchFiles:
 
     def facts(self) -> list[tuple[str, str]]:
         """Return a row of the printed table for each file."""
-        from nammd.sketches.summary import counted
+        from nammd.sketches.sketch import counted
 
         return [
             (role, f"{path}, a sketch of {counted(sketch.n, 'row')}")
@@ -167,7 +167,7 @@ def load_sketches(
         if value is not None:
             raise ValueError(f"{option} cannot be combined with sketches, which were made without it")
     from nammd.sketches import Sketch
-    from nammd.tolerance import Tolerance
+    from nammd.tolerances.tolerance import Tolerance
 
     limit = None if tolerance is None else Tolerance.load(tolerance)
     return SketchFiles(paths, tuple(Sketch.load(path) for _, path in paths), limit)

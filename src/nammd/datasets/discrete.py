@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nammd._arrays import FloatArray, to_numpy
+from nammd.data.arrays import FloatArray, to_numpy
+from nammd.data.samples import as_sample
 from nammd.datasets.counts import whole
-from nammd.inputs import as_sample
 from nammd.kernels import as_kernel
 
 _SUM_TOLERANCE = 1e-9

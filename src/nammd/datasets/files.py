@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd._arrays import FloatArray
+from nammd.data.arrays import FloatArray
+from nammd.data.samples import choice, positive
 from nammd.datasets.counts import whole
-from nammd.inputs import choice, positive
 
 VARIABLE = "NAMMD_DATA"
 JET_PHI = (7, 11, 15, 19)

@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from nammd._arrays import FloatArray, to_numpy
+from nammd.data.arrays import FloatArray, to_numpy
+from nammd.data.samples import as_sample, as_samples, between, choice, positive
 from nammd.datasets.counts import whole
-from nammd.inputs import as_sample, as_samples, between, choice, positive
 from nammd.kernels import Kernel, as_kernel
 
 Move: TypeAlias = Literal["second", "both"]

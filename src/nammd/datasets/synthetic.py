@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nammd._arrays import FloatArray
+from nammd.data.arrays import FloatArray
 from nammd.datasets.counts import whole
 
 _BLOB_VARIANCE = 0.03

@@ -9,11 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd._arrays import Array, FloatArray, first_rows, namespace, place
-from nammd._dask import is_dask
-from nammd.inputs import as_samples
+from nammd.data.arrays import Array, FloatArray, first_rows, namespace, place
+from nammd.data.pieces import is_dask
+from nammd.data.samples import as_samples
+from nammd.engines.sums import KernelSums
 from nammd.kernels import Kernel, as_kernel
-from nammd.sums import KernelSums
 
 
 @runtime_checkable
@@ -44,14 +44,14 @@ def choose_engine(engine: Any, *samples: Array) -> Engine:
         return engine
     foreign = [sample for sample in samples if not isinstance(sample, np.ndarray)]
     if any(is_dask(sample) for sample in foreign):
-        from nammd.engines.cluster import Cluster
+        from nammd.engines.cluster.engine import Cluster
 
         return Cluster()
     if foreign and all(_is_single_on_cuda(sample) for sample in foreign) and find_spec("triton") is not None:
-        from nammd.engines.cuda import Cuda
+        from nammd.engines.cuda.engine import Cuda
 
         return Cuda()
-    from nammd.engines.tiles import Tiles
+    from nammd.engines.tiles.engine import Tiles
 
     return Tiles()
 
@@ -131,7 +131,7 @@ def kernel_sums(x: Any, y: Any, kernel: Any, engine: Engine | None = None) -> Ke
 
 def check_kernel(kernel: Kernel, x: Array, y: Array) -> None:
     """Evaluate a user's kernel on a few rows and refuse it where it breaks its promise."""
-    from nammd._arrays import to_numpy
+    from nammd.data.arrays import to_numpy
     from nammd.kernels.base import Scaled, Sum
     from nammd.kernels.gaussian import SquaredExponential
     from nammd.kernels.laplace import Laplace

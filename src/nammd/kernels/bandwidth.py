@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nammd._arrays import Array, FloatArray, take_rows, to_numpy
-from nammd.inputs import as_sample, as_samples
+from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
+from nammd.data.samples import as_sample, as_samples
 
 Metric = Literal["euclidean", "cityblock"]
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from nammd._arrays import Array, namespace
+from nammd.data.arrays import Array, namespace
 
 Precision: TypeAlias = str
 """``"float32"`` or ``"float64"``."""

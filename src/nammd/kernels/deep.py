@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from nammd._arrays import Array, is_foreign_array, like, namespace, to_numpy
-from nammd.files import write_bytes
-from nammd.inputs import as_columns, between, positive
+from nammd.data.arrays import Array, is_foreign_array, like, namespace, to_numpy
+from nammd.data.samples import as_columns, between, positive
+from nammd.data.writing import write_bytes
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision, precision_of
 from nammd.kernels.deep_file import NUMBERS, VERSION, restored
@@ -42,7 +42,7 @@ _EVERYTHING = slice(None)
 class Deep(Kernel):
     """A deep kernel ``[(1 - epsilon) G(f(x), f(y)) + epsilon] G(x, y)`` with a network f.
 
-    G is the Gaussian ``exp(-|u - v|^2 / (2 b^2))``. `nammd.selection.learn_kernel` trains such a kernel.
+    G is the Gaussian ``exp(-|u - v|^2 / (2 b^2))``. `nammd.selection.learn_kernel` trains one.
 
     Parameters
     ----------

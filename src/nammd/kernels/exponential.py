@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nammd._arrays import Array, like, namespace
+from nammd.data.arrays import Array, like, namespace
 from nammd.kernels.base import BoundKernel, Precision, precision_of
 
 # Largest h at which the exponent's rounding error leaves the distance of two near-identical samples

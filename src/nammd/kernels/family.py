@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nammd._arrays import Array, FloatArray
+from nammd.data.arrays import Array, FloatArray
 from nammd.kernels.base import Kernel
 from nammd.kernels.gaussian import Gaussian
 from nammd.kernels.laplace import Laplace

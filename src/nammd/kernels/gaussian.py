@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nammd._arrays import Array, FloatArray, like
-from nammd.inputs import as_columns, positive
+from nammd.data.arrays import Array, FloatArray, like
+from nammd.data.samples import as_columns, positive
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision
 from nammd.kernels.exponential import bind_squared

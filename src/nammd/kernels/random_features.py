@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from nammd._arrays import Array, FloatArray, like, namespace
-from nammd.inputs import as_columns
+from nammd.data.arrays import Array, FloatArray, like, namespace
+from nammd.data.samples import as_columns
 from nammd.kernels.base import BoundKernel, Kernel, Precision, Scaled, Sum, precision_of
 from nammd.kernels.gaussian import Gaussian, Mahalanobis
 from nammd.kernels.laplace import Laplace

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nammd.closeness import ClosenessResult
-from nammd.estimate import NAMES
+from nammd.questions.closeness import ClosenessResult
+from nammd.questions.distance import NAMES
 from nammd.report.model import Answer, Distance, Measured, Tone
 from nammd.report.source import estimate_in
-from nammd.verdict import Decision, Verdict
+from nammd.tolerances.verdict import Decision, Verdict
 
 _TONES: dict[Decision, Tone] = {
     Decision.CLOSE: "close",

@@ -17,16 +17,16 @@ from typing import Literal
 
 import numpy as np
 
-from nammd._arrays import FloatArray
-from nammd.estimate import Estimate, distance
-from nammd.margin import Statistic
-from nammd.ranking import holm
+from nammd.data.arrays import FloatArray
+from nammd.questions.distance import Estimate, distance
+from nammd.questions.ranking import holm
+from nammd.questions.two_sample import two_sample_test
 from nammd.report.leaving_out import NOTHING, Found, LeftOut, measured
 from nammd.report.model import ColumnPart, Contributions, Measured
 from nammd.report.profiles import profile
 from nammd.report.source import Source, Variable, evenly
 from nammd.report.wide import WIDE_DRAWN, most_different
-from nammd.two_sample import two_sample_test
+from nammd.statistics.margin import Statistic
 
 MOST_ROWS = 2000
 LEAST_ROWS = 500

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nammd._arrays import FloatArray
+from nammd.data.arrays import FloatArray
 from nammd.report.model import Contributions, Histogram, Measured
 
 WIDTH, HEIGHT = 240.0, 60.0

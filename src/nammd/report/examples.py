@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd._arrays import FloatArray
+from nammd.data.arrays import FloatArray
 from nammd.report.model import Contributions, ExampleRow, Examples
 from nammd.report.profiles import present, shortened
 from nammd.report.source import Side, Source, Variable

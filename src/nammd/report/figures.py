@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nammd._arrays import FloatArray
+from nammd.data.arrays import FloatArray
 from nammd.report import style
 from nammd.report.builder import build
 from nammd.report.intervals import interval_plot

@@ -13,13 +13,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nammd.files import write_text
+from nammd.data.writing import write_text
 from nammd.report.builder import Progress, build
 from nammd.report.drawing import Scale, areas
 from nammd.report.model import Bars, Distance, ReportModel
 from nammd.report.profiles import percent
 from nammd.report.settings import tolerance_words
-from nammd.results import number
+from nammd.results.base import number
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -8,12 +8,12 @@ import numpy as np
 
 from nammd.report import style
 from nammd.report.profiles import shortened
-from nammd.results import number
+from nammd.results.base import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from nammd.calibration import Rung
+    from nammd.tolerances.ladder import Rung
 
 NAME_LENGTH = 32
 
@@ -45,7 +45,7 @@ def ladder_plot(tolerance: Any, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import numpy as np
-    >>> from nammd.tolerance import Tolerance
+    >>> from nammd.tolerances.tolerance import Tolerance
     >>> from nammd.report import ladder_plot
     >>> x = np.random.default_rng(0).normal(size=(400, 2))
     >>> tolerance = Tolerance.from_noise(x, level=1.0, levels=[0.5, 1.0, 2.0])
@@ -95,7 +95,7 @@ def ranking_plot(ranking: Any, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import numpy as np
-    >>> from nammd.ranking import rank
+    >>> from nammd.questions.ranking import rank
     >>> from nammd.report import ranking_plot
     >>> x, a, b = np.random.default_rng(0).normal(size=(3, 100, 2))
     >>> ax = ranking_plot(rank(x, {"a": a, "b": b + 1}))
@@ -161,6 +161,6 @@ def _draw_list(ax: Axes, names: list[str], measured: Any, filled: list[bool]) ->
 
 
 def _name(entry: Any) -> str:
-    from nammd.estimate import NAMES
+    from nammd.questions.distance import NAMES
 
     return NAMES[entry.estimate.statistic]

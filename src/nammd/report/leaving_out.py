@@ -12,11 +12,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd._arrays import FloatArray, like
-from nammd.estimate import Estimate, distance
+from nammd.data.arrays import FloatArray, like
 from nammd.kernels import Gaussian, Kernel, Laplace, Mahalanobis
 from nammd.kernels.bandwidth import median_distance, pooled_rows
 from nammd.kernels.base import Scaled, Sum
+from nammd.questions.distance import Estimate, distance
 from nammd.report.model import Measured
 
 NOTHING = Measured(0.0, 0.0, 0.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from nammd._arrays import FloatArray
+from nammd.data.arrays import FloatArray
 
 Tone: TypeAlias = Literal["close", "far", "undecided", "neutral"]
 

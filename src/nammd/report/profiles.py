@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from nammd._arrays import FloatArray
+from nammd.data.arrays import FloatArray
+from nammd.data.frames import Values
 from nammd.report.model import Bars, Histogram
 from nammd.report.source import Source, Variable
-from nammd.tables.frames import Values
 
 BINS = 24
 FEW_VALUES = 20

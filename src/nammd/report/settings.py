@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from nammd._arrays import FloatArray, to_numpy
-from nammd.closeness import ClosenessResult
-from nammd.estimate import NAMES
+from nammd.data.arrays import FloatArray, to_numpy
 from nammd.kernels import Gaussian, Kernel, Laplace
 from nammd.kernels.base import Scaled, Sum
-from nammd.provenance import digest_of
+from nammd.questions.closeness import ClosenessResult
+from nammd.questions.distance import NAMES
 from nammd.report.source import dataset_names, estimate_in
-from nammd.results import number
-from nammd.verdict import Verdict
+from nammd.results.base import number
+from nammd.tolerances.provenance import digest_of
+from nammd.tolerances.verdict import Verdict
 
 
 def settings_of(result: Any, columns: int) -> tuple[tuple[str, str], ...]:

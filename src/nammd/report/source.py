@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd._arrays import FloatArray, to_numpy
-from nammd._dask import is_dask
-from nammd.closeness import ClosenessResult
-from nammd.estimate import Estimate
-from nammd.tables.frames import Frame, Values, as_frame
-from nammd.verdict import Verdict
+from nammd.data.arrays import FloatArray, to_numpy
+from nammd.data.frames import Frame, Values, as_frame
+from nammd.data.pieces import is_dask
+from nammd.questions.closeness import ClosenessResult
+from nammd.questions.distance import Estimate
+from nammd.tolerances.verdict import Verdict
 
 PROFILE_ROWS = 20_000
 """Histograms and shares are read off at most so many rows of each dataset, evenly spaced."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nammd._arrays import FloatArray
+from nammd.data.arrays import FloatArray
 from nammd.report.source import Source, Variable
 
 WIDE_DRAWN = 12

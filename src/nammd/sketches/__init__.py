@@ -9,6 +9,6 @@
 ================  ==========================================================================
 """
 
-from nammd.sketches.summary import Sketch
+from nammd.sketches.sketch import Sketch
 
 __all__ = ["Sketch"]

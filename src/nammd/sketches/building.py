@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nammd._arrays import Array, FloatArray, like, namespace, to_numpy
-from nammd.engines.pool import Buffers, Tick, run
+from nammd.data.arrays import Array, FloatArray, like, namespace, to_numpy
 from nammd.engines.progress import Meter, Progress
+from nammd.engines.tiles.pool import Buffers, Tick, run
 from nammd.kernels import RandomFeatures
 from nammd.kernels.base import precision_of
 from nammd.kernels.random_features import BLOCK_ROWS, Waves
@@ -69,7 +69,7 @@ def block_rows(size: int) -> int:
 
 
 class _Blocks:
-    """The totals as a job of `nammd.engines.pool`."""
+    """The totals as a job of `nammd.engines.tiles.pool`."""
 
     on_cpu = True
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from nammd._arrays import FloatArray
-from nammd.files import write_bytes
+from nammd.data.arrays import FloatArray
+from nammd.data.writing import write_bytes
 from nammd.kernels import RandomFeatures
 from nammd.kernels.storage import kernel_from_dict, kernel_to_dict
-from nammd.sketches.summary import Sketch
+from nammd.sketches.sketch import Sketch
 
 VERSION = 1
 _DESCRIPTION = "nammd-sketch"

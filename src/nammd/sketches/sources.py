@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nammd._dask import Graph, Key, Parts, fetch, fresh_name, is_dask_table
+from nammd.data.pieces import Graph, Key, Parts, fetch, fresh_name, is_dask_table
+from nammd.data.samples import as_sample
 from nammd.engines.progress import Meter, Progress
-from nammd.inputs import as_sample
 from nammd.kernels import Gaussian, RandomFeatures
-from nammd.sketches.summary import RowProgress, Sketch, counted, sketch_of
+from nammd.sketches.sketch import RowProgress, Sketch, counted, sketch_of
 
 if TYPE_CHECKING:
-    from nammd.tables import Encoding
+    from nammd.data.encoding import Encoding
 
 
 def of_batches(
@@ -84,7 +84,7 @@ def of_file(
     reading: dict[str, Any],
 ) -> Sketch:
     """Return the sketch of a file, reading it batch by batch."""
-    from nammd.tables.readers import counted_batches
+    from nammd.data.readers.reading import counted_batches
 
     batches, total = counted_batches(path, **reading)
     tables = (_as_table(batch) for batch in batches)

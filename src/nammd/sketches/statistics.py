@@ -16,10 +16,10 @@ from functools import cached_property
 
 import numpy as np
 
-from nammd._arrays import FloatArray
-from nammd.moments import Moments, Spread, effective_number
-from nammd.sketches.summary import Sketch
-from nammd.skewness import quadratic_part, top_eigenvalue
+from nammd.data.arrays import FloatArray
+from nammd.sketches.sketch import Sketch
+from nammd.statistics.moments import Moments, Spread, effective_number
+from nammd.statistics.skewness import quadratic_part, top_eigenvalue
 
 CONSTANT = 1e-10
 """Share of the features' squared length below which their variance is rounding."""

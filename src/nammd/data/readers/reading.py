@@ -1,0 +1,295 @@
+"""Reading datasets from files and folders: `read` and `batches`.
+
+Every format is a stream of batches (`sources`). Reading keeps all of them, sampling keeps a
+few rows of each, and nothing here knows one table format from another.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.naming import chosen_columns
+from nammd.data.readers.formats import format_of, optional
+from nammd.data.readers.sources import BATCH_ROWS, ArrayFile, TableFile
+from nammd.data.samples import whole
+from nammd.data.sampling import Positions, Reservoir, sample_positions
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """What was read from a file.
+
+    Attributes
+    ----------
+    data : pyarrow.Table, array or Parts
+        A table, or an array with one row per observation for NPY, NPZ and images. Pieces of a table that
+        the workers of a Dask cluster will read, where the file was only looked at.
+    path : Path
+        Where it came from.
+    total_rows : int
+        The rows that the file has.
+    notes : tuple of str
+        What the reader should know: arrays that were flattened, images that were resized.
+    """
+
+    data: Any
+    path: Path
+    total_rows: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """The rows in `data`."""
+        return len(self.data)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether `data` is a sample of the rows in the file."""
+        return self.rows < self.total_rows
+
+    def __repr__(self) -> str:
+        rows = f"{self.rows} of {self.total_rows} rows" if self.sampled else f"{self.rows} rows"
+        return f"Loaded({str(self.path)!r}, {rows}, {self.data.shape[1]} columns)"
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    sample: int | None = None,
+    rng: Any = 0,
+    key: str | None = None,
+    features: Any = None,
+) -> Loaded:
+    r"""Read a dataset from a file or a folder.
+
+    The extension says which format: CSV and TSV (.csv, .tsv, also .gz, .bz2, .zst), Parquet (.parquet, or
+    a folder of them), Arrow or Feather (.arrow, .feather, .ipc), JSON lines (.jsonl, .ndjson, .json),
+    NumPy (.npy, .npz), or a folder of images.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or folder.
+    columns : sequence of str, optional
+        The columns to read, by default all. Those of NPY and NPZ files are named "0", "1", ...
+    sample : int, optional
+        Read a uniform random sample of this many rows, in the order of the file. The file is read in
+        batches, so it may be larger than memory. By default all rows are read.
+    rng : int, numpy.random.Generator or None, default 0
+        Decides which rows are sampled. The same rows are drawn whatever the format.
+    key : str, optional
+        Which array of an NPZ file.
+    features : str, path or callable, optional
+        For images: the name of a torchvision model, the file of a TorchScript module, or a function on
+        batches of float tensors (images, channels, height, width). By default the pixels themselves,
+        between 0 and 1.
+
+    Returns
+    -------
+    Loaded
+        The data and what is to be known about it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "people.csv")
+    >>> _ = path.write_text("age,city\n31,Ulm\n47,Bonn\n")
+    >>> read(path, columns=["age"]).data.to_pydict()
+    {'age': [31, 47]}
+    """
+    source = _open(Path(path), key, features)
+    if sample is not None:
+        whole(sample, "sample")
+    if isinstance(source, ArrayFile):
+        data, total = _read_array(source, columns, sample, rng)
+    else:
+        data, total = _read_table(source, columns, sample, rng)
+    return Loaded(data, source.path, total, source.notes)
+
+
+def scan(path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) -> Loaded | None:
+    """Look at a Parquet file or folder whose rows the workers of a Dask cluster will read.
+
+    Parameters
+    ----------
+    path, columns
+        As in `read`. The workers must see the file under the same name.
+
+    Returns
+    -------
+    Loaded or None
+        None where the file is of another format, which only `read` can read.
+    """
+    where = Path(path).expanduser()
+    if format_of(where) != "Parquet":
+        return None
+    from nammd.data.spread import scan_parquet
+
+    parts = scan_parquet(where, columns)
+    return Loaded(parts, where, len(parts))
+
+
+def batches(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+    key: str | None = None,
+    features: Any = None,
+) -> Iterator[Any]:
+    """Read a file or a folder batch by batch, in the order of its rows.
+
+    Parameters
+    ----------
+    path, columns, key, features
+        As in `read`.
+    batch_rows : int, optional
+        The most rows of a batch.
+
+    Returns
+    -------
+    iterator of pyarrow.RecordBatch or array
+        A batch of an Arrow file is a view into it: copy what you keep.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "points.npy")
+    >>> np.save(path, np.zeros((10, 2)))
+    >>> [batch.shape for batch in batches(path, batch_rows=4)]
+    [(4, 2), (4, 2), (2, 2)]
+    """
+    return counted_batches(path, columns, batch_rows, key, features)[0]
+
+
+def counted_batches(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+    key: str | None = None,
+    features: Any = None,
+) -> tuple[Iterator[Any], int | None]:
+    """Return what `batches` does, and the number of all rows where the file tells it without being read."""
+    whole(batch_rows, "batch_rows")
+    source = _open(Path(path), key, features)
+    # Not a generator itself, so that mistakes in the call show at the call.
+    if isinstance(source, ArrayFile):
+        chosen = _array_columns(source, columns)
+        return (_select(batch, chosen) for batch in source.stream(batch_rows)), source.rows
+    parts = _table_batches(source, _table_columns(source, columns), batch_rows, keep=False)
+    return parts, source.rows
+
+
+def _open(path: Path, key: str | None, features: Any) -> TableFile | ArrayFile:
+    path = path.expanduser()
+    kind = format_of(path)
+    if key is not None and kind != "NPZ":
+        raise ValueError(f"key={key!r} chooses an array of an NPZ file, but {path} is {kind}; leave it out")
+    if features is not None and kind != "images":
+        raise ValueError(f"features are taken from images, but {path} is {kind}; leave them out")
+    # Imported one by one: a check of two Parquet files should not wait for the rest.
+    if kind in ("CSV", "TSV"):
+        from nammd.data.readers.delimited import open_delimited
+
+        return open_delimited(path, tabs=kind == "TSV")
+    if kind == "Parquet":
+        from nammd.data.readers.columnar import open_parquet
+
+        return open_parquet(path)
+    if kind == "Arrow":
+        from nammd.data.readers.columnar import open_arrow
+
+        return open_arrow(path)
+    if kind == "JSON lines":
+        from nammd.data.readers.jsonlines import open_json_lines
+
+        return open_json_lines(path)
+    if kind == "images":
+        from nammd.data.readers.images import open_images
+
+        return open_images(path, features)
+    from nammd.data.readers.arrayfiles import open_npy, open_npz
+
+    return open_npy(path) if kind == "NPY" else open_npz(path, key)
+
+
+def _read_table(
+    source: TableFile, columns: Sequence[str] | None, sample: int | None, rng: Any
+) -> tuple[Any, int]:
+    pa = optional("pyarrow", "app", "reading tables")
+    chosen = _table_columns(source, columns)
+    parts = _table_batches(source, chosen, BATCH_ROWS, keep=sample is None)
+    if sample is None:
+        table = pa.Table.from_batches(list(parts))
+        return table, table.num_rows
+
+    def take(table: Any, positions: Positions) -> Any:
+        return table.take(pa.array(positions))
+
+    def join(tables: list[Any]) -> Any:
+        return pa.concat_tables(tables).combine_chunks()
+
+    reservoir: Reservoir[Any] = Reservoir(sample, rng, take, join)
+    for batch in parts:
+        reservoir.add(pa.Table.from_batches([batch]), batch.num_rows)
+    return reservoir.sample(), reservoir.seen
+
+
+def _read_array(
+    source: ArrayFile, columns: Sequence[str] | None, sample: int | None, rng: Any
+) -> tuple[NDArray[Any], int]:
+    chosen = _array_columns(source, columns)
+    if sample is None or sample >= source.rows:
+        return _joined(
+            (_select(batch, chosen) for batch in source.stream(BATCH_ROWS)), source.rows
+        ), source.rows
+    return _select(source.take(sample_positions(source.rows, sample, rng)), chosen), source.rows
+
+
+def _joined(parts: Iterator[NDArray[Any]], rows: int) -> NDArray[Any]:
+    """Return batches as one array; each is copied as it comes, so they are never all there twice."""
+    first = next(parts)
+    result = np.empty((rows, first.shape[1]), first.dtype)
+    end = 0
+    for part in itertools.chain([first], parts):
+        result[end : end + len(part)] = part
+        end += len(part)
+    return result
+
+
+def _table_columns(source: TableFile, columns: Sequence[str] | None) -> list[str]:
+    if columns is None:
+        return list(source.names)
+    return chosen_columns(columns, source.names, str(source.path))
+
+
+def _array_columns(source: ArrayFile, columns: Sequence[str] | None) -> list[int] | None:
+    if columns is None:
+        return None
+    if source.names is None:
+        raise ValueError(f"{source.path} holds images, which have no columns to choose; leave columns out")
+    return [int(name) for name in chosen_columns(columns, source.names, str(source.path))]
+
+
+def _table_batches(source: TableFile, columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
+    empty = True
+    for batch in source.stream(columns, batch_rows, keep):
+        if batch.num_rows:
+            empty = False
+            yield batch
+    if empty:
+        raise ValueError(f"{source.path} has columns but no rows")
+
+
+def _select(batch: NDArray[Any], columns: list[int] | None) -> NDArray[Any]:
+    return batch if columns is None else batch[:, columns]

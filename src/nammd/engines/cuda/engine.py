@@ -1,0 +1,218 @@
+"""The GPU engine: torch tensors on a CUDA device, and programs that never write a tile to memory.
+
+What the programs do is in `nammd.engines.cuda.programs`, what they are fed in `nammd.engines.cuda.operands`.
+Here stands what goes on around them: which tiles, how much at once, and adding up the parts in float64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from nammd.data.arrays import Array, FloatArray, to_numpy
+from nammd.engines.cuda.launch import (
+    VECTORS,
+    Shape,
+    first_that_fits,
+    launch_diagonal,
+    launch_forms,
+    launch_sums,
+    shapes_of_forms,
+    shapes_of_sums,
+)
+from nammd.engines.cuda.operands import Operands, padded_rows, prepare
+from nammd.engines.sums import CrossSums, WithinSums
+from nammd.engines.tiles.engine import Tiles
+from nammd.engines.tiles.jobs import typical_value
+from nammd.kernels.base import Exponential, Kernel
+from nammd.kernels.exponential import FLOAT32_LIMIT
+
+PRECISIONS = ("high", "fast")
+
+_BUFFER_BYTES = 1 << 29
+"""For the row sums of tiles that are not added up yet."""
+
+
+@dataclass(frozen=True)
+class Cuda:
+    """Compute on an NVIDIA GPU, with torch CUDA tensors and Triton.
+
+    Tiles of the Gram matrix are made and reduced within the processor; memory grows with the number of
+    rows only. Gaussian, Mahalanobis, Laplace and `Deep` kernels, their multiples, and sums of those that
+    are not Laplace have programs of their own. Any other kernel, and data too widely spread for
+    float32, are computed by `Tiles` on the same device.
+
+    Parameters
+    ----------
+    precision : {"high", "fast"}
+        ``"high"``: the accuracy of float32. ``"fast"``: data rounded once, to 11 significant bits; the
+        result is that of data moved by at most one part in 4000. Sums over tiles are accumulated in
+        float64 in any case.
+
+    Examples
+    --------
+    >>> import nammd
+    >>> nammd.Cuda(precision="fast")
+    Cuda(precision='fast')
+
+    With two torch tensors on a GPU, ``nammd.distance(x, y)`` uses it by itself.
+    """
+
+    precision: str = "high"
+
+    def __post_init__(self) -> None:
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"precision must be 'high' or 'fast', not {self.precision!r}")
+
+    def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
+        """Return `WithinSums` for every part ``(x,)`` and `CrossSums` for every part ``(x, y)``."""
+        samples = list({id(sample): sample for part in parts for sample in part}.values())
+        self._require_device(samples[0])
+        ready = self._operands(kernel.exponentials(), samples)
+        if ready is None:
+            return Tiles().sums(kernel, *parts)
+        operands = {id(sample): one for sample, one in zip(samples, ready, strict=True)}
+        power = kernel.exponentials()[0].power
+        return [
+            self._within(operands[id(part[0])], power)
+            if len(part) == 1
+            else self._cross(operands[id(part[0])], operands[id(part[1])], power)
+            for part in parts
+        ]
+
+    def quadratic_forms(self, kernel: Kernel, z: Array, vectors: NDArray[Any]) -> FloatArray:
+        """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""
+        import torch
+
+        self._require_device(z)
+        bound = float(kernel.bound)
+        # Values between -1 and 1, whatever the weights of the kernel: they are split into half precision.
+        ready = self._operands(kernel.exponentials(), [z], bound)
+        given = torch.asarray(vectors, device=z.device)
+        count = given.shape[1]
+        signs = torch.zeros(
+            (padded_rows(z.shape[0]), -(-count // VECTORS) * VECTORS), dtype=torch.float16, device=z.device
+        )
+        signs[: z.shape[0], :count] = given
+        exact = bool((signs[: z.shape[0], :count] == given).all())
+        if ready is None or not exact:
+            return Tiles().quadratic_forms(kernel, z, vectors)
+        [one], power = ready, kernel.exponentials()[0].power
+        some = z[:: max(1, z.shape[0] // 64)]
+        shift = typical_value(kernel.bind(some, some), some.shape[0]) / bound
+        parts = first_that_fits(
+            shapes_of_forms(), lambda shape: launch_forms(shape, one, signs, shift, power, self._two)
+        )
+        total, squares = signs.sum(0, dtype=torch.float64), (signs * signs).sum(0, dtype=torch.float64)
+        forms = 2 * parts.sum(0, dtype=torch.float64) + shift * (total**2 - squares)
+        return bound * to_numpy(forms)[:count]
+
+    def engine_for(self, kernel: Kernel, *samples: Array) -> Cuda | Tiles:
+        """Return who computes a kernel for samples: this engine, or the one that it leaves them to."""
+        return Tiles() if self._operands(kernel.exponentials(), list(samples)) is None else self
+
+    def _operands(
+        self, terms: tuple[Exponential, ...], samples: list[Array], scale: float = 1.0
+    ) -> list[Operands] | None:
+        """Return operands for the programs, or None where they would not do."""
+        from nammd.engines.cuda.programs import EXTRA
+
+        if not terms or (len(terms) > 1 and any(term.power == 1 for term in terms)):
+            return None
+        ready = prepare(samples, terms, EXTRA, self._two, scale)
+        return ready if all(one.largest <= FLOAT32_LIMIT for one in ready) else None
+
+    def _within(self, one: Operands, power: int) -> WithinSums:
+        rows, columns, squares = self._sums(one, one, power, within=True)
+        return WithinSums(to_numpy(rows + columns)[: one.rows], float(squares))
+
+    def _cross(self, one: Operands, other: Operands, power: int) -> CrossSums:
+        rows, columns, squares = self._sums(one, other, power, within=False)
+        diagonal = _diagonal(one, other, power) if one.rows == other.rows else None
+        return CrossSums(
+            to_numpy(rows)[: one.rows], to_numpy(columns)[: other.rows], float(squares), diagonal
+        )
+
+    def _sums(self, one: Operands, other: Operands, power: int, within: bool) -> tuple[Any, Any, Any]:
+        """Return the row sums, the column sums and the squares, in float64, on the device."""
+        shapes = shapes_of_sums(one, power, self._two)
+        found: tuple[Any, Any, Any] = first_that_fits(
+            shapes, lambda shape: self._sums_in(shape, one, other, power, within)
+        )
+        return found
+
+    def _sums_in(
+        self, shape: Shape, one: Operands, other: Operands, power: int, within: bool
+    ) -> tuple[Any, Any, Any]:
+        """Return the same in tiles of a given shape."""
+        import torch
+
+        options = {"dtype": torch.float32, "device": one.high.device}
+        tiles, other_tiles = one.padded // shape.rows, other.padded // shape.columns
+        at_once = max(1, min(other_tiles, _BUFFER_BYTES // (4 * one.padded)))
+        panel = shape.panel(tiles * at_once)
+        panels = -(-tiles // panel)
+        row_sums = torch.zeros((at_once, one.padded), **options)
+        column_sums = torch.zeros((panels, other.padded), **options)
+        rows = torch.zeros(one.padded, dtype=torch.float64, device=row_sums.device)
+        squares = torch.zeros((), dtype=torch.float64, device=row_sums.device)
+        for first in range(0, other_tiles, at_once):
+            count = min(at_once, other_tiles - first)
+            part = torch.zeros((panels, count), **options)
+            if within:
+                row_sums.zero_()  # tiles below the diagonal are left alone
+            results, where = (row_sums, column_sums, part), (first, panel, tiles)
+            launch_sums(shape, (one, other), results, where, power, self._two, within)
+            rows += row_sums[:count].sum(0, dtype=torch.float64)
+            squares += part.sum(dtype=torch.float64)
+        if within:
+            part = torch.zeros(tiles, **options)
+            launch_diagonal(shape, one, (row_sums[0], part), power, self._two)
+            rows += row_sums[0]
+            squares = 2 * squares + part.sum(dtype=torch.float64)
+        return rows, column_sums.sum(0, dtype=torch.float64), squares
+
+    @property
+    def dtype(self) -> str:
+        """The precision of its results."""
+        return "float32"
+
+    @property
+    def _two(self) -> bool:
+        """Whether numbers are split into two halves."""
+        return self.precision == "high"
+
+    def _require_device(self, sample: Array) -> None:
+        device = getattr(getattr(sample, "device", None), "type", None)
+        if device != "cuda" and not (device == "cpu" and _interpreting()):
+            raise TypeError(
+                "the Cuda engine needs torch tensors on a CUDA device, such as torch.asarray(x, "
+                f"device='cuda'); got {type(sample).__name__}" + (f" on {device}" if device else "")
+            )
+
+
+def _interpreting() -> bool:
+    """Tell whether Triton runs its programs on the CPU, step by step, as tests do."""
+    import triton
+
+    return bool(triton.knobs.runtime.interpret)
+
+
+def _diagonal(one: Operands, other: Operands, power: int) -> float:
+    """Return the sum of k(x_i, y_i), from the same rounded rows."""
+    import torch
+
+    if power == 1:
+        distance = (one.high - other.high).abs().double().sum(0)
+        values = torch.exp2((one.left + other.right).double() - distance)[: one.rows]
+        return float(values.sum())
+    total = 0.0
+    for at in range(0, one.padded, 1 << 16):
+        rows = slice(at, at + (1 << 16))
+        a, b, c, d = (t[:, rows].double() for t in (one.high, one.low, other.high, other.low))
+        product = a * c if one.low is one.high else a * c + a * d + b * c
+        norms = (one.left[:, rows].double() * other.right[:, rows].double()).sum(2)
+        total += float(torch.exp2(product.sum(2) + norms).sum())
+    return total

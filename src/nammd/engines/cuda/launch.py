@@ -1,0 +1,185 @@
+"""How the work is cut for the GPU: the shapes of tiles and panels, and the launches themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from nammd.engines.cuda.operands import Operands
+
+_RESIDENT_WIDTH = 128
+"""The widest rows of which a tile of columns stays in shared memory."""
+
+_PROGRAMS = 4096
+"""As many keep every part of the largest devices busy, up to the last of them."""
+
+_PANEL_ROWS = 16384
+"""Column sums of so many rows are held in float32, not more."""
+
+VECTORS = 128
+"""How many vectors a program multiplies with the same kernel values."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of a tile and how many warps share it.
+
+    Attributes
+    ----------
+    rows, columns : int
+        The size; `rows` divides `columns`, and `columns` divides the filled-up number of rows.
+    warps, stages : int
+        Warps per program, and how many tiles are under way at once.
+    piece : int
+        Of wide rows, so many columns are multiplied at a time.
+    """
+
+    rows: int
+    columns: int
+    warps: int
+    stages: int
+    piece: int = 64
+
+    def panel(self, tiles: int) -> int:
+        """Return how many tiles of rows a program walks down, given the number of tiles in all."""
+        square = self.columns // self.rows  # tiles of rows that make up a block on the diagonal
+        wanted = min(_PANEL_ROWS // self.rows, tiles // _PROGRAMS)
+        return max(1, wanted // square) * square
+
+
+def is_resident(one: Operands, power: int) -> bool:
+    """Tell whether the program for one term and few columns can be used."""
+    return power == 2 and one.high.shape[0] == 1 and one.width <= _RESIDENT_WIDTH
+
+
+def shapes_of_sums(one: Operands, power: int, two: bool) -> list[Shape]:
+    """Return shapes for sums, the fastest on Hopper chips first; the later ones need less of a chip."""
+    if power == 1:
+        return [Shape(16, 128, 1, 1), Shape(32, 64, 4, 1)]
+    if is_resident(one, power):
+        # Programs small enough for several on a multiprocessor: one exponentiates while another multiplies.
+        return [Shape(64, 128, 4, 2 if two else 3), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
+    if one.high.shape[0] == 1:
+        return [Shape(128, 128, 8, 3), Shape(64, 128, 4, 2), Shape(64, 64, 4, 1)]
+    return [Shape(64, 128, 4, 3, 32), Shape(64, 64, 4, 2, 32), Shape(64, 64, 4, 1, 16)]
+
+
+def first_that_fits(shapes: list[Shape], run: Callable[[Shape], Any]) -> Any:
+    """Run with the first shape for which the chip has enough shared memory."""
+    from triton.runtime.errors import OutOfResources
+
+    for shape in shapes[:-1]:
+        try:
+            return run(shape)
+        except OutOfResources:
+            continue
+    return run(shapes[-1])
+
+
+def launch_sums(
+    shape: Shape,
+    operands: tuple[Operands, Operands],
+    results: tuple[Any, Any, Any],
+    where: tuple[int, int, int],
+    power: int,
+    two: bool,
+    within: bool,
+) -> None:
+    """Compute some tiles of columns over all panels of rows.
+
+    Parameters
+    ----------
+    shape : Shape
+        The shape of the tiles.
+    operands : tuple of Operands
+        The samples whose rows are the rows and the columns of the matrix.
+    results : tuple of torch.Tensor
+        Where to write row sums (tiles of columns, rows), column sums (panels, columns), and
+        squares (panels, tiles of columns).
+    where : tuple of int
+        The first tile of columns, the tiles of rows in a panel, the tiles of rows in all.
+    power : {1, 2}
+        Which distance.
+    two : bool
+        Whether numbers are split into two.
+    within : bool
+        Whether the matrix is symmetric, and its diagonal is left out.
+    """
+    from nammd.engines.cuda import programs
+
+    one, other = operands
+    panels, count = results[2].shape
+    arguments = (
+        one.high, one.low, one.left, other.high, other.low, other.right,
+        *results, one.padded, other.padded, *where,
+    )  # fmt: skip
+    if is_resident(one, power):
+        programs.sums_resident[(count, panels)](
+            *arguments,
+            BM=shape.rows,
+            BN=shape.columns,
+            num_warps=shape.warps,
+            D=one.width,
+            TWO=two,
+            E=programs.EXTRA,
+            WITHIN=within,
+            WARPS=shape.warps,
+            STAGES=shape.stages,
+        )
+        return
+    programs.sums_streamed[(count, panels)](
+        *arguments, **_constants(shape, one, power, two), WITHIN=within, num_stages=shape.stages
+    )
+
+
+def launch_diagonal(shape: Shape, one: Operands, results: tuple[Any, Any], power: int, two: bool) -> None:
+    """Compute the blocks on the diagonal of a symmetric matrix: row sums, and squares by tiles of rows."""
+    from nammd.engines.cuda import programs
+
+    programs.sums_of_diagonal[(one.padded // shape.rows,)](
+        one.high, one.low, one.left, one.right, *results, one.padded,
+        **_constants(shape, one, power, two), num_stages=1,
+    )  # fmt: skip
+
+
+def shapes_of_forms() -> list[Shape]:
+    """Return shapes for quadratic forms, the fastest on Hopper chips first."""
+    return [Shape(128, 128, 8, 2), Shape(64, 64, 4, 2, 32), Shape(64, 64, 4, 1, 16)]
+
+
+def launch_forms(shape: Shape, one: Operands, vectors: Any, shift: float, power: int, two: bool) -> Any:
+    """Return, for every tile of rows and every vector, the sum over pairs above the diagonal.
+
+    The number of vectors must be a multiple of `VECTORS`.
+    """
+    import torch
+
+    from nammd.engines.cuda import programs
+
+    count, tiles = vectors.shape[1], one.padded // shape.rows
+    forms = torch.zeros((tiles, count), dtype=torch.float32, device=vectors.device)
+    programs.quadratic_forms[(tiles, count // VECTORS)](
+        one.high, one.low, one.left, one.right, vectors, forms, one.padded, count, shift,
+        one.padded // shape.columns,
+        **_constants(shape, one, power, two), BV=VECTORS, num_stages=shape.stages,
+    )  # fmt: skip
+    return forms
+
+
+def _constants(shape: Shape, one: Operands, power: int, two: bool) -> dict[str, Any]:
+    """Return what the programs for any kernel are compiled for."""
+    from nammd.engines.cuda.programs import EXTRA
+
+    terms = one.high.shape[0] if power == 2 else 1
+    return {
+        "BM": shape.rows,
+        "BN": shape.columns,
+        "num_warps": shape.warps,
+        "D": one.width,
+        "K": min(one.width, shape.piece),
+        "TERMS": terms,
+        "TWO": two,
+        "E": EXTRA,
+        "CITYBLOCK": power == 1,
+    }

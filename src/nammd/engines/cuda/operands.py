@@ -1,0 +1,144 @@
+"""From rows to what the GPU's matrix units multiply.
+
+A squared-exponential term ``w exp(-|u - v|^2 / 2)`` becomes ``2 ** (left . right)``. Rows are centred in
+float64 and scaled by sqrt(log2 e); then each number is rounded to half precision ("fast"), or split into two
+halves ("high"). Half precision has the 11 significant bits of tf32 at twice its rate, and its narrower range
+does no harm to centred rows a few bandwidths long. Norms are computed from the *rounded* rows, so the kernel
+stays exactly a kernel, of data that were moved by one part in 4000 (fast) or 8 million (high). Each norm is
+split over three more columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nammd.kernels.base import Exponential
+
+BLOCK = 256
+"""Rows are filled up to a multiple of this, so that tiles of any shape here fit."""
+
+ROWS_AT_ONCE = 1 << 16
+"""How many rows are prepared at a time, in float64."""
+
+_NOTHING = -60000.0
+"""An exponent that makes a kernel value zero, and that half precision can hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Operands:
+    """One sample, ready for the programs of `nammd.engines.cuda.programs`.
+
+    Attributes
+    ----------
+    high, low : torch.Tensor
+        The rows, and what rounding them has left (the same tensor where that is not used): of shape
+        ``(terms, padded, width)``, or for city-block distances ``(width, padded)`` in float32.
+    left, right : torch.Tensor
+        The columns that carry norms and weights, in the first and in the second place of a product.
+    rows, padded, width : int
+        The number of rows, the same filled up, and the number of columns filled up.
+    largest : float
+        The largest half squared norm, in units of bandwidths.
+    """
+
+    high: Any
+    low: Any
+    left: Any
+    right: Any
+    rows: int
+    padded: int
+    width: int
+    largest: float
+
+
+def prepare(
+    samples: Sequence[Any], terms: Sequence[Exponential], extra: int, two: bool, scale: float = 1.0
+) -> list[Operands]:
+    """Return the operands of several samples, centred alike; weights are divided by `scale`."""
+    centres = [_centre(samples, term) for term in terms]
+    if terms[0].power == 1:
+        return [_cityblock(sample, terms[0], centres[0], scale) for sample in samples]
+    return [_squared(sample, terms, centres, extra, two, scale) for sample in samples]
+
+
+def padded_rows(rows: int) -> int:
+    """Return the number of rows of a sample that fills its tiles."""
+    return -(-rows // BLOCK) * BLOCK
+
+
+def _centre(samples: Sequence[Any], term: Exponential) -> Any:
+    """Return a point in the middle of the samples.
+
+    Any point near them serves: it keeps exponents from being differences of large numbers.
+    """
+    means = []
+    for sample in samples:
+        some = sample[:: max(1, sample.shape[0] // ROWS_AT_ONCE)]
+        means.append(term.embed(some.double()).double().mean(0))
+    return sum(means) / len(means)
+
+
+def _power_of_two(width: int) -> int:
+    return max(16, 1 << (width - 1).bit_length())
+
+
+def _width(width: int) -> int:
+    """Return a width that the programs can cut into pieces: a power of two, or a multiple of 64."""
+    return _power_of_two(width) if width <= 128 else -(-width // 64) * 64
+
+
+def _squared(
+    sample: Any, terms: Sequence[Exponential], centres: Sequence[Any], extra: int, two: bool, scale: float
+) -> Operands:
+    import torch
+
+    count, padded = sample.shape[0], padded_rows(sample.shape[0])
+    width = _width(max(int(centre.shape[0]) for centre in centres))
+    half = {"dtype": torch.float16, "device": sample.device}
+    high = torch.zeros((len(terms), padded, width), **half)
+    low = torch.zeros_like(high) if two else high
+    left, right = torch.zeros((2, len(terms), padded, extra), **half)
+    largest = 0.0
+    for position, (term, centre) in enumerate(zip(terms, centres, strict=True)):
+        log_weight = math.log2(term.weight / scale)
+        left[position, :, 3:6] = 1.0
+        right[position, :, :3] = 1.0
+        left[position, count:, 0] = right[position, count:, 3] = _NOTHING
+        for start in range(0, count, ROWS_AT_ONCE):
+            at = slice(start, min(start + ROWS_AT_ONCE, count))
+            u = (term.embed(sample[at].double()).double() - centre) * math.sqrt(math.log2(math.e))
+            columns = u.shape[1]
+            high[position, at, :columns] = u
+            rounded = high[position, at, :columns].double()
+            if two:
+                low[position, at, :columns] = u - rounded
+                rounded += low[position, at, :columns]
+            norms = (rounded * rounded).sum(1) / 2
+            largest = max(largest, float(norms.max()) * math.log(2))
+            _split(log_weight - norms, left[position, at, :3])
+            _split(-norms, right[position, at, 3:6])
+    return Operands(high, low, left, right, count, padded, width, largest)
+
+
+def _split(values: Any, columns: Any) -> None:
+    """Write numbers as sums of half-precision ones, the largest first."""
+    for column in range(columns.shape[1]):
+        columns[:, column] = values
+        values = values - columns[:, column].double()
+
+
+def _cityblock(sample: Any, term: Exponential, centre: Any, scale: float) -> Operands:
+    """Prepare ``w exp(-|u - v|_1)``; rows beyond the last are infinitely far, for all that matters."""
+    import torch
+
+    count, padded, width = sample.shape[0], padded_rows(sample.shape[0]), int(centre.shape[0])
+    data = torch.zeros((width, padded), dtype=torch.float32, device=sample.device)
+    for start in range(0, count, ROWS_AT_ONCE):
+        at = slice(start, min(start + ROWS_AT_ONCE, count))
+        data[:, at] = ((term.embed(sample[at].double()) - centre) * math.log2(math.e)).T.float()
+    right = torch.zeros(padded, dtype=torch.float32, device=sample.device)
+    right[count:] = _NOTHING
+    return Operands(data, data, right + math.log2(term.weight / scale), right, count, padded, width, 0.0)

@@ -1,0 +1,217 @@
+"""The programs that run on the GPU, in Triton: tiles of a Gram matrix that are reduced where they are made.
+
+One program owns a tile of columns and walks down a panel of rows. A tile of kernel values lives in registers
+only. What it leaves behind:
+
+- column sums, kept in registers over the whole panel: each thread adds up the rows that are its own, and the
+  threads are brought together once at the end;
+- row sums of every tile, written out (they cost few exchanges between threads, columns would cost many);
+- the sum of squares.
+
+Of a symmetric matrix these programs do what is above the blocks on the diagonal; the blocks themselves, which
+need a mask, have a program of their own. No other needs one: rows that fill up the last tile carry an
+exponent so low that their kernel values are zero. Nothing is added by atomic operations, so the same data
+give the same bits.
+
+Operands (see `nammd.engines.cuda.operands`): the exponent of a squared-exponential term, in units of log 2,
+is the product of a row of ``[u, e]`` of the left sample with one of ``[v, f]`` of the right sample, where the
+products of e and f are minus half the squared norms. u is held as one half-precision number, or as the sum of
+two, ``high + low``, of which the product low·low is dropped. Capitals are constants that a program is
+compiled for.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+EXTRA = 16
+"""Columns beside the data that carry the norms."""
+
+
+@triton.jit
+def _products(
+    high, low, extra, other_high, other_low, other_extra, rows, cols, padded, other_padded,
+    D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Return a tile of the sum of squared-exponential terms; operands are read as the loop goes."""
+    k, e = tl.arange(0, K), tl.arange(0, E)
+    values = tl.zeros((BM, BN), tl.float32)
+    for term in tl.static_range(TERMS):
+        # Offsets in 64 bits: a million rows of a thousand columns are more than 32 bits count.
+        mine = (rows + term * padded).to(tl.int64)
+        theirs = (cols + term * other_padded).to(tl.int64)
+        left = tl.load(extra + mine[:, None] * E + e[None, :])
+        right = tl.load(other_extra + theirs[None, :] * E + e[:, None])
+        exponent = tl.dot(left, right)
+        for at in range(0, D, K):
+            a = tl.load(high + mine[:, None] * D + (at + k)[None, :])
+            b = tl.load(other_high + theirs[None, :] * D + (at + k)[:, None])
+            exponent = tl.dot(a, b, exponent)
+            if TWO:
+                a_low = tl.load(low + mine[:, None] * D + (at + k)[None, :])
+                b_low = tl.load(other_low + theirs[None, :] * D + (at + k)[:, None])
+                exponent = tl.dot(a, b_low, exponent)
+                exponent = tl.dot(a_low, b, exponent)
+        values += tl.exp2(exponent)
+    return values
+
+
+@triton.jit
+def _cityblock(
+    data, extra, other, other_extra, rows, cols, padded, other_padded,
+    D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Return a tile of exp(-city-block distance); the data are stored column by column."""
+    exponent = tl.load(extra + rows)[:, None] + tl.load(other_extra + cols)[None, :]
+    mine, theirs = data + rows, other + cols
+    for _ in range(D):
+        exponent -= tl.abs(tl.load(mine)[:, None] - tl.load(theirs)[None, :])
+        mine += padded
+        theirs += other_padded
+    return tl.exp2(exponent)
+
+
+@triton.jit
+def _own_rows(values, BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr):
+    """Add up, per column, the rows that belong to one thread; no thread needs another's values.
+
+    A tile that comes from a matrix product gives warp w the rows 16 w to 16 w + 15 of every 16 WARPS, and its
+    threads those that are equal modulo 8.
+    """
+    split = tl.reshape(values, (BM // (16 * WARPS), WARPS, 2, 8, BN))
+    return tl.sum(tl.sum(split, axis=2), axis=0)
+
+
+@triton.jit
+def sums_resident(
+    high, low, extra, other_high, other_low, other_extra, row_sums, column_sums, squares,
+    padded, other_padded, first, panel, tiles,
+    D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr, WITHIN: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """Sum a tile of columns over a panel of rows; the columns stay in shared memory. One term, small D."""
+    here, down = tl.program_id(0), tl.program_id(1)
+    cols = (first + here) * BN + tl.arange(0, BN)
+    k, e = tl.arange(0, D), tl.arange(0, E)
+    theirs = cols.to(tl.int64)
+    b = tl.load(other_high + theirs[None, :] * D + k[:, None])
+    b_extra = tl.load(other_extra + theirs[None, :] * E + e[:, None])
+    if TWO:
+        b_low = tl.load(other_low + theirs[None, :] * D + k[:, None])
+    start = down * panel
+    stop = tl.minimum(start + panel, tiles)
+    if WITHIN:
+        stop = tl.minimum(stop, (first + here) * BN // BM)
+    by_column = tl.zeros((WARPS, 8, BN), tl.float32)
+    by_square = tl.zeros((BM,), tl.float32)
+    out = row_sums + here.to(tl.int64) * padded
+    for tile in tl.range(start, stop, num_stages=STAGES):
+        rows = tile * BM + tl.arange(0, BM)
+        mine = rows.to(tl.int64)
+        a = tl.load(high + mine[:, None] * D + k[None, :])
+        exponent = tl.dot(tl.load(extra + mine[:, None] * E + e[None, :]), b_extra)
+        exponent = tl.dot(a, b, exponent)
+        if TWO:
+            exponent = tl.dot(a, b_low, exponent)
+            exponent = tl.dot(tl.load(low + mine[:, None] * D + k[None, :]), b, exponent)
+        values = tl.exp2(exponent)
+        tl.store(out + rows, tl.sum(values, axis=1))
+        by_square += tl.sum(values * values, axis=1)
+        by_column += _own_rows(values, BM, BN, WARPS)
+    tl.store(column_sums + down.to(tl.int64) * other_padded + cols, tl.sum(tl.sum(by_column, axis=1), axis=0))
+    tl.store(squares + down * tl.num_programs(0) + here, tl.sum(by_square))
+
+
+@triton.jit
+def sums_streamed(
+    high, low, extra, other_high, other_low, other_extra, row_sums, column_sums, squares,
+    padded, other_padded, first, panel, tiles,
+    D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
+    WITHIN: tl.constexpr, CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Do the same for any number of columns and terms, and for city-block distances."""
+    here, down = tl.program_id(0), tl.program_id(1)
+    cols = (first + here) * BN + tl.arange(0, BN)
+    start = down * panel
+    stop = tl.minimum(start + panel, tiles)
+    if WITHIN:
+        stop = tl.minimum(stop, (first + here) * BN // BM)
+    by_column = tl.zeros((BN,), tl.float32)
+    by_square = tl.zeros((BM,), tl.float32)
+    out = row_sums + here.to(tl.int64) * padded
+    for tile in range(start, stop):
+        rows = tile * BM + tl.arange(0, BM)
+        if CITYBLOCK:
+            values = _cityblock(
+                high, extra, other_high, other_extra, rows, cols, padded, other_padded, D, BM, BN
+            )
+        else:
+            values = _products(
+                high, low, extra, other_high, other_low, other_extra, rows, cols, padded, other_padded,
+                D, K, TERMS, TWO, E, BM, BN,
+            )  # fmt: skip
+        tl.store(out + rows, tl.sum(values, axis=1))
+        by_column += tl.sum(values, axis=0)
+        by_square += tl.sum(values * values, axis=1)
+    tl.store(column_sums + down.to(tl.int64) * other_padded + cols, by_column)
+    tl.store(squares + down * tl.num_programs(0) + here, tl.sum(by_square))
+
+
+@triton.jit
+def sums_of_diagonal(
+    high, low, extra, other_extra, row_sums, squares, padded,
+    D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
+    CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    """Sum some rows of a block on the diagonal, which holds both (i, j) and (j, i), without (i, i)."""
+    here = tl.program_id(0)
+    rows = here * BM + tl.arange(0, BM)
+    cols = (here * BM // BN) * BN + tl.arange(0, BN)
+    if CITYBLOCK:
+        values = _cityblock(high, extra, high, other_extra, rows, cols, padded, padded, D, BM, BN)
+    else:
+        values = _products(
+            high, low, extra, high, low, other_extra, rows, cols, padded, padded,
+            D, K, TERMS, TWO, E, BM, BN,
+        )  # fmt: skip
+    values = tl.where(rows[:, None] == cols[None, :], 0.0, values)
+    tl.store(row_sums + rows, tl.sum(values, axis=1))
+    tl.store(squares + here, tl.sum(tl.sum(values * values, axis=1)))
+
+
+@triton.jit
+def quadratic_forms(
+    high, low, extra, other_extra, vectors, forms, padded, count, shift, tiles,
+    D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
+    CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BV: tl.constexpr,
+):  # fmt: skip
+    """Sum ``v_i (k(i, j) - shift) v_j`` over the rows i of a tile and all j > i, for a block of vectors v.
+
+    The kernel values are split into two half-precision numbers for the product with the vectors, so
+    they keep 22 bits.
+    """
+    here, chunk = tl.program_id(0), tl.program_id(1)
+    rows = here * BM + tl.arange(0, BM)
+    v = chunk * BV + tl.arange(0, BV)
+    product = tl.zeros((BM, BV), tl.float32)
+    for tile in range(here * BM // BN, tiles):
+        cols = tile * BN + tl.arange(0, BN)
+        if CITYBLOCK:
+            values = _cityblock(high, extra, high, other_extra, rows, cols, padded, padded, D, BM, BN)
+        else:
+            values = _products(
+                high, low, extra, high, low, other_extra, rows, cols, padded, padded,
+                D, K, TERMS, TWO, E, BM, BN,
+            )  # fmt: skip
+        values -= shift
+        if tile * BN < (here + 1) * BM:
+            values = tl.where(rows[:, None] < cols[None, :], values, 0.0)
+        coarse = values.to(tl.float16)
+        fine = (values - coarse.to(tl.float32)).to(tl.float16)
+        theirs = tl.load(vectors + cols.to(tl.int64)[:, None] * count + v[None, :])
+        product = tl.dot(coarse, theirs, product)
+        product = tl.dot(fine, theirs, product)
+    own = tl.load(vectors + rows.to(tl.int64)[:, None] * count + v[None, :])
+    tl.store(forms + here.to(tl.int64) * count + v, tl.sum(product * own.to(tl.float32), axis=0))

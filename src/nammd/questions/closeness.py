@@ -1,0 +1,284 @@
+"""Tests with a margin: `closeness_test`.
+
+There is no permutation here, and there must not be: permuting rows between the datasets simulates
+equal distributions, under which every margin is the same. `two_sample_test` permutes and has no
+margin.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from nammd.data.samples import as_samples, between, choice, column_names
+from nammd.engines import Engine
+from nammd.kernels import Kernel
+from nammd.questions.distance import (
+    MIN_ROWS,
+    NAMES,
+    Estimate,
+    describe_data,
+    estimate_of,
+    estimate_of_sketches,
+)
+from nammd.results.base import Caution, Reportable, interval, number, p_value
+from nammd.sketches import Sketch
+from nammd.statistics import margin
+from nammd.statistics.margin import NEAR_DEGENERATE, Alternative, Margin, Statistic, Variance
+from nammd.statistics.moments import Cross
+
+
+@dataclass(frozen=True)
+class ClosenessResult(Reportable):
+    """The outcome of a closeness test.
+
+    Attributes
+    ----------
+    statistic : float
+        The estimated distance.
+    pvalue : float
+        The p-value; NaN where the data leave no variance to test with (see `warnings`).
+    threshold : float
+        The distance at which the test would start to reject, all else as observed.
+    rejected : bool
+        Whether the null hypothesis is rejected at level `alpha`.
+    epsilon : float
+        The margin tested.
+    alpha : float
+        The level of the test.
+    alternative : {"greater", "less"}
+        ``"greater"``: the alternative is that the datasets are farther apart than epsilon;
+        ``"less"``: that they are closer.
+    standard_error : float
+        The standard error that the test used, under the null hypothesis.
+    variance : {"corrected", "delta", "paper"}
+        How it was estimated. From sketches, ``"corrected"`` is without the third moment of the rows, which
+        they do not keep.
+    estimate : Estimate
+        The distance, with its own standard error, intervals and witness values.
+    warnings : tuple of Caution
+        What to know before relying on the result.
+    """
+
+    statistic: float
+    pvalue: float
+    threshold: float
+    rejected: bool
+    epsilon: float
+    alpha: float
+    alternative: Alternative
+    standard_error: float
+    variance: Variance
+    estimate: Estimate
+    warnings: tuple[Caution, ...] = field(default=())
+
+    @property
+    def m(self) -> int:
+        """The number of rows of x."""
+        return self.estimate.m
+
+    @property
+    def n(self) -> int:
+        """The number of rows of y."""
+        return self.estimate.n
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        return self.estimate.kernel
+
+    @property
+    def engine(self) -> str:
+        """Who computed it."""
+        return self.estimate.engine
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return a two-sided confidence interval for the distance; see `Estimate`."""
+        return self.estimate.confidence_interval(level)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the distance with its interval against the margin.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from nammd.report import interval_plot
+
+        return interval_plot(self, ax=ax)
+
+    def headline(self) -> str:
+        """Return the answer in one sentence."""
+        name, margin_ = NAMES[self.estimate.statistic], number(self.epsilon)
+        p = p_value(self.pvalue)
+        if math.isnan(self.pvalue):
+            return f"No test of the margin {margin_} is possible with these data."
+        if self.alternative == "greater":
+            if self.rejected:
+                return f"The two datasets are farther apart than {name} = {margin_} ({p})."
+            return (
+                f"No evidence that the two datasets are farther apart than {name} = {margin_} "
+                f"({p}); that alone does not prove them close."
+            )
+        if self.rejected:
+            return f"The two datasets are closer than {name} = {margin_} ({p})."
+        return f"Not proven that the two datasets are closer than {name} = {margin_} ({p})."
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the rows of the printed table."""
+        name, eps = NAMES[self.estimate.statistic], number(self.epsilon)
+        null, other = ("<=", ">") if self.alternative == "greater" else (">=", "<")
+        verdict = "rejected" if self.rejected else "not rejected"
+        return [
+            ("null hypothesis", f"{name} {null} {eps}: {verdict} at level {self.alpha:g}"),
+            ("alternative", f"{name} {other} {eps}"),
+            ("distance", f"{number(self.statistic)}, threshold {number(self.threshold)}"),
+            ("95 % interval", interval(self.confidence_interval(0.95))),
+            ("standard error", f"{number(self.standard_error)} ({self.variance})"),
+            *describe_data(self.estimate),
+        ]
+
+
+def closeness_test(
+    x: Any,
+    y: Any,
+    epsilon: float,
+    *,
+    kernel: Any = None,
+    statistic: Statistic = "nammd",
+    alternative: Alternative = "greater",
+    alpha: float = 0.05,
+    variance: Variance = "corrected",
+    cross: Cross = "full",
+    engine: Engine | None = None,
+) -> ClosenessResult:
+    """Test whether two datasets are farther apart than a margin, or closer.
+
+    Parameters
+    ----------
+    x, y : array, table or Sketch
+        The datasets; see `distance`. At least four rows each.
+    epsilon : float
+        The margin: how far apart is still acceptable. Strictly between 0 and 1 for NAMMD, between
+        0 and twice the kernel's bound for MMD². It means something only together with the kernel.
+    kernel : Kernel, optional
+        By default ``Gaussian.median(x, y)``. Where epsilon comes from a reference pair of datasets,
+        give the kernel that was used there. For sketches: ``kernel=x.features`` says that epsilon was
+        taken from the same random features. Without it epsilon is meant under the kernel that they
+        approximate, and the variance over frequencies is added: otherwise the test would not hold its
+        level. Other features or another kernel are an error.
+    statistic : {"nammd", "mmd2"}
+        The norm-adaptive MMD, or the plain squared MMD.
+    alternative : {"greater", "less"}
+        ``"greater"`` tests H0: distance <= epsilon, so rejecting proves that the datasets are too
+        far apart. ``"less"`` tests H0: distance >= epsilon, so rejecting proves that they are close.
+    alpha : float
+        The level: the largest acceptable probability of rejecting a true null hypothesis.
+    variance : {"corrected", "delta", "paper"}
+        How the null distribution is approximated. ``"corrected"`` accounts for the estimated
+        denominator and for skewness, and holds the level. ``"delta"`` accounts for the denominator
+        only. ``"paper"`` treats it as known, as the paper's equations do; its type-I error can
+        reach several times alpha, and it is here for comparison: with ``cross="off-diagonal"`` it
+        is exactly the published test.
+    cross : {"full", "off-diagonal"}
+        Which cross pairs to average over; see `distance`.
+    engine : Engine, optional
+        Who computes; by default the one that suits where the data is.
+
+    Returns
+    -------
+    ClosenessResult
+
+    See Also
+    --------
+    two_sample_test : tests whether the distributions are the same, without a margin.
+    compare_pairs : where epsilon was estimated from a pair of datasets of similar size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> rng = np.random.default_rng(0)
+    >>> x, y = rng.normal(size=(800, 3)), rng.normal(loc=0.1, size=(800, 3))
+    >>> nammd.two_sample_test(x, y, rng=0).rejected        # are they the same? no ...
+    True
+    >>> result = nammd.closeness_test(x, y, epsilon=0.01, alternative="less")
+    >>> result.rejected                                    # ... but they are close enough
+    True
+    >>> print(result)
+    The two datasets are closer than NAMMD = 0.01 (p = 0.0004).
+      null hypothesis  NAMMD >= 0.01: rejected at level 0.05
+      alternative      NAMMD < 0.01
+      distance         0.002324, threshold 0.006826
+      95 % interval    [0.0008399, 0.004999]
+      standard error   0.0009183 (corrected)
+      rows             800 and 800
+      kernel           Gaussian, bandwidth 2.187
+    """
+    choice(alternative, "alternative", ("greater", "less"))
+    choice(variance, "variance", ("corrected", "delta", "paper"))
+    alpha = between(alpha, "alpha")
+    if statistic == "nammd":  # before any computation; for MMD² the range depends on the kernel
+        _check_epsilon(epsilon, 1.0)
+    if isinstance(x, Sketch) or isinstance(y, Sketch):
+        estimate = estimate_of_sketches(x, y, kernel, statistic, cross, engine)
+    else:
+        one, other = as_samples(min_rows=MIN_ROWS, x=x, y=y)
+        estimate = estimate_of(one, other, kernel, statistic, cross, engine, column_names(x, y))
+    return closeness_of(estimate, epsilon, alternative, alpha, variance)
+
+
+def closeness_of(
+    estimate: Estimate, epsilon: float, alternative: Alternative, alpha: float, variance: Variance
+) -> ClosenessResult:
+    """Test a margin on a distance that is estimated already; costs no pass over the data."""
+    epsilon = _check_epsilon(epsilon, estimate.pair.largest)
+    test = margin.margin(estimate.pair, epsilon, variance, alternative)
+    pvalue = test.pvalue(alternative)
+    rejected = bool(pvalue <= alpha)
+    return ClosenessResult(
+        statistic=estimate.value,
+        pvalue=pvalue,
+        threshold=test.threshold(epsilon, alpha, alternative),
+        rejected=rejected,
+        epsilon=epsilon,
+        alpha=alpha,
+        alternative=alternative,
+        standard_error=test.deviation / test.scale,
+        variance=variance,
+        estimate=estimate,
+        warnings=estimate.warnings + _cautions(test, rejected),
+    )
+
+
+def _check_epsilon(epsilon: Any, largest: float) -> float:
+    hint = ""
+    if isinstance(epsilon, (int, float)) and epsilon == 0:
+        hint = "; to test whether the distributions are the same, use two_sample_test"
+    return between(epsilon, "epsilon", largest, hint)
+
+
+def _cautions(test: Margin, rejected: bool) -> tuple[Caution, ...]:
+    if not test.usable:
+        return (
+            Caution(
+                "no-variance",
+                "the estimated variance is not positive, so there is nothing to test with: the "
+                "data may be constant, all rows equally far apart, or too few",
+            ),
+        )
+    if test.share > NEAR_DEGENERATE and not rejected:
+        return (
+            Caution(
+                "near-degenerate",
+                "near-degenerate: epsilon is below what this sample can resolve; the test is "
+                "conservative, and more rows would sharpen it",
+            ),
+        )
+    return ()

@@ -1,0 +1,220 @@
+"""Ordering several datasets by their distance to one: `rank`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from nammd.data.samples import as_samples, between
+from nammd.engines import Engine, check_kernel, choose_engine
+from nammd.engines.sums import KernelSums
+from nammd.kernels import Gaussian, as_kernel
+from nammd.questions.comparison import PairComparison, compare_estimates
+from nammd.questions.distance import MIN_ROWS, NAMES, Estimate, estimate_from_sums
+from nammd.results.base import Result, interval, number, p_value
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One candidate of a ranking."""
+
+    name: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The comparison of two candidates of a ranking.
+
+    Attributes
+    ----------
+    nearer, farther : str
+        The names, in the order of the estimated distances.
+    pvalue : float
+        Adjusted by Holm's method for the number of comparisons.
+    significant : bool
+        Whether the order of the two is significant at the level of the ranking.
+    comparison : PairComparison
+        The comparison before the adjustment.
+    """
+
+    nearer: str
+    farther: str
+    pvalue: float
+    significant: bool
+    comparison: PairComparison = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Ranking(Result):
+    """Datasets in the order of their distance to a reference.
+
+    Attributes
+    ----------
+    entries : tuple of Ranked
+        The candidates, nearest first.
+    contrasts : tuple of Contrast
+        Every pair of candidates, with Holm-adjusted p-values.
+    alpha : float
+        The level at which orders are called significant, for all pairs together.
+    """
+
+    entries: tuple[Ranked, ...]
+    contrasts: tuple[Contrast, ...]
+    alpha: float
+
+    @property
+    def engine(self) -> str:
+        """Who computed it."""
+        return self.entries[0].estimate.engine
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the distances with their intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from nammd.report import ranking_plot
+
+        return ranking_plot(self, ax=ax)
+
+    def headline(self) -> str:
+        """Return the answer in one sentence."""
+        clear = sum(c.significant for c in self.contrasts)
+        first = self.entries[0]
+        return (
+            f"{first.name} is nearest ({NAMES[first.estimate.statistic]} = "
+            f"{number(first.estimate.value)}); {clear} of {len(self.contrasts)} orders are significant."
+        )
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the rows of the printed table."""
+        rows = [
+            (
+                entry.name,
+                f"{number(entry.estimate.value)}, 95 % interval "
+                f"{interval(entry.estimate.confidence_interval(0.95))}",
+            )
+            for entry in self.entries
+        ]
+        clear = [c for c in self.contrasts if c.significant]
+        return rows + [(f"{c.nearer} < {c.farther}", f"adjusted {p_value(c.pvalue)}") for c in clear]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ranking ready for JSON."""
+        return {
+            "alpha": self.alpha,
+            "entries": [{"name": e.name, **e.estimate.to_dict()} for e in self.entries],
+            "contrasts": [
+                {
+                    "nearer": c.nearer,
+                    "farther": c.farther,
+                    "pvalue": c.pvalue,
+                    "significant": c.significant,
+                }
+                for c in self.contrasts
+            ],
+        }
+
+
+def rank(
+    x: Any,
+    candidates: Mapping[str, Any],
+    *,
+    kernel: Any = None,
+    alpha: float = 0.05,
+    engine: Engine | None = None,
+) -> Ranking:
+    """Order datasets by their distance to a reference, and say which orders are significant.
+
+    Parameters
+    ----------
+    x : array or table
+        The reference, at least four rows; see `distance`.
+    candidates : mapping of str to array or table
+        The datasets to order, by name; at least one.
+    kernel : Kernel, optional
+        One kernel for all; by default ``Gaussian.median(x)``.
+    alpha : float
+        The level for all comparisons together (Holm's method).
+    engine : Engine, optional
+        Who computes; by default the one that suits where the data is.
+
+    Returns
+    -------
+    Ranking
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(400, 2))
+    >>> weeks = {f"week {k}": rng.normal(loc=0.3 * k, size=(300, 2)) for k in (2, 0, 1)}
+    >>> ranking = nammd.rank(x, weeks)
+    >>> [entry.name for entry in ranking.entries]
+    ['week 0', 'week 1', 'week 2']
+    >>> [(c.nearer, c.farther) for c in ranking.contrasts if c.significant]
+    [('week 0', 'week 2'), ('week 1', 'week 2')]
+    """
+    alpha = between(alpha, "alpha")
+    if not isinstance(candidates, Mapping) or not candidates:
+        raise TypeError("candidates must be a mapping of names to datasets, with at least one entry")
+    names = [str(name) for name in candidates]
+    x, *others = as_samples(min_rows=MIN_ROWS, x=x, **{f"candidate {n!r}": c for n, c in candidates.items()})
+    kernel = Gaussian.median(x) if kernel is None else as_kernel(kernel)
+    check_kernel(kernel, x, others[0])
+    engine = choose_engine(engine, x, *others)
+    own, *sums = engine.sums(kernel, (x,), *((y,) for y in others), *((x, y) for y in others))
+    bound = float(kernel.bound)
+    entries = [
+        Ranked(
+            name,
+            estimate_from_sums(
+                x,
+                y,
+                KernelSums(own, sums[k], sums[len(others) + k], bound),
+                kernel,
+                "nammd",
+                "full",
+                engine,
+            ),
+        )
+        for k, (name, y) in enumerate(zip(names, others, strict=True))
+    ]
+    entries.sort(key=lambda entry: entry.estimate.value)
+    return Ranking(tuple(entries), _contrasts(entries, alpha), alpha)
+
+
+def _contrasts(entries: list[Ranked], alpha: float) -> tuple[Contrast, ...]:
+    pairs = [
+        (
+            near,
+            far,
+            compare_estimates(near.estimate, far.estimate, shared=True, alternative="two-sided", alpha=alpha),
+        )
+        for near, far in combinations(entries, 2)
+    ]
+    adjusted = holm([comparison.pvalue for *_, comparison in pairs])
+    return tuple(
+        Contrast(near.name, far.name, p, bool(p <= alpha), comparison)
+        for (near, far, comparison), p in zip(pairs, adjusted, strict=True)
+    )
+
+
+def holm(pvalues: list[float]) -> list[float]:
+    """Return p-values adjusted by Holm's step-down method; NaN counts as 1."""
+    known = [1.0 if p != p else p for p in pvalues]
+    adjusted, running = [0.0] * len(known), 0.0
+    for step, index in enumerate(sorted(range(len(known)), key=known.__getitem__)):
+        running = max(running, min(1.0, (len(known) - step) * known[index]))
+        adjusted[index] = running
+    return adjusted

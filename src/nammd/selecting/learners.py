@@ -1,0 +1,177 @@
+"""Kernels with parameters that gradients can move."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import to_numpy
+from nammd.kernels import Gaussian, Kernel, Laplace, Mahalanobis
+from nammd.kernels.deep import Deep
+from nammd.kernels.networks import torch_module
+
+
+@dataclass
+class Learner:
+    """A kernel as functions of parameters that torch can differentiate.
+
+    Attributes
+    ----------
+    scales : list of tensors
+        Logarithms of bandwidths and the like.
+    weights : list of tensors
+        Other parameters.
+    embed : callable
+        Maps rows to a tuple of things that belong to each row.
+    value : callable
+        Maps two such tuples to the matrix of kernel values.
+    finish : callable
+        Returns the kernel with the parameters as they are.
+    tensor : callable
+        Brings a sample to where the parameters are.
+    lr, scales_lr : float
+        The default step, and how many times faster `scales` move.
+    network : torch.nn.Module, optional
+        The network that some of the weights belong to.
+    """
+
+    scales: list[Any]
+    weights: list[Any]
+    embed: Callable[[Any], tuple[Any, ...]]
+    value: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]
+    finish: Callable[[], Kernel]
+    tensor: Callable[[Any], Any]
+    lr: float
+    scales_lr: float = 1.0
+    network: Any = None
+
+    def grams(self, x: Any, y: Any) -> tuple[Any, Any, Any]:
+        """Return the Gram matrices of x, of y and between them.
+
+        Both go through the network together: batch normalisation must treat them alike.
+        """
+        together = self.embed(torch_module().cat([x, y]))
+        of_x, of_y = (tuple(t[cut] for t in together) for cut in (slice(len(x)), slice(len(x), None)))
+        return self.value(of_x, of_x), self.value(of_y, of_y), self.value(of_x, of_y)
+
+    def state(self) -> list[Any]:
+        """Return a copy of everything that learning changes."""
+        tensors = [t.detach().clone() for t in (*self.scales, *self.weights)]
+        return [tensors, None if self.network is None else copy.deepcopy(self.network.state_dict())]
+
+    def restore(self, state: list[Any]) -> None:
+        """Go back to an earlier state."""
+        tensors, network = state
+        with torch_module().no_grad():
+            for mine, theirs in zip((*self.scales, *self.weights), tensors, strict=True):
+                mine.copy_(theirs)
+        if network is not None:
+            self.network.load_state_dict(network)
+
+    def training(self, on: bool) -> None:
+        """Switch batch normalisation between the batch's statistics and the remembered ones."""
+        if self.network is not None:
+            self.network.train(on)
+            for module in self.network.modules():
+                if "Dropout" in type(module).__name__:
+                    module.eval()
+
+
+def learner_for(kernel: Any, sample: Any, device: Any = None) -> Learner:
+    """Return the learner that starts at a kernel, for samples like the one given."""
+    torch = torch_module()
+    on_torch = isinstance(sample, torch.Tensor)
+    place = torch.device(device or (sample.device if on_torch else "cpu"))
+    single = str(sample.dtype).endswith("float32")
+    dtype = torch.float32 if single or isinstance(kernel, Deep) else torch.float64
+
+    def tensor(values: Any) -> Any:
+        if isinstance(values, torch.Tensor):
+            return values.detach().to(device=place, dtype=dtype)
+        return torch.tensor(to_numpy(values), device=place, dtype=dtype)
+
+    def parameter(value: Any) -> Any:
+        return torch.tensor(value, device=place, dtype=dtype, requires_grad=True)
+
+    if isinstance(kernel, (Gaussian, Laplace)):
+        log_bandwidth = parameter(math.log(kernel.bandwidth))
+        gaussian = isinstance(kernel, Gaussian)
+        return Learner(
+            [log_bandwidth],
+            [],
+            lambda z: (z * torch.exp(-log_bandwidth),) if gaussian else (z,),
+            lambda a, b: (
+                _gaussian(a[0], b[0])
+                if gaussian
+                else torch.exp(-torch.cdist(a[0], b[0], p=1.0) * torch.exp(-log_bandwidth))
+            ),
+            lambda: type(kernel)(math.exp(log_bandwidth.item())),
+            tensor,
+            lr=0.05,
+        )
+    if isinstance(kernel, Mahalanobis):
+        # A change of the given factor, not the factor itself: a step then means the same whatever the
+        # units of the columns, and the matrix stays positive semi-definite.
+        factor = kernel.embed(np.eye(len(kernel.matrix)))
+        given, change = tensor(factor), parameter(np.eye(factor.shape[1]).tolist())
+
+        def learned_matrix() -> Mahalanobis:
+            root = factor @ to_numpy(change)
+            return Mahalanobis(root @ root.T)
+
+        return Learner(
+            [],
+            [change],
+            lambda z: (z @ given @ change,),
+            lambda a, b: _gaussian(a[0], b[0]),
+            learned_matrix,
+            tensor,
+            lr=0.02,
+        )
+    if isinstance(kernel, Deep):
+        return _deep_learner(kernel, tensor, parameter, place)
+    raise TypeError(
+        "kernel must be a Gaussian, Laplace, Mahalanobis or Deep kernel, or one of these classes, not "
+        f"{kernel!r}; sums and kernels of your own cannot be learned"
+    )
+
+
+def _deep_learner(kernel: Deep, tensor: Any, parameter: Any, place: Any) -> Learner:
+    torch = torch_module()
+    network = copy.deepcopy(kernel.network).to(device=place, dtype=torch.float32).requires_grad_(True)
+    log_b, log_f = (parameter(math.log(b)) for b in (kernel.bandwidth, kernel.feature_bandwidth))
+    logit = parameter(math.log(kernel.epsilon / (1 - kernel.epsilon)))
+
+    def value(a: tuple[Any, ...], b: tuple[Any, ...]) -> Any:
+        epsilon = torch.sigmoid(logit)
+        return ((1 - epsilon) * _gaussian(a[1], b[1]) + epsilon) * _gaussian(a[0], b[0])
+
+    def finish() -> Deep:
+        epsilon = min(max(torch.sigmoid(logit.double()).item(), 1e-300), 1 - 1e-7)
+        return Deep(network, math.exp(log_b.item()), math.exp(log_f.item()), epsilon)
+
+    return Learner(
+        [log_b, log_f, logit],
+        list(network.parameters()),
+        lambda z: (z * torch.exp(-log_b), network(z).flatten(1) * torch.exp(-log_f)),
+        value,
+        finish,
+        tensor,
+        lr=0.002,
+        scales_lr=10.0,
+        network=network,
+    )
+
+
+def _gaussian(u: Any, v: Any) -> Any:
+    """Return exp(-|u - v|^2 / 2); rows are centred, since float32 is short of digits."""
+    torch = torch_module()
+    centre = v.detach().mean(0)
+    u, v = u - centre, v - centre
+    squared = (u * u).sum(1)[:, None] + (v * v).sum(1) - 2 * (u @ v.T)
+    return torch.exp(-0.5 * squared.clamp_min(0))

@@ -1,0 +1,72 @@
+"""An honest split of two samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.arrays import is_foreign_array, namespace
+from nammd.data.samples import between
+
+
+def train_test_split(
+    x: Any, y: Any, *, test_size: float = 0.5, rng: Any = None
+) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Split two datasets at random into a part to learn a kernel from and a part to test it on.
+
+    Each dataset is split by itself, and no row is in both parts, so the test on the second part is as
+    exact as with a kernel that was fixed beforehand.
+
+    Parameters
+    ----------
+    x, y : array or table
+        The datasets; their sizes may differ.
+    test_size : float
+        The share of the rows that goes into the part for testing.
+    rng : int, numpy.random.Generator or None
+        Generator for the split.
+
+    Returns
+    -------
+    (x_train, y_train), (x_test, y_test)
+        In the types that x and y have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nammd.selection import train_test_split
+    >>> train, test = train_test_split(np.arange(10.0), np.arange(6.0), rng=0)
+    >>> [len(part) for part in (*train, *test)]
+    [5, 3, 5, 3]
+    """
+    share, generator = between(test_size, "test_size"), np.random.default_rng(rng)
+    parts = []
+    for name, data in (("x", x), ("y", y)):
+        take, rows = _taker(data)
+        if rows < 2:
+            raise ValueError(f"{name} has {rows} row{'s' * (rows != 1)}; a split needs at least 2")
+        order = generator.permutation(rows)
+        cut = min(max(rows - round(share * rows), 1), rows - 1)
+        parts.append((take(np.sort(order[:cut])), take(np.sort(order[cut:]))))
+    (x_train, x_test), (y_train, y_test) = parts
+    return (x_train, y_train), (x_test, y_test)
+
+
+def _taker(data: Any) -> tuple[Callable[[NDArray[Any]], Any], int]:
+    """Return a function that takes rows of an array or a table, and the number of rows."""
+    if isinstance(data, (list, tuple, np.ndarray)):
+        array = np.asarray(data)
+        return lambda rows: array[rows], len(array)
+    if is_foreign_array(data):
+        from array_api_compat import device
+
+        xp = namespace(data)
+        return lambda rows: xp.take(data, xp.asarray(rows, device=device(data)), axis=0), int(data.shape[0])
+    import narwhals as nw
+
+    table = nw.from_native(data, allow_series=True)
+    eager = table.collect() if isinstance(table, nw.LazyFrame) else table
+    return lambda rows: eager[rows.tolist()].to_native(), len(eager)

@@ -1,0 +1,1 @@
+"""From sums to probabilities. Numbers in, numbers out: no data, no files, no devices."""

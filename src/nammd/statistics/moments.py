@@ -1,0 +1,273 @@
+"""Moments of a pair of samples: estimates of everything the tests need, free of any margin.
+
+Notation, as in the paper and in ``docs/statistics.md``: K is the kernel's bound; ``xx``, ``yy`` and
+``xy`` are mean kernel values over distinct pairs; ``MMD2 = xx + yy - 2 xy``; ``D = 4K - xx - yy``;
+``NAMMD = MMD2 / D``. A test of the margin eps looks at ``U = MMD2 - eps D``, itself a U-statistic,
+whose variance is a quadratic in ``a = 1 + eps``.
+
+The components below are unbiased. They are differences of larger terms and may well be negative;
+that is information, and it is never clipped here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from nammd.data.arrays import FloatArray
+from nammd.engines.sums import CrossSums, KernelSums, WithinSums
+
+Cross = Literal["full", "off-diagonal"]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Variance components that belong to one sample, here called x.
+
+    Attributes
+    ----------
+    size : int
+        The number of rows, m.
+    mean : float
+        ``xx``, the mean kernel value of two rows of this sample.
+    v1 : float
+        Variance of ``E[k(x, X')]`` over x: how unevenly the sample's own mass is spread.
+    v2 : float
+        Variance of ``k(X, X')``.
+    c : float
+        Variance of ``E[k(x, Y)]`` over x: how unevenly the other sample is seen from this one.
+    w : float
+        Covariance of the two conditional means over x.
+    """
+
+    size: int
+    mean: float
+    v1: float
+    v2: float
+    c: float
+    w: float
+
+    @classmethod
+    def from_totals(cls, sizes: tuple[int, int], within: Any, cross: Any, mixed: Any, xy2: Any) -> Side:
+        """Estimate the components from totals (paper, appendix on the variance estimator).
+
+        Parameters
+        ----------
+        sizes : tuple of int
+            The rows of this sample and of the other.
+        within, cross : tuple of three numbers
+            Of the Gram matrix within this sample, less its diagonal, and of that across: the total, the
+            squared norm of the row sums, and the sum of squares.
+        mixed : number
+            The dot product of the row sums of the two.
+        xy2 : number
+            The unbiased estimate of the squared mean cross kernel value.
+
+        Numbers may be floats or tensors: learning a kernel differentiates through this.
+        """
+        (m, n), (total, row_norm, squares), (cross_total, cross_norm, cross_squares) = sizes, within, cross
+        m3, m4 = m * (m - 1) * (m - 2), m * (m - 1) * (m - 2) * (m - 3)
+        xx2 = (total**2 - 4 * row_norm + 2 * squares) / m4
+        return cls(
+            size=m,
+            mean=total / (m * (m - 1)),
+            v1=(row_norm - squares) / m3 - xx2,
+            v2=squares / (m * (m - 1)) - xx2,
+            c=(cross_norm - cross_squares) / (m * n * (n - 1)) - xy2,
+            w=mixed / (m * (m - 1) * n) - (total * cross_total - 2 * mixed) / (n * m3),
+        )
+
+    def linear(self, a: float) -> float:
+        """Return the variance of one row's influence on U, over 4."""
+        return a * a * self.v1 + self.c - 2 * a * self.w
+
+    def own(self) -> float:
+        """Return the variance of the mean within-sample kernel value."""
+        m = self.size
+        return (4 * (m - 2) * self.v1 + 2 * self.v2) / (m * (m - 1))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """First and second moments of a pair of samples.
+
+    Attributes
+    ----------
+    x, y : Side
+        What belongs to each sample.
+    xy : float
+        The mean cross kernel value, over all pairs or the off-diagonal ones.
+    dxy : float
+        Variance of ``k(X, Y)``.
+    bound : float
+        The bound K of the kernel.
+    cross : {"full", "off-diagonal"}
+        Which cross pairs `xy` is over.
+    """
+
+    x: Side
+    y: Side
+    xy: float
+    dxy: float
+    bound: float
+    cross: Cross
+
+    @classmethod
+    def of(cls, sums: KernelSums, cross: Cross = "full") -> Moments:
+        """Estimate the moments from sums; both samples need at least four rows."""
+        pairs = sums.cross
+
+        def within(own: WithinSums) -> tuple[float, float, float]:
+            return own.total, float(own.rows @ own.rows), own.squares
+
+        return cls.from_totals(
+            (sums.m, sums.n),
+            (within(sums.x), within(sums.y)),
+            (pairs.total, float(pairs.rows @ pairs.rows), float(pairs.cols @ pairs.cols), pairs.squares),
+            (float(sums.x.rows @ pairs.rows), float(sums.y.rows @ pairs.cols)),
+            sums.bound,
+            off_diagonal=None if cross == "full" else pairs.off_diagonal_mean,
+        )
+
+    @classmethod
+    def from_totals(
+        cls,
+        sizes: tuple[int, int],
+        within: tuple[tuple[float, float, float], tuple[float, float, float]],
+        cross: tuple[float, float, float, float],
+        mixed: tuple[float, float],
+        bound: float,
+        off_diagonal: float | None = None,
+    ) -> Moments:
+        """Estimate the moments from totals.
+
+        Parameters
+        ----------
+        sizes : tuple of int
+            The rows of x and of y.
+        within, mixed : pairs
+            For x and for y, as `Side.from_totals` has them.
+        cross : tuple of four numbers
+            Of the Gram matrix across: the total, the squared norms of row sums and of column sums, and the
+            sum of squares.
+        bound : float
+            The bound of the kernel.
+        off_diagonal : float, optional
+            The mean over off-diagonal cross pairs, if that is the one to use.
+        """
+        (m, n), (total, row_norm, column_norm, squares) = sizes, cross
+        xy2 = (total**2 - row_norm - column_norm + squares) / (m * (m - 1) * n * (n - 1))
+        return cls(
+            x=Side.from_totals((m, n), within[0], (total, row_norm, squares), mixed[0], xy2),
+            y=Side.from_totals((n, m), within[1], (total, column_norm, squares), mixed[1], xy2),
+            xy=total / (m * n) if off_diagonal is None else off_diagonal,
+            dxy=squares / (m * n) - xy2,
+            bound=bound,
+            cross="full" if off_diagonal is None else "off-diagonal",
+        )
+
+    @property
+    def mmd2(self) -> float:
+        """The squared maximum mean discrepancy; unbiased, so it may be negative."""
+        return self.x.mean + self.y.mean - 2 * self.xy
+
+    @property
+    def denominator(self) -> float:
+        """``D = 4K - xx - yy``, between 2K and 4K."""
+        return 4 * self.bound - self.x.mean - self.y.mean
+
+    def variance(self, a: float) -> float:
+        """Return the unbiased estimate V of the variance of U; it may be negative."""
+        x, y, m, n = self.x, self.y, self.x.size, self.y.size
+        if self.cross == "off-diagonal":
+            zeta1 = x.linear(a) + y.linear(a)
+            zeta2 = a * a * (x.v2 + y.v2) + 2 * self.dxy - 4 * a * (x.w + y.w)
+            return (4 * (m - 2) * zeta1 + 2 * zeta2) / (m * (m - 1))
+        return (
+            a * a * (x.own() + y.own())
+            + 4 * (self.dxy + (n - 1) * x.c + (m - 1) * y.c) / (m * n)
+            - 8 * a * (x.w / m + y.w / n)
+        )
+
+    def linear_variance(self, a: float) -> float:
+        """Return the part of V due to single rows, of order 1/m; the rest is due to pairs."""
+        return 4 * (self.x.linear(a) / self.x.size + self.y.linear(a) / self.y.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How MMD2 and D vary over the random frequencies that a kernel was approximated by.
+
+    Both are means over frequencies, drawn independently of one another. So the variance over them tells
+    how far the exact kernel's values may be.
+
+    Attributes
+    ----------
+    mmd2, denominator : array of shape (J,)
+        Both for every frequency by itself, unbiased.
+    carriers : float
+        How many frequencies carry the distance, or the mean kernel values, whichever are fewer; see
+        `effective_number`. The variance is known as well as from so many.
+    """
+
+    mmd2: FloatArray = field(repr=False)
+    denominator: FloatArray = field(repr=False)
+    carriers: float
+
+    def degrees_of_freedom(self, due: float, total: float) -> float:
+        """Return how well a variance is known, of which a part is due to frequencies, after Welch."""
+        return max(self.carriers - 1.0, 1.0) * (total / due) ** 2 if due > 0 else float("inf")
+
+    def variance(self, eps: float) -> float:
+        """Return the variance of ``MMD2 - eps D`` that is due to the frequencies."""
+        weights = np.array([1.0, -eps])
+        return float(weights @ self._covariance @ weights)
+
+    def third_cumulant(self, eps: float) -> float:
+        """Return the third cumulant of ``MMD2 - eps D`` that is due to the frequencies."""
+        values = self.mmd2 - eps * self.denominator
+        return float(np.mean((values - values.mean()) ** 3)) / len(values) ** 2
+
+    @cached_property
+    def _covariance(self) -> FloatArray:
+        covariance: FloatArray = np.cov(self.mmd2, self.denominator) / len(self.mmd2)
+        return covariance
+
+
+def effective_number(weights: FloatArray) -> float:
+    """Return how many equal parts would be as uneven as these parts of a whole, none of them negative.
+
+    >>> import numpy as np
+    >>> [round(effective_number(np.array(parts)), 2) for parts in ([1.0, 1.0, 0.0], [9.0, 0.1, 0.1])]
+    [2.0, 1.04]
+    """
+    squares = float(weights @ weights)
+    return float(weights.sum()) ** 2 / squares if squares > 0 else float(len(weights))
+
+
+def combined(linear: float, total: float, extra: float = 0.0) -> tuple[float, float]:
+    """Return a variance that is safe to divide by, and the share of it due to pairs of rows.
+
+    `extra` is variance that is not due to rows at all. Each part is kept at zero or above by itself. Clipping
+    their sum instead would call a sample without information certain (the type-I error of that is one half).
+    """
+    quadratic = max(total - linear, 0.0)
+    safe = max(linear, 0.0) + quadratic + extra
+    return safe, quadratic / safe if safe > 0 else float("nan")
+
+
+def centred_row_means(sums: KernelSums) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """Return, for x and for y, the centred within-sample and cross means of every row.
+
+    With these p and q, row i moves U by ``2 (a p_i - q_i) / m``: they are the influence of each row.
+    """
+
+    def side(within: WithinSums, cross: CrossSums) -> tuple[np.ndarray, np.ndarray]:
+        p = within.rows / (within.size - 1)
+        q = cross.rows / len(cross.cols)
+        return p - p.mean(), q - q.mean()
+
+    return side(sums.x, sums.cross), side(sums.y, sums.cross.swapped)

@@ -1,0 +1,1 @@
+"""What close enough means, and the verdicts that follow from it."""

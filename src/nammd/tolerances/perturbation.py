@@ -1,0 +1,91 @@
+"""Controlled perturbations of a dataset, and the distance that each makes.
+
+They work on encoded data, where all columns have a common scale: noise is measured in standard deviations
+of a numeric column, flips and missing values in shares of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import FloatArray
+from nammd.data.encoding import Column, Encoding
+from nammd.data.samples import choice, positive
+from nammd.engines.progress import comparing, passes
+from nammd.questions.distance import Estimate
+from nammd.tolerances.ladder import Rung
+
+DEFAULT_LEVELS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+KINDS = ("noise", "flips", "missing")
+
+
+def noise_rungs(
+    x: FloatArray,
+    encoding: Encoding,
+    paired_distance: Callable[[FloatArray, FloatArray], Estimate],
+    level: float,
+    levels: Sequence[float],
+    kind: str | None,
+    rng: Any,
+) -> tuple[tuple[Rung, ...], dict[str, Estimate], str]:
+    """Return the ladders of all kinds that apply, their estimates, and the kind that sets epsilon.
+
+    Every row is compared with the perturbed copies of the other rows, not with its own: such a distance
+    is unbiased, and since the rows and their copies vary together it is far more precise than one
+    between two halves of the data.
+    """
+    steps = sorted({positive(v, "a level") for v in (*levels, level)})
+    kinds = [k for k in KINDS if any(_applies(k, c) for c in encoding.columns)]
+    if kind is None:
+        kind = kinds[0]
+    choice(kind, "kind", KINDS)
+    if kind not in kinds:
+        raise ValueError(f"no column can be perturbed by {kind!r}; the columns allow {', '.join(kinds)}")
+    if kind != "noise" and level > 1:
+        raise ValueError(f"level is a share of the rows for {kind!r}, at most 1, not {level:g}")
+    generator = np.random.default_rng(rng)
+    rungs, estimates = [], {}
+    ladder = [(each, step) for each in kinds for step in steps if each == "noise" or step <= 1]
+    with passes(*[1.0] * len(ladder), what=comparing(len(x), len(x))):
+        for each, step in ladder:
+            label = f"{each} {step:g}"
+            estimates[label] = paired_distance(x, perturb(x, encoding, each, step, generator))
+            rungs.append(Rung.paired(label, estimates[label], each, step))
+    return tuple(rungs), estimates, kind
+
+
+def perturb(
+    x: FloatArray, encoding: Encoding, kind: str, level: float, rng: np.random.Generator
+) -> FloatArray:
+    """Return encoded data with every column to which the perturbation applies perturbed."""
+    changed = x.copy()
+    for column in encoding.columns:
+        if not _applies(kind, column):
+            continue
+        slots = encoding.slots(column.name)
+        values = changed[:, slots]  # a view
+        if kind == "noise":
+            present = values[:, -1] == 0 if column.labels[-1] == "missing" else np.ones(len(x), bool)
+            spread = column.weight if column.labels[-1] == "missing" else float(values[:, 0].std())
+            values[present, 0] += level * spread * rng.standard_normal(int(present.sum()))
+        elif kind == "flips":
+            # To any category that occurs, all alike: drawing from the data's own mix would keep the mix.
+            chosen = np.flatnonzero(rng.random(len(x)) < level)
+            categories = np.unique(x[x[:, slots.stop - 1] == 0, slots], axis=0)
+            values[chosen] = categories[rng.integers(0, len(categories), len(chosen))]
+        else:
+            chosen = np.flatnonzero(rng.random(len(x)) < level)
+            values[chosen] = 0.0
+            values[chosen, -1] = column.weight
+    return changed
+
+
+def _applies(kind: str, column: Column) -> bool:
+    if kind == "noise":
+        return column.kind in ("numeric", "datetime")
+    if kind == "flips":
+        return column.kind in ("categorical", "boolean")
+    return column.labels[-1] == "missing"

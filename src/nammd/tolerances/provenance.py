@@ -1,0 +1,125 @@
+"""Where a tolerance came from, so that it can be checked and made again."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+import numpy as np
+
+from nammd.data.arrays import Array, FloatArray
+from nammd.data.encoding import Encoding
+from nammd.data.pieces import Parts, is_dask
+from nammd.tolerances.ladder import Rung
+
+_WORDS = {
+    "reference": "the distance to data that were accepted",
+    "noise": "a perturbation of the reference that counts as negligible",
+    "split": "what no change looks like within the reference",
+    "given": "a number that was given",
+}
+
+_DIGEST_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The record of how a tolerance was made.
+
+    Attributes
+    ----------
+    how : {"reference", "noise", "split", "given"}
+        By which constructor.
+    rows : int
+        The number of rows of the reference.
+    columns : tuple of (str, str)
+        Names and kinds of the columns used.
+    digest : str
+        A SHA-256 digest of the encoded reference; empty where there is none.
+    created : str
+        When, in UTC.
+    versions : tuple of (str, str)
+        Of nammd, NumPy and Python.
+    rungs : tuple of Rung
+        The distances that epsilon was chosen from.
+    chosen : str
+        The label of the one that set it.
+    """
+
+    how: str
+    rows: int
+    columns: tuple[tuple[str, str], ...]
+    digest: str
+    created: str
+    versions: tuple[tuple[str, str], ...]
+    rungs: tuple[Rung, ...]
+    chosen: str
+
+    @classmethod
+    def now(
+        cls,
+        how: str,
+        rows: int,
+        encoding: Encoding,
+        digest: str | None,
+        rungs: tuple[Rung, ...],
+        chosen: str,
+    ) -> Origin:
+        """Record the present moment."""
+        from nammd import __version__
+
+        return cls(
+            how=how,
+            rows=rows,
+            columns=tuple((c.name, c.kind) for c in encoding.columns),
+            digest=digest or "",
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions=(
+                ("nammd", __version__),
+                ("numpy", np.__version__),
+                ("python", platform.python_version()),
+            ),
+            rungs=rungs,
+            chosen=chosen,
+        )
+
+    def rung_at(self, level: float, kind: str | None = None) -> Rung:
+        """Return the rung of a level, by default of the kind that was chosen."""
+        mine = next((r for r in self.rungs if r.label == self.chosen), None)
+        wanted = kind or (mine.kind if mine else None)
+        for rung in self.rungs:
+            if rung.kind == wanted and rung.level == level:
+                return rung
+        known = sorted({r.level for r in self.rungs if r.kind == wanted and r.level is not None})
+        raise ValueError(f"there is no rung at level {level}; the ladder has {known}")
+
+    def sentence(self) -> str:
+        """Say in a few words where epsilon came from."""
+        which = f" ({self.chosen})" if self.chosen else ""
+        return _WORDS.get(self.how, self.how) + which
+
+
+def digest_of(encoded: Array) -> str:
+    """Return a digest of an encoded dataset: its shape and its numbers, in their order.
+
+    Of more than 65 536 rows it is a digest of the digests of so many at a time, which workers of a cluster
+    can make side by side; how the rows are spread makes no difference.
+    """
+    shape = tuple(map(int, encoded.shape))
+    head = repr(shape).encode()
+    first = head if shape[0] <= _DIGEST_ROWS else b""
+    if is_dask(encoded):
+        pieces = Parts.of(encoded.rechunk((_DIGEST_ROWS, -1))).each(partial(_digest_of_rows, first=first))
+    else:
+        starts = range(0, shape[0], _DIGEST_ROWS)
+        pieces = [_digest_of_rows(encoded[k : k + _DIGEST_ROWS], first) for k in starts]
+    return (hashlib.sha256(head + b"".join(pieces)).digest() if len(pieces) > 1 else pieces[0]).hex()
+
+
+def _digest_of_rows(rows: FloatArray, first: bytes) -> bytes:
+    content = hashlib.sha256(first)
+    content.update(np.ascontiguousarray(rows, dtype="<f8").tobytes())
+    return content.digest()

@@ -1,0 +1,403 @@
+"""What "close enough" means, frozen: `Tolerance`.
+
+A tolerance is an encoding of the columns, a kernel with its bandwidth, and epsilon. Epsilon means
+nothing without the other two, so they travel together, with the uncertainty of epsilon and a record
+of where all of it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nammd.data.encoding import Encoding
+from nammd.data.samples import between
+from nammd.engines import Engine
+from nammd.engines.progress import comparing, passes
+from nammd.kernels import Kernel, as_kernel
+from nammd.results.base import Result, number
+from nammd.tolerances.encoded import EncodedReference, distances_in_passes, in_memory
+from nammd.tolerances.gate import Gate
+from nammd.tolerances.ladder import Reference, Rung, largest_rung, split_rungs
+from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
+from nammd.tolerances.provenance import Origin
+from nammd.tolerances.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Tolerance(Result):
+    """How far apart two datasets may be, and what "far" means.
+
+    Make one with `from_reference`, `from_noise`, `from_split` or `at`; keep it with `save` and `load`.
+
+    Attributes
+    ----------
+    epsilon : float
+        The largest acceptable NAMMD.
+    kernel : Kernel
+        The kernel under which that is meant.
+    encoding : Encoding
+        How columns become numbers.
+    reference : Reference or None
+        The pair of datasets that epsilon was estimated from, as far as its uncertainty goes; None
+        where epsilon is a given number.
+    origin : Origin
+        Where all of it came from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> rng = np.random.default_rng(0)
+    >>> train, accepted = rng.normal(size=(600, 2)), rng.normal(loc=0.4, size=(600, 2))
+    >>> tolerance = nammd.Tolerance.from_reference(train, accepted)
+    >>> today, broken = rng.normal(loc=0.1, size=(600, 2)), rng.normal(loc=1.0, size=(600, 2))
+    >>> print(tolerance.check(train, today).decision, tolerance.check(train, broken).decision)
+    CLOSE FAR
+    """
+
+    epsilon: float
+    kernel: Kernel
+    encoding: Encoding
+    reference: Reference | None = field(compare=False)
+    origin: Origin
+
+    @classmethod
+    def from_reference(
+        cls,
+        x: Any,
+        accepted: Any,
+        *,
+        kernel: Any = None,
+        weights: Mapping[str, float] | None = None,
+        engine: Engine | None = None,
+    ) -> Tolerance:
+        """Take epsilon from datasets that are known to be acceptable.
+
+        Parameters
+        ----------
+        x : array or table
+            The reference: the data that others are compared with.
+        accepted : array, table, or mapping of str to them
+            A dataset that is different and still acceptable, or several by name. Epsilon is the
+            distance of the farthest.
+        kernel : Kernel, optional
+            By default the Gaussian kernel with the median bandwidth of the encoded reference.
+        weights : mapping of str to float, optional
+            How much each column counts; 1 where it is not named.
+        engine : Engine, optional
+            Who computes; by default the one that suits where the data is.
+
+        Returns
+        -------
+        Tolerance
+            Its `reference` keeps the sampling error of epsilon, which every check takes into account.
+
+        Raises
+        ------
+        ValueError
+            If no accepted dataset is measurably different from the reference: then use `from_split` or
+            `from_noise`.
+        """
+        frozen = EncodedReference.fit(x, kernel, weights, engine)
+        named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
+        if not named:
+            raise ValueError("give at least one accepted dataset")
+        with distances_in_passes(frozen.x, *named.values()):
+            estimates = {
+                str(name): frozen.distance(frozen.encode(data, str(name))) for name, data in named.items()
+            }
+        rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
+        chosen = largest_rung(rungs)
+        if not chosen.value > 0:
+            raise ValueError(
+                "the accepted data cannot be told apart from the reference (its estimated distance is "
+                f"{chosen.value:.3g}), so it sets no tolerance; use Tolerance.from_split or "
+                "Tolerance.from_noise instead, or an accepted dataset that really differs"
+            )
+        reference = Reference.of(estimates[chosen.label], frozen.digest)
+        return cls._made(frozen, chosen.value, reference, "reference", rungs, chosen.label)
+
+    @classmethod
+    def from_noise(
+        cls,
+        x: Any,
+        *,
+        level: float = 0.3,
+        levels: Sequence[float] = DEFAULT_LEVELS,
+        kind: str | None = None,
+        kernel: Any = None,
+        weights: Mapping[str, float] | None = None,
+        rng: Any = 0,
+        engine: Engine | None = None,
+    ) -> Tolerance:
+        """Take epsilon from controlled perturbations of the reference itself.
+
+        This is the way when no accepted dataset exists: decide which perturbation is still negligible.
+        The reference is compared with perturbed copies of itself, at every level of a ladder; `plot`
+        shows the distances, and `at_level` moves to another rung. A small level makes a small epsilon,
+        and checks against it need many rows to decide: an undecided verdict says how many.
+
+        Parameters
+        ----------
+        x : array or table
+            The reference.
+        level : float
+            The rung that sets epsilon: the largest level that is still negligible.
+        levels : sequence of float
+            The rungs, each between 0 and 1 (noise may exceed 1).
+        kind : {"noise", "flips", "missing"}, optional
+            ``"noise"``: Gaussian noise of `level` standard deviations of each numeric column.
+            ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
+            `level` of all values removed. By default noise where there are numeric columns, else
+            flips. The ladder of every kind that applies is computed for the plot.
+        kernel, weights, engine
+            As for `from_reference`.
+        rng : int, numpy.random.Generator or None
+            Generator for the perturbations.
+
+        Returns
+        -------
+        Tolerance
+        """
+        frozen = EncodedReference.fit(in_memory(x, "from_noise"), kernel, weights, engine)
+        rungs, estimates, kind = noise_rungs(
+            frozen.x, frozen.encoding, frozen.paired_distance, level, levels, kind, rng
+        )
+        chosen = next(r for r in rungs if r.kind == kind and r.level == level)
+        epsilon = chosen.epsilon("raise the level")
+        reference = Reference.paired(estimates[chosen.label])
+        return cls._made(frozen, epsilon, reference, "noise", rungs, chosen.label)
+
+    @classmethod
+    def from_split(
+        cls,
+        x: Any,
+        *,
+        blocks: int = 4,
+        splits: int = 10,
+        kernel: Any = None,
+        weights: Mapping[str, float] | None = None,
+        rng: Any = 0,
+        engine: Engine | None = None,
+    ) -> Tolerance:
+        """Take epsilon from what "no change" looks like within the reference itself.
+
+        Random halves of the reference show what sampling alone does; blocks of consecutive rows,
+        each against the rest, show how much the data drift by themselves if the rows are in the order
+        of time. Epsilon is the largest distance of a block, but not less than the upper confidence
+        bound of the random halves, which is what data of this size can resolve.
+
+        Parameters
+        ----------
+        x : array or table
+            The reference, in the order of time.
+        blocks : int
+            The number of consecutive blocks.
+        splits : int
+            The number of random halvings.
+        kernel, weights, engine
+            As for `from_reference`.
+        rng : int, numpy.random.Generator or None
+            Generator for the random halves.
+
+        Returns
+        -------
+        Tolerance
+        """
+        frozen = EncodedReference.fit(in_memory(x, "from_split"), kernel, weights, engine)
+        # Each of them compares all rows: halves with halves, blocks with what is left.
+        with passes(*[1.0] * (blocks + splits), what=comparing(len(frozen.x))):
+            rungs = split_rungs(frozen.x, frozen.distance_between, blocks, splits, rng)
+        drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
+        resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
+        if drift.value > resolution:
+            return cls._made(frozen, drift.value, None, "split", rungs, drift.label)
+        return cls._made(frozen, resolution, None, "split", rungs, "upper ends of the random halves")
+
+    @classmethod
+    def at(
+        cls,
+        epsilon: float,
+        kernel: Any,
+        *,
+        encoding: Encoding | None = None,
+        columns: int | None = None,
+        x: Any = None,
+    ) -> Tolerance:
+        """Fix a tolerance by hand, for those who know.
+
+        Parameters
+        ----------
+        epsilon : float
+            The largest acceptable NAMMD, strictly between 0 and 1.
+        kernel : Kernel
+            The kernel under which that is meant.
+        encoding : Encoding, optional
+            How columns become numbers. Without it give `x` to fit one, or `columns` for plain arrays.
+        columns : int, optional
+            The number of columns of the arrays to come.
+        x : array or table, optional
+            The reference to fit the encoding on.
+
+        Returns
+        -------
+        Tolerance
+
+        Examples
+        --------
+        >>> import nammd
+        >>> nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3).epsilon
+        0.02
+        """
+        if sum(given is not None for given in (encoding, columns, x)) != 1:
+            raise TypeError("give one of encoding, columns and x: how many columns, of which kind?")
+        if columns is not None:
+            encoding = Encoding.fit(np.zeros((1, columns)))
+        elif encoding is None:
+            encoding = Encoding.fit(x)
+        return cls(
+            epsilon=between(epsilon, "epsilon"),
+            kernel=as_kernel(kernel),
+            encoding=encoding,
+            reference=None,
+            origin=Origin.now("given", 0, encoding, None, (), ""),
+        )
+
+    @classmethod
+    def _made(
+        cls,
+        frozen: EncodedReference,
+        epsilon: float,
+        reference: Reference | None,
+        how: str,
+        rungs: tuple[Rung, ...],
+        chosen: str,
+    ) -> Tolerance:
+        origin = Origin.now(how, len(frozen.x), frozen.encoding, frozen.digest, rungs, chosen)
+        return cls(between(epsilon, "epsilon"), frozen.kernel, frozen.encoding, reference, origin)
+
+    def at_level(self, level: float, kind: str | None = None) -> Tolerance:
+        """Return the tolerance of another rung of the ladder that this one was taken from.
+
+        Parameters
+        ----------
+        level : float
+            The level of the rung.
+        kind : {"noise", "flips", "missing"}, optional
+            The kind of perturbation, by default the one that set epsilon.
+
+        Returns
+        -------
+        Tolerance
+        """
+        rung = self.origin.rung_at(level, kind)
+        reference = Reference(rung.standard_error**2, rung.standard_error**2, None, None)
+        origin = replace(self.origin, chosen=rung.label)
+        epsilon = rung.epsilon("choose a higher level")
+        return replace(self, epsilon=epsilon, reference=reference, origin=origin)
+
+    @property
+    def epsilon_error(self) -> float:
+        """The standard error of epsilon; zero where it is a given number."""
+        return self.reference.standard_error if self.reference else 0.0
+
+    def with_reference(self, x: Any, *, engine: Engine | None = None) -> Gate:
+        """Prepare for many checks against the same reference.
+
+        The reference is encoded and summed once; each check then costs only what involves the
+        candidate.
+
+        Parameters
+        ----------
+        x : array, table or Sketch
+            The reference. With a sketch, candidates are sketches too, of the same features and made with
+            the encoding of this tolerance. Where epsilon is meant under the exact kernel that the
+            features approximate, the error of the approximation is taken into account.
+        engine : Engine, optional
+            Who computes; by default the one that suits where the data is.
+
+        Returns
+        -------
+        Gate
+            It has one method that matters, ``check(candidate, alpha=0.05)``.
+        """
+        return Gate.of(self, x, engine)
+
+    def check(self, x: Any, candidate: Any, alpha: float = 0.05, *, engine: Engine | None = None) -> Verdict:
+        """Decide whether a candidate is close enough to the reference.
+
+        Parameters
+        ----------
+        x : array, table or Sketch
+            The reference.
+        candidate : array, table or Sketch
+            The data in question; a sketch if the reference is one.
+        alpha : float
+            The level of each of the two tests, of "within" and of "beyond".
+        engine : Engine, optional
+            Who computes; by default the one that suits where the data is.
+
+        Returns
+        -------
+        Verdict
+        """
+        with distances_in_passes(x, candidate):
+            return self.with_reference(x, engine=engine).check(candidate, alpha)
+
+    def save(self, path: str | Path) -> None:
+        """Write the tolerance to one readable JSON file."""
+        from nammd.tolerances.file import write
+
+        write(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Tolerance:
+        """Read a tolerance from a file that `save` wrote; a ValueError says if it is damaged."""
+        from nammd.tolerances.file import read
+
+        return read(Path(path))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the distances that epsilon was chosen from.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from nammd.report import ladder_plot
+
+        return ladder_plot(self, ax=ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tolerance as plain values; `save` writes the same, and what checks need besides."""
+        from nammd.tolerances.file import to_dict
+
+        stored = to_dict(self)
+        del stored["reference"]  # a number for every row of the reference
+        return stored
+
+    def headline(self) -> str:
+        """Return the tolerance in one sentence."""
+        error = f" ± {number(self.epsilon_error)}" if self.epsilon_error else ""
+        return f"Close enough means NAMMD below {number(self.epsilon)}{error}."
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the rows of the printed table."""
+        names = [column.name for column in self.encoding.columns]
+        rows = [
+            ("taken from", self.origin.sentence()),
+            ("kernel", str(self.kernel)),
+            ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
+        ]
+        rows += [(r.label, f"{number(r.value)} ± {number(r.standard_error)}") for r in self.origin.rungs]
+        return rows + [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]

@@ -1,0 +1,130 @@
+"""Reference values from a brute-force oracle and from published implementations."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nammd
+from nammd.statistics.margin import margin
+from nammd.statistics.moments import Moments
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+ESTIMATORS = json.loads((GOLDEN / "estimators.json").read_text())["cases"]
+PUBLISHED = json.loads((GOLDEN / "mmd_and_variance.json").read_text())["cases"]
+
+KERNELS = {
+    "gaussian": lambda p: nammd.Gaussian(p["gamma"]),
+    "laplace": lambda p: nammd.Laplace(p["gamma"]),
+    "scaled_gaussian": lambda p: p["K"] * nammd.Gaussian(p["gamma"]),
+    "mahalanobis": lambda p: nammd.Mahalanobis(p["M"], p["gamma"]),
+}
+FORMS = [
+    pytest.param(case, form, id=f"{case['name']}-{form}")
+    for case in ESTIMATORS
+    for form in ("full", "offdiag")
+    if form in case
+]
+
+
+def close(actual, expected, scale=1.0):
+    np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-13 * scale)
+
+
+def options(case, form):
+    cross = "full" if form == "full" else "off-diagonal"
+    return {"kernel": KERNELS[case["kernel"]](case["params"]), "cross": cross}
+
+
+def samples(case):
+    return np.array(case["X"]), np.array(case["Y"])
+
+
+@pytest.mark.parametrize(("case", "form"), FORMS)
+def test_distance_matches_the_oracle(case, form):
+    expected = case[form]
+    estimate = nammd.distance(*samples(case), **options(case, form))
+    close(estimate.value, expected["nammd"])
+    close(estimate.pair.moments.mmd2, expected["mmd2"])
+    close(estimate.pair.moments.denominator, expected["denominator"])
+    if expected["se_delta_hat"] is not None:
+        close(estimate.standard_error, expected["se_delta_hat"])
+
+
+@pytest.mark.parametrize(("case", "form"), FORMS)
+def test_variance_components_match_the_oracle(case, form):
+    estimate = nammd.distance(*samples(case), **options(case, form))
+    moments, expected = estimate.pair.moments, case[form]["components"]
+    actual = {
+        "v1x": moments.x.v1, "v2x": moments.x.v2, "cx": moments.x.c, "wx": moments.x.w,
+        "v1y": moments.y.v1, "v2y": moments.y.v2, "cy": moments.y.c, "wy": moments.y.w,
+        "d": moments.dxy,
+    }  # fmt: skip
+    for name, value in actual.items():
+        close(value, expected[name], case["K"] ** 2)
+    close(moments.variance(1.0), case[form]["var_num_paper"], case["K"] ** 2)
+    close(moments.variance(1 + case["eps"]), case[form]["var_num_delta"], case["K"] ** 2)
+
+
+@pytest.mark.parametrize("variance", ["paper", "delta"])
+@pytest.mark.parametrize(("case", "form"), FORMS)
+def test_uncorrected_tests_match_the_oracle(case, form, variance):
+    expected = case[form]
+    result = nammd.closeness_test(
+        *samples(case),
+        case["eps"],
+        alpha=case["alpha"],
+        variance=variance,
+        **options(case, form),
+    )
+    if expected[f"p_{variance}"] is None:  # the variance estimate is not positive
+        assert np.isnan(result.pvalue)
+        assert not result.rejected
+        assert [w.code for w in result.warnings if w.code != "few-rows"] == ["no-variance"]
+        return
+    close(result.pvalue, expected[f"p_{variance}"])
+    close(result.standard_error, expected[f"se_{variance}"])
+    close(result.threshold, expected[f"threshold_{variance}"])
+    assert result.rejected == expected[f"reject_{variance}"]
+
+
+@pytest.mark.parametrize("case", ESTIMATORS, ids=lambda c: c["name"])
+def test_corrected_test_matches_the_oracle(case):
+    expected, eps = case["hall"], case["eps"]
+    estimate = nammd.distance(*samples(case), **options(case, "full"))
+    test = margin(estimate.pair, eps, "corrected", "greater")
+    scale = case["K"] ** 3
+    close(test.u, expected["U"])
+    close(estimate.pair.moments.linear_variance(1 + eps), expected["var_linear"], scale)
+    np.testing.assert_allclose(test.share, expected["r"], rtol=1e-7)
+    cubic, quadratic = estimate.pair.skewness.cubic_and_quadratic(1 + eps)
+    close([cubic, quadratic], [(expected["A"]), expected["B"]], scale)
+    np.testing.assert_allclose(test.z, expected["z"], rtol=1e-7)
+    result = nammd.closeness_test(*samples(case), eps, alpha=case["alpha"], **options(case, "full"))
+    np.testing.assert_allclose(result.pvalue, expected["p"], rtol=1e-7, atol=1e-13)
+
+
+@pytest.mark.parametrize("case", PUBLISHED, ids=lambda c: c["name"])
+def test_published_implementations_agree(case):
+    x, y = samples(case)
+    kernel = nammd.Gaussian((case["s"] / 2) ** 0.5)
+    sums = nammd.kernel_sums(x, y, kernel)
+    moments = Moments.of(sums, "off-diagonal")
+    close(moments.mmd2, case["mmd2_off_diagonal"])
+    close(Moments.of(sums).mmd2, case["mmd2_full"])
+    close([moments.x.mean, moments.y.mean], [case["xx"], case["yy"]])
+    close(moments.mmd2 / moments.denominator, case["nammd_off_diagonal"])
+    close(moments.x.linear(1.0) + moments.y.linear(1.0), case["zeta1"])
+    close(moments.variance(1.0), case["variance_mmd2"])
+
+
+@pytest.mark.parametrize("case", PUBLISHED, ids=lambda c: c["name"])
+def test_the_papers_test_is_available_exactly(case):
+    """Equations for sigma_XY and tau_alpha: tau = eps + sigma z / sqrt(m)."""
+    x, y = samples(case)
+    kernel = nammd.Gaussian((case["s"] / 2) ** 0.5)
+    result = nammd.closeness_test(x, y, 0.1, kernel=kernel, variance="paper", cross="off-diagonal")
+    close(result.standard_error * np.sqrt(len(x)), case["sigma"])
+    close(result.threshold, 0.1 + case["sigma"] * 1.6448536269514722 / np.sqrt(len(x)))
+    assert result.rejected == (result.statistic > result.threshold)

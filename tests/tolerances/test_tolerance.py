@@ -1,0 +1,384 @@
+"""Tolerances: where epsilon comes from, what a check decides, and how tolerances are kept."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nammd
+from nammd.datasets import applications
+from nammd.tolerances.gate import Gate
+from tests import laws
+from tests.simulate import KERNEL, noise
+
+
+@pytest.fixture(scope="module")
+def train():
+    return np.random.default_rng(0).normal(size=(500, 2))
+
+
+def draw(shift, seed, rows=400):
+    return np.random.default_rng(seed).normal(shift, 1, size=(rows, 2))
+
+
+@pytest.fixture(scope="module")
+def tolerance(train):
+    return nammd.Tolerance.from_reference(train, draw(0.5, 1, 500))
+
+
+def table(month, **options):
+    frame = pd.DataFrame(applications(month, **options))
+    return frame.drop(columns="submitted")
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    return nammd.Tolerance.from_reference(table(0), table(6, shift="income"))
+
+
+def test_epsilon_is_the_distance_to_the_accepted_data(train, tolerance):
+    accepted = draw(0.5, 1, 500)
+    direct = nammd.distance(train, accepted, kernel=nammd.Gaussian.median(train))
+    assert tolerance.kernel == nammd.Gaussian.median(train)
+    assert tolerance.epsilon == pytest.approx(direct.value, rel=1e-10)
+    assert tolerance.epsilon_error == pytest.approx(direct.standard_error, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shift", "decision"), [(0.0, "CLOSE"), (0.2, "CLOSE"), (0.5, "UNDECIDED"), (1.2, "FAR")]
+)
+def test_the_three_verdicts(train, tolerance, shift, decision):
+    verdict = tolerance.check(train, draw(shift, 2))
+    assert verdict.decision == decision
+    assert (verdict.is_close, verdict.is_far) == (decision == "CLOSE", decision == "FAR")
+    assert str(verdict).startswith(decision)
+    assert (verdict.pvalue_close <= 0.05) == (decision == "CLOSE")
+    assert (verdict.pvalue_far <= 0.05) == (decision == "FAR")
+    low, high = verdict.interval
+    assert low <= max(verdict.distance, 0) <= high
+
+
+def test_an_undecided_verdict_says_how_many_rows_would_decide():
+    x, y = draw(0, 3, 150), draw(0.35, 4, 150)
+    tolerance = nammd.Tolerance.at(0.012, KERNEL, columns=2)
+    verdict = tolerance.check(x, y)
+    assert verdict.decision == "UNDECIDED"
+    assert min(verdict.rows_needed) > 150
+    assert "would settle it" in str(verdict)
+
+
+def test_with_that_many_rows_it_is_decided_four_times_in_five():
+    """If the estimated distance is the true one, that is what the number of rows promises."""
+    p, q = laws.pair_at("concentrated normal", 0.2)
+    rng = np.random.default_rng(5)
+    tolerance = nammd.Tolerance.at(0.17, KERNEL, columns=1)
+    pilot = tolerance.check(p.sample(rng, 4000), q.sample(rng, 4000)).estimate
+    rows = nammd.plan(0.17, 0.2, pilot=pilot).m
+    decided = [
+        tolerance.check(p.sample(rng, rows), q.sample(rng, rows)).decision == "FAR" for _ in range(150)
+    ]
+    assert np.mean(decided) == pytest.approx(0.8, abs=3 * noise(0.8, 150) + 0.02)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_an_estimated_tolerance_holds_both_levels(shared):
+    """At a candidate as far away as the accepted data, neither verdict comes too often."""
+    p, q = laws.pair_at("concentrated normal", 0.1)
+    rng = np.random.default_rng(6)
+    decisions = []
+    for _ in range(500):
+        x = p.sample(rng, 100)
+        made_from = x if shared else p.sample(rng, 100)
+        tolerance = nammd.Tolerance.from_reference(made_from, q.sample(rng, 100), kernel=KERNEL)
+        decisions.append(tolerance.check(x, q.sample(rng, 100)).decision)
+    for wrong in ("FAR", "CLOSE"):
+        assert decisions.count(wrong) / 500 <= 0.05 + 3 * noise(0.05, 500) + 0.01
+
+
+def test_a_tolerance_made_from_the_same_reference_uses_that(train, tolerance):
+    candidate = draw(0.5, 7)
+    same = tolerance.check(train, candidate)
+    other = tolerance.check(np.vstack([train[1:], train[:1]]), candidate)
+    assert [w.code for w in same.warnings] == []
+    assert [w.code for w in other.warnings] == ["other-reference"]
+    assert same.distance == pytest.approx(other.distance)
+    assert same.pvalue_far != pytest.approx(other.pvalue_far, rel=1e-3)
+
+
+def test_several_accepted_datasets_the_farthest_sets_epsilon(train):
+    accepted = {"june": draw(0.2, 8), "july": draw(0.6, 9), "august": draw(0.4, 10)}
+    tolerance = nammd.Tolerance.from_reference(train, accepted)
+    assert tolerance.origin.chosen == "july"
+    assert [r.label for r in tolerance.origin.rungs] == ["june", "july", "august"]
+    assert tolerance.epsilon == max(r.value for r in tolerance.origin.rungs)
+
+
+def test_accepted_data_that_cannot_be_told_apart_set_no_tolerance(train):
+    for seed in range(20):
+        twin = draw(0.0, 100 + seed, 500)
+        if nammd.distance(train, twin, kernel=nammd.Gaussian.median(train)).value < 0:
+            with pytest.raises(ValueError, match=r"from_split or Tolerance\.from_noise"):
+                nammd.Tolerance.from_reference(train, twin)
+            return
+    raise AssertionError("no twin had a negative distance")
+
+
+def test_noise_ladder_rises_and_its_rungs_can_be_chosen(train):
+    tolerance = nammd.Tolerance.from_noise(train, level=0.5)
+    rungs = [r for r in tolerance.origin.rungs if r.kind == "noise"]
+    assert [r.level for r in rungs] == [0.02, 0.05, 0.1, 0.2, 0.3, 0.5]
+    assert rungs[-1].value == tolerance.epsilon
+    assert rungs[-1].value > 3 * abs(rungs[0].value)
+    higher = nammd.Tolerance.from_noise(train, level=1.0)
+    assert higher.epsilon > tolerance.epsilon
+    assert higher.at_level(0.5).epsilon == pytest.approx(tolerance.epsilon, rel=0.5)
+    with pytest.raises(ValueError, match=r"no rung at level 0\.7"):
+        higher.at_level(0.7)
+
+
+def test_every_kind_of_perturbation_has_a_ladder_on_a_mixed_table():
+    tolerance = nammd.Tolerance.from_noise(table(0), level=0.3, kind="missing")
+    kinds = {r.kind for r in tolerance.origin.rungs}
+    assert kinds == {"noise", "flips", "missing"}
+    for kind in kinds:
+        values = [r.value for r in tolerance.origin.rungs if r.kind == kind]
+        assert values[-1] == max(values) > 0
+    assert tolerance.origin.chosen == "missing 0.3"
+
+
+def test_impossible_perturbations_are_refused(train):
+    with pytest.raises(ValueError, match="columns allow noise"):
+        nammd.Tolerance.from_noise(train, kind="flips")
+    with pytest.raises(ValueError, match="kind must be one of"):
+        nammd.Tolerance.from_noise(train, kind="dust")
+    with pytest.raises(ValueError, match="share of the rows"):
+        nammd.Tolerance.from_noise(table(0), kind="missing", level=1.5)
+    with pytest.raises(ValueError, match="a level must be positive"):
+        nammd.Tolerance.from_noise(train, levels=[-0.1])
+
+
+def test_split_without_drift_is_what_the_data_can_resolve(train):
+    tolerance = nammd.Tolerance.from_split(train)
+    assert tolerance.epsilon_error == 0
+    assert tolerance.check(train, draw(0, 11, 2000)).decision == "CLOSE"
+    assert tolerance.check(train, draw(0.8, 12)).decision == "FAR"
+
+
+def test_split_finds_drift_in_the_order_of_rows(train):
+    drifting = train + np.linspace(0, 3, len(train))[:, None]
+    shuffled = np.random.default_rng(0).permutation(drifting)
+    assert nammd.Tolerance.from_split(drifting).origin.chosen.startswith("block")
+    still = nammd.Tolerance.from_split(shuffled).epsilon
+    assert nammd.Tolerance.from_split(drifting).epsilon > 5 * still
+
+
+def test_repeated_checks_do_not_touch_the_reference_again(train, tolerance, monkeypatch):
+    gate = tolerance.with_reference(train)
+    asked = []
+    plain = nammd.Tiles.sums
+
+    def watched(self, kernel, *parts):
+        asked.extend(len(part) for part in parts)
+        return plain(self, kernel, *parts)
+
+    monkeypatch.setattr(nammd.Tiles, "sums", watched)
+    verdict = gate.check(draw(0.2, 13))
+    assert asked == [1, 2]  # within the candidate, and across
+    monkeypatch.undo()
+    assert isinstance(gate, Gate)
+    assert verdict.pvalue_close == tolerance.check(train, draw(0.2, 13)).pvalue_close
+
+
+def test_mixed_tables_find_a_shift_in_missingness_alone(mixed):
+    january = table(0)
+    assert mixed.check(january, table(1)).decision == "CLOSE"
+    strict = nammd.Tolerance.from_split(january)
+    lost = table(1, shift="missing")
+    assert strict.check(january, lost).decision == "FAR"
+    assert strict.check(january, table(1)).decision != "FAR"
+
+
+def test_identifiers_are_left_out_and_said_so(mixed):
+    assert [c.column for c in mixed.encoding.left_out] == ["application"]
+    assert "application" in str(mixed)
+
+
+def test_extra_columns_are_ignored_with_a_note(mixed):
+    verdict = mixed.check(table(0), table(1).assign(surprise=1.0))
+    assert "extra-columns" in [w.code for w in verdict.warnings]
+    with pytest.raises(ValueError, match="income"):
+        mixed.check(table(0), table(1).drop(columns="income"))
+
+
+def test_weights_change_what_counts():
+    kernel = nammd.Gaussian(2.0)
+    shifted = table(6, shift="income")
+    plain = nammd.Tolerance.from_reference(table(0), shifted, kernel=kernel)
+    light = nammd.Tolerance.from_reference(table(0), shifted, kernel=kernel, weights={"income": 0.1})
+    assert light.epsilon < plain.epsilon / 2
+
+
+@pytest.mark.parametrize("kind", ["reference", "noise", "split", "given", "mixed"])
+def test_saving_and_loading_gives_the_same_verdicts(tmp_path, train, tolerance, mixed, kind):
+    made = {
+        "reference": lambda: tolerance,
+        "noise": lambda: nammd.Tolerance.from_noise(train, level=0.5),
+        "split": lambda: nammd.Tolerance.from_split(train),
+        "given": lambda: nammd.Tolerance.at(0.02, 2.0 * nammd.Laplace(1.5) + KERNEL, columns=2),
+        "mixed": lambda: mixed,
+    }[kind]()
+    made.save(tmp_path / "t.json")
+    loaded = nammd.Tolerance.load(tmp_path / "t.json")
+    x, y = (table(0), table(3)) if kind == "mixed" else (train, draw(0.3, 14))
+    before, after = made.check(x, y), loaded.check(x, y)
+    assert before.pvalue_far == after.pvalue_far
+    assert before.pvalue_close == after.pvalue_close
+    assert before.warnings == after.warnings
+    assert loaded.origin == made.origin
+    assert str(loaded) == str(made)
+
+
+def test_the_file_is_readable_json_with_its_provenance(tmp_path, tolerance):
+    tolerance.save(tmp_path / "t.json")
+    stored = json.loads((tmp_path / "t.json").read_text())
+    assert stored["format"] == "nammd-tolerance"
+    assert stored["epsilon"] == tolerance.epsilon
+    assert stored["kernel"] == {"kind": "gaussian", "bandwidth": tolerance.kernel.bandwidth}
+    origin = stored["origin"]
+    assert origin["rows"] == 500
+    assert len(origin["digest"]) == 64
+    assert set(origin["versions"]) == {"nammd", "numpy", "python"}
+    assert origin["created"].endswith("+00:00")
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def damage(**changes):
+    def change(stored):
+        for key, value in changes.items():
+            if value is KeyError:
+                del stored[key]
+            else:
+                stored[key] = value
+        return json.dumps(stored)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda stored: "{ half of", "not valid JSON"),
+        (lambda stored: json.dumps([1, 2]), "not a tolerance file"),
+        (damage(format="other"), "not a tolerance file"),
+        (damage(version=99), "newer nammd"),
+        (damage(epsilon="wide"), "damaged: epsilon is not a number"),
+        (damage(epsilon=2.0), "not between 0 and 1"),
+        (damage(kernel={"kind": "cubic"}), "unknown kind of kernel"),
+        (damage(kernel={"kind": "gaussian"}), "damaged"),
+        (damage(kernel=KeyError), "'kernel' is missing"),
+        (damage(origin={}), "damaged"),
+        (damage(encoding={}), "damaged"),
+        (damage(reference={"linear": 1.0}), "damaged"),
+    ],
+)
+def test_damaged_files_are_refused_with_a_sentence(tmp_path, tolerance, change, message):
+    path = tmp_path / "t.json"
+    tolerance.save(path)
+    path.write_text(change(json.loads(path.read_text())))
+    with pytest.raises(ValueError, match=message) as error:
+        nammd.Tolerance.load(path)
+    assert "t.json" in str(error.value)
+
+
+def test_missing_files_and_folders_are_named(tmp_path, tolerance):
+    with pytest.raises(FileNotFoundError, match="no tolerance file"):
+        nammd.Tolerance.load(tmp_path / "none.json")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        tolerance.save(tmp_path / "none" / "t.json")
+
+
+def test_a_kernel_of_ones_own_cannot_be_saved(tmp_path):
+    class Own(nammd.Kernel):
+        bound = 1.0
+
+        def __call__(self, x, y):
+            return nammd.Gaussian(1.0)(x, y)
+
+    tolerance = nammd.Tolerance.at(0.1, Own(), columns=2)
+    with pytest.raises(TypeError, match="only the built-in kernels"):
+        tolerance.save(tmp_path / "t.json")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("options", [{}, {"columns": 2, "x": np.zeros((9, 2))}])
+def test_at_needs_exactly_one_way_to_know_the_columns(options):
+    with pytest.raises(TypeError, match="give one of"):
+        nammd.Tolerance.at(0.1, KERNEL, **options)
+
+
+def test_too_few_rows_and_bad_levels_are_refused(train, tolerance):
+    with pytest.raises(ValueError, match="candidate has 3 rows"):
+        tolerance.check(train, train[:3])
+    with pytest.raises(ValueError, match="alpha must be"):
+        tolerance.check(train, train, alpha=0)
+
+
+def test_verdicts_serialise(train, tolerance):
+    stored = json.loads(json.dumps(tolerance.check(train, draw(1.0, 15)).to_dict(), allow_nan=False))
+    assert stored["decision"] == "FAR"
+    assert stored["estimate"]["m"] == 500
+    assert "reference" not in stored
+
+
+def test_equal_checks_compare_equal(train, tolerance):
+    candidate = draw(0.5, 16)
+    assert tolerance.check(train, candidate) == tolerance.check(train, candidate)
+    assert tolerance.check(train, candidate) != tolerance.check(train, draw(0.5, 17))
+
+
+def test_a_noise_ladder_is_the_population_distance_and_knows_its_error():
+    """Noise of variance s^2 on a standard normal column makes a normal one of variance 1 + s^2."""
+    exact = laws.nammd_of(laws.normal(0, 1), laws.normal(0, 1.25))
+    made = [
+        nammd.Tolerance.from_noise(
+            np.random.default_rng(seed).normal(size=(300, 1)), level=0.5, kernel=KERNEL, rng=seed
+        )
+        for seed in range(60)
+    ]
+    values = np.array([t.epsilon for t in made])
+    assert values.mean() == pytest.approx(exact, abs=4 * values.std() / np.sqrt(60) + 0.02 * exact)
+    assert np.mean([t.epsilon_error for t in made]) == pytest.approx(values.std(), rel=0.35)
+
+
+def test_rows_needed_do_not_count_on_a_reference_that_would_be_another():
+    """A grown reference no longer shares its error with epsilon; then no rows may be enough."""
+    rng = np.random.default_rng(22)
+    x = rng.normal(size=(40, 1))
+    tolerance = nammd.Tolerance.from_reference(x, rng.normal(0.8, 1, size=(3000, 1)), kernel=KERNEL)
+    for _ in range(20):
+        verdict = tolerance.check(x, rng.normal(0.7, 1, size=(60, 1)))
+        if verdict.rows_needed and verdict.rows_needed[0] > 40:
+            raise AssertionError("a larger reference cannot help here: epsilon itself is too uncertain")
+
+
+def test_a_constant_that_changes_is_not_passed_over_in_silence():
+    rng = np.random.default_rng(18)
+    made = [pd.DataFrame({"a": rng.normal(size=200), "status": "ok", "k": 0}) for _ in range(3)]
+    tolerance = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), x=made[0])
+    assert tolerance.check(made[0], made[1]).warnings == ()
+    made[2].loc[::2, "status"] = "error"
+    verdict = tolerance.check(made[0], made[2])
+    assert [w.code for w in verdict.warnings] == ["constant-changed"]
+    assert "'status'" in str(verdict)
+    assert "'k'" not in str(verdict)
+
+
+def test_tolerances_compare_equal_to_what_was_saved(tmp_path, tolerance):
+    tolerance.save(tmp_path / "t.json")
+    assert nammd.Tolerance.load(tmp_path / "t.json") == tolerance
+
+
+def test_a_level_at_which_both_tests_could_hold_is_refused(train, tolerance):
+    with pytest.raises(ValueError, match=r"alpha must be strictly between 0 and 0\.5"):
+        tolerance.check(train, train, alpha=0.6)
