@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import nammd
+from nammd.engines import Summed
 from nammd.engines.sums import CrossSums, WithinSums
 
 
@@ -39,7 +40,7 @@ class Lookup(nammd.Kernel):
         return found
 
 
-class Counting:
+class Counting(nammd.Engine):
     """An engine for `Lookup` kernels: a few products with their matrix, whatever the sizes of the samples.
 
     It remembers what it has summed, so that several tests of the same samples cost little more than one. Use
@@ -49,9 +50,9 @@ class Counting:
     def __init__(self) -> None:
         self._known: dict[Any, Any] = {}
 
-    def sums(self, kernel: Any, *parts: tuple[Any, ...]) -> list[Any]:
+    def sums(self, kernel: Any, *parts: tuple[Any, ...]) -> Summed:
         """Return the sums of several Gram matrices."""
-        return [self._of(kernel, part) for part in parts]
+        return Summed(tuple(self._of(kernel, part) for part in parts), "Counting()")
 
     def _of(self, kernel: Lookup, part: tuple[Any, ...]) -> Any:
         key = (id(kernel), *(np.asarray(sample).tobytes() for sample in part))

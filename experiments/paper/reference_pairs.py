@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 import nammd
 from experiments.experiment import Values
 from experiments.summary import mean, pooled_mean, pooled_rate, rate
-from nammd.engines.sums import KernelSums
+from nammd.evidence import gather, prepare
 from nammd.questions.comparison import compare_estimates
-from nammd.questions.distance import Estimate, estimate_from_sums
+from nammd.questions.distance import Estimate
 from nammd.statistics.margin import Pair, margin
 from nammd.statistics.moments import Moments
 
@@ -62,13 +62,10 @@ def true_distances(x: Rows, y: Rows, kernel: nammd.Kernel, engine: nammd.Engine)
 
 def estimates(x: Rows, others: Sequence[Rows], kernel: nammd.Kernel, engine: nammd.Engine) -> list[Estimate]:
     """Estimate the distances of several samples to one; what belongs to that one is computed once."""
-    own, *rest = engine.sums(kernel, (x,), *((y,) for y in others), *((x, y) for y in others))
-    within, across = rest[: len(others)], rest[len(others) :]
+    named = {"x": x, **{f"other {k}": other for k, other in enumerate(others)}}
+    own, *samples = prepare(named, kernel=kernel, engine=engine)
     return [
-        estimate_from_sums(
-            x, y, KernelSums(own, one, both, float(kernel.bound)), kernel, "nammd", "full", engine
-        )
-        for y, one, both in zip(others, within, across, strict=True)
+        Estimate.of(evidence) for evidence in gather([(own, sample) for sample in samples], engine=engine)
     ]
 
 

@@ -8,7 +8,15 @@
 True
 """
 
-from nammd.engines import Cluster, Cuda, Engine, LongComputationWarning, Tiles, kernel_sums
+from nammd.engines import (
+    Cluster,
+    Cuda,
+    Engine,
+    LongComputationWarning,
+    OnDevice,
+    Tiles,
+    kernel_sums,
+)
 from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis, RandomFeatures
 from nammd.questions.closeness import ClosenessResult, closeness_test
@@ -17,8 +25,9 @@ from nammd.questions.distance import Estimate, distance
 from nammd.questions.planning import Plan, plan
 from nammd.questions.ranking import Ranking, rank
 from nammd.questions.two_sample import TwoSampleResult, two_sample_test
-from nammd.results.base import Caution
+from nammd.results import Caution
 from nammd.sketches import Sketch
+from nammd.spaces import Space
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.tolerance import Tolerance
 from nammd.tolerances.verdict import Decision, Verdict
@@ -42,11 +51,13 @@ __all__ = [
     "Laplace",
     "LongComputationWarning",
     "Mahalanobis",
+    "OnDevice",
     "PairComparison",
     "Plan",
     "RandomFeatures",
     "Ranking",
     "Sketch",
+    "Space",
     "Tiles",
     "Tolerance",
     "TwoSampleResult",

@@ -22,9 +22,9 @@ def assert_close(
 
     Parameters
     ----------
-    x : array or table
-        The reference.
-    y : array or table
+    x : dataset
+        The reference; see `nammd.distance`.
+    y : dataset
         The candidate.
     tolerance : Tolerance or path
         What close enough means, or the file that `Tolerance.save` wrote.
@@ -68,8 +68,8 @@ def assert_within(x: Any, y: Any, *, epsilon: float, alpha: float = 0.05, **opti
 
     Parameters
     ----------
-    x, y : array or table
-        The datasets; see `nammd.closeness_test`.
+    x, y : dataset
+        The datasets; see `nammd.distance`.
     epsilon : float
         The margin.
     alpha : float

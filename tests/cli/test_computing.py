@@ -8,7 +8,7 @@ from distributed import LocalCluster
 from pyarrow import parquet
 
 import nammd as library
-from nammd.cli.computing import OnDevice
+from nammd.engines import OnDevice
 from tests.cli.conftest import people
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from nammd.cli.text import printable
+from nammd.cli.printing import printable
 from tests.cli.conftest import people
 
 MARKUP = ["[red]x[/red]", "<script>alert(1)</script>", "[/]", "a&b", ":smile:"]

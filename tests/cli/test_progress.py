@@ -95,7 +95,7 @@ def test_an_interrupted_demo_ends_as_such_and_leaves_no_folder(nammd, monkeypatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(demo, "ROWS", 300)
-    monkeypatch.setattr("nammd.cli.calibrate.prepare", stop)
+    monkeypatch.setattr("nammd.cli.calibrate.open_files", stop)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     ran = nammd("demo")
     assert ran.code == 130

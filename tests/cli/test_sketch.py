@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import nammd as library
 from nammd import Gaussian, RandomFeatures, Sketch, Tolerance
 
 
@@ -99,7 +100,7 @@ def test_other_sketches_do_not_fit(nammd, sketches, tmp_path, reference, toleran
     assert "different seeds (5 and 6); make both with the same --tolerance, --n-features and --seed" in words
     Tolerance.at(0.1, Gaussian(1.0), columns=2).save(tmp_path / "other.json")
     words = nammd("check", sketches["reference"], sketches["far"], "-t", "other.json").sentence
-    assert "not sketched with the encoding of this tolerance" in words
+    assert "not sketched in this space, with its encoding" in words
     assert "make it with 'nammd sketch' and the same --tolerance" in words
 
 
@@ -162,19 +163,27 @@ def test_a_damaged_sketch_is_called_damaged_by_every_command(nammd, tmp_path, sk
         assert "cut.sketch is a damaged or incomplete sketch" in nammd(*command).sentence
 
 
+def test_questions_about_sketches_are_answered_as_the_library_does(nammd, sketches):
+    one, two, three = (str(sketches[name]) for name in ("reference", "far", "close"))
+    ranked = nammd("rank", one, two, three, "--json").json
+    expected = library.rank(one, {two: two, three: three})
+    assert [e["value"] for e in ranked["entries"]] == [e.estimate.value for e in expected.entries]
+    compared = nammd("compare", one, three, two, "--json").json
+    assert compared["pvalue"] == library.compare_pairs((one, three), (one, two)).pvalue
+    planned = nammd("plan", one, two, "--epsilon", 0.1, "--json").json
+    assert planned["m"] == library.plan(0.1, pilot=(one, two)).m
+
+
 def test_commands_that_need_rows_say_so(nammd, sketches, reference, tolerance):
     one, two = sketches["reference"], sketches["far"]
     for command in (
         ("test", one, two),
         ("calibrate", one, two, "-o", "t.json"),
         ("calibrate", reference, two, "-o", "t.json"),
-        ("rank", reference, one, two),
-        ("compare", reference, one, two),
-        ("plan", one, two, "--epsilon", 0.1),
     ):
         words = nammd(*command).sentence
         assert f"'nammd {command[0]}' needs rows, and " in words
-        assert "'nammd check' and 'nammd distance' take sketches" in words
+        assert "'nammd check', 'distance', 'compare', 'rank' and 'plan' take sketches" in words
     words = nammd("sketch", one, "-o", "new.sketch", "-t", tolerance).sentence
     assert "is a sketch already; give the data" in words
 

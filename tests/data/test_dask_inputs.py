@@ -8,18 +8,16 @@ import pandas as pd
 import pytest
 
 import nammd
-from nammd.data.arrays import is_constant
-from nammd.data.pieces import some_rows
-from nammd.data.samples import as_sample, as_samples
-from nammd.data.spread import FIT_ROWS, drawn
+from nammd.data.arrays import digest_of, is_constant
+from nammd.data.blocks import some_rows
+from nammd.data.opening import open_dataset
+from nammd.data.spread import FIT_ROWS, rows_to_fit
 from nammd.tables import Encoding
-from nammd.tolerances.provenance import digest_of
 from tests.cli.conftest import people
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(300, 3)), RNG.normal(0.3, 1.2, size=(260, 3))
 SPREAD_X, SPREAD_Y = da.from_array(X, chunks=(70, 2)), da.from_array(Y, chunks=(100, 3))
-COUNTED = []
 
 
 @pytest.fixture(autouse=True)
@@ -28,13 +26,17 @@ def here():
         yield
 
 
+def pandas_frame(values=X, names="abc"):
+    return pd.DataFrame(values, columns=list(names))
+
+
 def frame(values=X, partitions=3, names="abc"):
-    return dd.from_pandas(pd.DataFrame(values, columns=list(names)), npartitions=partitions)
+    return dd.from_pandas(pandas_frame(values, names), npartitions=partitions)
 
 
-def counted(block):
-    COUNTED.append(len(block))
-    return block
+def blocks(data):
+    """Return the Dask array of blocks that an opened array is."""
+    return open_dataset(data, "x").array
 
 
 def same(there, here):
@@ -57,28 +59,35 @@ def test_a_closeness_test_is_the_same():
     assert there.rejected == here.rejected
 
 
-def test_dataframes_are_matched_by_name():
+def test_dataframes_are_encoded_like_tables_in_memory_and_matched_by_name():
     there = nammd.distance(frame(), frame(Y)[["c", "a", "b"]])
-    same(there, nammd.distance(X, Y))
+    same(there, nammd.distance(pandas_frame(), pandas_frame(Y)))
     assert there.columns == ("a", "b", "c")
     with pytest.raises(ValueError, match="y lacks columns that x has: 'b'"):
         nammd.distance(frame(), frame(Y, names="axc"))
 
 
-def test_a_series_is_one_column():
-    same(nammd.distance(frame()["a"], frame(Y)["b"]), nammd.distance(X[:, 0], Y[:, 1]))
+def test_a_series_is_one_column_whatever_its_name():
+    there = nammd.distance(frame()["a"], frame(Y)["b"])
+    same(there, nammd.distance(pandas_frame()["a"], pandas_frame(Y)["b"]))
 
 
-@pytest.mark.parametrize("y", [Y, pd.DataFrame(Y, columns=list("abc"))], ids=["array", "pandas"])
-def test_a_sample_in_memory_may_meet_one_on_a_cluster(y):
-    same(nammd.distance(frame(), y), nammd.distance(X, Y))
-    same(nammd.distance(y, frame()), nammd.distance(Y, X))
+def test_a_sample_in_memory_may_meet_one_on_a_cluster():
+    same(nammd.distance(SPREAD_X, Y), nammd.distance(X, Y))
+    same(nammd.distance(X, SPREAD_Y), nammd.distance(X, Y))
+    same(nammd.distance(frame(), pandas_frame(Y)), nammd.distance(pandas_frame(), pandas_frame(Y)))
+    same(nammd.distance(pandas_frame(Y), frame()), nammd.distance(pandas_frame(Y), pandas_frame()))
 
 
 def test_a_tensor_and_a_dask_array_are_refused():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="live in different array libraries"):
         nammd.distance(SPREAD_X, torch.asarray(Y))
+
+
+def test_a_table_and_an_array_are_refused():
+    with pytest.raises(TypeError, match="x is a table and y is an array"):
+        nammd.distance(frame(), SPREAD_Y)
 
 
 def test_unknown_chunk_sizes_are_found_out():
@@ -90,41 +99,28 @@ def test_unknown_chunk_sizes_are_found_out():
 def test_partitions_without_rows_do_no_harm():
     without = frame(partitions=4).map_partitions(lambda part: part[(part.index < 60) | (part.index > 160)])
     kept = np.r_[0:60, 161:300]
-    sample = as_sample(without, "x")
-    assert sample.shape == (len(kept), 3)
-    same(nammd.distance(without, SPREAD_Y), nammd.distance(X[kept], Y))
-
-
-def test_rows_are_looked_at_once_before_the_sums():
-    COUNTED.clear()
-    sample = as_sample(SPREAD_X.map_blocks(counted, dtype=float), "x")
-    first = len(COUNTED)
-    assert first > 0
-    assert as_sample(sample, "x") is sample
-    assert not is_constant(sample)
-    assert len(COUNTED) == first
+    same(nammd.distance(without, frame(Y)), nammd.distance(pandas_frame(X[kept]), pandas_frame(Y)))
 
 
 def test_types_are_those_of_arrays_in_memory():
     single = SPREAD_X.astype("float32")
-    assert as_sample(single, "x").dtype == np.float32
-    assert as_sample(SPREAD_X.astype("float16"), "x").dtype == np.float32
-    assert as_sample((SPREAD_X > 0), "x").dtype == np.float64
-    assert as_sample(frame().astype("float32"), "x").dtype == np.float32
-    x, y = as_samples(x=single, y=SPREAD_Y)
-    assert x.dtype == y.dtype == np.float64
-    np.testing.assert_array_equal(x.compute(), X.astype("float32"))
+    assert blocks(single).dtype == np.float32
+    assert blocks(SPREAD_X.astype("float16")).dtype == np.float32
+    assert blocks(SPREAD_X > 0).dtype == np.float64
+    mixed = nammd.distance(single, SPREAD_Y)
+    assert {sample.dtype for sample in mixed.data} == {np.dtype("float64")}
+    np.testing.assert_array_equal(mixed.data[0].compute(), X.astype("float32"))
 
 
 def test_some_rows_come_in_the_order_asked_for():
     rows = np.array([299, 0, 70, 69, 70, 5])
-    np.testing.assert_array_equal(some_rows(as_sample(SPREAD_X, "x"), rows), X[rows])
-    assert some_rows(as_sample(SPREAD_X, "x"), np.arange(0)).shape == (0, 3)
+    np.testing.assert_array_equal(some_rows(blocks(SPREAD_X), rows), X[rows])
+    assert some_rows(blocks(SPREAD_X), np.arange(0)).shape == (0, 3)
 
 
 def test_constant_data_are_noticed():
-    assert is_constant(as_sample(da.ones((9, 2), chunks=4), "x"))
-    assert not is_constant(as_sample(da.from_array(np.repeat([[0.0], [1.0]], 4, axis=0), chunks=4), "x"))
+    assert is_constant(blocks(da.ones((9, 2), chunks=4)))
+    assert not is_constant(blocks(da.from_array(np.repeat([[0.0], [1.0]], 4, axis=0), chunks=4)))
     with pytest.raises(ValueError, match="the data is constant"):
         nammd.distance(da.ones((9, 2), chunks=4), da.ones((8, 2), chunks=4))
 
@@ -136,17 +132,16 @@ BAD = {
         ValueError,
         "x contains NaN or infinity in 2 of its 300 rows",
     ),
-    "missing": (frame(WITH_NAN), ValueError, "x has missing values in"),
-    "text": (
-        dd.from_pandas(pd.DataFrame({"n": [1.0, 2.0], "t": ["u", "v"]}), npartitions=1),
-        TypeError,
-        "x has columns that are not numeric: 't'",
-    ),
     "dimensions": (da.zeros((3, 2, 2)), ValueError, "x has 3 dimensions"),
     "no rows": (da.zeros((0, 3)), ValueError, r"x is empty: it has shape \(0, 3\)"),
     "no columns": (da.zeros((5, 0)), ValueError, "x is empty: it has no columns"),
     "complex": (da.ones((5, 3), dtype=complex), TypeError, "x has type complex128"),
     "few": (da.from_array(X[:3], chunks=2), ValueError, "x has 3 rows; at least 4 are needed"),
+    "few, uncounted": (
+        da.from_array(X, chunks=40)[da.from_array(X[:, 0] > np.sort(X[:, 0])[-3], chunks=40)],
+        ValueError,
+        "x has [123] rows?; at least 4 are needed",
+    ),
     "width": (da.from_array(X[:, :2]), ValueError, "x has 2 columns but y has 3"),
     "delayed": (dask.delayed(X), TypeError, "x must be a Dask array or dataframe, not Delayed"),
 }
@@ -178,6 +173,72 @@ def test_a_shared_reference_is_recognised():
     assert (there.difference, there.standard_error) == pytest.approx((here.difference, here.standard_error))
 
 
+# How often the data are read.
+
+
+class Reads:
+    """Counts how often each block of a source is read."""
+
+    def __init__(self, values, chunks=50):
+        self.count = {}
+        parts = [self.part(k, values[k : k + chunks]) for k in range(0, len(values), chunks)]
+        self.array = da.concatenate(parts)
+
+    def part(self, key, block):
+        def read():
+            self.count[key] = self.count.get(key, 0) + 1
+            return block
+
+        return da.from_delayed(dask.delayed(read, pure=False)(), block.shape, block.dtype)
+
+    @property
+    def most(self):
+        assert self.count
+        return max(self.count.values())
+
+
+def counted():
+    return Reads(X), Reads(Y)
+
+
+def test_a_closeness_test_reads_every_block_twice_at_most():
+    x, y = counted()
+    nammd.closeness_test(x.array, y.array, 0.01).confidence_interval()
+    assert (x.most, y.most) == (2, 2)
+
+
+def test_a_tolerance_reads_every_block_three_times_at_most():
+    x, y = counted()
+    nammd.Tolerance.from_reference(x.array, y.array)
+    assert x.most <= 3
+    assert y.most <= 2
+
+
+def test_a_check_reads_every_block_twice_at_most():
+    tolerance = nammd.Tolerance.from_reference(X, Y)
+    x, y = counted()
+    assert tolerance.check(x.array, y.array + 0.0).pvalue_far == pytest.approx(
+        tolerance.check(X, Y).pvalue_far, abs=1e-10
+    )
+    assert (x.most, y.most) == (2, 2)
+
+
+def test_a_second_check_reads_the_reference_once_more():
+    x, y = counted()
+    gate = nammd.Tolerance.from_reference(X, Y).with_reference(x.array)
+    gate.check(y.array)
+    assert x.most == 2
+    gate.check(Y + 1)
+    assert x.most == 3
+
+
+def test_opening_reads_nothing():
+    x, _ = counted()
+    dataset = open_dataset(x.array, "x")
+    assert dataset.rows == len(X)
+    assert x.count == {}
+
+
 # Tables.
 
 TABLES = {
@@ -207,10 +268,27 @@ def test_an_encoding_of_partitions_is_that_of_the_table():
 
 def test_an_encoding_is_fitted_on_some_rows_of_many():
     many = dd.from_pandas(pd.DataFrame({"a": np.arange(FIT_ROWS + 5000.0)}), npartitions=4)
-    parts = drawn(nammd.data.spread.parts_of(many, "x"))
-    assert len(parts) == FIT_ROWS
-    assert (np.diff(parts["a"]) > 0).all()
-    assert parts["a"].max() > FIT_ROWS
+    dataset = open_dataset(many, "x")
+    assert dataset.rows is None
+    drawn = rows_to_fit(dataset).values("a").numbers
+    assert len(drawn) == FIT_ROWS
+    assert (np.diff(drawn) > 0).all()
+    assert drawn.max() > FIT_ROWS
+    assert dataset.rows == FIT_ROWS + 5000  # counted in the same pass
+
+
+def test_an_encoding_is_fitted_in_one_pass_that_counts_the_rows():
+    seen = []
+
+    def watched(part):
+        seen.append(len(part))
+        return part
+
+    table = frame().map_partitions(watched, meta=frame()._meta)
+    dataset = open_dataset(table, "x")
+    Encoding.fit(dataset)
+    assert sum(seen) == len(X)
+    assert dataset.rows == len(X)
 
 
 @pytest.mark.parametrize("candidate", ["close", "far"])

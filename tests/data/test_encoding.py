@@ -145,17 +145,168 @@ def test_the_code_of_a_category_never_changes():
     assert set(abs(code)) == {0.125}
 
 
-def test_times_are_seconds_whatever_their_zone():
-    moments = [dt.datetime(2024, 1, day, 12) for day in range(1, 11)]
+MOMENTS = [dt.datetime(2024, 1, day, 12) for day in range(1, 11)]
+ZONED = [m.replace(tzinfo=dt.UTC) for m in MOMENTS]
+
+
+def test_times_with_a_zone_are_seconds_whatever_the_zone():
     berlin = dt.timezone(dt.timedelta(hours=1))
-    reference = table(t=pa.array(moments, pa.timestamp("ms")))
+    reference = table(t=pa.array(ZONED, pa.timestamp("ms", "UTC")))
     encoding = Encoding.fit(reference)
-    shifted = [m.replace(tzinfo=dt.UTC).astimezone(berlin) for m in moments]
+    shifted = [m.astimezone(berlin) for m in ZONED]
     np.testing.assert_array_equal(
         encoding.transform(pd.DataFrame({"t": shifted})), encoding.transform(reference)
     )
-    one, other = encoding.transform(table(t=moments[:2]))[:, 0] * encoding.columns[0].scale
+    one, other = encoding.transform(table(t=pa.array(ZONED[:2])))[:, 0] * encoding.columns[0].scale
     assert other - one == pytest.approx(86400)
+
+
+CLOCKS = {
+    "times without a time zone": pa.array(MOMENTS),
+    "times with a time zone": pa.array(ZONED, pa.timestamp("us", "UTC")),
+    "durations": pa.array([m - MOMENTS[0] for m in MOMENTS]),
+    "times of day": pa.array([dt.time(m.day) for m in MOMENTS]),
+}
+
+
+@pytest.mark.parametrize("one", CLOCKS)
+@pytest.mark.parametrize("other", CLOCKS)
+def test_times_by_different_clocks_never_meet_silently(one, other):
+    first, second = table(t=CLOCKS[one]), table(t=CLOCKS[other])
+    if one == other:
+        assert Encoding.fit(first).transform(second).shape == (10, 2)
+        assert Encoding.fit(first, second).columns[0].clock
+        return
+    with pytest.raises(ValueError, match=f"'t' of the data holds {other}, but {one} in the reference"):
+        Encoding.fit(first).transform(second)
+    with pytest.raises(ValueError, match=f"'t' of dataset 2 holds {other}, but {one} in dataset 1"):
+        Encoding.fit(first, second)
+
+
+def test_dates_and_times_without_a_zone_go_together():
+    days = table(t=pa.array([m.date() for m in MOMENTS]))
+    encoding = Encoding.fit(table(t=CLOCKS["times without a time zone"]))
+    half_a_day = 43200 / encoding.columns[0].scale
+    moved = (
+        encoding.transform(table(t=CLOCKS["times without a time zone"]))[:, 0]
+        - encoding.transform(days)[:, 0]
+    )
+    np.testing.assert_allclose(moved, half_a_day, rtol=1e-9)
+
+
+def test_times_with_and_without_a_zone_in_one_column_are_left_out():
+    mixed = pd.DataFrame({"t": [MOMENTS[0], ZONED[1], MOMENTS[2]], "n": [1.0, 2.0, 4.0]}, dtype=object)
+    [left] = Encoding.fit(mixed).left_out
+    assert left.reason == "it holds times with and without a time zone, which cannot be compared"
+
+
+# Lists of numbers.
+
+VECTORS = np.random.default_rng(5).normal([0.0, 5.0, -3.0], [1.0, 2.0, 0.5], size=(200, 3))
+
+
+def lists(values, library="fixed"):
+    rows = values.tolist()
+    return {
+        "fixed": lambda: pa.table({"v": pa.FixedSizeListArray.from_arrays(values.ravel(), values.shape[1])}),
+        "variable": lambda: pa.table({"v": rows}),
+        "polars": lambda: pl.DataFrame({"v": rows}),
+        "polars array": lambda: pl.DataFrame({"v": pl.Series(values)}),
+        "pandas lists": lambda: pd.DataFrame({"v": rows}),
+        "pandas arrays": lambda: pd.DataFrame({"v": list(values)}),
+    }[library]()
+
+
+@pytest.mark.parametrize("library", ["variable", "polars", "polars array", "pandas lists", "pandas arrays"])
+def test_lists_of_one_length_become_numbers(library):
+    encoding = Encoding.fit(lists(VECTORS, library))
+    assert encoding == Encoding.fit(lists(VECTORS))
+    assert encoding.columns[0].labels == ("0", "1", "2", "missing")
+    np.testing.assert_array_equal(
+        encoding.transform(lists(VECTORS, library)), encoding.transform(lists(VECTORS))
+    )
+
+
+def test_a_vector_counts_like_one_column():
+    points = Encoding.fit(lists(VECTORS)).transform(lists(VECTORS))
+    apart = points[:100] - points[100:]
+    assert np.mean((apart**2).sum(axis=1)) == pytest.approx(2.0, rel=0.25)
+    assert np.median(points[:, :3], axis=0) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_missing_vectors_are_flagged_and_gaps_count_as_missing():
+    rows = VECTORS.tolist()
+    encoding = Encoding.fit(lists(VECTORS))
+    holed = pa.table({"v": [None, [1.0, None, 2.0], *rows[2:]]})
+    points = encoding.transform(holed)
+    assert points[:2].tolist() == [[0.0, 0.0, 0.0, 1.0]] * 2
+    assert (points[2:, 3] == 0).all()
+    rows[1] = [1.0, float("nan"), 2.0]
+    assert encoding.transform(pd.DataFrame({"v": rows}))[1].tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("library", ["fixed", "pandas arrays", "polars"])
+def test_vectors_of_another_length_are_refused(library):
+    with pytest.raises(
+        ValueError, match="'v' of the data holds lists of 2 numbers, but lists of 3 numbers in"
+    ):
+        Encoding.fit(lists(VECTORS)).transform(lists(VECTORS[:, :2], library))
+
+
+def test_infinity_in_a_vector_is_refused():
+    bad = VECTORS.copy()
+    bad[7, 1] = np.inf
+    with pytest.raises(ValueError, match="'v' of the data contains infinity in 1 of its 200 rows"):
+        Encoding.fit(lists(VECTORS)).transform(lists(bad))
+
+
+# Several datasets together.
+
+
+def test_a_pooled_fit_is_the_fit_of_all_rows_and_does_not_depend_on_the_order():
+    one, other = (mixed_columns(seed=seed) for seed in (1, 2))
+    first, second = table(**one), table(**other)
+    both = pa.concat_tables([first, second])
+    assert Encoding.fit(first, second) == Encoding.fit(second, first)
+    assert Encoding.fit(first, second).columns == Encoding.fit(both).columns
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.arange(200), np.arange(200)),
+        (np.arange(200), np.arange(200, 400)),
+        (np.arange(200), np.arange(5000, 5200)),
+        (np.arange(0, 600, 3), np.arange(0, 600, 3) + 1),
+    ],
+    ids=["the same", "going on", "elsewhere", "with gaps"],
+)
+def test_running_numbers_of_each_dataset_are_left_out(one, other):
+    rng = np.random.default_rng(0)
+    tables = [table(n=numbers, kept=rng.normal(size=200)) for numbers in (one, other)]
+    assert [entry.column for entry in Encoding.fit(*tables).left_out] == ["n"]
+
+
+def test_identifiers_that_both_datasets_have_are_left_out():
+    names = [f"p{k}" for k in range(200)]
+    rng = np.random.default_rng(0)
+    tables = [table(n=names, kept=rng.normal(size=200)) for _ in range(2)]
+    [left] = Encoding.fit(*tables).left_out
+    assert left.reason == "every value is different, like an identifier"
+
+
+def test_all_datasets_must_have_the_same_columns():
+    one, other = table(a=[1.0, 2.0], b=[1.0, 3.0]), table(a=[1.0, 2.0], c=[1.0, 3.0], b=[0.0, 1.0])
+    with pytest.raises(ValueError, match="dataset 2 has columns that dataset 1 lacks: 'c'; leave them out"):
+        Encoding.fit(one, other)
+    with pytest.raises(ValueError, match="dataset 2 lacks columns that dataset 1 has: 'c'"):
+        Encoding.fit(other, one)
+    assert Encoding.fit(one, other, exclude=["c"]) == Encoding.fit(other, one, exclude=["c"])
+
+
+def test_a_column_must_hold_the_same_in_all_datasets():
+    with pytest.raises(ValueError, match="'a' of dataset 2 holds text, but numbers in dataset 1; convert it"):
+        Encoding.fit(table(a=[1.0, 2.0], b=[0, 1]), table(a=["x", "y"], b=[0, 1]))
 
 
 @pytest.mark.parametrize(
@@ -206,9 +357,10 @@ def test_an_array_is_taken_as_it_is():
     assert [c.name for c in encoding.columns] == ["0", "1", "2"]
     assert encoding.width == 3
     encoded = encoding.transform(array)
-    assert encoded.dtype == np.float64
-    np.testing.assert_array_equal(encoded, array)
-    np.testing.assert_array_equal(encoding.transform(array.tolist()), array)
+    assert encoded is array
+    listed = encoding.transform(array.tolist())
+    assert listed.dtype == np.float64
+    np.testing.assert_array_equal(listed, array)
 
 
 def test_columns_of_an_array_can_be_chosen_and_weighted():

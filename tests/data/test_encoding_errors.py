@@ -35,9 +35,12 @@ def changed(**columns):
             "the column 'age' of today holds text, but numbers in the reference",
         ),
         (changed(city=[1, 2, 3, 4]), "the column 'city' of today holds numbers, but text in the reference"),
-        (changed(when=[1, 2, 3, 4]), "the column 'when' of today holds numbers, but times in the reference"),
+        (
+            changed(when=[1, 2, 3, 4]),
+            "the column 'when' of today holds numbers, but times without a time zone in",
+        ),
         (changed(member=[1, 0, 1, 0]), "the column 'member' of today holds numbers, but true and false"),
-        (changed(age=[[1], [2], [3], [4]]), "the column 'age' of today holds lists or records, but numbers"),
+        (changed(age=[[1], [2], [3], [4]]), "the column 'age' of today holds lists of numbers, but numbers"),
         (
             changed(age=[1.0, 1.0, np.inf, -np.inf]),
             "the column 'age' of today contains infinity in 2 of its 4 rows",

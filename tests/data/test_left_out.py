@@ -37,8 +37,11 @@ def left_out(values, **options):
         (UUIDS + UUIDS[: ROWS - 120], "its values are unique identifiers (UUIDs)"),
         ([f"{'word ' * 12}{i % 150}" for i in range(ROWS)], "it is free text"),
         ([f"n{i % 120}" for i in range(ROWS)], "more than half of its values are different"),
-        ([[1, 2]] * ROWS, "it holds lists or records"),
-        ([{"a": 1}] * ROWS, "it holds lists or records"),
+        ([[1, 2]] * ROWS, "every row has the same value"),
+        ([[1], [2, 3]] * (ROWS // 2), "it holds lists of different lengths (1 to 2)"),
+        ([["a"], ["b"]] * (ROWS // 2), "it holds lists of something else than numbers"),
+        ([[], []] * (ROWS // 2), "it holds lists of something else than numbers"),
+        ([{"a": 1}] * ROWS, "it holds records"),
         ([b"\x00"] * ROWS, "it holds binary values"),
     ],
 )
@@ -76,7 +79,9 @@ def test_distinct_integers_called_an_identifier_are_one():
 
 def test_a_running_number_with_a_weight_is_compared():
     assert left_out(np.arange(ROWS), weights={"column": 1}) is None
-    assert "weights={'column': 1}" in left_out(np.arange(ROWS))
+    [left] = Encoding.fit(table(kept=KEPT, column=np.arange(ROWS))).left_out
+    assert str(left).endswith("(to compare it nevertheless, give it a weight: weights={'column': 1})")
+    assert left.in_shell().endswith("give it a weight: --weights column=1)")
 
 
 def test_weight_zero_leaves_a_column_out_whatever_it_holds():

@@ -230,7 +230,7 @@ def test_the_sixty_first_row_is_ragged_or_badly_encoded(tmp_path, monkeypatch):
         ("people.parquet", {"columns": "age"}, TypeError, "columns must be a list of names"),
         ("people.parquet", {"columns": []}, ValueError, "columns is empty"),
         ("people.csv", {"sample": 0}, ValueError, "sample must be a whole number of at least 1, not 0"),
-        ("people.csv", {"sample": 2.5}, ValueError, "sample must be a whole number"),
+        ("people.csv", {"sample": 2.5}, TypeError, "sample must be a whole number"),
         ("people.csv", {"key": "a"}, ValueError, "key='a' chooses an array of an NPZ file"),
         ("people.csv", {"features": "resnet18"}, ValueError, "features are taken from images"),
     ],

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nammd.data.encoding.columns import ArrayColumn, CategoricalColumn, CodedColumn, NumericColumn
+from nammd.data.encoding.columns import (
+    ArrayColumn,
+    CategoricalColumn,
+    CodedColumn,
+    NumericColumn,
+    VectorColumn,
+)
 from nammd.tables import Encoding, LeftOut
 from tests.data.samples import mixed_columns
 
@@ -21,9 +27,15 @@ NAMES = st.text(max_size=8)
 @st.composite
 def columns(draw, name):
     weight = draw(POSITIVE)
-    kind = draw(st.sampled_from(["numeric", "datetime", "categorical", "boolean"]))
-    if kind in ("numeric", "datetime"):
+    kind = draw(st.sampled_from(["numeric", "datetime", "categorical", "boolean", "vector"]))
+    if kind == "numeric":
         return NumericColumn(name, kind, weight, draw(FINITE), draw(POSITIVE))
+    if kind == "datetime":
+        clock = draw(st.sampled_from(["local", "zoned", "duration", "time of day"]))
+        return NumericColumn(name, kind, weight, draw(FINITE), draw(POSITIVE), clock)
+    if kind == "vector":
+        center = tuple(draw(st.lists(FINITE, min_size=1, max_size=4)))
+        return VectorColumn(name, kind, weight, center, draw(POSITIVE))
     if kind == "boolean":
         return CategoricalColumn(name, kind, weight, ("False", "True"))
     if draw(st.booleans()):

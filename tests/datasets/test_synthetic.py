@@ -83,5 +83,5 @@ def test_the_number_of_rows_must_be_a_positive_whole_number(n, error):
 
 
 def test_hdgm_needs_two_columns():
-    with pytest.raises(ValueError, match="dimension must be at least 2"):
+    with pytest.raises(ValueError, match="dimension must be a whole number of at least 2"):
         hdgm(10, dimension=1)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.engines import base
-from nammd.engines.base import choose_engine
+from nammd.engines import choice
+from nammd.engines.choice import choose_engine
 from nammd.selecting.bandwidth import select_bandwidth
 
 X, Y = np.random.default_rng(0).normal(size=(2, 60, 3))
@@ -32,7 +32,7 @@ def other_engines(monkeypatch):
 
 
 def installed(monkeypatch, triton):
-    monkeypatch.setattr(base, "find_spec", lambda name: object() if triton and name == "triton" else None)
+    monkeypatch.setattr(choice, "find_spec", lambda name: object() if triton and name == "triton" else None)
 
 
 def dask_array():

@@ -220,7 +220,7 @@ def test_an_engine_shows_what_was_set(options, words):
     ("options", "error", "words"),
     [
         ({"block_rows": 0}, ValueError, "block_rows must be a whole number of at least 1, not 0"),
-        ({"block_rows": True}, ValueError, "block_rows must be a whole number"),
+        ({"block_rows": True}, TypeError, "block_rows must be a whole number"),
         ({"tiles": 3}, TypeError, r"tiles must be an engine such as nammd.Tiles\(threads=1\), not 3"),
         ({"progress": "yes"}, TypeError, "progress must be True, False, None or a function"),
     ],

@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import nammd
+from nammd.engines import Summed
 from nammd.kernels import as_kernel
 from tests.kernels.cases import CASES
 
@@ -412,12 +413,34 @@ def test_an_engine_of_ones_own_serves_every_function():
     options = {"kernel": MIXTURE, "engine": Full()}
     tested = nammd.two_sample_test(x, y, permutations=30, rng=0, **options)
     expected = nammd.two_sample_test(x, y, permutations=30, rng=0, kernel=MIXTURE)
-    assert isinstance(Full(), nammd.Engine)
-    assert nammd.distance(x, y, **options).value == pytest.approx(
-        nammd.distance(x, y, kernel=MIXTURE).value, rel=1e-11
-    )
+    distance = nammd.distance(x, y, **options)
+    assert distance.value == pytest.approx(nammd.distance(x, y, kernel=MIXTURE).value, rel=1e-11)
+    assert "Full object" in distance.engine
     np.testing.assert_allclose(tested.null, expected.null, rtol=1e-7, atol=1e-9)
     assert as_kernel(MIXTURE) is MIXTURE
+
+
+class Declared(Full, nammd.Engine):
+    """The same, as a subclass that says who computed."""
+
+    def sums(self, kernel, *parts):
+        return Summed(tuple(super().sums(kernel, *parts)), "full matrices")
+
+
+def test_an_engine_needs_two_computations_and_has_the_others_by_default():
+    x, y = samples(40, 33)
+    kernels = [nammd.Gaussian(1.0), nammd.Laplace(2.0)]
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (40, 3))
+    ours, tiles = Declared(), nammd.Tiles()
+    assert nammd.distance(x, y, kernel=GAUSSIAN, engine=ours).engine == "full matrices"
+    for one, other in zip(ours.grid_sums(kernels, x, y), tiles.grid_sums(kernels, x, y), strict=True):
+        np.testing.assert_allclose(one.xy_rows, other.xy_rows, rtol=1e-10)
+    one, other = (engine.family_forms(kernels, x, signs) for engine in (ours, tiles))
+    for name in ("forms", "rows", "squares"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
+    assert ours.can_compute(GAUSSIAN)
+    with pytest.raises(TypeError, match="abstract"):
+        nammd.Engine()
 
 
 def test_an_engine_computes_a_shared_dataset_once():

@@ -13,8 +13,6 @@ from scipy.spatial.distance import cdist
 import nammd
 from nammd.engines import progress
 from nammd.engines.progress import Meter, duration, passes
-from nammd.engines.tiles.families import family_forms
-from nammd.engines.tiles.grids import grid_sums
 from nammd.kernels.base import bind_by_calling
 
 X, Y = np.random.default_rng(0).normal(size=(2, 300, 3))
@@ -207,10 +205,10 @@ def test_durations_are_as_exact_as_a_forecast_can_be():
 COMPUTATIONS = {
     "sums": lambda engine, x, y: engine.sums(KERNEL, (x,), (y,), (x, y)),
     "quadratic forms": lambda engine, x, y: engine.quadratic_forms(KERNEL, x, np.ones((len(x), 2))),
-    "families": lambda engine, x, y: family_forms(
-        engine, [nammd.Gaussian(1.0), nammd.Laplace(1.0), nammd.Laplace(2.0)], x, np.ones((len(x), 2))
+    "families": lambda engine, x, y: engine.family_forms(
+        [nammd.Gaussian(1.0), nammd.Laplace(1.0), nammd.Laplace(2.0)], x, np.ones((len(x), 2))
     ),
-    "grids": lambda engine, x, y: grid_sums(engine, [nammd.Gaussian(1.0), nammd.Laplace(1.0)], x, y),
+    "grids": lambda engine, x, y: engine.grid_sums([nammd.Gaussian(1.0), nammd.Laplace(1.0)], x, y),
     "permutations": lambda engine, x, y: nammd.two_sample_test(x, y, rng=0, permutations=99, engine=engine),
     "fuse": lambda engine, x, y: nammd.two_sample_test(
         x, y, rng=0, method="nammd-fuse", permutations=99, engine=engine
@@ -222,7 +220,7 @@ COMPUTATIONS = {
 @pytest.mark.parametrize("threads", [1, 3])
 def test_progress_grows_and_ends_at_the_whole(computation, threads, monkeypatch):
     monkeypatch.setattr(progress, "_UPDATE_SECONDS", 0.0)
-    monkeypatch.setattr("nammd.questions.two_sample.SIGNS_AT_ONCE", 20_000)
+    monkeypatch.setattr("nammd.statistics.permutations.SIGNS_AT_ONCE", 20_000)
     told = []
     engine = nammd.Tiles(40, 30, threads, progress=lambda *numbers: told.append(numbers))
     COMPUTATIONS[computation](engine, X, Y)
@@ -369,14 +367,14 @@ CALLS = {
     ),
     "rank": (
         lambda k, e: nammd.rank(X, {"y": Y, "z": Y + 1}, kernel=k, engine=e),
-        "300 with 250 rows",
+        "300 rows with 2 datasets",
     ),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_there_is_one_announcement_for_each_call_and_for_all_of_it(clock, name, monkeypatch):
-    monkeypatch.setattr("nammd.questions.two_sample.SIGNS_AT_ONCE", 20_000)
+    monkeypatch.setattr("nammd.statistics.permutations.SIGNS_AT_ONCE", 20_000)
     call, words = CALLS[name]
     told, began = [], clock.now
     engine = nammd.Tiles(20, 20, 1, progress=lambda *numbers: told.append(numbers))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import nammd
+from nammd.kernels.operations import from_dict, to_dict
 from nammd.kernels.random_features import FLOAT32_PHASE
-from nammd.kernels.storage import kernel_from_dict, kernel_to_dict
 
 RNG = np.random.default_rng(3)
 X, Y = RNG.normal(size=(40, 2)), RNG.normal(0.5, 1.0, size=(30, 2))
@@ -108,14 +108,14 @@ def test_frequencies_know_in_what_they_differ():
 @pytest.mark.parametrize("kernel", [kernel for kernel, _ in GOLDEN.values()], ids=str)
 def test_random_features_survive_files_and_processes(kernel):
     features = nammd.RandomFeatures(kernel, 16, rng=9)
-    assert kernel_from_dict(json.loads(json.dumps(kernel_to_dict(features)))) == features
+    assert from_dict(json.loads(json.dumps(to_dict(features)))) == features
     assert pickle.loads(pickle.dumps(features)) == features
 
 
 def test_a_stream_of_another_making_is_noticed():
-    stored = kernel_to_dict(nammd.RandomFeatures(nammd.Gaussian(1.0), 16))
+    stored = to_dict(nammd.RandomFeatures(nammd.Gaussian(1.0), 16))
     with pytest.raises(ValueError, match="not those that this version"):
-        kernel_from_dict(stored | {"seed": 3})
+        from_dict(stored | {"seed": 3})
 
 
 def test_a_tolerance_can_be_meant_under_random_features(tmp_path):

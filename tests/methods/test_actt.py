@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.methods.actt import ACTT, fuse_bandwidths
+from nammd.kernels.bandwidth import pooled_rows
+from nammd.methods.actt import ACTT
 from nammd.methods.agg import aggregate_tests
+from nammd.methods.bandwidths import fuse_bandwidths
 from tests.methods.test_agg import blob
 from tests.simulate import noise
 
@@ -40,7 +42,7 @@ def settings(case):
 
 @pytest.mark.parametrize("name", ["A_n12_d2", "B_n40_d3"])
 def test_bandwidths_are_those_of_mmdfuse(name):
-    actual = fuse_bandwidths(*samples(name), 10)
+    actual = fuse_bandwidths(pooled_rows(*samples(name)), "euclidean", 10)
     np.testing.assert_allclose(actual, DATA[name]["mmdfuse_bandwidths_l2"], rtol=1e-13)
 
 
@@ -137,7 +139,7 @@ def test_data_of_few_values_is_accepted(goodpoints):
     y[:40] = 1.0
     assert nammd.two_sample_test(x, y, method=ACTT(), rng=0).rejected
     y[2:] = 0.0  # now most distances are zero, and their median too
-    assert fuse_bandwidths(x, y, 3).min() > 0
+    assert fuse_bandwidths(pooled_rows(x, y), "euclidean", 3).min() > 0
 
 
 def test_constant_data_is_refused():
@@ -156,7 +158,7 @@ def test_without_goodpoints_the_error_says_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize("field", ["bandwidths", "bins", "permutations", "level_permutations", "bisections"])
 def test_settings_are_checked(field):
-    with pytest.raises(ValueError, match=f"{field} must be at least 1"):
+    with pytest.raises(ValueError, match=f"{field} must be a whole number of at least 1"):
         ACTT(**{field: 0})
     with pytest.raises(TypeError, match=f"{field} must be a whole number"):
         ACTT(**{field: "many"})

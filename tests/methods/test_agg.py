@@ -49,7 +49,8 @@ def statistics_of(case):
     collection = {"laplace": np.array(case["bandwidths_l1"]), "gaussian": np.array(case["bandwidths_l2"])}
     compute = mmd_agg.wild_bootstrap_statistics if wild else mmd_agg.permutation_statistics
     # The published wild bootstrap sums over pairs; here it is their mean.
-    return compute(x, y, collection, published_signs(case)), len(x) * (len(x) - 1) if wild else 1
+    statistics = compute(x, y, mmd_agg.kernels_of(collection), published_signs(case), nammd.Tiles())
+    return statistics, len(x) * (len(x) - 1) if wild else 1
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -83,30 +84,40 @@ def test_decisions_are_the_published_ones(case):
     assert (tied.pvalues >= exact.pvalues).all()
 
 
-def test_tiles_give_what_the_whole_matrix_gives(monkeypatch):
+def test_wild_bootstrap_statistics_are_their_definition():
     rng = np.random.default_rng(0)
-    x, y, z = rng.normal(size=(30, 2)), rng.normal(size=(30, 2)), rng.normal(size=(17, 2))
-    collection = mmd_agg.bandwidth_collection(x, y, 3)
-    wild, swaps = rng.choice([-1, 1], (30, 9)).astype(np.int8), random_signs(30, 17, 9, rng).astype(np.int8)
+    x, y = rng.normal(size=(30, 2)), rng.normal(size=(30, 2))
+    kernels = mmd_agg.kernels_of(mmd_agg.bandwidth_collection(x, y, 3))
+    signs = rng.choice([-1, 1], (30, 9)).astype(np.int8)
+    actual = mmd_agg.wild_bootstrap_statistics(x, y, kernels, signs, nammd.Tiles(threads=2))
+    for kernel, statistics in zip(kernels, actual, strict=True):
+        h = kernel(x, x) + kernel(y, y) - kernel(x, y) - kernel(y, x)
+        np.fill_diagonal(h, 0.0)
+        expected = np.einsum("ib,ij,jb->b", signs, h, signs) / (30 * 29)
+        np.testing.assert_allclose(statistics, expected, rtol=1e-10, atol=1e-14)
 
-    def both():
-        return [
-            mmd_agg.wild_bootstrap_statistics(x, y, collection, wild),
-            mmd_agg.permutation_statistics(x, z, collection, swaps),
-        ]
 
-    whole = both()
-    monkeypatch.setattr(mmd_agg, "_TILE", 7)
-    for tiled, expected in zip(both(), whole, strict=True):
-        np.testing.assert_allclose(tiled, expected, rtol=1e-10, atol=1e-14)
+@pytest.mark.parametrize("method", [QUICK])
+def test_float32_and_tensors_give_the_decision_of_float64(method):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(60, 2)), rng.normal(0.6, size=(60, 2))
+    results = [
+        nammd.two_sample_test(a, b, method=method, rng=1)
+        for a, b in ((x, y), (x.astype("float32"), y.astype("float32")), (torch.asarray(x), torch.asarray(y)))
+    ]
+    assert len({r.pvalue for r in results}) == 1
+    for other in results[1:]:
+        assert other.statistic == pytest.approx(results[0].statistic, rel=1e-4)
+    assert results[2].engine == "Tiles() on torch, cpu"
 
 
 def test_permuted_statistics_are_those_of_the_relabelled_rows():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(12, 2)), rng.normal(1.0, size=(19, 2))
     signs = random_signs(12, 19, 5, rng).astype(np.int8)
-    actual = mmd_agg.permutation_statistics(x, y, {"gaussian": np.array([1.3])}, signs)[0]
     pooled, kernel = np.concatenate([x, y]), nammd.Gaussian(1.3 / np.sqrt(2))
+    [actual] = mmd_agg.permutation_statistics(x, y, [kernel], signs, nammd.Tiles())
     expected = [
         nammd.distance(pooled[s > 0], pooled[s < 0], kernel=kernel, statistic="mmd2").value for s in signs.T
     ]
@@ -183,7 +194,7 @@ def test_too_few_resamples_for_the_level_never_reject():
 
 @pytest.mark.parametrize("field", ["bandwidths", "permutations", "level_permutations", "bisections"])
 def test_settings_are_checked(field):
-    with pytest.raises(ValueError, match=f"{field} must be at least"):
+    with pytest.raises(ValueError, match=f"{field} must be a whole number of at least"):
         MMDAgg(**{field: 0})
     with pytest.raises(TypeError, match=f"{field} must be a whole number"):
         MMDAgg(**{field: 2.5})

@@ -234,7 +234,7 @@ def test_something_else_than_a_learner_is_explained(learner):
 
 
 def test_no_permutations_are_refused():
-    with pytest.raises(ValueError, match="permutations must be at least 1"):
+    with pytest.raises(ValueError, match="permutations must be a whole number of at least 1"):
         AutoTST(permutations=0)
 
 

@@ -126,7 +126,7 @@ X = np.arange(40) % 10
         ({"support": 9}, ValueError, "4 of the 40 rows of x are not in the support"),
         ({"support": [[1.0, 2.0], [3.0, 4.0]]}, ValueError, "columns"),
         ({"alpha": 1.0}, ValueError, "alpha"),
-        ({"resamples": 0}, ValueError, "resamples must be at least 1"),
+        ({"resamples": 0}, ValueError, "resamples must be a whole number of at least 1"),
         ({"x": X[:3], "y": X[:3]}, ValueError, "at least 4"),
         ({"x": X * 0, "y": X * 0, "support": None}, ValueError, "all rows of x and y are the same"),
     ],

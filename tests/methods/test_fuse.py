@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.engines.tiles.families import family_forms
-from nammd.methods.fuse import MMDFuse, NAMMDFuse, fuse_bandwidths, fuse_kernels, soft_maximum
+from nammd.methods.bandwidths import fuse_bandwidths
+from nammd.methods.fuse import MMDFuse, NAMMDFuse, fuse_kernels, soft_maximum
 from nammd.statistics.permutations import random_signs
 from tests.simulate import noise
 
@@ -64,7 +64,7 @@ def test_family_sums_equal_those_of_each_kernel(size, dtype):
     z = rng.normal(size=(size, 4)).astype(dtype)
     kernels = [nammd.Gaussian(0.7), nammd.Laplace(2.0), nammd.Gaussian(3.0), nammd.Laplace(0.5)]
     vectors = random_signs(size - 2, 2, 7, rng)
-    together = family_forms(nammd.Tiles(threads=2), kernels, z, vectors)
+    together = nammd.Tiles(threads=2).family_forms(kernels, z, vectors)
     tolerance = {"rtol": 1e-9, "atol": 1e-9} if dtype == "float64" else {"rtol": 2e-5, "atol": 2e-2}
     for k, kernel in enumerate(kernels):
         gram = kernel(z.astype(float), z.astype(float))

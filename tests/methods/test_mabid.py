@@ -193,9 +193,9 @@ def test_constant_data_is_not_told_apart():
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"locations": 0}, ValueError, "locations must be at least 1"),
+        ({"locations": 0}, ValueError, "locations must be a whole number of at least 1"),
         ({"locations": 2.5}, TypeError, "locations must be a whole number"),
-        ({"epochs": -1}, ValueError, "epochs must be at least 0"),
+        ({"epochs": -1}, ValueError, "epochs must be a whole number of at least 0"),
         ({"learning_rate": 0}, ValueError, "learning_rate must be positive"),
         ({"beta": 3}, ValueError, "beta must be between 0 and 2"),
         ({"reference": "normal"}, ValueError, "reference must be one of"),

@@ -1,8 +1,8 @@
 """Every kind of bad input has its own sentence, and leaves what it was given as it was."""
 
 import copy
-import datetime
 import math
+import pathlib
 import re
 
 import array_api_strict
@@ -66,15 +66,8 @@ def with_value(value, row=2):
 
 
 NOT_FINITE = "contains NaN or infinity in 1 of its 8 rows"
-NOT_NUMBERS = "must be an array or a table of numbers, not "
+NOT_NUMBERS = "must be an array, a table, a Dask collection, a sketch or the path of a file, not "
 NOT_REAL = "which is not a real number; encode it as numbers first"
-TEXT_COLUMN = "has columns that are not numeric: 'name'"
-MISSING = "has missing values in 'a'; fill them or drop those rows first"
-TABLE = {"a": [1.0, 2.0, 3.0, 4.0, 5.0], "name": list("abcde")}
-HOLED = {"a": [1.0, None, 3.0, 4.0, 5.0], "b": [1.0, 2.0, 3.0, 4.0, 5.0]}
-NAN_IN_TABLE = {"a": [1.0, math.nan, 3.0, 4.0, 5.0], "b": [1.0, 2.0, 3.0, 4.0, 5.0]}
-DAYS = [datetime.date(2024, 1, day) for day in range(1, 6)]
-
 BAD_DATA = {
     "NaN": (with_value(math.nan), ValueError, NOT_FINITE),
     "infinity": (with_value(math.inf), ValueError, NOT_FINITE),
@@ -84,31 +77,8 @@ BAD_DATA = {
     "NaN, one column": ([1.0, math.nan, 3.0, 4.0], ValueError, "NaN or infinity in 1 of its 4 rows"),
     "NaN, torch": (torch.asarray(with_value(math.nan)), ValueError, NOT_FINITE),
     "NaN, array_api_strict": (array_api_strict.asarray(with_value(math.nan)), ValueError, NOT_FINITE),
-    "NaN, polars": (pl.DataFrame(NAN_IN_TABLE), ValueError, "NaN or infinity in 1 of its 5 rows"),
-    "NaN, Arrow": (pa.table(NAN_IN_TABLE), ValueError, "NaN or infinity in 1 of its 5 rows"),
     "overflow of half": (np.full((8, 2), np.inf, np.float16), ValueError, "in 8 of its 8 rows"),
     "None in a list": ([[1.0, None], [2.0, 3.0]], TypeError, NOT_NUMBERS + "list"),
-    "missing, pandas": (pd.DataFrame(HOLED), ValueError, MISSING),
-    "missing, pandas nullable": (pd.DataFrame(HOLED).convert_dtypes(), ValueError, MISSING),
-    "missing, polars": (pl.DataFrame(HOLED), ValueError, MISSING),
-    "missing, lazy polars": (pl.LazyFrame(HOLED), ValueError, MISSING),
-    "missing, Arrow": (pa.table(HOLED), ValueError, MISSING),
-    "missing, pandas Series": (pd.Series(HOLED["a"], name="a"), ValueError, MISSING),
-    "missing, polars Series": (pl.Series("a", HOLED["a"]), ValueError, MISSING),
-    "text column, pandas": (pd.DataFrame(TABLE), TypeError, TEXT_COLUMN),
-    "text column, polars": (pl.DataFrame(TABLE), TypeError, TEXT_COLUMN),
-    "text column, Arrow": (pa.table(TABLE), TypeError, TEXT_COLUMN),
-    "category column": (
-        pd.DataFrame({"name": pd.Categorical(list("abcde"))}),
-        TypeError,
-        TEXT_COLUMN,
-    ),
-    "date column": (pl.DataFrame({"day": DAYS}), TypeError, "not numeric: 'day'"),
-    "object column": (
-        pd.DataFrame({"a": pd.Series([1, 2.0, 3, 4], dtype=object)}),
-        TypeError,
-        "not numeric: 'a'",
-    ),
     "repeated column": (pd.DataFrame(X, columns=["a", "a"]), ValueError, "'a'"),
     "empty list": ([], ValueError, "is empty: it has shape (0, 1)"),
     "no rows": (np.empty((0, 2)), ValueError, "is empty: it has shape (0, 2)"),
@@ -125,7 +95,6 @@ BAD_DATA = {
     "dictionary": ({"a": [1.0, 2.0]}, TypeError, NOT_NUMBERS + "dict"),
     "set": ({1.0, 2.0}, TypeError, NOT_NUMBERS + "set"),
     "sparse matrix": (scipy.sparse.csr_array(X), TypeError, NOT_NUMBERS + "csr_array"),
-    "file name": ("data.csv", TypeError, "must hold numbers, not text; read the file first"),
     "masked array": (np.ma.masked_less(X, 0.0), TypeError, "is a masked array; fill or drop"),
     "complex": (X + 1j, TypeError, NOT_REAL),
     "complex, torch": (torch.asarray(X + 1j), TypeError, "has complex values; split them"),
@@ -144,6 +113,37 @@ bad_data = pytest.mark.parametrize(
     ("bad", "error", "sentence"),
     [pytest.param(*row, id=name.replace(", ", "-").replace(" ", "-")) for name, row in BAD_DATA.items()],
 )
+
+
+def infinite(**more):
+    return {"a": [1.0, math.inf, 3.0, 4.0, 5.0], **more}
+
+
+BAD_TABLES = {
+    "infinity, pandas": (pd.DataFrame(infinite()), ValueError, "the column 'a' of {} contains infinity in 1"),
+    "infinity, lazy polars": (pl.LazyFrame(infinite()), ValueError, "the column 'a' of {} contains infinity"),
+    "infinity, Arrow": (pa.table(infinite()), ValueError, "the column 'a' of {} contains infinity"),
+    "text": (pa.table({"a": list("abcde")}), ValueError, "the column 'a' of"),
+    "another column": (pa.table({"b": [1.0, 2.0, 3.0, 4.0, 5.0]}), ValueError, "lacks columns that"),
+}
+GOOD_TABLE = pd.DataFrame({"a": [1.0, 2.0, 4.0, 7.0, 9.0]})
+
+
+@pytest.mark.parametrize("case", BAD_TABLES)
+@pytest.mark.parametrize("first", [True, False])
+def test_bad_tables_are_refused(case, first):
+    bad, error, sentence = BAD_TABLES[case]
+    pair = (bad, GOOD_TABLE) if first else (GOOD_TABLE, bad)
+    for function in (nammd.distance, closeness_test, two_sample_test, kernel_sums, nammd.Gaussian.median):
+        with refuses(error, sentence.format("x" if first else "y")):
+            function(*pair)
+
+
+@pytest.mark.parametrize("path", ["data.csv", pathlib.Path("data.parquet")], ids=str)
+@every([nammd.distance, closeness_test, two_sample_test, compare_pairs, kernel_sums, *MEDIANS])
+def test_a_path_that_is_not_there_is_named(function, path):
+    with refuses(FileNotFoundError, f"there is no file or folder {str(path)!r}"):
+        function(path, Y)
 
 
 def names_of(function):
@@ -217,8 +217,6 @@ DIFFERENT_WIDTHS = {
     "arrays": (X, np.zeros((8, 3))),
     "array and column": (X, X[:, 0]),
     "torch": (torch.asarray(X), torch.zeros((8, 5))),
-    "pandas": (pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(X[:, :1], columns=["a"])),
-    "table and array": (pl.DataFrame(X), X[:, :1]),
 }
 
 
@@ -234,7 +232,7 @@ def test_both_numbers_of_columns_are_named():
         nammd.distance(X, np.zeros((8, 3)))
 
 
-@every([*FUNCTIONS, nammd.Gaussian.median])
+@every([nammd.distance, closeness_test, two_sample_test, kernel_sums, nammd.Gaussian.median])
 @pytest.mark.parametrize("table", [pd.DataFrame, lambda d: pl.DataFrame(d).lazy(), pa.table], ids=name_of)
 def test_tables_of_different_columns_are_refused(function, table):
     x, y = table({"a": X[:, 0], "b": X[:, 1]}), table({"a": Y[:, 0], "c": Y[:, 1]})
@@ -247,14 +245,11 @@ def test_many_wrong_columns_are_not_all_listed():
     wide = pd.DataFrame({f"c{i}": np.arange(5.0) for i in range(50)})
     with pytest.raises(ValueError, match=r"'c4', \.\.\.$"):
         nammd.distance(wide, wide.add_suffix("_"))
-    with pytest.raises(TypeError, match=r"'c4', \.\.\.;"):
-        nammd.distance(wide.astype(str), wide)
 
 
 MIXED_LIBRARIES = {
     "numpy and torch": (X, torch.asarray(Y)),
     "torch and list": (torch.asarray(X), Y.tolist()),
-    "torch and pandas": (torch.asarray(X), pd.DataFrame(Y)),
     "torch and array_api_strict": (torch.asarray(X), array_api_strict.asarray(Y)),
 }
 
@@ -382,7 +377,7 @@ BAD_KERNELS = {
         "is not symmetric: k(x, y) must equal k(y, x)",
     ),
     "name": ("gaussian", TypeError, NOT_A_KERNEL + "'gaussian'"),
-    "class": (nammd.Gaussian, TypeError, NOT_A_KERNEL),
+    "class": (nammd.Kernel, TypeError, NOT_A_KERNEL),
     "number": (1.0, TypeError, NOT_A_KERNEL + "1.0"),
     "matrix": (np.eye(8), TypeError, NOT_A_KERNEL),
     "list of kernels": ([ONE, ONE], TypeError, NOT_A_KERNEL),
@@ -473,7 +468,7 @@ def test_off_diagonal_pairs_need_equal_sizes_in_the_second_pair_too():
 
 @pytest.mark.parametrize("permutations", [0, -1, np.int64(-7)])
 def test_at_least_one_permutation_is_needed(permutations):
-    with refuses(ValueError, "permutations must be at least 1, not "):
+    with refuses(ValueError, "permutations must be a whole number of at least 1, not "):
         nammd.two_sample_test(X, Y, permutations=permutations)
 
 
@@ -485,7 +480,7 @@ def test_an_unknown_method_is_refused_with_the_known_ones(method):
 
 @pytest.mark.parametrize("permutations", [99.0, True, False, np.True_, "99", [99]])
 def test_permutations_are_a_whole_number(permutations):
-    with refuses(TypeError, "permutations must be a whole number, not "):
+    with refuses(TypeError, "permutations must be a whole number of at least 1, not "):
         nammd.two_sample_test(X, Y, permutations=permutations)
 
 
@@ -576,7 +571,7 @@ def test_a_kernel_is_added_to_nothing_but_kernels(other):
 @every(MEDIANS)
 @pytest.mark.parametrize("max_rows", [1, 0, -5])
 def test_a_median_needs_two_rows(function, max_rows):
-    with refuses(ValueError, f"max_rows must be at least 2, not {max_rows}"):
+    with refuses(ValueError, f"max_rows must be a whole number of at least 2, not {max_rows}"):
         function(X, Y, max_rows=max_rows)
 
 

@@ -35,7 +35,7 @@ def test_every_permutation_equals_the_statistic_of_the_relabelled_rows(m, n, met
 def test_permutations_in_several_batches_equal_one_batch(monkeypatch):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(40, 2)), rng.normal(0.2, size=(30, 2))
-    monkeypatch.setattr("nammd.questions.two_sample.SIGNS_AT_ONCE", 70 * 10)
+    monkeypatch.setattr("nammd.statistics.permutations.SIGNS_AT_ONCE", 70 * 10)
     result = nammd.two_sample_test(x, y, permutations=99, rng=0)
     assert result.null.shape == (99,)
     generator = np.random.default_rng(0)

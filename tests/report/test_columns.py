@@ -7,9 +7,9 @@ import pytest
 
 import nammd
 from nammd.kernels.bandwidth import median_distance, pooled_rows
+from nammd.kernels.operations import for_columns
 from nammd.questions.ranking import holm
 from nammd.report import build, columns, wide
-from nammd.report.leaving_out import shrunk
 from nammd.report.model import Measured
 from tests.report.cases import estimate, estimate_model, people, shifted_model
 
@@ -131,13 +131,13 @@ KEEP = np.array([0, 2, 3])
 def test_a_bandwidth_that_was_the_median_stays_the_median(metric):
     make = nammd.Gaussian if metric == "euclidean" else nammd.Laplace
     kernel = make(median_distance(ROWS, metric))
-    assert shrunk(kernel, ROWS, KEEP).bandwidth == pytest.approx(median_distance(ROWS[:, KEEP], metric))
+    assert for_columns(kernel, ROWS, KEEP).bandwidth == pytest.approx(median_distance(ROWS[:, KEEP], metric))
 
 
 def test_every_built_in_kernel_can_do_without_a_column():
     matrix = np.diag([1.0, 2.0, 3.0, 4.0])
     kernel = 2.0 * nammd.Gaussian(1.0) + nammd.Laplace(2.0) + nammd.Mahalanobis(matrix, 1.5)
-    small = shrunk(kernel, ROWS, KEEP)
+    small = for_columns(kernel, ROWS, KEEP)
     assert small.bound == kernel.bound
     assert small.terms[2].matrix.tolist() == np.diag([1.0, 3.0, 4.0]).tolist()
     assert 0 < small.terms[0].kernel.bandwidth < 1.0

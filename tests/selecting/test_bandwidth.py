@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.engines.tiles.grids import grid_sums
 from nammd.selecting.bandwidth import GRID, select_bandwidth
 from tests.simulate import noise
 
@@ -17,7 +16,7 @@ def test_sums_over_a_grid_equal_those_of_each_kernel(sizes, kind):
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=(size, 3)) for size in sizes)
     kernels = [kind(b) for b in (0.5, 2.0, 7.0)]
-    for kernel, sums in zip(kernels, grid_sums(nammd.Tiles(threads=2), kernels, x, y), strict=True):
+    for kernel, sums in zip(kernels, nammd.Tiles(threads=2).grid_sums(kernels, x, y), strict=True):
         alone = nammd.kernel_sums(x, y, kernel)
         for field in FIELDS:
             np.testing.assert_allclose(getattr(sums, field), getattr(alone, field), rtol=1e-10)

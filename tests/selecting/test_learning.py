@@ -192,11 +192,22 @@ def test_batch_normalisation_and_dropout_can_be_learned_through():
     assert not torch.equal(runs[0].kernel.network[3].running_mean, start.network[3].running_mean)
 
 
+def pandas_table(values):
+    return pd.DataFrame(values, columns=list("abc"))
+
+
+def polars_table(values):
+    return pl.DataFrame(values, list("abc"))
+
+
 def test_tensors_tables_batches_and_unequal_sizes_are_accepted():
     expected = learn_kernel(X, Y, nammd.Gaussian(1.0), epochs=3, rng=0).kernel.bandwidth
-    for convert in (torch.asarray, pd.DataFrame, lambda z: pl.DataFrame(z)):
-        learned = learn_kernel(convert(X), convert(Y), nammd.Gaussian(1.0), epochs=3, rng=0)
-        assert learned.kernel.bandwidth == pytest.approx(expected, rel=1e-12)
+    learned = learn_kernel(torch.asarray(X), torch.asarray(Y), nammd.Gaussian(1.0), epochs=3, rng=0)
+    assert learned.kernel.bandwidth == pytest.approx(expected, rel=1e-12)
+    pandas, polars = ([make(z) for z in (X, Y)] for make in (pandas_table, polars_table))
+    one, other = (learn_kernel(*pair, nammd.Gaussian(1.0), epochs=3, rng=0) for pair in (pandas, polars))
+    assert one.kernel == other.kernel
+    assert one.space == nammd.Space.fit(*pandas, kernel=one.kernel)
     assert learn_kernel(X, Y, nammd.Gaussian(1.0), epochs=2, batch=8, rng=0).epochs == 2
     single = learn_kernel(X.astype("float32"), Y.astype("float32"), nammd.Gaussian(1.0), epochs=3, rng=0)
     assert single.kernel.bandwidth == pytest.approx(expected, rel=1e-3)

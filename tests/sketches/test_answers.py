@@ -24,7 +24,6 @@ def test_an_engine_is_refused_wherever_sketches_are():
 NEED_ROWS = {
     "two_sample_test": lambda: nammd.two_sample_test(A, B),
     "the second": lambda: nammd.two_sample_test(X, B),
-    "rank": lambda: nammd.rank(A, {"b": B}),
     "from_reference": lambda: nammd.Tolerance.from_reference(A, B),
     "an accepted one": lambda: nammd.Tolerance.from_reference(X, B),
     "from_noise": lambda: nammd.Tolerance.from_noise(A),
@@ -38,6 +37,23 @@ NEED_ROWS = {
 def test_what_needs_rows_says_so_and_names_what_does_not(what):
     with pytest.raises(TypeError, match=r" is a sketch, and this needs rows.*distance, closeness_test"):
         NEED_ROWS[what]()
+
+
+def test_a_ranking_of_sketches_is_that_of_their_rows_under_the_same_features():
+    named = {"b": B, "c": C}
+    sketched = nammd.rank(A, named, kernel=FEATURES)
+    whole = nammd.rank(X, {"b": Y, "c": Z}, kernel=FEATURES)
+    assert [e.name for e in sketched.entries] == [e.name for e in whole.entries]
+    for one, other in zip(sketched.entries, whole.entries, strict=True):
+        assert one.estimate.value == pytest.approx(other.estimate.value, rel=1e-9)
+    [one], [other] = sketched.contrasts, whole.contrasts
+    assert one.pvalue == pytest.approx(other.pvalue, rel=1e-6)
+    assert "their error is included" in str(nammd.rank(A, named).entries[0].estimate)
+
+
+def test_a_plan_takes_sketches_as_its_pilot():
+    planned = nammd.plan(0.01, 0.05, pilot=(A, B))
+    assert planned.m == nammd.plan(0.01, 0.05, pilot=nammd.distance(A, B)).m
 
 
 def test_sketches_of_pairs_are_named_in_errors():
@@ -68,8 +84,8 @@ def near(value, *, error=0.0, n_features=64, rows=2000):
     eps = value * nammd.distance(one, two).value
     limit = nammd.Tolerance.at(eps, KERNEL, columns=3)
     if error:
-        reference = nammd.tolerances.ladder.Reference(error**2, error**2, None, None)
-        object.__setattr__(limit, "reference", reference)
+        uncertainty = nammd.tolerances.ladder.Uncertainty(error**2, error**2, None, None)
+        object.__setattr__(limit, "uncertainty", uncertainty)
     verdict = limit.check(one, two)
     assert verdict.decision == "UNDECIDED"
     return verdict

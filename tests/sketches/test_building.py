@@ -17,7 +17,7 @@ from pyarrow import parquet
 import nammd
 from nammd.kernels.random_features import BLOCK_ROWS
 from nammd.sketches.building import block_rows, feature_totals
-from nammd.tables import Encoding
+from nammd.tables import Encoding, read
 from tests.sketches.samples import FEATURES, KERNEL, X, Y, same
 
 WHOLE = nammd.Sketch.of(X, FEATURES)
@@ -43,17 +43,36 @@ WAYS = {
     "list": X.tolist(),
     "torch": torch.asarray(X),
     "array_api_strict": array_api_strict.asarray(X),
+    "dask array": dask.array.from_array(X, chunks=(90, 2)),
+}
+TABLES = {
     "pandas": pd.DataFrame(X, columns=list("abc")),
     "polars": pl.DataFrame({name: X[:, k] for k, name in enumerate("abc")}),
     "arrow": pa.table({name: X[:, k] for k, name in enumerate("abc")}),
-    "dask array": dask.array.from_array(X, chunks=(90, 2)),
     "dask frame": dask.dataframe.from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=5),
 }
+SPACE = nammd.Space.fit(TABLES["arrow"], kernel=KERNEL)
+POINTS = SPACE.encoding.transform(TABLES["arrow"])
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_container_gives_the_same_sketch(way):
+def test_every_array_gives_the_same_sketch(way):
     same(nammd.Sketch.of(WAYS[way], FEATURES), WHOLE)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_gives_the_sketch_of_its_points(table):
+    sketch = nammd.Sketch.of(TABLES[table], FEATURES, space=SPACE)
+    same(sketch, nammd.Sketch.of(POINTS, FEATURES))
+    assert sketch.encoding == SPACE.encoding.digest
+    by_default = nammd.Sketch.of(TABLES[table], space=SPACE)
+    assert by_default.features == nammd.RandomFeatures(KERNEL)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_needs_a_space(table):
+    with pytest.raises(TypeError, match=r"x is a table.*; give the space of the reference: Sketch.of\("):
+        nammd.Sketch.of(TABLES[table], FEATURES)
 
 
 @pytest.mark.parametrize("library", [np.asarray, torch.asarray], ids=["numpy", "torch"])
@@ -108,7 +127,7 @@ def test_one_dimensional_data_are_one_column():
 
 def test_without_features_the_bandwidth_is_the_median_distance():
     assert nammd.Sketch.of(X).features == nammd.RandomFeatures(nammd.Gaussian.median(X), 1024, rng=0)
-    assert nammd.Sketch.of(WAYS["dask frame"]).features == nammd.Sketch.of(X).features
+    assert nammd.Sketch.of(WAYS["dask array"]).features == nammd.Sketch.of(X).features
 
 
 def test_mixed_tables_go_through_their_encoding(tmp_path):
@@ -134,14 +153,19 @@ def test_mixed_tables_go_through_their_encoding(tmp_path):
 
 def test_an_empty_partition_does_not_matter():
     frame = dask.dataframe.from_pandas(pd.DataFrame(X, columns=list("abc")), npartitions=4)
-    same(nammd.Sketch.of(frame[frame.a > 0], FEATURES), nammd.Sketch.of(X[X[:, 0] > 0], FEATURES))
+    same(nammd.Sketch.of(frame[frame.a > 0], FEATURES, space=SPACE), sketch_of_points(X[X[:, 0] > 0]))
     sorted_frame = dask.dataframe.from_pandas(
         pd.DataFrame(np.sort(X, axis=0), columns=list("abc")), npartitions=4
     )
     some = sorted_frame[sorted_frame.a > 1]
-    same(nammd.Sketch.of(some, FEATURES), nammd.Sketch.of(np.sort(X, axis=0)[np.sort(X[:, 0]) > 1], FEATURES))
+    kept = np.sort(X, axis=0)[np.sort(X[:, 0]) > 1]
+    same(nammd.Sketch.of(some, FEATURES, space=SPACE), sketch_of_points(kept))
     with pytest.raises(ValueError, match="every partition is empty"):
-        nammd.Sketch.of(sorted_frame[sorted_frame.a > 100], FEATURES)
+        nammd.Sketch.of(sorted_frame[sorted_frame.a > 100], FEATURES, space=SPACE)
+
+
+def sketch_of_points(values):
+    return nammd.Sketch.of(pd.DataFrame(values, columns=list("abc")), FEATURES, space=SPACE)
 
 
 def test_a_file_larger_than_its_batches_is_never_in_memory(tmp_path):
@@ -156,12 +180,14 @@ def test_a_file_larger_than_its_batches_is_never_in_memory(tmp_path):
     size = rows * columns * 8
     assert path.stat().st_size > 0.9 * size
     features = nammd.RandomFeatures(nammd.Gaussian(4.0), 8)
+    space = nammd.Space.fit(read(path, sample=100).data, kernel=nammd.Gaussian(4.0))
     arrow_before = pa.total_allocated_bytes()
     largest_arrow = []
     tracemalloc.start()
     sketch = nammd.Sketch.of_file(
         path,
         features,
+        space=space,
         batch_rows=8192,
         threads=1,
         progress=lambda done, total: largest_arrow.append(pa.total_allocated_bytes() - arrow_before),
@@ -192,7 +218,7 @@ def test_what_cannot_be_sketched_is_refused(tmp_path):
         with pytest.raises(TypeError, match=f"must be a Dask array or dataframe, not {type(other).__name__}"):
             nammd.Sketch.of(other, FEATURES)
     for threads in (0, "a", True):
-        with pytest.raises(ValueError, match="threads must be a whole number of at least 1"):
+        with pytest.raises((ValueError, TypeError), match="threads must be a whole number of at least 1"):
             nammd.Sketch.of(X, FEATURES, threads=threads)
     with pytest.raises(ValueError, match="threads must be a whole number"):
         nammd.Sketch.of_batches([X], FEATURES, threads=0)
@@ -203,6 +229,11 @@ def test_what_cannot_be_sketched_is_refused(tmp_path):
     np.save(tmp_path / "x.npy", broken)
     with pytest.raises(ValueError, match=r"cannot sketch .*x.npy: x contains NaN"):
         nammd.Sketch.of_file(tmp_path / "x.npy", FEATURES)
+    parquet.write_table(TABLES["arrow"], tmp_path / "x.parquet")
+    with pytest.raises(TypeError, match=r"cannot sketch .*x.parquet: x is a table.*; give the space of"):
+        nammd.Sketch.of_file(tmp_path / "x.parquet", FEATURES)
+    with pytest.raises(TypeError, match="give either space or encoding, not both"):
+        nammd.Sketch.of(X, FEATURES, space=SPACE, encoding=SPACE.encoding)
 
 
 ONE_DATASET = {
@@ -210,10 +241,10 @@ ONE_DATASET = {
     "column": X[:, 0],
     "tensor": torch.asarray(X),
     "pandas": pd.DataFrame(X),
-    "polars": WAYS["polars"],
-    "arrow": WAYS["arrow"],
+    "polars": TABLES["polars"],
+    "arrow": TABLES["arrow"],
     "dask": WAYS["dask array"],
-    "dask frame": WAYS["dask frame"],
+    "dask frame": TABLES["dask frame"],
     "sketch": WHOLE,
     "text": "rows.csv",
 }
@@ -242,21 +273,24 @@ def told(make):
 def test_progress_is_told_in_rows(tmp_path):
     np.save(tmp_path / "x.npy", X)
     pd.DataFrame(X).to_csv(tmp_path / "x.csv", index=False)
-    parquet.write_table(WAYS["arrow"], tmp_path / "x.parquet")
+    parquet.write_table(TABLES["arrow"], tmp_path / "x.parquet")
+    space = nammd.Space.fit(pd.DataFrame(X, columns=["0", "1", "2"]), kernel=KERNEL)
     whole = [(0, 700), (700, 700)]
     assert told(lambda p: nammd.Sketch.of(X, FEATURES, progress=p)) == whole
     assert told(lambda p: nammd.Sketch.of(torch.asarray(X), FEATURES, progress=p)) == whole
     dask_calls = told(lambda p: nammd.Sketch.of(WAYS["dask array"], FEATURES, progress=p))
-    assert dask_calls[0] == (0, 8)
-    assert dask_calls[-1] == (8, 8)
-    for name in ("x.npy", "x.parquet"):
+    assert (dask_calls[0], dask_calls[-1]) == ((0, 700), (700, 700))
+    uncounted = told(lambda p: nammd.Sketch.of(TABLES["dask frame"], FEATURES, space=SPACE, progress=p))
+    assert (uncounted[0], uncounted[-1]) == ((0, 5), (5, 5))
+    for name, options in (("x.npy", {}), ("x.parquet", {"space": SPACE})):
+        options |= {"batch_rows": 300}
         path = tmp_path / name
-        calls = told(lambda p, path=path: nammd.Sketch.of_file(path, FEATURES, batch_rows=300, progress=p))
+        calls = told(lambda p, path=path, o=options: nammd.Sketch.of_file(path, FEATURES, progress=p, **o))
         assert (calls[0], calls[-1]) == ((0, 700), (700, 700))
     unknown = [(300, None), (600, None), (700, None)]
-    assert told(lambda p: nammd.Sketch.of_file(tmp_path / "x.csv", FEATURES, batch_rows=300, progress=p)) == (
-        unknown
-    )
+    csv = {"space": space, "batch_rows": 300}
+    calls = told(lambda p: nammd.Sketch.of_file(tmp_path / "x.csv", FEATURES, progress=p, **csv))
+    assert calls == unknown
     stream = [X[:300], X[300:600], X[600:]]
     assert told(lambda p: nammd.Sketch.of_batches(stream, FEATURES, progress=p)) == unknown
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import nammd
+from nammd.evidence.rows import RowGrams
 from nammd.statistics.moments import Moments
 from nammd.statistics.skewness import Skewness, largest_eigenvalue
 
@@ -89,7 +90,8 @@ def test_skewness_terms_are_their_definitions(a):
         + a * gy @ kyy @ gy / (n * (n - 1)) / n**2
         - 2 * gx @ kxy @ gy / (m * n) / (m * n)
     )
-    skewness = Skewness.of(x, y, kernel, nammd.kernel_sums(x, y, kernel))
+    chosen = np.arange(m), np.arange(n)
+    skewness = Skewness.of(nammd.kernel_sums(x, y, kernel), chosen, RowGrams(kernel, x, y))
     np.testing.assert_allclose(skewness.cubic_and_quadratic(a), [cubic, quadratic], rtol=1e-10)
 
 
@@ -98,7 +100,7 @@ def test_second_order_terms_of_large_samples_hardly_depend_on_the_rows_chosen(mo
     x, y = rng.normal(size=(2100, 3)), rng.exponential(size=(2100, 3))
     kernel = nammd.Gaussian(1.5)
     chosen = nammd.closeness_test(x, y, 0.05, kernel=kernel)
-    monkeypatch.setattr("nammd.statistics.skewness.ROWS", 10**6)
+    monkeypatch.setattr("nammd.data.sampling.REPRESENTATIVES", 10**6)
     everything = nammd.closeness_test(x, y, 0.05, kernel=kernel)
     assert chosen.estimate.second_order_rows == (1024, 1024)
     assert everything.estimate.second_order_rows == (2100, 2100)

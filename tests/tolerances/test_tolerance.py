@@ -183,6 +183,9 @@ def test_repeated_checks_do_not_touch_the_reference_again(train, tolerance, monk
         return plain(self, kernel, *parts)
 
     monkeypatch.setattr(nammd.Tiles, "sums", watched)
+    gate.check(draw(0.1, 12))
+    assert asked == [1, 1, 2]  # within the reference too, once for all checks
+    asked.clear()
     verdict = gate.check(draw(0.2, 13))
     assert asked == [1, 2]  # within the candidate, and across
     monkeypatch.undo()
@@ -279,7 +282,7 @@ def damage(**changes):
         (damage(kernel=KeyError), "'kernel' is missing"),
         (damage(origin={}), "damaged"),
         (damage(encoding={}), "damaged"),
-        (damage(reference={"linear": 1.0}), "damaged"),
+        (damage(uncertainty={"linear": 1.0}), "damaged"),
     ],
 )
 def test_damaged_files_are_refused_with_a_sentence(tmp_path, tolerance, change, message):
@@ -311,10 +314,23 @@ def test_a_kernel_of_ones_own_cannot_be_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("options", [{}, {"columns": 2, "x": np.zeros((9, 2))}])
-def test_at_needs_exactly_one_way_to_know_the_columns(options):
-    with pytest.raises(TypeError, match="give one of"):
-        nammd.Tolerance.at(0.1, KERNEL, **options)
+SPACE = nammd.Space.fit(np.zeros((9, 2)), kernel=KERNEL)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": KERNEL},
+        {"kernel": KERNEL, "columns": 2, "x": np.zeros((9, 2))},
+        {"kernel": KERNEL, "space": SPACE},
+        {"columns": 2},
+        {},
+    ],
+)
+def test_at_needs_exactly_one_way_to_know_the_space(options):
+    with pytest.raises(TypeError, match="give a space; or a kernel, and one of encoding, columns and x"):
+        nammd.Tolerance.at(0.1, **options)
+    assert nammd.Tolerance.at(0.1, space=SPACE) == nammd.Tolerance.at(0.1, KERNEL, columns=2)
 
 
 def test_too_few_rows_and_bad_levels_are_refused(train, tolerance):

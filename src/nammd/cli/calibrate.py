@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nammd.cli.data import Prepared, prepare
+from nammd.cli.computing import engine_of
+from nammd.cli.data import Inputs, Told, open_files
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
+    from nammd.engines import Engine
     from nammd.tolerances.tolerance import Tolerance
 
 
@@ -94,55 +96,44 @@ def calibrate(
     refuse_overwriting([target], [reference, *(accepted or [])])
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), *(("accepted", path) for path in accepted or [])]
-        prepared = prepare(paths, None, data, kernel, working)
+        inputs = open_files(paths, None, data, kernel, working)
         if not accepted:
-            prepared.require_rows("--split" if split else "--noise")
+            inputs.require_rows("--split" if split else "--noise")
         working.step("Measuring what is acceptable")
-        tolerance = _tolerance(prepared, noise, kind, blocks)
+        tolerance = _tolerance(inputs, noise, kind, blocks, engine_of(kernel, working, inputs))
         tolerance.save(target)
     deliver(
         "calibrate",
         tolerance,
         # The facts of a tolerance name the columns left out; no need to say it twice.
-        replace(prepared, space=replace(prepared.space, tolerance=tolerance)),
+        Told(replace(inputs, tolerance=tolerance), tolerance.space),
         output,
         rows=[("written to", str(target))],
         fields=_fields(tolerance) | {"output": str(target)},
     )
 
 
-def _tolerance(prepared: Prepared, noise: float | None, kind: Kind | None, blocks: int | None) -> Tolerance:
+def _tolerance(
+    inputs: Inputs, noise: float | None, kind: Kind | None, blocks: int | None, engine: Engine | None
+) -> Tolerance:
     from nammd.tolerances.tolerance import Tolerance
 
-    reference, *accepted = prepared.files
-    x, space = reference.data, prepared.space
+    reference, *accepted = inputs.files
+    x = reference.dataset
     if accepted:
-        named = {str(file.path): file.data for file in accepted}
-        return Tolerance.from_reference(
-            x, named, kernel=space.kernel, weights=space.weights, engine=space.engine
-        )
+        named = {str(file.path): file.dataset for file in accepted}
+        return Tolerance.from_reference(x, named, engine=engine, **inputs.options)
     if noise is not None:
+        perturbed = None if kind is None else kind.value
         return Tolerance.from_noise(
-            x,
-            level=noise,
-            kind=None if kind is None else kind.value,
-            kernel=space.kernel,
-            weights=space.weights,
-            rng=prepared.seed,
-            engine=space.engine,
+            x, level=noise, kind=perturbed, rng=inputs.seed, engine=engine, **inputs.options
         )
-    return Tolerance.from_split(
-        x,
-        blocks=4 if blocks is None else blocks,
-        kernel=space.kernel,
-        weights=space.weights,
-        rng=prepared.seed,
-        engine=space.engine,
-    )
+    number = 4 if blocks is None else blocks
+    return Tolerance.from_split(x, blocks=number, rng=inputs.seed, engine=engine, **inputs.options)
 
 
 def _fields(tolerance: Tolerance) -> dict[str, Any]:
     """Return what the file holds, less the sums that belong to each row of the reference."""
     from nammd.tolerances.file import to_dict
 
-    return {name: value for name, value in to_dict(tolerance).items() if name != "reference"}
+    return {name: value for name, value in to_dict(tolerance).items() if name != "uncertainty"}

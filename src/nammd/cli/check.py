@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nammd.cli.data import Prepared, prepare
+from nammd.cli.computing import engine_of
+from nammd.cli.data import Told, open_files
 from nammd.cli.junit import junit_xml
 from nammd.cli.options import (
     Alpha,
@@ -21,7 +22,6 @@ from nammd.cli.options import (
 )
 from nammd.cli.output import deliver, print_line, refuse_overwriting, require_folder
 from nammd.cli.progress import Working
-from nammd.cli.sketch_files import SketchFiles, are_sketches, load_sketches
 
 if TYPE_CHECKING:
     from nammd.tolerances.verdict import Verdict
@@ -96,19 +96,21 @@ def check(
     started = time.perf_counter()
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), ("candidate", candidate)]
-        prepared: Prepared | SketchFiles
-        if are_sketches(paths):
-            if tolerance is None or html is not None:
-                raise ValueError(_not_for_sketches(html))
-            prepared = load_sketches(paths, tolerance, data, kernel)
-            working.step("Comparing")
-            verdict = prepared.check(alpha)
-        else:
-            prepared = prepare(paths, tolerance, data, kernel, working)
-            if html is not None:
-                prepared.require_rows("--html")
-            working.step("Comparing")
-            verdict = _verdict(prepared, epsilon, alpha)
+        inputs = open_files(paths, tolerance, data, kernel, working)
+        if html is not None:
+            inputs.require_rows("--html")
+        if inputs.sketches and (tolerance is None or html is not None):
+            raise ValueError(_not_for_sketches(html))
+        working.step("Comparing")
+        space = inputs.space(reference=True)
+        limit = inputs.tolerance
+        if limit is None:
+            from nammd.tolerances.tolerance import Tolerance
+
+            assert epsilon is not None
+            limit = Tolerance.at(epsilon, space=space)
+        x, candidate_data = inputs.datasets
+        verdict = limit.check(x, candidate_data, alpha, engine=engine_of(kernel, working, inputs))
         seconds = time.perf_counter() - started
         if html is not None:
             from nammd.report import write_report
@@ -121,9 +123,10 @@ def check(
             write_text(junit, junit_xml(verdict, name, seconds, undecided is Undecided.ok))
     code = exit_code(verdict, undecided)
     rows = [("report", str(html))] if html is not None else []
-    deliver("check", verdict, prepared, output, rows=rows, fields=verdict.to_dict() | {"exit_code": code})
+    told = Told(inputs, space)
+    deliver("check", verdict, told, output, rows=rows, fields=verdict.to_dict() | {"exit_code": code})
     if verbose and not output.json:
-        print_line(_explanation(verdict, code))
+        print_line(f"  {verdict.meaning()} Exit code {code}.")
     raise typer.Exit(code)
 
 
@@ -136,27 +139,7 @@ def exit_code(verdict: Verdict, undecided: Undecided | None) -> int:
     return {None: UNDECIDED, Undecided.ok: CLOSE, Undecided.fail: FAR}[undecided]
 
 
-def _verdict(prepared: Prepared, epsilon: float | None, alpha: float) -> Verdict:
-    from nammd.tolerances.tolerance import Tolerance
-
-    space, (reference, candidate) = prepared.space, prepared.files
-    limit = space.tolerance
-    if limit is None:
-        assert epsilon is not None
-        limit = Tolerance.at(epsilon, space.kernel, encoding=space.encoding)
-    return limit.check(reference.data, candidate.data, alpha, engine=space.engine)
-
-
 def _not_for_sketches(html: Path | None) -> str:
     if html is not None:
         return "a report shows rows, and sketches keep none; leave out --html, or check the data themselves"
     return "sketches are checked with the tolerance file that they were made with; give --tolerance FILE"
-
-
-def _explanation(verdict: Verdict, code: int) -> str:
-    meaning = {
-        "CLOSE": "the distance is proven to be within the tolerance",
-        "FAR": "the distance is proven to be beyond the tolerance",
-        "UNDECIDED": "these rows prove neither that it is within nor that it is beyond the tolerance",
-    }[verdict.decision]
-    return f"  {verdict.decision} means that {meaning}. Exit code {code}."

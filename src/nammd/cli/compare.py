@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from nammd.cli.data import prepare
+from nammd.cli.computing import engine_of
+from nammd.cli.data import Told, open_files
 from nammd.cli.options import (
     Alpha,
     DataOptions,
@@ -21,9 +21,6 @@ from nammd.cli.options import (
 )
 from nammd.cli.output import deliver
 from nammd.cli.progress import Working
-
-if TYPE_CHECKING:
-    from nammd.questions.comparison import PairComparison
 
 Reference = Annotated[
     Path, typer.Argument(metavar="REFERENCE", help="The data that others are compared with.")
@@ -68,20 +65,21 @@ def compare(
     require_shares(alpha=alpha)
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), ("a", a), ("b", b)]
-        prepared = prepare(paths, tolerance, data, kernel, working)
+        inputs = open_files(paths, tolerance, data, kernel, working)
         from nammd.questions.comparison import compare_pairs
 
         working.step("Comparing two distances")
-        x, first, second = prepared.encoded()
+        x, first, second = inputs.datasets
+        space = inputs.space()
         result = compare_pairs(
             (x, first),
             (x, second),
-            kernel=prepared.space.kernel,
+            space=space,
             alternative=alternative.value,
             alpha=alpha,
-            engine=prepared.space.engine,
+            engine=engine_of(kernel, working, inputs),
         )
-    deliver("compare", result, prepared, output, headline=_answer(result, reference, a, b))
+    deliver("compare", result, Told(inputs, space), output)
 
 
 def rank(
@@ -112,30 +110,17 @@ def rank(
     require_shares(alpha=alpha)
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), *(("candidate", path) for path in candidates)]
-        prepared = prepare(paths, tolerance, data, kernel, working)
+        inputs = open_files(paths, tolerance, data, kernel, working)
         from nammd.questions.ranking import rank as ranked
 
         working.step(f"Ranking {len(candidates)} candidates")
-        x, *others = prepared.encoded()
+        x, *others = inputs.datasets
+        space = inputs.space(reference=True)
         result = ranked(
             x,
-            {str(path): points for path, points in zip(candidates, others, strict=True)},
-            kernel=prepared.space.kernel,
+            {str(path): dataset for path, dataset in zip(candidates, others, strict=True)},
+            space=space,
             alpha=alpha,
-            engine=prepared.space.engine,
+            engine=engine_of(kernel, working, inputs),
         )
-    deliver("rank", result, prepared, output)
-
-
-def _answer(result: PairComparison, reference: Path, a: Path, b: Path) -> str:
-    """Say what came out with the names of the files; the result itself has only pairs."""
-    from nammd.results.base import probability
-
-    if math.isnan(result.pvalue):
-        return result.headline()
-    p = f"p = {probability(result.pvalue)}".replace("= <", "<")
-    if result.rejected:
-        shown = "farther from" if result.difference > 0 else "nearer to"
-        return f"{b} is {shown} {reference} than {a} ({p})."
-    sought = {"greater": "farther from", "less": "nearer to", "two-sided": "farther from or nearer to"}
-    return f"No evidence that {b} is {sought[result.alternative]} {reference} than {a} ({p})."
+    deliver("rank", result, Told(inputs, space), output)

@@ -7,18 +7,14 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nammd.cli.options import EngineName, KernelOptions
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from nammd.cli.data import Inputs
     from nammd.cli.progress import Working
-    from nammd.data.arrays import FloatArray
     from nammd.engines import Engine
-    from nammd.kernels import Kernel
 
 CONNECT_SECONDS = 5
 
@@ -96,53 +92,18 @@ def _require_cuda() -> None:
         raise ValueError("--engine cuda needs a GPU that PyTorch can use, and there is none; leave it out")
 
 
-def engine_of(chosen: KernelOptions, working: Working) -> Engine:
-    """Return the engine that was asked for, telling how far it is."""
+def engine_of(chosen: KernelOptions, working: Working, inputs: Inputs) -> Engine | None:
+    """Return the engine that was asked for, telling how far it is; none for sketches, which are summed."""
+    if inputs.sketches:
+        return None
     if chosen.engine is EngineName.dask:
         from nammd.engines import Cluster
 
         return Cluster(progress=working.progress)
     if chosen.engine is EngineName.cuda:
+        from nammd.engines import OnDevice
+
         return OnDevice("cuda")
     from nammd.engines import Tiles
 
     return Tiles(threads=chosen.threads, progress=working.progress)
-
-
-@dataclass(frozen=True)
-class OnDevice:
-    """Move samples to a device of torch, and let the engine that suits it compute there.
-
-    Files become NumPy arrays; their rows stay where they are, for all but the sums. Encoded columns are
-    scaled and centred, so float32 holds them, and a GPU is much faster with it.
-    """
-
-    device: str
-
-    dtype: str = field(default="float32", init=False)
-
-    def __repr__(self) -> str:
-        import torch
-
-        return f"{self._engine(torch.empty(0, device=self.device))!r} on torch, {self.device}"
-
-    def sums(self, kernel: Kernel, *parts: tuple[Any, ...]) -> list[Any]:
-        """Return the sums of several Gram matrices."""
-        moved = {id(sample): self._moved(sample) for part in parts for sample in part}
-        there = [tuple(moved[id(sample)] for sample in part) for part in parts]
-        return self._engine(there[0][0]).sums(kernel, *there)
-
-    def quadratic_forms(self, kernel: Kernel, z: Any, vectors: NDArray[Any]) -> FloatArray:
-        """Return ``v' K v`` for every column v."""
-        moved = self._moved(z)
-        return self._engine(moved).quadratic_forms(kernel, moved, vectors)
-
-    def _moved(self, sample: Any) -> Any:
-        import torch
-
-        return torch.asarray(sample, dtype=torch.float32, device=self.device)
-
-    def _engine(self, sample: Any) -> Engine:
-        from nammd.engines import choose_engine
-
-        return choose_engine(None, sample)

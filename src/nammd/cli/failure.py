@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from nammd.cli.text import for_shell, one_line
+from nammd.cli.printing import one_line
 
 ERROR = 2
 INTERRUPTED = 130
@@ -77,7 +77,9 @@ def sentence(error: BaseException) -> str:
         return "there is not enough memory for this; --sample N reads only N rows of each file"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return one_line(f"{os.fsdecode(error.filename)}: {error.strerror.lower()}")
-    words = for_shell(str(error))
+    from nammd.data.advice import in_shell
+
+    words = one_line(in_shell(error))
     if isinstance(error, EXPECTED) and words:
         return words
     name = f"{type(error).__name__}: {words}" if words else type(error).__name__

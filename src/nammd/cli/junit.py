@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from nammd.cli.text import printable
+from nammd.cli.printing import printable
 
 if TYPE_CHECKING:
     from nammd.tolerances.verdict import Verdict

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from nammd.cli.data import prepare
+from nammd.cli.computing import engine_of
+from nammd.cli.data import Told, open_files
 from nammd.cli.options import (
     Alpha,
     DataOptions,
@@ -19,9 +20,8 @@ from nammd.cli.options import (
 )
 from nammd.cli.output import deliver
 from nammd.cli.progress import Working
-from nammd.cli.sketch_files import are_sketches, load_sketches
 
-First = Annotated[Path, typer.Argument(metavar="A", help="One dataset; it sets the scale of columns.")]
+First = Annotated[Path, typer.Argument(metavar="A", help="One dataset.")]
 Second = Annotated[Path, typer.Argument(metavar="B", help="The other dataset.")]
 
 
@@ -58,24 +58,20 @@ def distance(
     where the datasets cannot be told apart. The 95 % interval says how well these rows determine it: the
     true distance is outside in 5 of 100 cases.
 
-    Distances can be compared only if they were measured in the same way: with --tolerance, or with the
-    same A and the same options. Instead of data both may be sketches of them, from 'nammd sketch'.
+    Columns are scaled, and the bandwidth is chosen, by both datasets together. So distances of different
+    pairs can be compared only if they were measured in the same way: with --tolerance. Instead of data both
+    may be sketches of them, from 'nammd sketch'.
 
     Exit codes: 0 done, 2 error.
     """
-    paths = [("a", a), ("b", b)]
-    if are_sketches(paths):
-        sketches = load_sketches(paths, tolerance, data, kernel)
-        deliver("distance", sketches.distance(), sketches, output)
-        return
     with Working(quiet=output.json) as working:
-        prepared = prepare(paths, tolerance, data, kernel, working)
+        inputs = open_files([("a", a), ("b", b)], tolerance, data, kernel, working)
         from nammd.questions.distance import distance as estimated
 
         working.step("Measuring the distance")
-        x, y = prepared.encoded()
-        estimate = estimated(x, y, kernel=prepared.space.kernel, engine=prepared.space.engine)
-    deliver("distance", estimate, prepared, output)
+        space = inputs.space()
+        estimate = estimated(*inputs.datasets, space=space, engine=engine_of(kernel, working, inputs))
+    deliver("distance", estimate, Told(inputs, space), output)
 
 
 def two_sample(
@@ -116,25 +112,25 @@ def two_sample(
     """
     require_shares(alpha=alpha)
     with Working(quiet=output.json) as working:
-        prepared = prepare([("a", a), ("b", b)], tolerance, data, kernel, working, pooled=True)
+        inputs = open_files([("a", a), ("b", b)], tolerance, data, kernel, working)
         from nammd.questions.two_sample import two_sample_test
 
         working.step("Comparing with relabellings")
-        x, y = prepared.encoded()
         # The other methods choose kernels of their own; a kernel asked for is theirs to refuse.
         asked = kernel.kernel is not None or kernel.bandwidth is not None
         single = method in (Method.nammd, Method.mmd)
+        space = inputs.space()
         result = two_sample_test(
-            x,
-            y,
+            *inputs.datasets,
             method=method.value,
-            kernel=prepared.space.kernel if single or asked else None,
+            space=space,
+            kernel=inputs.options["kernel"] if asked and not single else None,
             permutations=permutations,
             alpha=alpha,
             rng=data.seed,
-            engine=prepared.space.engine,
+            engine=engine_of(kernel, working, inputs),
         )
-    deliver("test", result, prepared, output)
+    deliver("test", result, Told(inputs, space), output)
 
 
 def plan(
@@ -180,18 +176,18 @@ def plan(
         raise ValueError("say what is close enough with --epsilon NUMBER or --tolerance FILE")
     require_shares(epsilon=epsilon, power=power, alpha=alpha)
     with Working(quiet=output.json) as working:
-        prepared = prepare([("a", a), ("b", b)], tolerance, data, kernel, working)
+        inputs = open_files([("a", a), ("b", b)], tolerance, data, kernel, working)
         from nammd.questions.distance import distance as estimated
         from nammd.questions.planning import plan as planned
 
         working.step("Measuring the pilot")
-        x, y = prepared.encoded()
-        pilot = estimated(x, y, kernel=prepared.space.kernel, engine=prepared.space.engine)
+        space = inputs.space()
+        pilot = estimated(*inputs.datasets, space=space, engine=engine_of(kernel, working, inputs))
         if epsilon is None:
-            assert prepared.space.tolerance is not None
-            epsilon = prepared.space.tolerance.epsilon
+            assert inputs.tolerance is not None
+            epsilon = inputs.tolerance.epsilon
         working.step("Counting rows")
         result = planned(
             epsilon, distance, pilot=pilot, power=0.8 if power is None else power, rows=rows, alpha=alpha
         )
-    deliver("plan", result, prepared, output)
+    deliver("plan", result, Told(inputs, space), output)

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nammd.cli.text import for_shell, one_line, printable
+from nammd.cli.printing import one_line, printable
 
 if TYPE_CHECKING:
     from nammd.cli.options import OutputOptions
     from nammd.results.base import Result
 
-_COLOURS = {"CLOSE": "green", "FAR": "red", "UNDECIDED": "yellow"}
+_COLOURS = {"close": "green", "far": "red", "undecided": "yellow", "neutral": ""}
 
 
 class MadeFrom(Protocol):
@@ -37,7 +37,6 @@ def deliver(
     made_from: MadeFrom,
     output: OutputOptions,
     *,
-    headline: str | None = None,
     rows: Sequence[tuple[str, str]] = (),
     fields: Mapping[str, Any] | None = None,
 ) -> None:
@@ -53,8 +52,6 @@ def deliver(
         The files, and how they were read.
     output : OutputOptions
         For whom to print.
-    headline : str, optional
-        The answer in one sentence for people, instead of the result's own.
     rows : sequence of (str, str)
         Further rows of the table for people.
     fields : mapping, optional
@@ -67,10 +64,10 @@ def deliver(
         return
     facts = [(one_line(a), one_line(b)) for a, b in [*result.facts(), *made_from.facts(), *rows]]
     cautions = [one_line(caution.message) for caution in result.cautions()]
-    print_facts(one_line(headline or result.headline()), facts, cautions)
+    print_facts(one_line(result.headline()), facts, cautions, result.tone)
     sys.stdout.flush()  # so that the notes come after it wherever both streams go
     for note in notes:
-        print(f"  Note: {for_shell(note)}", file=sys.stderr)
+        print(f"  Note: {one_line(note)}", file=sys.stderr)
 
 
 def require_folder(*paths: Path | None) -> None:
@@ -106,7 +103,9 @@ def print_json(document: dict[str, Any]) -> None:
     print(json.dumps(plain(document), indent=2, allow_nan=False))
 
 
-def print_facts(headline: str, facts: Sequence[tuple[str, str]], cautions: Sequence[str] = ()) -> None:
+def print_facts(
+    headline: str, facts: Sequence[tuple[str, str]], cautions: Sequence[str] = (), tone: str = "neutral"
+) -> None:
     """Print a headline and a table, with layout and colour where people look at it."""
     if not _for_people():
         width = max((len(label) for label, _ in facts), default=0)
@@ -123,8 +122,7 @@ def print_facts(headline: str, facts: Sequence[tuple[str, str]], cautions: Seque
 
     console = Console(highlight=False)
     # Text, never markup: the values contain names from the data.
-    colour = _COLOURS.get(headline.partition(":")[0], "")
-    console.print(Text(headline, style=f"bold {colour}"))
+    console.print(Text(headline, style=f"bold {_COLOURS[tone]}"))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=all(len(label) <= 40 for label, _ in facts))
     table.add_column(overflow="fold")

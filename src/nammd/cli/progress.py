@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from nammd.cli.text import one_line
+from nammd.cli.printing import one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nammd.cli import options
-from nammd.cli.data import Space
+from nammd.cli.data import load_tolerance
 from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, ToleranceFile
 from nammd.cli.output import print_facts, print_json, refuse_overwriting, require_folder
 from nammd.cli.progress import Working
@@ -16,6 +16,7 @@ from nammd.cli.progress import Working
 if TYPE_CHECKING:
     from nammd.kernels import RandomFeatures
     from nammd.sketches import Sketch
+    from nammd.spaces import Space
 
 FEATURES, FEWEST = 1024, 64
 """The number of features, and the smallest one: fewer hold the level of a test for few kernels only."""
@@ -65,7 +66,7 @@ def sketch(
     if not path.expanduser().exists():
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     with Working(quiet=output.json) as working:
-        space = Space.load(tolerance, data, kernel, working)
+        space = load_tolerance(tolerance, data, kernel).space
         features = _features(space, n_features, data.seed)
         working.step(f"Sketching {path}")
         make = _by_workers if kernel.engine is EngineName.dask else _by_batches
@@ -93,7 +94,7 @@ def _by_batches(
     return Sketch.of_file(
         path,
         features,
-        encoding=space.encoding,
+        space=space,
         threads=kernel.threads,
         progress=tell,
         columns=options.names(data.columns, "--columns"),
@@ -110,12 +111,12 @@ def _by_workers(
     kernel: KernelOptions,
     working: Working,
 ) -> Sketch:
-    from nammd.data.readers.reading import scan
+    from nammd.data.opening import open_file
     from nammd.sketches import Sketch
 
-    scanned = scan(path, columns=options.names(data.columns, "--columns"))
-    assert scanned is not None  # other formats were refused before the cluster was started
-    return Sketch.of(scanned.data, features, encoding=space.encoding, progress=working.progress)
+    dataset = open_file(path, by_workers=True, columns=options.names(data.columns, "--columns"))
+    assert dataset.on_cluster  # other formats were refused before the cluster was started
+    return Sketch.of(dataset, features, space=space, progress=working.progress)
 
 
 def _tell(made: Sketch, path: Path, output_file: Path, output: OutputOptions) -> None:
@@ -127,7 +128,7 @@ def _tell(made: Sketch, path: Path, output_file: Path, output: OutputOptions) ->
             | {"kernel": repr(made.features.kernel)}
         )
         return
-    from nammd.sketches.sketch import counted
+    from nammd.data.checks import counted
 
     facts = [
         ("data", f"{path}, {counted(made.n, 'row')}"),

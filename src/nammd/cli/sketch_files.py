@@ -1,21 +1,14 @@
-"""Sketches in place of data: recognised before anything is computed, read, and compared."""
+"""Sketches in place of data: what cannot be is refused before a cluster is started for it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nammd.cli.options import DataOptions, EngineName, KernelOptions
+from nammd.cli.options import EngineName, KernelOptions
 
-if TYPE_CHECKING:
-    from nammd.questions.distance import Estimate
-    from nammd.sketches import Sketch
-    from nammd.tolerances.tolerance import Tolerance
-    from nammd.tolerances.verdict import Verdict
-
-TAKE_SKETCHES = ("check", "distance")
+TAKE_SKETCHES = ("check", "distance", "compare", "rank", "plan")
 _NAMES = {"two_sample": "test"}
 
 
@@ -35,7 +28,7 @@ def look_for_sketches(command: str, paths: Sequence[Path], chosen: KernelOptions
     if command not in TAKE_SKETCHES:
         raise ValueError(
             f"'nammd {command}' needs rows, and {sketches[0]} is a sketch, which keeps none; give the data. "
-            "'nammd check' and 'nammd distance' take sketches"
+            "'nammd check', 'distance', 'compare', 'rank' and 'plan' take sketches"
         )
     late = {"--scheduler": chosen.scheduler, "--engine": chosen.engine}
     for option, value in late.items():
@@ -85,89 +78,3 @@ def _file() -> Any:
     from nammd.sketches import file
 
     return file
-
-
-def are_sketches(paths: Sequence[tuple[str, Path]]) -> bool:
-    """Tell whether files are sketches; refuse a sketch beside data."""
-    for _, path in paths:
-        if not path.expanduser().exists():
-            raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
-    found = [is_sketch(path) for _, path in paths]
-    if any(found) and not all(found):
-        a_sketch = paths[found.index(True)][1]
-        data = paths[found.index(False)][1]
-        raise ValueError(
-            f"{a_sketch} is a sketch and {data} is not; sketch it with the tolerance file of the other: "
-            f"nammd sketch {data} -o {data.stem}.sketch --tolerance FILE"
-        )
-    return all(found)
-
-
-@dataclass(frozen=True)
-class SketchFiles:
-    """Sketches that have been read, and the tolerance that they are compared with."""
-
-    paths: Sequence[tuple[str, Path]]
-    sketches: tuple[Sketch, ...]
-    tolerance: Tolerance | None
-
-    def distance(self) -> Estimate:
-        """Estimate the distance of both, under the kernel of the tolerance if there is one."""
-        from nammd.questions.distance import distance
-
-        if self.tolerance is None:
-            return distance(*self.sketches)
-        gate = self.tolerance.with_reference(self.sketches[0])
-        return gate.distance(self.sketches[1])
-
-    def check(self, alpha: float) -> Verdict:
-        """Check the second against the first."""
-        assert self.tolerance is not None
-        reference, candidate = self.sketches
-        return self.tolerance.check(reference, candidate, alpha)
-
-    def facts(self) -> list[tuple[str, str]]:
-        """Return a row of the printed table for each file."""
-        from nammd.sketches.sketch import counted
-
-        return [
-            (role, f"{path}, a sketch of {counted(sketch.n, 'row')}")
-            for (role, path), sketch in zip(self.paths, self.sketches, strict=True)
-        ]
-
-    def notes(self) -> list[str]:
-        """Return nothing: whatever happened to the data happened when they were sketched."""
-        return []
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what was read, ready for JSON."""
-        return {
-            "files": [
-                {"role": role, "path": str(path), "rows": sketch.n, "sketch": repr(sketch.features)}
-                for (role, path), sketch in zip(self.paths, self.sketches, strict=True)
-            ]
-        }
-
-
-def load_sketches(
-    paths: Sequence[tuple[str, Path]], tolerance: Path | None, data: DataOptions, kernel: KernelOptions
-) -> SketchFiles:
-    """Read sketches; options on data and kernel come too late for them."""
-    late = {
-        "--columns": data.columns,
-        "--exclude": data.exclude,
-        "--sample": data.sample,
-        "--key": data.key,
-        "--features": data.features,
-        "--kernel": kernel.kernel,
-        "--bandwidth": kernel.bandwidth,
-        "--weights": kernel.weights,
-    }
-    for option, value in late.items():
-        if value is not None:
-            raise ValueError(f"{option} cannot be combined with sketches, which were made without it")
-    from nammd.sketches import Sketch
-    from nammd.tolerances.tolerance import Tolerance
-
-    limit = None if tolerance is None else Tolerance.load(tolerance)
-    return SketchFiles(paths, tuple(Sketch.load(path) for _, path in paths), limit)

@@ -6,12 +6,14 @@ served by NumPy itself, so that the common case does not import the compatibilit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.pieces import facts_of, is_dask, some_rows
+from nammd.data.digest import digest_of_array
+from nammd.data.pieces import is_dask
 
 Array: TypeAlias = Any
 """An array of any namespace that array-api-compat knows (NumPy, torch, CuPy, JAX, ...)."""
@@ -35,6 +37,16 @@ def is_foreign_array(value: Any) -> bool:
     return not isinstance(value, (np.ndarray, np.generic)) and bool(is_array_api_obj(value))
 
 
+def is_spread(value: Any) -> bool:
+    """Tell whether an array is in blocks on a Dask cluster."""
+    return is_dask(value)
+
+
+def library_of(array: Array) -> str:
+    """Return the name of the library that an array belongs to."""
+    return type(array).__module__.partition(".")[0]
+
+
 def to_numpy(array: Array) -> FloatArray:
     """Bring an array, wherever it lives, to NumPy in float64."""
     if isinstance(array, np.ndarray):
@@ -44,11 +56,32 @@ def to_numpy(array: Array) -> FloatArray:
     return np.asarray(array).astype(np.float64, copy=False)
 
 
+def in_float64(array: Array) -> Array:
+    """Return an array in float64, where it lives."""
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float64, copy=False)
+    if is_dask(array):
+        from nammd.data.blocks import with_type
+
+        return with_type(array, np.float64)
+    xp = namespace(array)
+    return xp.astype(array, xp.float64, copy=False)
+
+
+def as_columns(data: Array) -> Array:
+    """Make one-dimensional data one column; leave the rest alone."""
+    if not hasattr(data, "ndim"):
+        data = np.asarray(data)
+    return data[:, None] if data.ndim == 1 else data
+
+
 def take_rows(sample: Array, rows: NDArray[Any]) -> Array:
     """Return a copy of some rows of an array, where it lives; those of a Dask array come to NumPy."""
     if isinstance(sample, np.ndarray):
         return sample[rows]
     if is_dask(sample):
+        from nammd.data.blocks import some_rows
+
         return some_rows(sample, rows)
     from array_api_compat import array_namespace, device
 
@@ -56,19 +89,74 @@ def take_rows(sample: Array, rows: NDArray[Any]) -> Array:
     return xp.take(sample, xp.asarray(rows, device=device(sample)), axis=0)
 
 
+def rows_at(
+    samples: Sequence[Array], positions: Sequence[NDArray[Any]], names: Sequence[str] = ()
+) -> FloatArray:
+    """Return rows of several samples together, in NumPy; a cluster is asked once for all of them.
+
+    What is learned of them on the way is not kept back: with `names`, rows that are not finite are refused.
+    """
+    spread = [k for k, sample in enumerate(samples) if is_dask(sample)]
+    if spread:
+        from nammd.data.blocks import look, require_finite_blocks
+
+        look([samples[k] for k in spread], [positions[k] for k in spread])
+        for k in spread if names else ():
+            require_finite_blocks(samples[k], names[k])
+    return np.concatenate(
+        [to_numpy(take_rows(sample, rows)) for sample, rows in zip(samples, positions, strict=True)]
+    )
+
+
+def aligned(samples: Sequence[Array], names: Sequence[str]) -> list[Array]:
+    """Bring samples to one floating-point type; refuse to mix libraries.
+
+    But a sample in memory may meet one on a Dask cluster: it is handed to the workers.
+    """
+    found = list(samples)
+    if any(map(is_dask, found)):
+        from nammd.data.blocks import in_blocks
+
+        found = [in_blocks(sample) if isinstance(sample, np.ndarray) else sample for sample in found]
+    if len(set(map(library_of, found))) > 1:
+        kinds = " and ".join(f"{n} is {type(s).__module__}" for n, s in zip(names, found, strict=True))
+        raise TypeError(f"the datasets live in different array libraries ({kinds}); convert one")
+    return found if len({sample.dtype for sample in found}) == 1 else list(map(in_float64, found))
+
+
 def first_rows(sample: Array, count: int) -> Array:
-    """Return the first rows of an array, where it lives; those of a Dask array come to NumPy."""
+    """Return the first rows of an array, where it lives; of a Dask array, some rows as a NumPy array."""
     if is_dask(sample):
-        return some_rows(sample, np.arange(min(count, sample.shape[0])))
-    return sample[:count, :]
+        from nammd.data.sampling import representatives
+
+        # Those that are at home anyway: a look at the very first ones would be a pass over a block.
+        return take_rows(sample, representatives(int(sample.shape[0]))[:count])
+    return sample[: min(count, sample.shape[0]), :]
 
 
 def is_constant(sample: Array) -> bool:
     """Tell whether all rows of a two-dimensional array are the same."""
     if is_dask(sample):
-        facts = facts_of(sample)
-        return facts.constant if facts else bool((sample == first_rows(sample, 1)).all().compute())
+        from nammd.data.blocks import known, look
+
+        look([sample])
+        return known(sample).constant
     return bool(namespace(sample).all(sample == sample[:1, :]))
+
+
+def digest_of(sample: Array) -> str:
+    """Return a digest of a sample: its shape and its numbers, in their order."""
+    if is_dask(sample):
+        from nammd.data.blocks import known, look
+
+        look([sample], digest=True)
+        return known(sample).digest
+    return digest_of_array(to_numpy(sample))
+
+
+def pooled_sample(x: Array, y: Array) -> Array:
+    """Return the rows of both samples, those of x first."""
+    return np.concatenate([x, y]) if isinstance(x, np.ndarray) else namespace(x, y).concat([x, y])
 
 
 def like(values: NDArray[Any], array: Array, dtype: Any = None) -> Array:
@@ -85,4 +173,4 @@ def place(array: Array) -> str:
     """Name the library of an array and its device, such as "torch, cuda:0"."""
     from array_api_compat import device
 
-    return f"{type(array).__module__.partition('.')[0]}, {device(array)}"
+    return f"{library_of(array)}, {device(array)}"

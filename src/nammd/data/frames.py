@@ -10,17 +10,23 @@ import datetime
 import decimal
 import numbers
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
 from nammd.data.naming import require_unique
 
-Kind = Literal["numeric", "categorical", "boolean", "datetime"]
+Kind: TypeAlias = Literal["numeric", "categorical", "boolean", "datetime", "vector"]
+
+Clock: TypeAlias = Literal["", "local", "zoned", "duration", "time of day"]
+"""What the seconds of a column of times count from: a moment without a time zone (also a date), a moment with
+one, nothing (a duration), or midnight. Empty where there are no times. Columns of different clocks must not
+meet: their seconds mean different things."""
 
 _UTC = datetime.UTC
 
@@ -31,16 +37,19 @@ class Values:
 
     Attributes
     ----------
-    kind : {"numeric", "categorical", "boolean", "datetime"} or None
+    kind : {"numeric", "categorical", "boolean", "datetime", "vector"} or None
         None where every value is missing, or where the values cannot be compared.
     missing : array of bool
         Where a value is missing: null, or NaN.
     numbers : array, optional
-        The values of a numeric or datetime column, NaN where missing. Times are in seconds.
-    labels : list of str or None, optional
-        The values of a categorical or boolean column, None where missing.
+        The values of a numeric or datetime column, NaN where missing; times are in seconds. Of a column of
+        vectors, a row of numbers for each.
+    codes, categories : array of int and tuple of str, optional
+        The values of a categorical or boolean column: which of the categories, -1 where missing.
     whole : bool
         Whether the column has an integer type.
+    clock : str
+        Of times: what their seconds count from.
     trouble : str
         What the column holds, where that cannot be compared.
     """
@@ -48,19 +57,86 @@ class Values:
     kind: Kind | None
     missing: NDArray[np.bool_]
     numbers: FloatArray | None = None
-    labels: list[str | None] | None = None
+    codes: NDArray[np.intp] | None = None
+    categories: tuple[str, ...] = ()
     whole: bool = False
+    clock: Clock = ""
     trouble: str = ""
+
+    @property
+    def labels(self) -> list[str | None] | None:
+        """The categories row by row, None where missing; None where the column has no categories."""
+        if self.codes is None:
+            return None
+        return [self.categories[code] if code >= 0 else None for code in self.codes]
+
+    @property
+    def holds(self) -> str:
+        """What the column holds, in words."""
+        if self.trouble or self.kind is None:
+            return self.trouble or "missing values only"
+        return _WORDS.get(self.clock) or _WORDS[self.kind]
+
+    @property
+    def width(self) -> int:
+        """The length of the vectors; 1 for other columns."""
+        return 1 if self.numbers is None or self.numbers.ndim == 1 else int(self.numbers.shape[1])
+
+    def meets(self, other: Values) -> bool:
+        """Tell whether the values of both columns mean the same, so that they can be compared."""
+        if self.trouble or other.trouble:
+            return False
+        if self.kind is None or other.kind is None:
+            return True  # nothing but missing values fits everywhere
+        return (self.kind, self.clock, self.width) == (other.kind, other.clock, other.width)
+
+
+_WORDS = {
+    "numeric": "numbers",
+    "categorical": "text",
+    "boolean": "true and false",
+    "datetime": "times",
+    "vector": "lists of numbers",
+    "local": "times without a time zone",
+    "zoned": "times with a time zone",
+    "duration": "durations",
+    "time of day": "times of day",
+}
+
+
+def pooled(parts: Sequence[Values]) -> Values:
+    """Return the values of several columns as those of one; they must meet."""
+    known = [part for part in parts if part.kind is not None]
+    if len(parts) == 1 or not known:
+        return parts[0]
+    first, missing = known[0], np.concatenate([part.missing for part in parts])
+    if first.numbers is not None:
+        empty = np.nan if first.numbers.ndim == 1 else np.full(first.numbers.shape[1], np.nan)
+        filled = [np.full((len(p.missing), first.width), empty).reshape(-1, *first.numbers.shape[1:])
+                  if p.numbers is None else p.numbers for p in parts]  # fmt: skip
+        return replace(
+            first, missing=missing, numbers=np.concatenate(filled), whole=all(p.whole for p in known)
+        )
+    names = {name: code for code, name in enumerate(dict.fromkeys(n for p in known for n in p.categories))}
+    codes = []
+    for part in parts:
+        if part.codes is None:
+            codes.append(np.full(len(part.missing), -1, np.intp))
+        else:
+            places = np.array([*(names[name] for name in part.categories), -1], np.intp)
+            codes.append(places[part.codes])
+    return replace(first, missing=missing, codes=np.concatenate(codes), categories=tuple(names))
 
 
 class Frame:
     """A table of any library that narwhals knows, with its column names as text."""
 
-    def __init__(self, table: Any, owner: str) -> None:
+    def __init__(self, table: Any, owner: str, names: tuple[str, ...] | None = None) -> None:
         self._table = table
         self.owner = owner
-        self.names = tuple(_column_name(name) for name in table.columns)
+        self.names = tuple(map(column_name, table.columns)) if names is None else names
         self.rows = len(table)
+        self._places = {name: place for place, name in enumerate(self.names)}
         # The integer 1 and the text '1' are different names in pandas, but not here.
         require_unique(self.names, owner)
         if not self.names:
@@ -70,44 +146,36 @@ class Frame:
 
     def values(self, name: str) -> Values:
         """Return the values of a column, after checking that they are finite."""
-        position = self.names.index(name)
-        values = _values(self._table[:, position])
+        values = _values(self.series(name))
         if values.numbers is not None and np.isinf(values.numbers).any():
-            count = int(np.isinf(values.numbers).sum())
-            raise ValueError(
-                f"the column {name!r} of {self.owner} contains infinity in {count} of its {self.rows} "
-                f"rows; make those values missing, or leave the column out with weights={{{name!r}: 0}}"
+            infinite = np.isinf(values.numbers).reshape(self.rows, -1).any(axis=1)
+            raise refusal(
+                ValueError,
+                f"the column {name!r} of {self.owner} contains infinity in {int(infinite.sum())} of its "
+                f"{self.rows} rows",
+                Advice(
+                    f"make those values missing, or leave the column out with exclude=[{name!r}]",
+                    f"make those values missing, or leave the column out with --exclude {name}",
+                ),
             )
         return values
 
+    def series(self, name: str) -> Any:
+        """Return a column as it is, as a narwhals series."""
+        return self._table[:, self._places[name]]
 
-def as_frame(data: Any, owner: str) -> Frame | None:
-    """Return a table as a `Frame`, or None where `data` is no table."""
-    if isinstance(data, (np.ndarray, list, tuple)):
-        return None
-    import narwhals as nw
+    def take(self, positions: NDArray[np.intp]) -> Frame:
+        """Return some of the rows."""
+        return Frame(self._table[positions.tolist()], self.owner, self.names)
 
-    if type(data).__module__.startswith("pyarrow") and type(data).__name__ == "RecordBatch":
-        import pyarrow as pa
-
-        data = pa.Table.from_batches([data])
-    try:
-        table = nw.from_native(data, pass_through=True, allow_series=True)
-    except Exception:  # narwhals refuses duplicate names, with an error that depends on its version
-        names = data.column_names if hasattr(data, "column_names") else data.columns
-        require_unique([_column_name(name) for name in names], owner)
-        raise
-    if isinstance(table, nw.LazyFrame):
-        table = table.collect()
-    if isinstance(table, nw.Series):
-        table = table.to_frame()
-    return Frame(table, owner) if isinstance(table, nw.DataFrame) else None
+    def renamed(self, name: str) -> Frame:
+        """Return a table of one column under another name."""
+        return Frame(self._table, self.owner, (name,))
 
 
-def _column_name(name: Any) -> str:
-    if isinstance(name, tuple):  # the levels of a pandas MultiIndex
-        return ".".join(map(str, name))
-    return str(name)
+def column_name(name: Any) -> str:
+    """Return the name of a column as text; the levels of a pandas MultiIndex are joined."""
+    return ".".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 def _values(series: Any) -> Values:
@@ -120,16 +188,19 @@ def _values(series: Any) -> Values:
     if dtype.is_numeric():
         return _measured("numeric", _floats(series), whole=str(dtype).startswith(("Int", "UInt")))
     if dtype == nw.Boolean:
-        return _labelled("boolean", series.to_list(), missing)
+        return _labelled("boolean", series, missing)
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return _labelled("categorical", series.to_list(), missing)
+        return _labelled("categorical", series, missing)
     if dtype in (nw.Date, nw.Datetime):
-        # Microseconds since 1970 in UTC; a time without a zone counts as UTC.
-        return _measured("datetime", _floats(series.dt.timestamp("us")) / 1e6)
+        # Microseconds since 1970: in UTC where there is a zone, by the clock on the wall where there is none.
+        clock: Clock = "zoned" if getattr(dtype, "time_zone", None) else "local"
+        return _measured("datetime", _floats(series.dt.timestamp("us")) / 1e6, clock=clock)
     if dtype == nw.Duration:
-        return _measured("datetime", _floats(series.dt.total_microseconds()) / 1e6)
-    if dtype in (nw.List, nw.Struct, nw.Array):
-        return Values(None, missing, trouble="lists or records")
+        return _measured("datetime", _floats(series.dt.total_microseconds()) / 1e6, clock="duration")
+    if dtype in (nw.List, nw.Array):
+        return _arrow_vectors(series, missing) or _vectors(series.to_list(), missing)
+    if dtype == nw.Struct:
+        return Values(None, missing, trouble="records")
     return _from_objects(series.to_list(), missing)
 
 
@@ -139,16 +210,44 @@ def _floats(series: Any) -> FloatArray:
     return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
-def _measured(kind: Kind, values: FloatArray, whole: bool = False) -> Values:
+def _measured(kind: Kind, values: FloatArray, whole: bool = False, clock: Clock = "") -> Values:
     missing = np.isnan(values)
     if missing.all():
         return Values(None, missing)
-    return Values(kind, missing, numbers=values, whole=whole)
+    return Values(kind, missing, numbers=values, whole=whole, clock=clock)
 
 
-def _labelled(kind: Kind, values: Sequence[Any], missing: NDArray[np.bool_]) -> Values:
-    labels = [None if gone else _label(v) for v, gone in zip(values, missing, strict=True)]
-    return Values(kind, missing, labels=labels)
+def _labelled(kind: Kind, series: Any, missing: NDArray[np.bool_]) -> Values:
+    """Return the values of a column of text or truth values as codes."""
+    found = _arrow_codes(series)
+    codes, distinct = _codes(series.to_list(), missing) if found is None else found
+    names = list(map(_label, distinct))
+    if len(set(names)) < len(names):  # two values that are written alike are one category
+        places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        codes = np.array([*(places[name] for name in names), -1], np.intp)[codes]
+        names = list(places)
+    return Values(kind, missing, codes=codes, categories=tuple(names))
+
+
+def _arrow_codes(series: Any) -> tuple[NDArray[np.intp], list[Any]] | None:
+    """Return the codes of a column of Arrow's, which finds them much faster; None for other libraries."""
+    native = series.to_native()
+    if not type(native).__module__.startswith("pyarrow"):
+        return None
+    whole = native.combine_chunks() if hasattr(native, "combine_chunks") else native
+    coded = whole if hasattr(whole, "indices") else whole.dictionary_encode()
+    codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.intp)
+    return codes, coded.dictionary.to_pylist()
+
+
+def _codes(values: Sequence[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[np.intp], list[Any]]:
+    places: dict[Any, int] = {}
+    codes = np.fromiter(
+        (-1 if gone else places.setdefault(v, len(places)) for v, gone in zip(values, missing, strict=True)),
+        dtype=np.intp,
+        count=len(missing),
+    )
+    return codes, list(places)
 
 
 def _label(value: Any) -> str:
@@ -156,6 +255,55 @@ def _label(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def _vectors(values: Sequence[Any], missing: NDArray[np.bool_]) -> Values:
+    """Return lists of numbers of one length as rows of numbers; a list with a gap counts as missing."""
+    present = [v for v, gone in zip(values, missing, strict=True) if not gone]
+    lengths = {len(v) for v in present}
+    if len(lengths) > 1:
+        return _ragged(missing, min(lengths), max(lengths))
+    rows = np.array([[np.nan if v is None else v for v in row] for row in present])
+    if rows.ndim != 2 or rows.dtype.kind not in "fiu" or not rows.shape[1]:
+        return Values(None, missing, trouble=_OTHER_LISTS)
+    return _rows_of_numbers(rows.astype(np.float64), missing)
+
+
+def _arrow_vectors(series: Any, missing: NDArray[np.bool_]) -> Values | None:
+    """Return the same by Arrow, which needs no Python object for each number; None where it is not there."""
+    try:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+    except ImportError:
+        return None
+    lists = series.to_arrow()
+    lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    lengths = pc.min_max(pc.list_value_length(lists))
+    low, high = lengths["min"].as_py(), lengths["max"].as_py()
+    if low != high:
+        return _ragged(missing, low, high)
+    inside = lists.type.value_type
+    if not high or not (pa.types.is_integer(inside) or pa.types.is_floating(inside)):
+        return Values(None, missing, trouble=_OTHER_LISTS)
+    flat = pc.list_flatten(lists.drop_null()).cast(pa.float64())
+    return _rows_of_numbers(flat.to_numpy(zero_copy_only=False).reshape(-1, high), missing)
+
+
+_OTHER_LISTS = "lists of something else than numbers"
+
+
+def _ragged(missing: NDArray[np.bool_], low: int, high: int) -> Values:
+    return Values(None, missing, trouble=f"lists of different lengths ({low} to {high})")
+
+
+def _rows_of_numbers(present: FloatArray, missing: NDArray[np.bool_]) -> Values:
+    numbers = np.full((len(missing), present.shape[1]), np.nan)
+    numbers[~missing] = present
+    missing = np.isnan(numbers).any(axis=1)
+    if missing.all():
+        return Values(None, missing)
+    numbers[missing] = np.nan
+    return Values("vector", missing, numbers=numbers)
 
 
 def _from_objects(values: Sequence[Any], missing: NDArray[np.bool_]) -> Values:
@@ -167,22 +315,32 @@ def _from_objects(values: Sequence[Any], missing: NDArray[np.bool_]) -> Values:
         return all(issubclass(kind, kinds) for kind in types)
 
     if all_of(bool, np.bool_):
-        return _labelled("boolean", values, missing)
+        return _object_labels("boolean", values, missing)
     if all_of(str) or all_of(uuid.UUID):
-        return _labelled("categorical", values, missing)
+        return _object_labels("categorical", values, missing)
     if all_of(numbers.Real, decimal.Decimal) and not types & {bool, np.bool_}:
         return _measured("numeric", _spread(present, missing), whole=all_of(numbers.Integral))
-    for family in ((datetime.date,), (datetime.timedelta,), (datetime.time,)):
-        if all_of(*family):
-            return _measured("datetime", _spread(map(_seconds, present), missing))
+    for family, seconds in _TIMES.items():
+        if all_of(family):
+            clocks = {_clock(value) for value in present}
+            if len(clocks) > 1:
+                return Values(None, missing, trouble="times with and without a time zone")
+            return _measured("datetime", _spread(map(seconds, present), missing), clock=clocks.pop())
     if all_of(bytes, bytearray, memoryview):
         return Values(None, missing, trouble="binary values")
-    if all_of(list, tuple, dict, set, np.ndarray):
-        return Values(None, missing, trouble="lists or records")
+    if all_of(list, tuple, np.ndarray):
+        return _vectors(values, missing)
+    if all_of(dict, set):
+        return Values(None, missing, trouble="records")
     names = sorted(kind.__name__ for kind in types)
     if len(names) > 1:
         return Values(None, missing, trouble=f"values of different types ({', '.join(names[:4])})")
     return Values(None, missing, trouble=f"values of type {names[0]}")
+
+
+def _object_labels(kind: Kind, values: Sequence[Any], missing: NDArray[np.bool_]) -> Values:
+    codes, distinct = _codes(values, missing)
+    return Values(kind, missing, codes=codes, categories=tuple(map(_label, distinct)))
 
 
 def _spread(present: Any, missing: NDArray[np.bool_]) -> FloatArray:
@@ -191,13 +349,28 @@ def _spread(present: Any, missing: NDArray[np.bool_]) -> FloatArray:
     return result
 
 
-def _seconds(value: Any) -> float:
-    if isinstance(value, datetime.timedelta):
-        return value.total_seconds()
-    if isinstance(value, datetime.time):
-        return value.hour * 3600.0 + value.minute * 60.0 + value.second + value.microsecond / 1e6
+def _moment_seconds(value: Any) -> float:
     if not isinstance(value, datetime.datetime):
         value = datetime.datetime.combine(value, datetime.time())
     if value.tzinfo is None:
         value = value.replace(tzinfo=_UTC)
     return float((value - datetime.datetime(1970, 1, 1, tzinfo=_UTC)).total_seconds())
+
+
+def _clock_seconds(value: datetime.time) -> float:
+    return value.hour * 3600.0 + value.minute * 60.0 + value.second + value.microsecond / 1e6
+
+
+_TIMES: dict[type, Callable[[Any], float]] = {
+    datetime.date: _moment_seconds,  # a datetime is a date too
+    datetime.timedelta: datetime.timedelta.total_seconds,
+    datetime.time: _clock_seconds,
+}
+
+
+def _clock(value: Any) -> Clock:
+    if isinstance(value, datetime.timedelta):
+        return "duration"
+    if isinstance(value, datetime.time):
+        return "time of day"
+    return "zoned" if getattr(value, "tzinfo", None) is not None else "local"

@@ -1,12 +1,13 @@
-"""Tables that are spread over a Dask cluster: partitions of dataframes, and row groups of Parquet files.
+"""Tables on a cluster: a sample of their rows to fit an encoding on, and their rows as points.
 
-Every piece is encoded where it is read. What comes back are counts, a sample of rows to fit an encoding on,
-and the few values of columns that should have one.
+Every piece is encoded where it is read. What comes back are counts, some rows, and the few values of columns
+that should have one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.frames import as_frame
-from nammd.data.naming import chosen_columns, require_unique
-from nammd.data.pieces import Key, Parts, fresh_name, is_dask_table, spread, within_pieces
+from nammd.data.blocks import blocks_of
+from nammd.data.dataset import Dataset, SpreadArray, SpreadTable
+from nammd.data.frames import Frame
+from nammd.data.naming import chosen_columns
+from nammd.data.pieces import Graph, Key, Pieces, fetch, fresh_name, within_pieces
 from nammd.data.readers.columnar import file_dataset, folder_dataset
 from nammd.data.readers.formats import explained
 from nammd.data.sampling import sample_positions
@@ -30,18 +33,7 @@ PIECE_ROWS = 131_072
 _MANY = 100
 
 
-def parts_of(data: Any, name: str) -> Parts | None:
-    """Return the pieces of a table that is spread over a cluster; None where `data` is no such table."""
-    if not isinstance(data, Parts) and not is_dask_table(data):
-        return None
-    parts = Parts.of(data)
-    require_unique(parts.names, name)
-    if not parts.names:
-        raise ValueError(f"{name} is empty: it has no columns")
-    return parts
-
-
-def scan_parquet(path: Path, columns: Sequence[str] | None = None) -> Parts:
+def scan_parquet(path: Path, columns: Sequence[str] | None = None) -> Pieces:
     """Return a Parquet file or folder in pieces that the workers will read, in the order of the rows.
 
     Only the footers of the files are read here. The workers must see the files under the same names.
@@ -56,17 +48,17 @@ def scan_parquet(path: Path, columns: Sequence[str] | None = None) -> Parts:
     name, tasks, sizes = fresh_name("read"), dict[Key, Any](), list[int]()
     with explained(path, "Parquet"):
         for fragment in dataset.get_fragments():
-            for piece, rows in _pieces(fragment):
+            for piece, rows in _row_groups(fragment):
                 reader = partial(_read, piece, schema=dataset.schema, columns=chosen, path=path)
                 tasks[(name, len(sizes))] = (reader,)
                 sizes.append(rows)
     if not sum(sizes):
         raise ValueError(f"{path} has columns but no rows")
     graph = HighLevelGraph.from_collections(name, tasks, dependencies=[])
-    return Parts(tuple(tasks), (Delayed((name, 0), graph, layer=name),), tuple(chosen), tuple(sizes))
+    return Pieces(tuple(tasks), (Delayed((name, 0), graph, layer=name),), tuple(chosen), tuple(sizes))
 
 
-def _pieces(fragment: Any) -> list[tuple[Any, int]]:
+def _row_groups(fragment: Any) -> list[tuple[Any, int]]:
     """Cut a Parquet file into runs of row groups."""
     runs: list[list[Any]] = []
     for group in fragment.row_groups:
@@ -86,53 +78,138 @@ def _read(piece: Any, *, schema: Any, columns: list[str], path: Path) -> Any:
         return piece.to_table(schema=schema, columns=columns)
 
 
-def encoded(parts: Parts, transform: Callable[..., NDArray[Any]], name: str, width: int) -> Any:
-    """Return a spread table as a Dask array of numbers, after one pass over it."""
-    array = spread(parts, partial(transform, name=name), width, np.float64)
+def pieces_of(dataset: Dataset) -> Pieces:
+    """Return the pieces of a dataset on a cluster: those of a table, or the blocks of an array."""
+    if isinstance(dataset, SpreadTable):
+        return dataset.pieces
+    assert isinstance(dataset, SpreadArray)
+    return Pieces.of(dataset.array)
+
+
+def encoded(table: SpreadTable, encode: Callable[[Frame], NDArray[Any]], width: int) -> Any:
+    """Return a table on a cluster as a Dask array of points."""
+    numbers = partial(_encoded_piece, owner=table.name, names=table.names, encode=encode)
+    array = blocks_of(table.pieces, numbers, width, np.float64)
     if not array.shape[0]:
-        raise ValueError(f"{name} is empty: it has no rows")
+        raise ValueError(f"{table.name} is empty: it has no rows")
     return array
 
 
-def drawn(parts: Parts, rows: int = FIT_ROWS, rng: Any = 0) -> Any:
-    """Return a table of rows drawn at random, in their order; all of them where there are no more."""
+def _encoded_piece(
+    piece: Any, owner: str, names: tuple[str, ...], encode: Callable[[Frame], NDArray[Any]]
+) -> NDArray[Any]:
+    return encode(_frame(piece, owner, names))
+
+
+def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame:
+    """Return a table of rows drawn at random, in their order, in one pass; all where there are no more.
+
+    Where the sizes of the pieces are known, the rows drawn are those that would be drawn in memory. Where
+    they are not, every piece draws for itself while it is counted, and the draws are brought together on the
+    workers; from then on the sizes are known.
+    """
+    pieces = table.pieces
+    if pieces.sizes is None:
+        drawn = _drawn_while_counting(pieces, rows)
+        table.pieces = replace(pieces, sizes=drawn.sizes)
+        found = [part for _, part, _ in drawn.parts]
+    else:
+        total = sum(pieces.sizes)
+        chosen = within_pieces(sample_positions(total, rows, rng), pieces.sizes) if total else {}
+        found = pieces.each(_rows, chosen) if chosen else []
+    if not found:
+        raise ValueError(f"{table.name} is empty: it has no rows")
+    return _frame(_joined(found, pieces.names), table.name, table.names)
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Rows drawn from some pieces: for each, its number, the rows, and the keys that they drew."""
+
+    sizes: tuple[int, ...]
+    parts: tuple[tuple[int, Any, NDArray[np.float64]], ...]
+
+
+def _drawn_while_counting(pieces: Pieces, rows: int) -> _Draw:
+    name = fresh_name("draw")
+    level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
+    tasks: Graph = {
+        key: (partial(_draw_piece, number=k, rows=rows), pieces.keys[k]) for k, key in enumerate(level)
+    }
+    depth = 0
+    while len(level) > 1:  # a tree: no worker ever holds more than two draws
+        depth += 1
+        pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
+        level = [(name, depth, k) if len(pair) == 2 else pair[0] for k, pair in enumerate(pairs)]
+        merge = partial(_merged, rows=rows)
+        tasks |= {key: (merge, *pair) for key, pair in zip(level, pairs, strict=True) if len(pair) == 2}
+    [drawn] = fetch(pieces.graph() | tasks, level)
+    found: _Draw = drawn
+    return found
+
+
+def _draw_piece(piece: Any, number: int, rows: int) -> _Draw:
+    keys = np.random.default_rng([0, number]).random(len(piece))
+    return _kept(_Draw((len(piece),), ((number, piece, keys),) if len(piece) else ()), rows)
+
+
+def _merged(one: _Draw, other: _Draw, rows: int) -> _Draw:
+    return _kept(_Draw(one.sizes + other.sizes, one.parts + other.parts), rows)
+
+
+def _kept(draw: _Draw, rows: int) -> _Draw:
+    """Keep the rows with the smallest keys."""
+    total = sum(len(keys) for _, _, keys in draw.parts)
+    if total <= rows:
+        return draw
+    bar = np.partition(np.concatenate([keys for _, _, keys in draw.parts]), rows - 1)[rows - 1]
+    chosen = [(number, piece, np.flatnonzero(keys <= bar), keys) for number, piece, keys in draw.parts]
+    kept = tuple((n, _rows(piece, near), keys[near]) for n, piece, near, keys in chosen if len(near))
+    return _Draw(draw.sizes, kept)
+
+
+def _joined(parts: Sequence[Any], names: Sequence[str]) -> Any:
     import narwhals as nw
 
-    sizes = parts.counted()
-    chosen = within_pieces(sample_positions(sum(sizes), rows, rng), sizes) if sum(sizes) else {}
-    if not chosen:
-        return parts.each(_nothing)[0]
-    found = parts.each(_rows, chosen)
-    if type(found[0]).__module__.startswith("pyarrow"):  # files may differ in their types
+    if type(parts[0]).__module__.startswith("pyarrow"):  # files may differ in their types
         import pyarrow as pa
 
-        return pa.concat_tables([part.select(parts.names) for part in found], promote_options="permissive")
-    return nw.concat([nw.from_native(part) for part in found]).to_native()
+        return pa.concat_tables([part.select(list(names)) for part in parts], promote_options="permissive")
+    return nw.concat([nw.from_native(part) for part in map(_as_table, parts)]).to_native()
 
 
-def _rows(part: Any, positions: NDArray[np.intp]) -> Any:
+def _as_table(piece: Any) -> Any:
     import narwhals as nw
 
-    table: Any = nw.from_native(part, allow_series=True)
-    table = table.to_frame() if isinstance(table, nw.Series) else table
-    return table[positions.tolist()].to_native()
+    table: Any = nw.from_native(piece, allow_series=True)
+    return (table.to_frame() if isinstance(table, nw.Series) else table).to_native()
 
 
-def _nothing(part: Any) -> Any:
-    return _rows(part, np.arange(0))
+def _rows(piece: Any, positions: NDArray[np.intp]) -> Any:
+    import narwhals as nw
+
+    return nw.from_native(_as_table(piece))[positions.tolist()].to_native()
+
+
+def _frame(piece: Any, owner: str, names: tuple[str, ...]) -> Frame:
+    import narwhals as nw
+
+    return Frame(nw.from_native(_as_table(piece)), owner, names)
 
 
 def distinct_values(
-    parts: Parts, names: Sequence[str], look: Callable[[Any, str], set[Any]]
+    table: SpreadTable, names: Sequence[str], look: Callable[[Frame, str], set[Any]]
 ) -> list[set[Any]]:
     """Return the different values of some columns, as far as they are few."""
-    found = parts.each(partial(_distinct_of_part, names=list(names), look=look))
+    every = partial(_distinct_of_piece, owner=table.name, own=table.names, names=list(names), look=look)
+    found = table.pieces.each(every)
     return [set[Any]().union(*(part[k] for part in found)) for k in range(len(names))]
 
 
-def _distinct_of_part(part: Any, names: list[str], look: Callable[[Any, str], set[Any]]) -> list[set[Any]]:
-    if not len(part):
+def _distinct_of_piece(
+    piece: Any, owner: str, own: tuple[str, ...], names: list[str], look: Callable[[Frame, str], set[Any]]
+) -> list[set[Any]]:
+    if not len(piece):
         return [set() for _ in names]
-    frame = as_frame(part, "the data")
-    assert frame is not None
+    frame = _frame(piece, owner, own)
     return [set(list(look(frame, name))[:_MANY]) for name in names]

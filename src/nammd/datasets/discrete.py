@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray, to_numpy
-from nammd.data.samples import as_sample
-from nammd.datasets.counts import whole
+from nammd.data.checks import whole
+from nammd.data.opening import numeric_arrays
 from nammd.kernels import as_kernel
 
 _SUM_TOLERANCE = 1e-9
@@ -167,7 +167,7 @@ def support_points(support: Any) -> FloatArray:
     """Return a support as different points, one per row; a whole number k stands for 0 to k - 1."""
     if isinstance(support, (int, np.integer)):
         return np.arange(whole(support, "support", 2), dtype=np.float64)[:, None]
-    points = to_numpy(as_sample(support, "support"))
+    [points] = numeric_arrays(support=support)
     if len(points) < 2:
         raise ValueError("support has one point; at least 2 are needed")
     if len(np.unique(points, axis=0)) < len(points):

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.data.samples import choice, positive
-from nammd.datasets.counts import whole
+from nammd.data.checks import choice, positive, whole
 
 VARIABLE = "NAMMD_DATA"
 JET_PHI = (7, 11, 15, 19)

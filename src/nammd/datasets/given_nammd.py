@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from nammd.data.arrays import FloatArray, to_numpy
-from nammd.data.samples import as_sample, as_samples, between, choice, positive
-from nammd.datasets.counts import whole
+from nammd.data.checks import between, choice, positive, whole
+from nammd.data.opening import numeric_arrays
 from nammd.kernels import Kernel, as_kernel
 
 Move: TypeAlias = Literal["second", "both"]
@@ -156,10 +156,10 @@ def pair_with_nammd(
     choice(move, "move", ("second", "both"))
     checked = as_kernel(kernel)
     if start is not None:
-        fixed, begin = (to_numpy(sample) for sample in as_samples(min_rows=2, x=x, start=start))
+        fixed, begin = numeric_arrays(2, x=x, start=start)
         attempts = 1  # nothing is random, so another attempt would find the same
     else:
-        fixed, begin = to_numpy(as_sample(x, "x")), None
+        fixed, begin = numeric_arrays(x=x)[0], None
     unit = float(np.sqrt(fixed.var(axis=0).mean())) or 1.0
     generator = np.random.default_rng(rng)
     failure = ""

@@ -1,21 +1,36 @@
-"""Who computes the sums of the Gram matrix."""
+"""Which machine sums a Gram matrix, and how.
 
-from nammd.engines.base import Engine, check_kernel, choose_engine, engine_words, kernel_sums, pair_sums
-from nammd.engines.cluster.engine import Cluster
-from nammd.engines.cuda.engine import Cuda
-from nammd.engines.progress import LongComputationWarning, Progress
-from nammd.engines.tiles.engine import Tiles
+================  ==========================================================================
+`protocol`        `Engine`: all that an engine can do, with defaults
+`sums`            what it returns: row sums, column sums and squares
+`choice`          which engine computes, if nobody says so; `kernel_sums`
+`progress`        how far a computation is, and a warning where it will take long
+`tiles`           `Tiles`: arrays in memory, in threads, or wherever their library keeps them
+`cluster`         `Cluster`: Dask collections
+`cuda`            `Cuda`: float32 tensors on an NVIDIA GPU
+`on_device`       `OnDevice`: arrays in memory, computed on a device of torch
+================  ==========================================================================
+
+Kernels and engines know arrays, and nothing of statistics.
+"""
+
+from nammd.engines.choice import choose_engine, kernel_sums, require_engine
+from nammd.engines.cluster import Cluster
+from nammd.engines.cuda import Cuda
+from nammd.engines.on_device import OnDevice
+from nammd.engines.progress import LongComputationWarning
+from nammd.engines.protocol import Engine, Summed
+from nammd.engines.tiles import Tiles
 
 __all__ = [
     "Cluster",
     "Cuda",
     "Engine",
     "LongComputationWarning",
-    "Progress",
+    "OnDevice",
+    "Summed",
     "Tiles",
-    "check_kernel",
     "choose_engine",
-    "engine_words",
     "kernel_sums",
-    "pair_sums",
+    "require_engine",
 ]

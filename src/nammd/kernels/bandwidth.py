@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
-from nammd.data.samples import as_sample, as_samples
+from nammd.data.arrays import Array, FloatArray, aligned, rows_at
+from nammd.data.checks import whole
+from nammd.data.encoding.encoding import fit_datasets
+from nammd.data.opening import open_all
 
 Metric = Literal["euclidean", "cityblock"]
 
@@ -16,21 +20,28 @@ MEDIAN_ROWS = 2000
 
 
 def pooled_rows(x: Any, y: Any = None, *, max_rows: int = MEDIAN_ROWS, rng: Any = 0) -> FloatArray:
-    """Return the rows of both samples together, at most `max_rows` of them drawn at random."""
-    if max_rows < 2:
-        raise ValueError(f"max_rows must be at least 2, not {max_rows}")
-    samples: list[Array] = [as_sample(x, "x")] if y is None else list(as_samples(x=x, y=y))
-    sizes = [s.shape[0] for s in samples]
-    total = sum(sizes)
-    if total <= max_rows:
-        return np.concatenate([to_numpy(s) for s in samples])
-    chosen = np.sort(np.random.default_rng(rng).choice(total, size=max_rows, replace=False))
-    parts, start = [], 0
-    for sample, size in zip(samples, sizes, strict=True):
-        here = chosen[(chosen >= start) & (chosen < start + size)] - start
-        parts.append(to_numpy(take_rows(sample, here)))
-        start += size
-    return np.concatenate(parts)
+    """Return the rows of both datasets together as points, at most `max_rows` of them drawn at random.
+
+    Tables are encoded as `nammd.distance` does it.
+    """
+    whole(max_rows, "max_rows", 2)
+    datasets = open_all({"x": x} if y is None else {"x": x, "y": y})
+    encoding = fit_datasets(datasets)
+    points = [encoding.points(dataset) for dataset in datasets]
+    names = [dataset.name for dataset in datasets]
+    return drawn_rows(aligned(points, names), names, max_rows, rng)
+
+
+def drawn_rows(
+    samples: Sequence[Array], names: Sequence[str], max_rows: int = MEDIAN_ROWS, rng: Any = 0
+) -> FloatArray:
+    """Return the rows of several samples together, at most `max_rows` of them drawn at random."""
+    edges = np.cumsum([0, *(int(sample.shape[0]) for sample in samples)])
+    chosen = np.arange(edges[-1])
+    if len(chosen) > max_rows:
+        chosen = np.sort(np.random.default_rng(rng).choice(edges[-1], size=max_rows, replace=False))
+    each = [chosen[(chosen >= start) & (chosen < stop)] - start for start, stop in pairwise(edges)]
+    return rows_at(samples, each, names)
 
 
 def median_distance(rows: FloatArray, metric: Metric) -> float:

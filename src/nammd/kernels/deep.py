@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import Array, is_foreign_array, like, namespace, to_numpy
-from nammd.data.samples import as_columns, between, positive
+from nammd.data.arrays import Array, as_columns, is_foreign_array, like, namespace, to_numpy
+from nammd.data.checks import between, positive
 from nammd.data.writing import write_bytes
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision, precision_of

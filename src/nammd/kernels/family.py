@@ -9,8 +9,7 @@ import numpy as np
 
 from nammd.data.arrays import Array, FloatArray
 from nammd.kernels.base import Kernel
-from nammd.kernels.gaussian import Gaussian
-from nammd.kernels.laplace import Laplace
+from nammd.kernels.operations import scaled_distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +36,9 @@ class BoundFamily:
 
 def families(kernels: Sequence[Kernel]) -> list[list[int]]:
     """Group kernels that share a distance; return their positions."""
-    groups: dict[type, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for position, kernel in enumerate(kernels):
-        if not isinstance(kernel, (Gaussian, Laplace)):
-            raise TypeError(f"only Gaussian and Laplace kernels form families, not {kernel!r}")
-        groups.setdefault(type(kernel), []).append(position)
+        groups.setdefault(scaled_distance(kernel).metric, []).append(position)
     return list(groups.values())
 
 
@@ -50,8 +47,8 @@ def bind_family(kernels: Sequence[Kernel], x: FloatArray, y: FloatArray) -> Boun
     from scipy.spatial.distance import cdist
 
     u, v = x.astype(np.float64, copy=False), y.astype(np.float64, copy=False)
-    if isinstance(kernels[0], Laplace):
-        factors = tuple(-1 / k.bandwidth for k in kernels if isinstance(k, Laplace))
-        return BoundFamily(lambda rows, columns: cdist(u[rows], v[columns], "cityblock"), factors)
-    factors = tuple(-0.5 / k.bandwidth**2 for k in kernels if isinstance(k, Gaussian))
-    return BoundFamily(lambda rows, columns: cdist(u[rows], v[columns], "sqeuclidean"), factors)
+    each = [scaled_distance(kernel) for kernel in kernels]
+    metric = each[0].metric
+    return BoundFamily(
+        lambda rows, columns: cdist(u[rows], v[columns], metric), tuple(one.factor for one in each)
+    )

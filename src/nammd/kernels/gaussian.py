@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nammd.data.arrays import Array, FloatArray, like
-from nammd.data.samples import as_columns, positive
+from nammd.data.arrays import Array, FloatArray, as_columns, like
+from nammd.data.checks import positive
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision
 from nammd.kernels.exponential import bind_squared
@@ -220,6 +220,23 @@ class Mahalanobis(SquaredExponential):
                 f"but the data has {x.shape[1]}"
             )
         return x @ like(factor / self.bandwidth, x)
+
+    def symmetric_root(self, columns: int) -> FloatArray:
+        """Return R with ``R'R`` the matrix, for data of so many columns.
+
+        In units of the columns it is symmetric, and so the only one: eigenvectors have signs, and
+        those of equal eigenvalues are any, so another library would make other frequencies of them.
+        """
+        matrix = self.matrix
+        if len(matrix) != columns:
+            raise ValueError(
+                f"the Mahalanobis kernel has a matrix for {len(matrix)} columns, but the data has {columns}"
+            )
+        units = np.sqrt(np.abs(np.diagonal(matrix)))
+        units[units == 0] = 1.0
+        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2 / np.outer(units, units))
+        root: FloatArray = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T * units
+        return root
 
     def __repr__(self) -> str:
         d = self.matrix.shape[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nammd.data.arrays import Array
-from nammd.data.samples import as_columns, positive
+from nammd.data.arrays import Array, as_columns
+from nammd.data.checks import positive
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision
 from nammd.kernels.exponential import bind_cityblock

@@ -19,11 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, like, namespace
-from nammd.data.samples import as_columns
-from nammd.kernels.base import BoundKernel, Kernel, Precision, Scaled, Sum, precision_of
-from nammd.kernels.gaussian import Gaussian, Mahalanobis
-from nammd.kernels.laplace import Laplace
+from nammd.data.arrays import Array, FloatArray, as_columns, like, namespace
+from nammd.kernels.base import BoundKernel, Kernel, Precision, precision_of
 
 _EVERYTHING = slice(None)
 
@@ -132,11 +129,11 @@ class RandomFeatures(Kernel):
         # The middle of each of 2^53 cells, so never 0 or 1.
         uniforms = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
         terms = spectrum(self.kernel)
-        edges = np.cumsum([weight for weight, _ in terms]) / self.bound
+        edges = np.cumsum([term.weight for term in terms]) / self.bound
         which = np.minimum(np.searchsorted(edges, uniforms[:, -1], side="right"), len(terms) - 1)
         drawn = np.empty((count, columns))
-        for number, (_, term) in enumerate(terms):
-            drawn[which == number] = _drawn(term, uniforms[which == number, :-1])
+        for number, term in enumerate(terms):
+            drawn[which == number] = term.draw(uniforms[which == number, :-1])
         return drawn
 
     def features(self, x: Array, precision: Precision | None = None) -> Array:
@@ -257,50 +254,11 @@ class Waves:
         return single and str(x.dtype).rpartition(".")[2] == "float32" and longest <= FLOAT32_PHASE
 
 
-def spectrum(kernel: Any) -> list[tuple[float, Kernel]]:
-    """Return a kernel as a sum of weighted kernels whose frequencies are known, or refuse it."""
-    match kernel:
-        case Scaled():
-            return [(kernel.factor * weight, term) for weight, term in spectrum(kernel.kernel)]
-        case Sum():
-            return [part for term in kernel.terms for part in spectrum(term)]
-        case Gaussian() | Laplace() | Mahalanobis():
-            return [(1.0, kernel)]
-    raise TypeError(
-        f"there are no random features for the kernel {kernel!r}; use Gaussian, Laplace or Mahalanobis, or "
-        "multiples and sums of them"
-    )
+def spectrum(kernel: Any) -> Any:
+    """Return the frequencies of a kernel; loaded when asked, since they are defined for this kernel too."""
+    from nammd.kernels.operations import spectrum as frequencies_of
 
-
-def _drawn(kernel: Kernel, uniforms: FloatArray) -> FloatArray:
-    """Return frequencies of one kernel from numbers between 0 and 1."""
-    if isinstance(kernel, Laplace):  # a product over columns, each with a Cauchy law
-        return np.tan(np.pi * (uniforms - 0.5)) / kernel.bandwidth
-    from scipy.special import ndtri
-
-    normal: FloatArray = ndtri(uniforms)
-    if isinstance(kernel, Mahalanobis):
-        return normal @ _symmetric_root(kernel, uniforms.shape[1]) / kernel.bandwidth
-    assert isinstance(kernel, Gaussian)
-    return normal / kernel.bandwidth
-
-
-def _symmetric_root(kernel: Mahalanobis, columns: int) -> FloatArray:
-    """Return R with ``R'R`` the matrix.
-
-    In units of the columns its root is symmetric, and so the only one: eigenvectors have signs, and
-    those of equal eigenvalues are any, so another library would make other frequencies of them.
-    """
-    matrix = kernel.matrix
-    if len(matrix) != columns:
-        raise ValueError(
-            f"the Mahalanobis kernel has a matrix for {len(matrix)} columns, but the data has {columns}"
-        )
-    units = np.sqrt(np.abs(np.diagonal(matrix)))
-    units[units == 0] = 1.0
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2 / np.outer(units, units))
-    root: FloatArray = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T * units
-    return root
+    return frequencies_of(kernel)
 
 
 def _reduced(phases: Array, xp: Any) -> Array:

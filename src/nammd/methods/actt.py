@@ -16,9 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, to_numpy
+from nammd.data.checks import whole_settings
 from nammd.engines import Engine
 from nammd.kernels.bandwidth import pooled_rows
-from nammd.methods.agg import aggregate_tests, require_counts
+from nammd.methods.agg import aggregate_tests
+from nammd.methods.bandwidths import fuse_bandwidths
 from nammd.questions.two_sample import TwoSampleResult
 
 
@@ -84,14 +86,15 @@ class ACTT:
 
     def __post_init__(self) -> None:
         least = {"bandwidths": 1, "compression": 0, "bins": 1, "permutations": 1}
-        require_counts(self, **least, level_permutations=1, bisections=1)
+        whole_settings(self, **least, level_permutations=1, bisections=1)
 
     def test(
         self, x: Array, y: Array, *, alpha: float, rng: np.random.Generator, engine: Engine
     ) -> TwoSampleResult:
         """Test two checked samples; it computes with goodpoints whatever the engine."""
         x, y = (rng.permutation(to_numpy(sample)) for sample in (x, y))
-        bandwidths = fuse_bandwidths(x, y, self.bandwidths)
+        # Of large samples 2000 rows are taken at random: all distances would cost more than the test.
+        bandwidths = fuse_bandwidths(pooled_rows(x, y), "euclidean", self.bandwidths)
         seeds = [int(seed) for seed in rng.integers(2**32, size=2)]
         statistics, level_statistics = self.compressed_statistics(x, y, bandwidths, *seeds)
         weights = np.full(len(bandwidths), 1 / len(bandwidths))
@@ -146,29 +149,6 @@ class ACTT:
             "rows_used": (bins[0] * rows, bins[1] * rows),
             "rows_kept": (bins[0] * kept, bins[1] * kept),
         }
-
-
-def fuse_bandwidths(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
-    """Return bandwidths evenly spaced over the pooled Euclidean distances, as MMDFuse takes them.
-
-    The distances include those of the rows to themselves, and zeros count as the median distance. Of
-    large samples 2000 rows are taken at random: all distances would cost more than the test.
-    """
-    from scipy.spatial.distance import pdist
-
-    rows = pooled_rows(x, y)
-    distances = np.concatenate([pdist(rows), np.zeros(len(rows))])
-    positive = distances[distances > 0]
-    if not positive.size:
-        raise ValueError(
-            "the data is constant: every row is the same, so no bandwidth can be taken from it and "
-            "there is nothing to test"
-        )
-    # Where most rows coincide the median is zero too, and no bandwidth.
-    distances[distances == 0] = np.median(distances) or np.median(positive)
-    distances.sort()
-    low, high = (distances[math.floor(share * len(distances))] for share in (0.05, 0.95))
-    return np.linspace(low / 2, 2 * high, count)
 
 
 def _data_first(ordered: FloatArray, observed: float) -> FloatArray:

@@ -8,32 +8,29 @@ how often at least one kernel exceeds its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, FloatArray, to_numpy
+from nammd.data.arrays import Array, FloatArray, pooled_sample, take_rows, to_numpy
+from nammd.data.checks import whole_settings
 from nammd.engines import Engine
+from nammd.kernels import Gaussian, Kernel, Laplace
+from nammd.kernels.base import Precision
+from nammd.kernels.operations import scaled_distance
 from nammd.questions.two_sample import TwoSampleResult
-from nammd.statistics.permutations import random_signs
+from nammd.statistics.permutations import TIE, random_signs, signed_means
 
 Signs = NDArray[np.int8]
 
 # Distances between this many rows of each sample set the bandwidths.
 _BANDWIDTH_ROWS = 500
 
-# Rows of a tile of a Gram matrix.
-_TILE = 512
-
-# Statistics closer than this share of their spread count as equal: signs that only exchange equal
-# rows, or all rows of x with all of y, give equal statistics up to rounding.
-_TIE = 1e-9
-
 # A difference of means of a kernel is rounding below this share of them.
-_ROUNDING = 1e-14
+_ROUNDING = {"float32": 1e-6, "float64": 1e-14}
 
 
 @dataclass(frozen=True)
@@ -95,44 +92,42 @@ class MMDAgg:
     name: ClassVar[str] = "mmd-agg"
 
     def __post_init__(self) -> None:
-        require_counts(self, bandwidths=2, permutations=1, level_permutations=1, bisections=1)
+        whole_settings(self, bandwidths=2, permutations=1, level_permutations=1, bisections=1)
 
     def test(
         self, x: Array, y: Array, *, alpha: float, rng: np.random.Generator, engine: Engine
     ) -> TwoSampleResult:
-        """Test two checked samples; it computes with NumPy whatever the engine."""
-        x, y = (rng.permutation(to_numpy(sample)) for sample in (x, y))
-        m, n = len(x), len(y)
-        collection = bandwidth_collection(x, y, self.bandwidths)
+        """Test two checked samples."""
+        # Where the engine is: a random order for the wild bootstrap, whose pairs are rows of one number.
+        x, y = (take_rows(sample, rng.permutation(int(sample.shape[0]))) for sample in (x, y))
+        m, n = int(x.shape[0]), int(y.shape[0])
+        first_x, first_y = (to_numpy(sample[:_BANDWIDTH_ROWS, :]) for sample in (x, y))
+        collection = bandwidth_collection(first_x, first_y, self.bandwidths)
+        kernels = kernels_of(collection)
         count = 1 + self.permutations + self.level_permutations
         if m == n:
             signs = rng.integers(0, 2, (n, count), dtype=np.int8) * np.int8(2) - np.int8(1)
             signs[:, 0] = 1  # the data as it is
-            every = wild_bootstrap_statistics(x, y, collection, signs)
+            every = wild_bootstrap_statistics(x, y, kernels, signs, engine)
         else:
             signs = random_signs(m, n, count, rng).astype(np.int8)
             signs[:m, 0], signs[m:, 0] = 1, -1
-            every = permutation_statistics(x, y, collection, signs)
+            every = permutation_statistics(x, y, kernels, signs, engine)
         split = 1 + self.permutations
+        tie = TIE[engine.precision_for(x, y)]
         aggregate = aggregate_tests(
-            every[:, :split], every[:, split:], _weights(collection), alpha, self.bisections
+            every[:, :split], every[:, split:], _weights(collection), alpha, self.bisections, tie
         )
         return aggregate.result(
             every[aggregate.best, 1:split],
             method=self.name,
             m=m,
             n=n,
+            engine=engine.described(x),
             resampling="wild bootstrap" if m == n else "permutations",
             kernels=tuple(kind for kind, widths in collection.items() for _ in widths),
             bandwidths=tuple(float(b) for widths in collection.values() for b in widths),
         )
-
-
-# A kind of kernel is the distance it takes and the kernel as a function of distance and bandwidth.
-_KINDS: dict[str, tuple[str, Callable[[FloatArray, float], FloatArray]]] = {
-    "laplace": ("cityblock", lambda distance, bandwidth: np.exp(distance * (-1 / bandwidth))),
-    "gaussian": ("sqeuclidean", lambda squared, bandwidth: np.exp(squared * (-1 / bandwidth**2))),
-}
 
 
 def bandwidth_collection(x: FloatArray, y: FloatArray, count: int) -> dict[str, FloatArray]:
@@ -150,75 +145,53 @@ def bandwidth_collection(x: FloatArray, y: FloatArray, count: int) -> dict[str, 
     return collection
 
 
+def kernels_of(collection: dict[str, FloatArray]) -> list[Kernel]:
+    """Return the kernels; the published Gaussian is ``exp(-|x - y|² / b²)``, ours has 2 b² there."""
+    kinds: dict[str, Callable[[float], Kernel]] = {
+        "laplace": Laplace,
+        "gaussian": lambda bandwidth: Gaussian(bandwidth / math.sqrt(2)),
+    }
+    return [kinds[kind](float(b)) for kind, widths in collection.items() for b in widths]
+
+
 def wild_bootstrap_statistics(
-    x: FloatArray, y: FloatArray, collection: dict[str, FloatArray], signs: Signs
+    x: Array, y: Array, kernels: Sequence[Kernel], signs: Signs, engine: Engine
 ) -> FloatArray:
     """Return MMD² without the pairs (x_i, y_i), for every kernel and column r of signs.
 
-    That is the mean over i != j of ``r_i r_j [k(x_i, x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j)]``.
+    That is the mean over i != j of ``r_i r_j [k(x_i, x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j)]``: the
+    quadratic form of the pooled sample with the signs (r, -r), and without its pairs of one row number, whose
+    sum is the same for all signs.
     """
-    n = len(x)
-    terms = [(x, x, 1), (y, y, 1), (x, y, -1), (y, x, -1)]
-    return np.concatenate(
-        [quadratic_forms(terms, kind, widths, signs)[0] for kind, widths in collection.items()]
-    ) / (n * (n - 1))
+    n = len(signs)
+    sums = engine.family_forms(kernels, pooled_sample(x, y), np.concatenate([signs, -signs]))
+    forms = sums.forms + 2 * paired_sums(x, y, kernels)[:, None]
+    means = np.maximum(sums.rows.sum(axis=1, keepdims=True) / (2 * n * (2 * n - 1)), 0.0)
+    return _rounded(forms / (n * (n - 1)), means, engine.precision_for(x, y))
+
+
+def paired_sums(x: Array, y: Array, kernels: Sequence[Kernel]) -> FloatArray:
+    """Return the sums of k(x_i, y_i) over i."""
+    apart = to_numpy(x) - to_numpy(y)
+    distances = {"sqeuclidean": (apart * apart).sum(axis=1), "cityblock": np.abs(apart).sum(axis=1)}
+    each = [scaled_distance(kernel) for kernel in kernels]
+    return np.array([np.exp(one.factor * distances[one.metric]).sum() for one in each])
 
 
 def permutation_statistics(
-    x: FloatArray, y: FloatArray, collection: dict[str, FloatArray], signs: Signs
+    x: Array, y: Array, kernels: Sequence[Kernel], signs: Signs, engine: Engine
 ) -> FloatArray:
     """Return the unbiased MMD² for every kernel and column of signs, +1 for rows that count as x's."""
-    m, n, pooled = len(x), len(y), np.concatenate([x, y])
-    parts = []
-    for kind, widths in collection.items():
-        forms, rows = quadratic_forms([(pooled, pooled, 1)], kind, widths, signs)
-        # s'Ks = Sxx + Syy - 2 Sxy, s'K1 = Sxx - Syy and 1'K1 = Sxx + Syy + 2 Sxy; see two_sample.py.
-        total, differences = rows.sum(axis=1, keepdims=True), rows @ signs
-        both, cross = (forms + total) / 2, (total - forms) / 4
-        xx, yy = (both + differences) / 2 / (m * (m - 1)), (both - differences) / 2 / (n * (n - 1))
-        mmd2 = xx + yy - 2 * cross / (m * n)
-        mean = total / ((m + n) * (m + n - 1))
-        parts.append(np.where(np.abs(mmd2) < _ROUNDING * mean, 0.0, mmd2))
-    return np.concatenate(parts)
+    m, n = int(x.shape[0]), int(y.shape[0])
+    sums = engine.family_forms(kernels, pooled_sample(x, y), signs)
+    total = sums.rows.sum(axis=1, keepdims=True)
+    mmd2 = signed_means(sums.forms, total, sums.rows @ signs, (m, n)).mmd2
+    return _rounded(mmd2, total / ((m + n) * (m + n - 1)), engine.precision_for(x, y))
 
 
-def quadratic_forms(
-    terms: list[tuple[FloatArray, FloatArray, int]], kind: str, bandwidths: FloatArray, signs: Signs
-) -> tuple[FloatArray, FloatArray]:
-    """Return ``v'Hv`` by bandwidth and column v of signs, and the row sums of H by bandwidth.
-
-    ``H_ij`` is the sum over the terms (u, v, sign) of ``sign * k(u_i, v_j)``, with a diagonal of zeros; it
-    must be symmetric. The distances of a tile are computed once for all bandwidths, and no more of H
-    than a tile is ever there.
-    """
-    from scipy.spatial.distance import cdist
-
-    metric, kernel = _KINDS[kind]
-    size = len(signs)
-    forms = np.zeros((len(bandwidths), signs.shape[1]))
-    row_sums = np.zeros((len(bandwidths), size))
-    for rows, columns in _upper_tiles(size):
-        distances = [cdist(u[rows], v[columns], metric) for u, v, _ in terms]
-        left, right = (signs[part].astype(np.float64) for part in (rows, columns))
-        for k, bandwidth in enumerate(bandwidths):
-            tile = np.zeros(distances[0].shape)
-            for distance, (_, _, sign) in zip(distances, terms, strict=True):
-                tile += sign * kernel(distance, float(bandwidth))
-            if rows == columns:
-                np.fill_diagonal(tile, 0.0)
-            else:  # the mirror image below the diagonal
-                row_sums[k, columns] += tile.sum(axis=0)
-            row_sums[k, rows] += tile.sum(axis=1)
-            times = 1 if rows == columns else 2
-            forms[k] += times * np.einsum("ib,ib->b", left, tile @ right)
-    return forms, row_sums
-
-
-def _upper_tiles(size: int) -> Iterator[tuple[slice, slice]]:
-    """Yield the tiles of a square matrix that are on or above its diagonal."""
-    slices = [slice(start, min(start + _TILE, size)) for start in range(0, size, _TILE)]
-    for i, rows in enumerate(slices):
-        yield from ((rows, columns) for columns in slices[i:])
+def _rounded(mmd2: FloatArray, means: FloatArray, precision: Precision) -> FloatArray:
+    """Return zero for what is nothing but rounding of the mean kernel values."""
+    return np.where(np.abs(mmd2) < _ROUNDING[precision] * means, 0.0, mmd2)
 
 
 @dataclass(frozen=True)
@@ -266,7 +239,9 @@ class Aggregate:
         # Neither that nor rounding must carry it across alpha.
         return min(value, self.alpha) if self.rejected else max(value, math.nextafter(self.alpha, 2))
 
-    def result(self, null: FloatArray, *, method: str, m: int, n: int, **details: Any) -> TwoSampleResult:
+    def result(
+        self, null: FloatArray, *, method: str, m: int, n: int, engine: str = "NumPy", **details: Any
+    ) -> TwoSampleResult:
         """Return the result of the test, told through its best kernel; `null` is that kernel's."""
         return TwoSampleResult(
             statistic=float(self.statistics[self.best]),
@@ -279,7 +254,7 @@ class Aggregate:
             m=m,
             n=n,
             kernel=None,
-            engine="NumPy",
+            engine=engine,
             null=null,
             details={
                 **details,
@@ -299,7 +274,7 @@ def aggregate_tests(
     weights: FloatArray,
     alpha: float,
     bisections: int,
-    tie: float = _TIE,
+    tie: float = TIE["float64"],
 ) -> Aggregate:
     """Find the largest levels ``u w_k`` that together keep the level alpha, and test every kernel.
 
@@ -350,16 +325,6 @@ def aggregate_tests(
         pvalues=(statistics >= (observed - slack)[:, None]).mean(axis=1),
         best=int(np.argmax(margins)),
     )
-
-
-def require_counts(method: Any, **least: int) -> None:
-    """Refuse a method whose settings are not whole numbers of at least the given sizes."""
-    for name, smallest in least.items():
-        value = getattr(method, name)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"{name} must be a whole number, not {value!r}")
-        if value < smallest:
-            raise ValueError(f"{name} must be at least {smallest}, not {value}")
 
 
 def _weights(collection: dict[str, FloatArray]) -> FloatArray:

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, to_numpy
+from nammd.data.checks import whole_settings
 from nammd.engines import Engine
-from nammd.questions.two_sample import TwoSampleResult, permutation_threshold
-from nammd.statistics.permutations import random_signs
+from nammd.questions.two_sample import TwoSampleResult
+from nammd.statistics.permutations import permutation_threshold, random_signs
 
 # Signs are held for this many (row, permutation) pairs at a time: 4 bytes each, and 8 in the product.
 _SIGNS_AT_ONCE = 1 << 22
@@ -152,8 +153,7 @@ class AutoTST:
                 'learner must be a scikit-learn estimator, such as LogisticRegression(), or "autogluon", '
                 f"not {self.learner!r}"
             )
-        if self.permutations < 1:
-            raise ValueError(f"permutations must be at least 1, not {self.permutations}")
+        whole_settings(self, permutations=1)
 
     def test(
         self, x: Array, y: Array, *, alpha: float, rng: np.random.Generator, engine: Engine

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.samples import between
+from nammd.data.checks import between
 from nammd.datasets.discrete import DiscretePair, discrete_pair
 from nammd.methods.resampling import (
     Counts,

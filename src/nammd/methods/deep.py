@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -26,7 +26,8 @@ from nammd.engines import Engine
 from nammd.kernels import Gaussian
 from nammd.kernels.deep import Deep
 from nammd.kernels.networks import mlp
-from nammd.questions.two_sample import MMDPermutation, TwoSampleResult
+from nammd.methods.permutation import MMDPermutation
+from nammd.questions.two_sample import TwoSampleResult
 from nammd.selecting.ascent import maximise, start_at_best_scale
 from nammd.selecting.learners import learner_for
 from nammd.selecting.splitting import train_test_split
@@ -143,9 +144,7 @@ class MMDDeep:
             generator=rng,
             progress=None,
         )
-        kernel = learner.finish()
-        assert isinstance(kernel, Deep)
-        return kernel, np.array(course.criterion)
+        return cast(Deep, learner.finish()), np.array(course.criterion)
 
 
 def deep_gram(

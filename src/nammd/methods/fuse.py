@@ -14,20 +14,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, FloatArray, to_numpy
-from nammd.data.samples import as_sample
-from nammd.engines import Engine, engine_words
+from nammd.data.arrays import Array, FloatArray, pooled_sample, rows_at
+from nammd.data.checks import whole_settings
+from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
-from nammd.engines.tiles.families import family_forms, family_passes
 from nammd.kernels import Gaussian, Kernel, Laplace
-from nammd.questions.two_sample import (
-    TwoSampleResult,
+from nammd.methods.bandwidths import fuse_bandwidths
+from nammd.methods.permutation import tie_of
+from nammd.questions.two_sample import TwoSampleResult
+from nammd.statistics.permutations import (
+    SignedMeans,
+    permutation_pvalue,
     permutation_threshold,
-    pooled_sample,
+    random_signs,
+    signed_means,
     signs_at_once,
-    tie_of,
 )
-from nammd.statistics.permutations import random_signs
 
 _BANDWIDTH_ROWS = 2048
 """The quantiles of the distances are taken over at most so many pooled rows, evenly spaced."""
@@ -61,10 +63,7 @@ class NAMMDFuse:
     name: ClassVar[str] = "nammd-fuse"
 
     def __post_init__(self) -> None:
-        for field in ("bandwidths", "permutations"):
-            value = getattr(self, field)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise ValueError(f"{field} must be a whole number of at least 1, not {value!r}")
+        whole_settings(self, bandwidths=1, permutations=1)
 
     def test(
         self, x: Array, y: Array, *, alpha: float, rng: np.random.Generator, engine: Engine
@@ -75,7 +74,7 @@ class NAMMDFuse:
         every, each = [], np.empty(0)
         m, n = int(x.shape[0]), int(y.shape[0])
         counts = signs_at_once(m, n, self.permutations)
-        weights = [w for count in counts for w in family_passes(engine, kernels, pooled, count)]
+        weights = [w for count in counts for w in engine.family_work(kernels, pooled, count)]
         with passes(*weights, what=comparing(m, n)):
             for position, count in enumerate(counts):
                 signs = random_signs(m, n, count, rng)
@@ -87,7 +86,7 @@ class NAMMDFuse:
                 every.append(soft_maximum(scores))
         statistics = np.concatenate(every)
         observed, null = float(statistics[0]), statistics[1:]
-        pvalue = (1 + int(np.count_nonzero(null >= observed - tie_of(x, y, null, engine)))) / (len(null) + 1)
+        pvalue = permutation_pvalue(null, observed, tie_of(x, y, null, engine))
         return TwoSampleResult(
             statistic=observed,
             pvalue=pvalue,
@@ -99,7 +98,7 @@ class NAMMDFuse:
             m=m,
             n=n,
             kernel=None,
-            engine=engine_words(engine, x),
+            engine=engine.described(x),
             null=null,
             details={"kernels": [repr(k) for k in kernels], "scores": each.tolist()},
         )
@@ -108,23 +107,20 @@ class NAMMDFuse:
         self, pooled: Array, kernels: list[Kernel], signs: NDArray[Any], m: int, engine: Engine
     ) -> FloatArray:
         """Return the scaled statistic of every kernel for every column of signs."""
-        sums = family_forms(engine, kernels, pooled, signs)
+        sums = engine.family_forms(kernels, pooled, signs)
         n = len(signs) - m
         total = sums.rows.sum(axis=1, keepdims=True)
         differences = 0.0 if m == n else sums.rows @ signs
-        both, cross = (sums.forms + total) / 2, (total - sums.forms) / 4
-        xx = (both + differences) / 2 / (m * (m - 1))
-        yy = (both - differences) / 2 / (n * (n - 1))
-        statistic = self._statistic(xx, yy, cross / (m * n))
+        statistic = self._statistic(signed_means(sums.forms, total, differences, (m, n)))
         # The sum over the pooled sample does not change when rows are relabelled. The paper's own scale,
         # over pairs within the samples only, would, and the test would not be exact.
         pairs = min(m, n) * (min(m, n) - 1)
         scaled: FloatArray = pairs * np.sqrt(pairs / sums.squares)[:, None] * statistic
         return scaled
 
-    def _statistic(self, xx: FloatArray, yy: FloatArray, xy: FloatArray) -> FloatArray:
-        """Return NAMMD; its denominator changes with every relabelling."""
-        return (xx + yy - 2 * xy) / (4 - xx - yy)
+    def _statistic(self, means: SignedMeans) -> FloatArray:
+        """Return NAMMD."""
+        return means.nammd()
 
 
 @dataclass(frozen=True)
@@ -133,9 +129,9 @@ class MMDFuse(NAMMDFuse):
 
     name: ClassVar[str] = "mmd-fuse"
 
-    def _statistic(self, xx: FloatArray, yy: FloatArray, xy: FloatArray) -> FloatArray:
+    def _statistic(self, means: SignedMeans) -> FloatArray:
         """Return MMD²."""
-        return xx + yy - 2 * xy
+        return means.mmd2
 
 
 def soft_maximum(scores: FloatArray) -> FloatArray:
@@ -151,26 +147,7 @@ def fuse_kernels(pooled: Array, bandwidths: int) -> list[Kernel]:
     The published Laplace kernel is ``exp(-sqrt(2) |x - y|_1 / b)``, which is `Laplace` of b / sqrt(2).
     """
     step = -(-pooled.shape[0] // _BANDWIDTH_ROWS)
-    rows = to_numpy(as_sample(pooled[::step, :], "the data"))
+    rows = rows_at([pooled], [np.arange(0, int(pooled.shape[0]), step)])
     laplace = [Laplace(b / np.sqrt(2)) for b in fuse_bandwidths(rows, "cityblock", bandwidths)]
     gaussian = [Gaussian(b) for b in fuse_bandwidths(rows, "euclidean", bandwidths)]
     return [*laplace, *gaussian]
-
-
-def fuse_bandwidths(rows: FloatArray, metric: str, count: int) -> FloatArray:
-    """Return bandwidths from half the 5 % to twice the 95 % quantile of the distances.
-
-    As published: over all pairs i <= j, where zeros, those of i = j among them, become the median.
-    """
-    from scipy.spatial.distance import pdist
-
-    distances = np.concatenate([pdist(rows, metric), np.zeros(len(rows))])
-    median = float(np.median(distances))
-    if median == 0:
-        positive = distances[distances > 0]
-        if not len(positive):
-            raise ValueError("the data is constant: every row is the same, so there is nothing to test")
-        median = float(np.median(positive))
-    distances[distances == 0] = median
-    low, high = (np.partition(distances, k := int(share * len(distances)))[k] for share in (0.05, 0.95))
-    return np.linspace(low / 2, high * 2, count)

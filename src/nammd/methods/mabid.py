@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, is_constant, to_numpy
-from nammd.data.samples import choice, positive
+from nammd.data.checks import choice, positive, whole_settings
 from nammd.engines import Engine
 from nammd.kernels.bandwidth import median_distance, pooled_rows
 from nammd.questions.two_sample import TwoSampleResult
@@ -188,8 +188,7 @@ class MEMaBiD:
     name: ClassVar[str] = "me-mabid"
 
     def __post_init__(self) -> None:
-        _require_whole(self.locations, "locations", 1)
-        _require_whole(self.epochs, "epochs", 0)
+        whole_settings(self, locations=1, epochs=0)
         positive(self.learning_rate, "learning_rate")
         if not 0 <= self.beta <= 2:
             raise ValueError(f"beta must be between 0 and 2, not {self.beta}")
@@ -350,10 +349,3 @@ def _positive_definite(matrices: FloatArray) -> FloatArray:
     values, vectors = np.linalg.eigh(matrices)
     raised = np.maximum(values, _SMALLEST_EIGENVALUE)
     return np.asarray((vectors * raised[:, None, :]) @ np.swapaxes(vectors, 1, 2))
-
-
-def _require_whole(value: Any, name: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be a whole number, not {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, not {value}")

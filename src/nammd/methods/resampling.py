@@ -16,11 +16,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import FloatArray, to_numpy
-from nammd.data.samples import as_samples, between
-from nammd.datasets.counts import whole
+from nammd.data.arrays import FloatArray
+from nammd.data.checks import between, whole
+from nammd.data.opening import numeric_arrays
 from nammd.datasets.discrete import DiscretePair, support_points
-from nammd.results.base import Caution, Result, number, p_value
+from nammd.results import Caution, Result, number, p_value
 
 Counts = NDArray[np.int64]
 
@@ -121,14 +121,14 @@ class Located:
 def locate(x: Any, y: Any, support: Any, min_rows: int) -> Located:
     """Find the rows of two samples in a support, which by default is all rows that occur."""
     if support is None:
-        one, other = (to_numpy(z) for z in as_samples(min_rows=min_rows, x=x, y=y))
+        one, other = numeric_arrays(min_rows, x=x, y=y)
         points, position = np.unique(np.concatenate([one, other]), axis=0, return_inverse=True)
         if len(points) < 2:
             raise ValueError("all rows of x and y are the same: there is no support of two points or more")
         position = position.reshape(-1)
         return Located(points, position[: len(one)], position[len(one) :])
     points = support_points(support)
-    one, other, points = (to_numpy(z) for z in as_samples(min_rows=min_rows, x=x, y=y, support=points))
+    one, other, points = numeric_arrays(min_rows, x=x, y=y, support=points)
     everything = np.concatenate([points, one, other])
     distinct, group = np.unique(everything, axis=0, return_inverse=True)
     group = group.reshape(-1)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.samples import positive
+from nammd.data.checks import positive
 from nammd.datasets.discrete import DiscretePair
 from nammd.methods.resampling import (
     Counts,

@@ -11,22 +11,16 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from nammd.data.samples import as_samples, between, choice, column_names
+from nammd.data.checks import between, choice
 from nammd.engines import Engine
+from nammd.evidence import gather, prepare
 from nammd.kernels import Kernel
-from nammd.questions.distance import (
-    MIN_ROWS,
-    NAMES,
-    Estimate,
-    describe_data,
-    estimate_of,
-    estimate_of_sketches,
-)
-from nammd.results.base import Caution, Reportable, interval, number, p_value
-from nammd.sketches import Sketch
+from nammd.questions.distance import Estimate
+from nammd.results import NAMES, Caution, Limit, Reportable, Tone, interval, number, p_value
+from nammd.spaces import Space
 from nammd.statistics import margin
 from nammd.statistics.margin import NEAR_DEGENERATE, Alternative, Margin, Statistic, Variance
-from nammd.statistics.moments import Cross
+from nammd.statistics.moments import CrossPairs
 
 
 @dataclass(frozen=True)
@@ -90,8 +84,13 @@ class ClosenessResult(Reportable):
 
     @property
     def engine(self) -> str:
-        """Who computed it."""
+        """Which engine computed it."""
         return self.estimate.engine
+
+    @property
+    def measured(self) -> Estimate:
+        """The distance that was tested."""
+        return self.estimate
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return a two-sided confidence interval for the distance; see `Estimate`."""
@@ -141,8 +140,52 @@ class ClosenessResult(Reportable):
             ("distance", f"{number(self.statistic)}, threshold {number(self.threshold)}"),
             ("95 % interval", interval(self.confidence_interval(0.95))),
             ("standard error", f"{number(self.standard_error)} ({self.variance})"),
-            *describe_data(self.estimate),
+            *self.estimate.describe_data(),
         ]
+
+    def question(self) -> str:
+        """Return the question that the result answers."""
+        word = "farther apart" if self.alternative == "greater" else "closer"
+        return f"Are the two datasets {word} than the margin?"
+
+    @property
+    def word(self) -> str:
+        """FAR, CLOSE, or NOT PROVEN: one test that does not reject says nothing about the other side."""
+        if not self.rejected:
+            return "NOT PROVEN"
+        return "FAR" if self.alternative == "greater" else "CLOSE"
+
+    @property
+    def tone(self) -> Tone:
+        """How the answer is coloured."""
+        tones: dict[str, Tone] = {"FAR": "far", "CLOSE": "close", "NOT PROVEN": "undecided"}
+        return tones[self.word]
+
+    def advice(self) -> str:
+        """Return what to do next, in one sentence."""
+        if self.rejected:
+            return "Look at where they differ." if self.alternative == "greater" else ""
+        other = "less" if self.alternative == "greater" else "greater"
+        return f'More rows may settle it; alternative="{other}" asks the opposite question.'
+
+    def limit(self) -> Limit:
+        """Return the margin."""
+        side = "beyond" if self.alternative == "greater" else "within"
+        return Limit("margin", self.epsilon, 0.0, ((f"{side} margin", self.pvalue),), self.alpha)
+
+    def settings(self) -> list[tuple[str, str]]:
+        """Return how the null distribution was approximated."""
+        return [("null distribution", f"{self.variance} variance")]
+
+    def reproduction(self) -> str:
+        """Return the Python code that gives the result again."""
+        last = []
+        if self.alpha != 0.05:
+            last.append(f"alpha={self.alpha:g}")
+        if self.variance != "corrected":
+            last.append(f'variance="{self.variance}"')
+        first = f"epsilon={self.epsilon!r}", f'alternative="{self.alternative}"'
+        return self.estimate.reproduced_by("closeness_test", *first, last=tuple(last))
 
 
 def closeness_test(
@@ -151,28 +194,31 @@ def closeness_test(
     epsilon: float,
     *,
     kernel: Any = None,
+    space: Space | None = None,
     statistic: Statistic = "nammd",
     alternative: Alternative = "greater",
     alpha: float = 0.05,
     variance: Variance = "corrected",
-    cross: Cross = "full",
+    cross: CrossPairs = "full",
     engine: Engine | None = None,
 ) -> ClosenessResult:
     """Test whether two datasets are farther apart than a margin, or closer.
 
     Parameters
     ----------
-    x, y : array, table or Sketch
+    x, y : dataset
         The datasets; see `distance`. At least four rows each.
     epsilon : float
         The margin: how far apart is still acceptable. Strictly between 0 and 1 for NAMMD, between
         0 and twice the kernel's bound for MMD². It means something only together with the kernel.
-    kernel : Kernel, optional
-        By default ``Gaussian.median(x, y)``. Where epsilon comes from a reference pair of datasets,
-        give the kernel that was used there. For sketches: ``kernel=x.features`` says that epsilon was
+    kernel : Kernel or class, optional
+        As for `distance`. Where epsilon comes from a reference pair of datasets, give the kernel, or the
+        space, that was used there. For sketches: ``kernel=x.features`` says that epsilon was
         taken from the same random features. Without it epsilon is meant under the kernel that they
         approximate, and the variance over frequencies is added: otherwise the test would not hold its
         level. Other features or another kernel are an error.
+    space : Space, optional
+        Where to measure; see `distance`.
     statistic : {"nammd", "mmd2"}
         The norm-adaptive MMD, or the plain squared MMD.
     alternative : {"greater", "less"}
@@ -189,7 +235,7 @@ def closeness_test(
     cross : {"full", "off-diagonal"}
         Which cross pairs to average over; see `distance`.
     engine : Engine, optional
-        Who computes; by default the one that suits where the data is.
+        Which engine computes; by default the one where the data is.
 
     Returns
     -------
@@ -226,12 +272,11 @@ def closeness_test(
     alpha = between(alpha, "alpha")
     if statistic == "nammd":  # before any computation; for MMD² the range depends on the kernel
         _check_epsilon(epsilon, 1.0)
-    if isinstance(x, Sketch) or isinstance(y, Sketch):
-        estimate = estimate_of_sketches(x, y, kernel, statistic, cross, engine)
-    else:
-        one, other = as_samples(min_rows=MIN_ROWS, x=x, y=y)
-        estimate = estimate_of(one, other, kernel, statistic, cross, engine, column_names(x, y))
-    return closeness_of(estimate, epsilon, alternative, alpha, variance)
+    choice(statistic, "statistic", ("nammd", "mmd2"))
+    choice(cross, "cross", ("full", "off-diagonal"))
+    one, other = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine)
+    [evidence] = gather([(one, other)], cross=cross, engine=engine)
+    return closeness_of(Estimate.of(evidence, statistic), epsilon, alternative, alpha, variance)
 
 
 def closeness_of(

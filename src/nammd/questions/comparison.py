@@ -6,27 +6,14 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
-
-from nammd.data.arrays import Array, namespace
-from nammd.data.samples import as_samples, between, choice
-from nammd.engines import Engine, check_kernel, choose_engine
-from nammd.engines.sums import KernelSums
-from nammd.kernels import Gaussian, Kernel, as_kernel
-from nammd.kernels.bandwidth import MEDIAN_ROWS, pooled_rows
-from nammd.questions.distance import (
-    MIN_ROWS,
-    NAMES,
-    Estimate,
-    check_options,
-    describe_data,
-    estimate_from_sums,
-    estimate_of_sketches,
-)
-from nammd.results.base import Caution, Result, interval, number, p_value
-from nammd.sketches import Sketch
-from nammd.sketches.sketch import require_alike
-from nammd.sketches.statistics import same_rows
+from nammd.data.arrays import namespace
+from nammd.data.checks import between, choice
+from nammd.data.opening import open_all
+from nammd.engines import Engine
+from nammd.evidence import gather, prepare
+from nammd.questions.distance import Estimate
+from nammd.results import NAMES, Caution, Result, interval, number, p_value
+from nammd.spaces import Space
 from nammd.statistics.difference import (
     Shared,
     covariance_parts,
@@ -35,7 +22,7 @@ from nammd.statistics.difference import (
     variance_parts,
 )
 from nammd.statistics.margin import Statistic, quantile, upper_tail
-from nammd.statistics.moments import Cross, combined
+from nammd.statistics.moments import CrossPairs, combined
 
 Direction = Literal["greater", "less", "two-sided"]
 
@@ -82,7 +69,7 @@ class PairComparison(Result):
 
     @property
     def engine(self) -> str:
-        """Who computed it."""
+        """Which engine computed it."""
         return self.first.engine
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
@@ -101,22 +88,42 @@ class PairComparison(Result):
         if not self.standard_error > 0:
             return math.nan, math.nan
         probability = (1 + between(level, "level")) / 2
-        degrees = degrees_of_freedom(self.first, self.second, self.standard_error**2)
+        degrees = degrees_of_freedom(self.first.pair, self.second.pair, self.standard_error**2)
         reach = quantile(probability, degrees) * self.standard_error
         return self.difference - reach, self.difference + reach
 
     def headline(self) -> str:
-        """Return the answer in one sentence."""
+        """Return the answer in one sentence; files are called by their names."""
         p = p_value(self.pvalue)
         if math.isnan(self.pvalue):
             return "No comparison is possible with these data."
-        farther = self.difference > 0
+        named = self._files()
         if self.rejected:
+            farther = self.difference > 0
+            if named:
+                shown = "farther from" if farther else "nearer to"
+                return f"{named[2]} is {shown} {named[0]} than {named[1]} ({p})."
             return f"The second pair is {'farther apart' if farther else 'closer'} than the first ({p})."
+        if named:
+            sought = {
+                "greater": "farther from",
+                "less": "nearer to",
+                "two-sided": "farther from or nearer to",
+            }
+            return (
+                f"No evidence that {named[2]} is {sought[self.alternative]} {named[0]} than {named[1]} ({p})."
+            )
         if self.alternative == "two-sided":
             return f"No evidence that the two pairs are differently far apart ({p})."
         word = "farther apart" if self.alternative == "greater" else "closer"
         return f"No evidence that the second pair is {word} than the first ({p})."
+
+    def _files(self) -> tuple[str, str, str] | None:
+        """Return the names of the reference and of what is compared with it, where all are files."""
+        one, two = self.first.evidence, self.second.evidence
+        if not self.shared or any(sample.dataset.source is None for sample in (one.x, one.y, two.y)):
+            return None
+        return one.x.name, one.y.name, two.y.name
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
@@ -136,7 +143,7 @@ class PairComparison(Result):
             ("difference", f"{number(self.difference)} ± {number(self.standard_error)}"),
             ("95 % interval", interval(self.confidence_interval(0.95))),
             ("shared dataset", "yes, its covariance is used" if self.shared else "no"),
-            describe_data(self.first)[-1],
+            self.first.describe_data()[-1],
         ]
 
 
@@ -145,11 +152,12 @@ def compare_pairs(
     second: tuple[Any, Any],
     *,
     kernel: Any = None,
+    space: Space | None = None,
     statistic: Statistic = "nammd",
     alternative: Direction = "greater",
     alpha: float = 0.05,
     shared: bool | None = None,
-    cross: Cross = "full",
+    cross: CrossPairs = "full",
     engine: Engine | None = None,
 ) -> PairComparison:
     """Test whether the second pair of datasets is farther apart than the first.
@@ -162,9 +170,11 @@ def compare_pairs(
     first, second : tuple of two datasets
         ``(x1, y1)`` and ``(x2, y2)``; see `distance`. All have the same columns, and at least four
         rows each. Either all are sketches, of the same features, or none is.
-    kernel : Kernel, optional
+    kernel : Kernel or class, optional
         One kernel for both distances; by default the Gaussian with the median bandwidth of all rows. For
         sketches as in `distance`.
+    space : Space, optional
+        Where to measure; by default a space fitted on all datasets together.
     statistic : {"nammd", "mmd2"}
         The norm-adaptive MMD, or the plain squared MMD.
     alternative : {"greater", "less", "two-sided"}
@@ -174,12 +184,12 @@ def compare_pairs(
         The level of the test.
     shared : bool, optional
         Whether ``x1`` and ``x2`` are the same observations. By default a dataset is recognised as
-        shared if the same object stands in both pairs, in whatever place; a sketch also if its sums are
-        the same, as when a file is loaded twice.
+        shared if the same object, or the same path, stands in both pairs, in whatever place; a sketch also
+        if its sums are the same, as when a file is loaded twice.
     cross : {"full", "off-diagonal"}
         Which cross pairs to average over; see `distance`.
     engine : Engine, optional
-        Who computes; by default the one that suits where the data is.
+        Which engine computes; by default the one where the data is.
 
     Returns
     -------
@@ -200,31 +210,24 @@ def compare_pairs(
     """
     choice(alternative, "alternative", ("greater", "less", "two-sided"))
     alpha = between(alpha, "alpha")
-    (x1, y1), (x2, y2), shared = _line_up(_two(first, "first"), _two(second, "second"), shared)
-    if any(isinstance(z, Sketch) for z in (x1, y1, x2, y2)):
-        estimates = _sketch_estimates((x1, y1), (x2, y2), kernel, statistic, cross, engine, shared)
-        return compare_estimates(*estimates, shared=shared, alternative=alternative, alpha=alpha)
-    samples = as_samples(
-        min_rows=MIN_ROWS, **{"first[0]": x1, "first[1]": y1}, **{"second[0]": x2, "second[1]": y2}
-    )
-    x1, y1, x2, y2 = samples
-    if shared:
-        if x1.shape != x2.shape:
-            raise ValueError(
-                "shared=True says that both pairs have the same first dataset, but they have "
-                f"{x1.shape[0]} and {x2.shape[0]} rows"
-            )
-        if x1 is not x2 and not bool(namespace(x1, x2).all(x1 == x2)):
-            raise ValueError(
-                "shared=True says that both pairs have the same first dataset, but their rows differ"
-            )
-        x2 = x1
-    check_options(x1, y1, statistic, cross)
-    check_options(x2, y2, statistic, cross)
-    kernel = _common_kernel(x1, y1, x2, y2, shared) if kernel is None else as_kernel(kernel)
-    check_kernel(kernel, x1, y1)
-    estimates = _estimates(x1, y1, x2, y2, kernel, statistic, cross, choose_engine(engine, *samples))
-    return compare_estimates(*estimates, shared=shared, alternative=alternative, alpha=alpha)
+    choice(statistic, "statistic", ("nammd", "mmd2"))
+    choice(cross, "cross", ("full", "off-diagonal"))
+    (x1, y1), (x2, y2) = _two(first, "first"), _two(second, "second")
+    named = {"first[0]": x1, "first[1]": y1, "second[0]": x2, "second[1]": y2}
+    if shared and x1 is not x2 and space is None:
+        # One dataset, though in two copies: it counts once in the scale of the space.
+        opened = open_all(named)
+        named = dict(zip(named, opened, strict=True))
+        if all(dataset.keeps_rows for dataset in opened):
+            space, kernel = Space.fit(opened[0], opened[1], opened[3], kernel=kernel), None
+    samples = prepare(named, space=space, kernel=kernel, engine=engine)
+    one, two, shared = _line_up((samples[0], samples[1]), (samples[2], samples[3]), shared)
+    if shared and one[0] is not two[0]:
+        _require_same(one[0], two[0])
+        two = one[0], two[1]
+    evidence = gather([one, two], cross=cross, engine=engine)
+    before, after = (Estimate.of(each, statistic) for each in evidence)
+    return compare_estimates(before, after, shared=shared, alternative=alternative, alpha=alpha)
 
 
 def compare_estimates(
@@ -235,14 +238,16 @@ def compare_estimates(
     Where `shared`, the x of both must be the same observations in the same order.
     """
     difference = second.value - first.value
-    parts = variance_parts(first) + variance_parts(second)
+    one, two = first.pair, second.pair
+    parts = variance_parts(one) + variance_parts(two)
     if shared:
-        parts -= 2 * covariance_parts(Shared.of(first), second)
+        mine, theirs = (Shared.of(e.pair, e.evidence.cross_means) for e in (first, second))
+        parts -= 2 * covariance_parts(mine, theirs, two)
     linear, total = parts.tolist()
-    variance, _ = combined(linear, total, difference_by_frequencies(first, second))
+    variance, _ = combined(linear, total, difference_by_frequencies(one, two))
     deviation = 0.0 if first.pair.constant and second.pair.constant else math.sqrt(variance)
     z = difference / deviation if deviation > 0 else math.nan
-    degrees = degrees_of_freedom(first, second, variance)
+    degrees = degrees_of_freedom(one, two, variance)
     pvalue = {
         "greater": upper_tail(z, degrees),
         "less": upper_tail(-z, degrees),
@@ -272,28 +277,6 @@ def compare_estimates(
     )
 
 
-def _sketch_estimates(
-    first: tuple[Any, Any],
-    second: tuple[Any, Any],
-    kernel: Any,
-    statistic: Statistic,
-    cross: Cross,
-    engine: Engine | None,
-    shared: bool,
-) -> tuple[Estimate, Estimate]:
-    """Estimate both distances from sketches, which must all belong together."""
-    one, two = (
-        estimate_of_sketches(*pair, kernel, statistic, cross, engine, (f"{name}[0]", f"{name}[1]"))
-        for pair, name in ((first, "first"), (second, "second"))
-    )
-    require_alike(first[0], second[0])
-    if shared and first[0] is not second[0] and not same_rows(first[0], second[0]):
-        raise ValueError(
-            "shared=True says that both pairs have the same first dataset, but their sketches differ"
-        )
-    return one, two
-
-
 def _two(pair: Any, name: str) -> tuple[Any, Any]:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise TypeError(f"the {name} pair must be a tuple of two datasets, such as (x, y)")
@@ -303,7 +286,7 @@ def _two(pair: Any, name: str) -> tuple[Any, Any]:
 def _line_up(
     first: tuple[Any, Any], second: tuple[Any, Any], shared: bool | None
 ) -> tuple[tuple[Any, Any], tuple[Any, Any], bool]:
-    """Turn the pairs so that a dataset they share stands first in both; distances are symmetric."""
+    """Turn the pairs so that a sample they share stands first in both; distances are symmetric."""
     same = [(i, j) for i in range(2) for j in range(2) if _is_same(first[i], second[j])]
     if len(same) > 1:
         raise ValueError("the two pairs consist of the same datasets; there is nothing to compare")
@@ -314,37 +297,17 @@ def _line_up(
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Tell whether two datasets are one; sketches by their sums, since both may come from one file."""
-    if isinstance(one, Sketch) and isinstance(other, Sketch):
-        return one is other or same_rows(one, other)
-    return one is other
+    """Tell whether two samples are one; summaries by their sums, since both may come from one file."""
+    return one is other or (not one.keeps_rows and one.same_rows(other))
 
 
-def _common_kernel(x1: Array, y1: Array, x2: Array, y2: Array, shared: bool) -> Kernel:
-    each = [x1, y1, y2] if shared else [x1, y1, x2, y2]
-    share = max(2, MEDIAN_ROWS // len(each))
-    return Gaussian.median(np.concatenate([pooled_rows(z, max_rows=share) for z in each]))
-
-
-def _estimates(
-    x1: Array,
-    y1: Array,
-    x2: Array,
-    y2: Array,
-    kernel: Kernel,
-    statistic: Statistic,
-    cross: Cross,
-    engine: Engine,
-) -> tuple[Estimate, Estimate]:
-    """Estimate both distances, and what belongs to a shared dataset only once."""
-    parts = [(x1,), (y1,), (x1, y1), (y2,), (x2, y2)]
-    if x2 is not x1:
-        parts.append((x2,))
-    own, y1_sums, cross1, y2_sums, cross2, *other = engine.sums(kernel, *parts)
-    bound = float(kernel.bound)
-    one = KernelSums(own, y1_sums, cross1, bound)
-    two = KernelSums(other[0] if other else own, y2_sums, cross2, bound)
-    return (
-        estimate_from_sums(x1, y1, one, kernel, statistic, cross, engine),
-        estimate_from_sums(x2, y2, two, kernel, statistic, cross, engine),
-    )
+def _require_same(one: Any, other: Any) -> None:
+    """Refuse what is said to be shared and is not."""
+    claim = "shared=True says that both pairs have the same first dataset, but"
+    if not one.keeps_rows:
+        if not one.same_rows(other):
+            raise ValueError(f"{claim} their sketches differ")
+    elif one.size != other.size:
+        raise ValueError(f"{claim} they have {one.size} and {other.size} rows")
+    elif not bool(namespace(one.points, other.points).all(one.points == other.points)):
+        raise ValueError(f"{claim} their rows differ")

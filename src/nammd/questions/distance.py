@@ -1,37 +1,23 @@
-"""The distance between two samples, or two sketches, with its uncertainty: `distance` and `Estimate`."""
+"""The distance between two datasets, with its uncertainty: `distance` and `Estimate`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from nammd.data.arrays import Array, FloatArray, is_constant
-from nammd.data.samples import as_samples, between, choice, column_names
-from nammd.engines import Engine, check_kernel, choose_engine, engine_words, pair_sums
+from nammd.data.arrays import Array, FloatArray
+from nammd.data.checks import between, choice
+from nammd.engines import Engine
 from nammd.engines.sums import KernelSums
-from nammd.kernels import Gaussian, Kernel, as_kernel
-from nammd.results.base import Caution, Reportable, interval, number
-from nammd.results.cautions import few_frequencies, few_rows, few_sketched_rows
-from nammd.sketches import Sketch
-from nammd.sketches.sketch import counted, means_exact_kernel, require_alike
-from nammd.sketches.statistics import SketchPair, snapshot
+from nammd.evidence import gather, prepare
+from nammd.kernels import Kernel
+from nammd.kernels.operations import as_code
+from nammd.results import NAMES, Caution, Reportable, interval, number
+from nammd.spaces import Space
 from nammd.statistics import margin
+from nammd.statistics.evidence import Evidence
 from nammd.statistics.margin import Pair, Statistic
-from nammd.statistics.moments import Cross, Moments, centred_row_means
-from nammd.statistics.skewness import Skewness
-
-MIN_ROWS = 4
-"""The unbiased variance components are averages over four distinct rows."""
-
-NAMES: dict[str, str] = {"nammd": "NAMMD", "mmd2": "MMD²"}
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows that an estimate was made from, and their sums."""
-
-    sums: KernelSums
-    data: tuple[Array, Array]
+from nammd.statistics.moments import CrossPairs, centred_row_means
 
 
 @dataclass(frozen=True)
@@ -51,15 +37,13 @@ class Estimate(Reportable):
     kernel : Kernel
         The kernel, with its bandwidth.
     engine : str
-        Who computed it.
+        Which engine computed it.
     cross : {"full", "off-diagonal"}
         Which cross pairs were used.
     warnings : tuple of Caution
         What to know before relying on it.
-    made_from : Rows or SketchPair
-        The samples and their sums, or the sketches.
-    columns : tuple of str
-        The names of their columns, where they were tables; else empty.
+    evidence : Evidence
+        What it was made from: sums over the rows of two samples, or two sketches.
     """
 
     value: float
@@ -69,29 +53,56 @@ class Estimate(Reportable):
     n: int
     kernel: Kernel
     engine: str
-    cross: Cross
+    cross: CrossPairs
     warnings: tuple[Caution, ...]
     pair: Pair = field(repr=False, compare=False)
-    made_from: Rows | SketchPair = field(repr=False, compare=False)
-    columns: tuple[str, ...] = field(default=(), repr=False)
+    evidence: Evidence = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, evidence: Evidence, statistic: Statistic = "nammd") -> Estimate:
+        """Read a distance off evidence."""
+        pair = Pair.of(evidence, statistic)
+        return cls(
+            value=pair.value,
+            standard_error=pair.standard_error,
+            statistic=statistic,
+            m=pair.moments.x.size,
+            n=pair.moments.y.size,
+            kernel=evidence.x.space.kernel,
+            engine=evidence.computed_by,
+            cross=pair.moments.cross,
+            warnings=evidence.cautions,
+            pair=pair,
+            evidence=evidence,
+        )
+
+    @property
+    def measured(self) -> Estimate:
+        """The distance itself."""
+        return self
+
+    @property
+    def space(self) -> Space:
+        """The space that it was measured in."""
+        space: Space = self.evidence.x.space
+        return space
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns compared, where the datasets were tables; else empty."""
+        encoding = self.space.encoding
+        return tuple(c.name for c in encoding.columns) if encoding.array_columns is None else ()
 
     @property
     def sums(self) -> KernelSums:
         """The sums it was made from."""
-        return self._rows().sums
+        return self.evidence.sums
 
     @property
     def data(self) -> tuple[Array, Array]:
-        """The samples it was made from, as numbers (not copied)."""
-        return self._rows().data
-
-    def _rows(self) -> Rows:
-        if isinstance(self.made_from, Rows):
-            return self.made_from
-        raise ValueError(
-            "this distance was made from sketches, which keep no rows: there are no values for single rows, "
-            "no data and no report; compare the data themselves for those"
-        )
+        """The samples it was made from, as points (not copied)."""
+        _ = self.evidence.sums  # there are no points where there are no rows
+        return self.evidence.x.points, self.evidence.y.points
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return a two-sided confidence interval for the distance.
@@ -178,8 +189,36 @@ class Estimate(Reportable):
         return [
             ("95 % interval", interval(self.confidence_interval(0.95))),
             ("standard error", number(self.standard_error)),
-            *describe_data(self),
+            *self.describe_data(),
         ]
+
+    def describe_data(self) -> list[tuple[str, str]]:
+        """Return the rows of a printed table that say what was computed from what."""
+        pairs = "" if self.cross == "full" else ", off-diagonal cross pairs"
+        return [("rows", f"{self.m} and {self.n}{pairs}"), ("kernel", self.describe_kernel())]
+
+    def describe_kernel(self) -> str:
+        """Say which kernel the distance is meant under, and by what it was approximated."""
+        approximation = self.evidence.approximation
+        return f"{self.kernel}, by {approximation}" if approximation else str(self.kernel)
+
+    def question(self) -> str:
+        """Return the question that the result answers."""
+        return "How far apart are the two datasets?"
+
+    def reproduction(self) -> str:
+        """Return the Python code that gives the result again."""
+        return self.reproduced_by("distance")
+
+    def reproduced_by(self, function: str, *first: str, last: tuple[str, ...] = ()) -> str:
+        """Return the Python code of a function that gives a result of this distance again."""
+        options = [*first, f"kernel={as_code(self.kernel) or 'kernel'}"]
+        if self.statistic != "nammd":
+            options.append(f'statistic="{self.statistic}"')
+        if self.cross != "full":
+            options.append(f'cross="{self.cross}"')
+        body = "".join(f"    {option},\n" for option in ["x", "y", *options, *last])
+        return f'import nammd\n\nresult = nammd.{function}(\n{body})\nresult.report("report.html")'
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and the 95 % interval, ready for JSON."""
@@ -187,47 +226,42 @@ class Estimate(Reportable):
         return super().to_dict() | {"confidence_interval": {"level": 0.95, "low": low, "high": high}}
 
 
-def describe_data(estimate: Estimate) -> list[tuple[str, str]]:
-    """Return the rows of a printed table that say what was computed from what."""
-    pairs = "" if estimate.cross == "full" else ", off-diagonal cross pairs"
-    return [
-        ("rows", f"{estimate.m} and {estimate.n}{pairs}"),
-        ("kernel", describe_kernel(estimate)),
-    ]
-
-
-def describe_kernel(estimate: Estimate) -> str:
-    """Say which kernel a distance is meant under, and by what it was approximated."""
-    if isinstance(estimate.made_from, Rows) or estimate.pair.spread is None:
-        return str(estimate.kernel)
-    features = estimate.made_from.x.features
-    return f"{estimate.kernel}, by {features.n_features} random features (their error is included)"
-
-
 def distance(
     x: Any,
     y: Any,
     *,
     kernel: Any = None,
+    space: Space | None = None,
     statistic: Statistic = "nammd",
-    cross: Cross = "full",
+    cross: CrossPairs = "full",
     engine: Engine | None = None,
 ) -> Estimate:
     """Estimate how far apart two datasets are, with a standard error and intervals.
 
     Parameters
     ----------
-    x, y : array, table or Sketch
-        The datasets: one row per observation, the same columns, at least four rows each; or two
-        sketches of the same features. NumPy arrays, arrays of any library that keeps the array API
-        standard (computed where they are), and pandas, polars or Arrow tables of numeric columns.
-        One-dimensional data is one column.
-    kernel : Kernel, optional
-        What "similar" means. By default ``Gaussian.median(x, y)``. Distances are comparable only
-        under the same kernel: fix one to compare several. For sketches: the kernel that their features
-        approximate, which is the default, or those features themselves. In the first case the distance
-        is meant under the exact kernel, and standard error and intervals include the error of the
+    x, y : dataset
+        Two datasets of the same columns, one row per observation, at least four rows each. A dataset may be
+
+        - a path: CSV, Parquet, Arrow, JSON lines, NPY and others; see `nammd.tables.read`;
+        - a table of pandas, polars (also lazy) or Arrow, with numbers, categories, dates and missing values;
+          anything that hands out Arrow batches, such as a DuckDB result;
+        - an array of NumPy, or of any library that keeps the array API standard, such as torch, CuPy or JAX
+          (computed where it is); one-dimensional data is one column;
+        - a Dask array or data frame, computed on its cluster;
+        - a `Sketch`; then both are sketches, of the same features.
+
+        Arrays are taken as they are. The columns of tables are matched by name and brought to one scale,
+        by both datasets together; `Space` says how, and can leave columns out.
+    kernel : Kernel or class, optional
+        How similar two rows are. By default the Gaussian kernel with the median bandwidth of both datasets;
+        a class such as ``nammd.Laplace`` stands for the kernel with the median bandwidth. Distances are
+        comparable only in the same space: fix one to compare several. For sketches: the kernel that their
+        features approximate, which is the default, or those features themselves. In the first case the
+        distance is meant under the exact kernel, and standard error and intervals include the error of the
         approximation; in the second, the features are the kernel, and there is none.
+    space : Space, optional
+        Where to measure, instead of a space fitted on both datasets; it has a kernel already.
     statistic : {"nammd", "mmd2"}
         The norm-adaptive MMD, between 0 and 1, or the plain squared MMD.
     cross : {"full", "off-diagonal"}
@@ -236,7 +270,7 @@ def distance(
         derived from row i of x (a perturbed copy, say). The standard error still treats the two
         datasets as independent, which errs on the safe side for positively related rows.
     engine : Engine, optional
-        Who computes; by default the one that suits where the data is.
+        Which engine computes; by default the one where the data is.
 
     Returns
     -------
@@ -252,119 +286,8 @@ def distance(
     >>> print(f"{estimate.value:.3f} +- {estimate.standard_error:.3f}")
     0.013 +- 0.002
     """
-    if isinstance(x, Sketch) or isinstance(y, Sketch):
-        return estimate_of_sketches(x, y, kernel, statistic, cross, engine)
-    one, other = as_samples(min_rows=MIN_ROWS, x=x, y=y)
-    return estimate_of(one, other, kernel, statistic, cross, engine, column_names(x, y))
-
-
-def estimate_of(
-    x: Array,
-    y: Array,
-    kernel: Any,
-    statistic: Statistic,
-    cross: Cross,
-    engine: Engine | None,
-    columns: tuple[str, ...] = (),
-) -> Estimate:
-    """Estimate the distance of two checked samples; the options are checked here."""
-    check_options(x, y, statistic, cross)
-    kernel = Gaussian.median(x, y) if kernel is None else as_kernel(kernel)
-    check_kernel(kernel, x, y)
-    engine = choose_engine(engine, x, y)
-    sums = pair_sums(x, y, kernel, engine)
-    return estimate_from_sums(x, y, sums, kernel, statistic, cross, engine, columns)
-
-
-def estimate_from_sums(
-    x: Array,
-    y: Array,
-    sums: KernelSums,
-    kernel: Kernel,
-    statistic: Statistic,
-    cross: Cross,
-    engine: Engine,
-    columns: tuple[str, ...] = (),
-) -> Estimate:
-    """Build an estimate from sums that are known already."""
-    pair = Pair(
-        Moments.of(sums, cross), Skewness.of(x, y, kernel, sums), statistic, is_constant(x) and is_constant(y)
-    )
-    return Estimate(
-        value=pair.value,
-        standard_error=pair.standard_error,
-        statistic=statistic,
-        m=sums.m,
-        n=sums.n,
-        kernel=kernel,
-        engine=engine_words(engine, x, y, kernel=kernel),
-        cross=cross,
-        warnings=few_rows(sums.m, sums.n),
-        pair=pair,
-        made_from=Rows(sums, (x, y)),
-        columns=columns,
-    )
-
-
-def estimate_of_sketches(
-    x: Any,
-    y: Any,
-    kernel: Any,
-    statistic: Statistic,
-    cross: Cross,
-    engine: Engine | None = None,
-    names: tuple[str, str] = ("x", "y"),
-) -> Estimate:
-    """Estimate the distance of two sketches; everything is checked here."""
-    for sketch, name in zip((x, y), names, strict=True):
-        if not isinstance(sketch, Sketch):
-            raise TypeError(
-                f"{name} is not a sketch, but the other dataset is one; sketch it with the same features: "
-                f"Sketch.of({name}, sketch.features)"
-            )
-        if sketch.n < MIN_ROWS:
-            raise ValueError(f"{name} has {counted(sketch.n, 'row')}; at least {MIN_ROWS} are needed")
-    require_alike(x, y)
-    choice(statistic, "statistic", ("nammd", "mmd2"))
-    if choice(cross, "cross", ("full", "off-diagonal")) != "full":
-        raise ValueError("cross='off-diagonal' pairs rows, and sketches keep none; use cross='full'")
-    refuse_engine(engine)
-    exact = means_exact_kernel(kernel, x.features)
-    made_from = SketchPair(snapshot(x), snapshot(y))
-    pair = Pair(
-        made_from.moments(),
-        made_from.skewness(),
-        statistic,
-        made_from.constant,
-        made_from.spread() if exact else None,
-    )
-    return Estimate(
-        value=pair.value,
-        standard_error=pair.standard_error,
-        statistic=statistic,
-        m=x.n,
-        n=y.n,
-        kernel=x.features.kernel if exact else x.features,
-        engine=f"sketches of {x.features!r}",
-        cross=cross,
-        warnings=(few_rows(x.n, y.n) or few_sketched_rows(x.n, y.n)) + few_frequencies(pair, x.features),
-        pair=pair,
-        made_from=made_from,
-    )
-
-
-def refuse_engine(engine: Engine | None) -> None:
-    """Refuse an engine where the data are sketches."""
-    if engine is not None:
-        raise ValueError("sketches are summed already, so no engine is needed; leave engine out")
-
-
-def check_options(x: Array, y: Array, statistic: str, cross: str) -> None:
-    """Refuse unknown options, and off-diagonal pairs where rows cannot be paired."""
     choice(statistic, "statistic", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
-    if cross == "off-diagonal" and x.shape[0] != y.shape[0]:
-        raise ValueError(
-            f"cross='off-diagonal' pairs row i of x with row i of y, but x has {x.shape[0]} rows "
-            f"and y has {y.shape[0]}; use cross='full'"
-        )
+    pair = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine)
+    [evidence] = gather([(pair[0], pair[1])], cross=cross, engine=engine)
+    return Estimate.of(evidence, statistic)

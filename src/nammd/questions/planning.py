@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from nammd.data.samples import between
-from nammd.questions.closeness import ClosenessResult
-from nammd.questions.distance import NAMES, Estimate, distance
-from nammd.results.base import Result, number
-from nammd.statistics.margin import (
-    KNOWN,
-    Alternative,
-    Blur,
-    Margin,
-    Pair,
-    estimated_margin,
-    near_zero,
-    quantile,
-    upper_tail,
-)
-from nammd.statistics.moments import combined
-
-LARGEST_PLAN = 10**10
-"""More rows than this are reported as out of reach."""
+from nammd.data.checks import between
+from nammd.questions.distance import Estimate, distance
+from nammd.results import NAMES, Reportable, Result, number
+from nammd.spaces import Space
+from nammd.statistics.margin import Alternative
+from nammd.statistics.power import distribution_free, power_at, rows_for
 
 
 @dataclass(frozen=True)
@@ -89,6 +75,7 @@ def plan(
     power: float = 0.8,
     rows: int | tuple[int, int] | None = None,
     alpha: float = 0.05,
+    space: Space | None = None,
 ) -> Plan:
     """Tell how many rows a closeness test needs, or how much power it has with so many.
 
@@ -101,7 +88,7 @@ def plan(
         plan is for showing that the datasets are too far apart, below it for showing that they are
         close.
     pilot : Estimate, ClosenessResult, Verdict or tuple of two datasets
-        Where the variability of the data is taken from: a result, or the data themselves.
+        Where the variability of the data is taken from: a result, or the data themselves; see `distance`.
     power : float
         The wanted probability of deciding, where `rows` is not given.
     rows : int or tuple of two int, optional
@@ -109,6 +96,8 @@ def plan(
         the pilot's have.
     alpha : float
         The level of the test.
+    space : Space, optional
+        Where to measure the distance of a pilot that is two datasets.
 
     Returns
     -------
@@ -126,7 +115,7 @@ def plan(
     >>> round(nammd.plan(epsilon=0.01, distance=0.02, pilot=pilot, rows=500).power, 2)
     0.88
     """
-    estimate = _pilot(pilot)
+    estimate = _pilot(pilot, space)
     pair = estimate.pair
     epsilon = between(epsilon, "epsilon", pair.largest)
     alpha, power = between(alpha, "alpha"), between(power, "power")
@@ -153,106 +142,17 @@ def plan(
         distance=true,
         alpha=alpha,
         alternative=alternative,
-        bound=_distribution_free(abs(true - epsilon) / pair.largest, power, alpha),
+        bound=distribution_free(abs(true - epsilon) / pair.largest, power, alpha),
         statistic=pair.statistic,
     )
 
 
-def power_at(pair: Pair, eps: float, true: float, m: int, n: int, alpha: float, blur: Blur = KNOWN) -> float:
-    """Return the asymptotic power of the test of a margin with m and n rows."""
-    sized = resized(pair, m, n)
-    alternative: Alternative = "greater" if true > eps else "less"
-    a, scale = pair.slope(true), pair.scale
-    spread, _ = combined(
-        sized.moments.linear_variance(a) + blur.linear * scale**2,
-        sized.moments.variance(a) + blur.total * scale**2,
-        pair.approximation(true),
-    )
-    test = estimated_margin(sized, eps, alternative, blur)
-    if not (spread > 0 and test.usable):
-        return math.nan
-    critical = test.deviation + _expected_excess(sized, eps, alternative, test, blur)
-    critical *= quantile(1 - alpha, test.degrees)
-    return upper_tail((critical - abs(true - eps) * scale) / math.sqrt(spread))
-
-
-def _expected_excess(pair: Pair, eps: float, alternative: Alternative, test: Margin, blur: Blur) -> float:
-    """Return by how much the bound that the lower tail may have to clear exceeds the standard deviation.
-
-    The test needs the bound where the share of the variance due to pairs of rows exceeds a limit. That
-    share is estimated too, so around the limit the bound counts in part.
-    """
-    weight = min(max((test.share - 0.03) / 0.04, 0.0), 1.0) if alternative == "less" else 0.0
-    if weight == 0:
-        return 0.0
-    a, scale = pair.slope(eps), pair.scale
-    quadratic = pair.moments.variance(a) - pair.moments.linear_variance(a)
-    quadratic += (blur.total - blur.linear) * scale**2
-    added = max(blur.linear, 0.0) * scale**2 + pair.approximation(eps)
-    bound = near_zero(pair, eps, quadratic, added)
-    return weight * max(bound - test.deviation, 0.0)
-
-
-def rows_for(
-    pair: Pair,
-    eps: float,
-    true: float,
-    power: float,
-    alpha: float,
-    blur: Blur = KNOWN,
-    keep_x: bool = False,
-) -> tuple[int, int] | None:
-    """Return the smallest sizes with that power, or None if there are none.
-
-    They are in the proportion of the pilot's, or, with `keep_x`, of the pilot's x and as many of y as needed.
-    """
-    m, n = pair.moments.x.size, pair.moments.y.size
-
-    def sizes(rows: int) -> tuple[int, int]:
-        return (m, rows) if keep_x else (round(rows * m / min(m, n)), round(rows * n / min(m, n)))
-
-    def enough(rows: int) -> bool:
-        return power_at(pair, eps, true, *sizes(rows), alpha, blur) >= power
-
-    low, high = 3, 4
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > LARGEST_PLAN:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return sizes(high)
-
-
-def resized(pair: Pair, m: int, n: int) -> Pair:
-    """Return the pair as it would be with other sizes: its moments are the population's."""
-    moments = pair.moments
-    x, y = replace(moments.x, size=m), replace(moments.y, size=n)
-    # The skewness stays: what is asked of it here does not depend on the sizes.
-    cross = moments.cross if m == n else "full"
-    return replace(pair, moments=replace(moments, x=x, y=y, cross=cross))
-
-
-def _distribution_free(gap: float, power: float, alpha: float) -> int:
-    """Return the rows of the paper's sample-complexity theorem, for a failure probability v."""
-    v = 1 - power
-    if gap == 0 or not 0 < v < 1:
-        return LARGEST_PLAN
-    wanted = (2 * quantile(1 - alpha) + math.sqrt(9 * math.log(2 / v))) ** 2 / gap**2
-    return math.ceil(min(wanted, LARGEST_PLAN))
-
-
-def _pilot(pilot: Any) -> Estimate:
-    if isinstance(pilot, Estimate):
-        return pilot
-    if isinstance(pilot, ClosenessResult):
-        return pilot.estimate
+def _pilot(pilot: Any, space: Space | None) -> Estimate:
+    if isinstance(pilot, Reportable):
+        found: Estimate = pilot.measured
+        return found
     if isinstance(pilot, tuple) and len(pilot) == 2:
-        return distance(*pilot)
-    estimate = getattr(pilot, "estimate", None)  # a Verdict
-    if isinstance(estimate, Estimate):
-        return estimate
+        return distance(*pilot, space=space)
     raise TypeError(
         "pilot must be a result of distance, closeness_test or a check, or a tuple of two datasets, "
         f"not {type(pilot).__name__}"

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from nammd.data.samples import as_samples, between
-from nammd.engines import Engine, check_kernel, choose_engine
-from nammd.engines.sums import KernelSums
-from nammd.kernels import Gaussian, as_kernel
+from nammd.data.checks import between
+from nammd.engines import Engine
+from nammd.evidence import gather, prepare
 from nammd.questions.comparison import PairComparison, compare_estimates
-from nammd.questions.distance import MIN_ROWS, NAMES, Estimate, estimate_from_sums
-from nammd.results.base import Result, interval, number, p_value
+from nammd.questions.distance import Estimate
+from nammd.results import NAMES, Result, interval, number, p_value
+from nammd.spaces import Space
+from nammd.statistics.adjusting import holm
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Ranking(Result):
 
     @property
     def engine(self) -> str:
-        """Who computed it."""
+        """Which engine computed it."""
         return self.entries[0].estimate.engine
 
     def plot(self, ax: Any = None) -> Any:
@@ -130,6 +131,7 @@ def rank(
     candidates: Mapping[str, Any],
     *,
     kernel: Any = None,
+    space: Space | None = None,
     alpha: float = 0.05,
     engine: Engine | None = None,
 ) -> Ranking:
@@ -137,16 +139,18 @@ def rank(
 
     Parameters
     ----------
-    x : array or table
-        The reference, at least four rows; see `distance`.
-    candidates : mapping of str to array or table
+    x : dataset
+        The reference, at least four rows; see `distance`. A sketch, if the candidates are sketches too.
+    candidates : mapping of str to dataset
         The datasets to order, by name; at least one.
-    kernel : Kernel, optional
-        One kernel for all; by default ``Gaussian.median(x)``.
+    kernel : Kernel or class, optional
+        One kernel for all; by default the Gaussian with the median bandwidth of the reference.
+    space : Space, optional
+        Where to measure; by default a space fitted on the reference.
     alpha : float
         The level for all comparisons together (Holm's method).
     engine : Engine, optional
-        Who computes; by default the one that suits where the data is.
+        Which engine computes; by default the one where the data is.
 
     Returns
     -------
@@ -168,27 +172,11 @@ def rank(
     alpha = between(alpha, "alpha")
     if not isinstance(candidates, Mapping) or not candidates:
         raise TypeError("candidates must be a mapping of names to datasets, with at least one entry")
-    names = [str(name) for name in candidates]
-    x, *others = as_samples(min_rows=MIN_ROWS, x=x, **{f"candidate {n!r}": c for n, c in candidates.items()})
-    kernel = Gaussian.median(x) if kernel is None else as_kernel(kernel)
-    check_kernel(kernel, x, others[0])
-    engine = choose_engine(engine, x, *others)
-    own, *sums = engine.sums(kernel, (x,), *((y,) for y in others), *((x, y) for y in others))
-    bound = float(kernel.bound)
+    named = {f"candidate {str(name)!r}": data for name, data in candidates.items()}
+    own, *others = prepare({"x": x, **named}, space=space, kernel=kernel, reference=True, engine=engine)
+    found = gather([(own, other) for other in others], engine=engine)
     entries = [
-        Ranked(
-            name,
-            estimate_from_sums(
-                x,
-                y,
-                KernelSums(own, sums[k], sums[len(others) + k], bound),
-                kernel,
-                "nammd",
-                "full",
-                engine,
-            ),
-        )
-        for k, (name, y) in enumerate(zip(names, others, strict=True))
+        Ranked(str(name), Estimate.of(evidence)) for name, evidence in zip(candidates, found, strict=True)
     ]
     entries.sort(key=lambda entry: entry.estimate.value)
     return Ranking(tuple(entries), _contrasts(entries, alpha), alpha)
@@ -208,13 +196,3 @@ def _contrasts(entries: list[Ranked], alpha: float) -> tuple[Contrast, ...]:
         Contrast(near.name, far.name, p, bool(p <= alpha), comparison)
         for (near, far, comparison), p in zip(pairs, adjusted, strict=True)
     )
-
-
-def holm(pvalues: list[float]) -> list[float]:
-    """Return p-values adjusted by Holm's step-down method; NaN counts as 1."""
-    known = [1.0 if p != p else p for p in pvalues]
-    adjusted, running = [0.0] * len(known), 0.0
-    for step, index in enumerate(sorted(range(len(known)), key=known.__getitem__)):
-        running = max(running, min(1.0, (len(known) - step) * known[index]))
-        adjusted[index] = running
-    return adjusted

@@ -1,11 +1,4 @@
-"""The permutation test of equal distributions: `two_sample_test`.
-
-With s the vector of signs, +1 for rows of x and -1 for rows of y, and K the pooled Gram matrix less its
-diagonal, three numbers give every mean that the statistics need::
-
-    s'Ks = Sxx + Syy - 2 Sxy        s'K1 = Sxx - Syy        1'K1 = Sxx + Syy + 2 Sxy
-
-So all permutations together cost one streamed product of K with the matrix of their signs.
+"""Tests of equal distributions: `two_sample_test`, by permutation or another method.
 
 There is no margin here: permuting simulates equal distributions, under which a margin means nothing.
 """
@@ -13,30 +6,27 @@ There is no margin here: permuting simulates equal distributions, under which a 
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, is_constant, namespace
-from nammd.data.pieces import is_dask
-from nammd.data.samples import as_samples, between, choice
-from nammd.engines import Engine, check_kernel, choose_engine, engine_words
-from nammd.engines.progress import comparing, passes
-from nammd.engines.tiles.pool import form_work
-from nammd.kernels import Gaussian, Kernel, as_kernel
-from nammd.kernels.base import precision_of
-from nammd.results.base import Result, number, p_value
-from nammd.statistics.permutations import random_signs
+from nammd.data.arrays import Array, FloatArray, is_spread
+from nammd.data.checks import between, choice, whole
+from nammd.data.opening import open_all, refuse_summaries
+from nammd.engines import Engine, choose_engine
+from nammd.evidence import prepare
+from nammd.kernels import Gaussian, Kernel
+from nammd.results import Result, number, p_value
+from nammd.spaces import Space
 
 _TITLES = {"nammd": "NAMMD", "mmd": "MMD²"}
 
 # Methods by name, and where they are; the module is loaded when the method is asked for.
 METHODS = {
-    "nammd": ("nammd.questions.two_sample", "NAMMDPermutation"),
-    "mmd": ("nammd.questions.two_sample", "MMDPermutation"),
+    "nammd": ("nammd.methods.permutation", "NAMMDPermutation"),
+    "mmd": ("nammd.methods.permutation", "MMDPermutation"),
     "nammd-fuse": ("nammd.methods.fuse", "NAMMDFuse"),
     "mmd-fuse": ("nammd.methods.fuse", "MMDFuse"),
     "mmd-agg": ("nammd.methods.agg", "MMDAgg"),
@@ -48,13 +38,6 @@ METHODS = {
 
 _ON_A_CLUSTER = ("nammd", "mmd", "nammd-fuse", "mmd-fuse")
 """The methods that see rows through an engine only."""
-
-# Signs are held for this many (row, permutation) pairs at a time: 4 bytes each.
-SIGNS_AT_ONCE = 1 << 23
-
-# Statistics closer than this share of the null distribution's spread count as equal. Permutations
-# that only exchange equal rows, or the two labels, give equal statistics up to rounding.
-_TIE = {"float32": 2e-5, "float64": 1e-9}
 
 
 @dataclass(frozen=True)
@@ -83,7 +66,7 @@ class TwoSampleResult(Result):
     kernel : Kernel or None
         The kernel, with its bandwidth; None where the method uses several, or none.
     engine : str
-        Who computed it.
+        Which engine computed it.
     null : array of shape (permutations,)
         The statistic of every permutation.
     details : dict
@@ -131,7 +114,10 @@ class TwoSampleResult(Result):
 
 
 class TwoSampleMethod(Protocol):
-    """A way to test equality of distributions: an object with its own settings."""
+    """A way to test equality of distributions: an object with its own settings.
+
+    One that takes a kernel is a dataclass with a field `kernel`.
+    """
 
     @property
     def name(self) -> str:
@@ -149,6 +135,7 @@ def two_sample_test(
     *,
     method: str | TwoSampleMethod = "nammd",
     kernel: Any = None,
+    space: Space | None = None,
     permutations: int | None = None,
     alpha: float = 0.05,
     rng: Any = None,
@@ -162,16 +149,21 @@ def two_sample_test(
 
     Parameters
     ----------
-    x, y : array or table
-        The datasets; see `distance`. At least two rows each.
+    x, y : dataset
+        The datasets; see `distance`. At least two rows each. Sketches keep no rows to permute, so they are
+        refused.
     method : str or object
         ``"nammd"`` or ``"mmd"``: that statistic with one kernel; for samples of equal size both give the
         same p-value. ``"nammd-fuse"`` or ``"mmd-fuse"``: many kernels at once. Published methods to
         compare with: ``"mmd-agg"``, ``"mmd-deep"``, ``"me-mabid"``, ``"actt"``, ``"auto-tst"``. An object
-        is a method with settings of its own, such as ``nammd.methods.fuse.NAMMDFuse(bandwidths=5)``.
-    kernel : Kernel, optional
-        For ``"nammd"`` and ``"mmd"``: by default ``Gaussian.median(x, y)``. It must not be chosen by
-        looking at which rows are x's and which are y's; the default is not.
+        is a method with settings of its own, such as ``nammd.fuse.NAMMDFuse(bandwidths=5)``.
+    kernel : Kernel or class, optional
+        For ``"nammd"`` and ``"mmd"``: by default the Gaussian with the median bandwidth of both datasets
+        together. It must not be chosen by looking at which rows are x's and which are y's; the default is
+        not.
+    space : Space, optional
+        Where to measure, instead of a space fitted on both datasets together. Other methods take their
+        points from it and choose kernels of their own.
     permutations : int, optional
         How many random relabellings to compare with; 999 for ``"nammd"`` and ``"mmd"``. The p-value is a
         multiple of 1 / (permutations + 1).
@@ -201,15 +193,27 @@ def two_sample_test(
     >>> nammd.two_sample_test(x, x + 1e-9, rng=1).pvalue
     1.0
     """
-    chosen = _method(method, kernel, permutations)
-    alpha = between(alpha, "alpha")
-    x, y = as_samples(min_rows=2, x=x, y=y)
-    if is_dask(x) and chosen.name in set(METHODS) - set(_ON_A_CLUSTER):
+    chosen, alpha = _method(method, kernel, permutations), between(alpha, "alpha")
+    datasets = open_all({"x": x, "y": y}, min_rows=2, by_workers=bool(getattr(engine, "reads_files", False)))
+    refuse_summaries(*datasets)
+    if space is not None and kernel is not None:
+        raise TypeError("a space has a kernel already; give either space or kernel, not both")
+    one_kernel = "kernel" in _settings_of(chosen)
+    if kernel is None:
+        # A method with kernels of its own uses nothing but the points of a space.
+        kernel = getattr(chosen, "kernel", None) if one_kernel else Gaussian(1.0)
+    named = {"x": datasets[0], "y": datasets[1]}
+    samples = prepare(named, space=space, kernel=None if space else kernel, engine=engine, least=2)
+    points = [sample.points for sample in samples]
+    if is_spread(points[0]) and chosen.name in set(METHODS) - set(_ON_A_CLUSTER):
         raise TypeError(
             f"the method {chosen.name!r} needs the rows in memory, and these are spread over a Dask cluster; "
             f"use one of {', '.join(map(repr, _ON_A_CLUSTER))}, or a sample of the rows"
         )
-    return chosen.test(x, y, alpha=alpha, rng=np.random.default_rng(rng), engine=choose_engine(engine, x, y))
+    if one_kernel and getattr(chosen, "kernel", None) is None:
+        chosen = dataclasses.replace(chosen, kernel=samples[0].space.kernel)  # type: ignore[type-var]
+    engine = choose_engine(engine, *points)
+    return chosen.test(*points, alpha=alpha, rng=np.random.default_rng(rng), engine=engine)
 
 
 def _method(method: Any, kernel: Any, permutations: Any) -> TwoSampleMethod:
@@ -224,138 +228,15 @@ def _method(method: Any, kernel: Any, permutations: Any) -> TwoSampleMethod:
         raise TypeError(
             f"method must be one of {', '.join(map(repr, METHODS))}, or a method object, not {method!r}"
         )
-    settings: dict[str, Any] = {}
-    if permutations is not None:
-        settings["permutations"] = _count(permutations)
-    if kernel is not None:
-        settings["kernel"] = as_kernel(kernel)
-    known = {f.name for f in dataclasses.fields(chosen)} if dataclasses.is_dataclass(chosen) else set()
-    for name in settings:
-        if name not in known:
+    known = _settings_of(chosen)
+    for name, value in (("permutations", permutations), ("kernel", kernel)):
+        if value is not None and name not in known:
             raise TypeError(f"the method {chosen.name!r} takes no {name}")
-    made: TwoSampleMethod = dataclasses.replace(chosen, **settings) if settings else chosen
+    if permutations is not None:
+        chosen = dataclasses.replace(chosen, permutations=whole(permutations, "permutations"))
+    made: TwoSampleMethod = chosen
     return made
 
 
-@dataclass(frozen=True)
-class NAMMDPermutation:
-    """The permutation test of NAMMD with one kernel.
-
-    Parameters
-    ----------
-    kernel : Kernel, optional
-        By default the Gaussian kernel with the median bandwidth of both samples together.
-    permutations : int
-        The number of permutations.
-    """
-
-    kernel: Kernel | None = None
-    permutations: int = 999
-    name: ClassVar[str] = "nammd"
-
-    def test(
-        self, x: Array, y: Array, *, alpha: float, rng: np.random.Generator, engine: Engine
-    ) -> TwoSampleResult:
-        """Test two checked samples."""
-        kernel = Gaussian.median(x, y) if self.kernel is None else self.kernel
-        check_kernel(kernel, x, y)
-        m, n = int(x.shape[0]), int(y.shape[0])
-        weights = [form_work(count) for count in signs_at_once(m, n, self.permutations)]
-        with passes(*[1.0] * (m != n), *weights, what=comparing(m, n)):
-            observed, null = _statistics(x, y, self.name, kernel, engine, self.permutations, rng)
-        pvalue = (1 + int(np.count_nonzero(null >= observed - tie_of(x, y, null, engine)))) / (
-            self.permutations + 1
-        )
-        return TwoSampleResult(
-            statistic=observed,
-            pvalue=pvalue,
-            threshold=permutation_threshold(null, observed, alpha),
-            rejected=pvalue <= alpha,
-            alpha=alpha,
-            method=self.name,
-            permutations=self.permutations,
-            m=m,
-            n=n,
-            kernel=kernel,
-            engine=engine_words(engine, x, y, kernel=kernel),
-            null=null,
-        )
-
-
-@dataclass(frozen=True)
-class MMDPermutation(NAMMDPermutation):
-    """The permutation test of the squared MMD with one kernel; see `NAMMDPermutation`."""
-
-    name: ClassVar[str] = "mmd"
-
-
-def _statistics(
-    x: Array,
-    y: Array,
-    method: str,
-    kernel: Kernel,
-    engine: Engine,
-    permutations: int,
-    generator: np.random.Generator,
-) -> tuple[float, FloatArray]:
-    """Return the statistic of the labels as they are, and of every permutation of them."""
-    m, n = int(x.shape[0]), int(y.shape[0])
-    pooled = pooled_sample(x, y)
-    total, rows, statistics = math.nan, None, []
-    if m != n:  # else s'K1 = Sxx - Syy cancels from all that follows
-        [within] = engine.sums(kernel, (pooled,))
-        rows = within.rows
-    for position, count in enumerate(signs_at_once(m, n, permutations)):
-        signs = random_signs(m, n, count, generator)
-        if position == 0:
-            # The first column is the data as it is, computed alongside the others, and one more, of
-            # ones, gives the total.
-            signs[:m, 0], signs[m:, 0] = 1.0, -1.0
-            signs = np.column_stack([signs, np.ones(m + n, np.float32)])
-        forms = engine.quadratic_forms(kernel, pooled, signs)
-        if position == 0:
-            total, forms, signs = float(forms[-1]), forms[:-1], signs[:, :-1]
-        differences = 0.0 if rows is None else rows @ signs
-        both, cross = (forms + total) / 2, (total - forms) / 4
-        xx = (both + differences) / 2 / (m * (m - 1))
-        yy = (both - differences) / 2 / (n * (n - 1))
-        mmd2 = xx + yy - 2 * cross / (m * n)
-        # The denominator belongs to the labels too: it is made anew for every permutation.
-        statistics.append(mmd2 / (4 * kernel.bound - xx - yy) if method == "nammd" else mmd2)
-    every = np.concatenate(statistics)
-    return float(every[0]), every[1:]
-
-
-def signs_at_once(m: int, n: int, permutations: int) -> list[int]:
-    """Return how many columns of signs to make at a time: the data's own, and those of the permutations."""
-    at_once = max(1, SIGNS_AT_ONCE // (m + n))
-    every = permutations + 1
-    return [min(at_once, every - start) for start in range(0, every, at_once)]
-
-
-def tie_of(x: Array, y: Array, null: FloatArray, engine: Engine) -> float:
-    """Return how far apart two statistics may be and still count as equal."""
-    if is_constant(x) and is_constant(y) and is_constant(pooled_sample(x[:1, :], y[:1, :])):
-        return math.inf  # nothing to tell apart but rounding
-    precision = getattr(engine, "dtype", None) or precision_of(x, y)
-    return _TIE[precision] * float(np.std(null))
-
-
-def pooled_sample(x: Array, y: Array) -> Array:
-    """Return the rows of both samples, those of x first."""
-    return np.concatenate([x, y]) if isinstance(x, np.ndarray) else namespace(x, y).concat([x, y])
-
-
-def permutation_threshold(null: FloatArray, observed: float, alpha: float) -> float:
-    """Return the (1 - alpha) quantile of the permutations and the data together."""
-    every = np.sort(np.append(null, observed))
-    rejected = math.floor(alpha * len(every) + 1e-9)  # so many of them may be at least as large
-    return float(every[len(every) - 1 - rejected])
-
-
-def _count(permutations: Any) -> int:
-    if isinstance(permutations, bool) or not isinstance(permutations, (int, np.integer)):
-        raise TypeError(f"permutations must be a whole number, not {permutations!r}")
-    if permutations < 1:
-        raise ValueError(f"permutations must be at least 1, not {permutations}")
-    return int(permutations)
+def _settings_of(method: Any) -> set[str]:
+    return {f.name for f in dataclasses.fields(method)} if dataclasses.is_dataclass(method) else set()

@@ -6,20 +6,20 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from nammd.report.answer import answer_of, distance_of, title_of
+from nammd.report.answer import answer_of, distance_of
 from nammd.report.columns import WIDE, contributions
 from nammd.report.examples import examples
 from nammd.report.model import ReportModel, Witness
 from nammd.report.projection import projection
-from nammd.report.settings import reproduce, settings_of
-from nammd.report.source import estimate_in, source_of
+from nammd.report.settings import settings_of
+from nammd.report.source import reportable, source_of
 from nammd.report.wide import WIDE_DRAWN
 
-Progress: TypeAlias = Callable[[int, int, str], None]
+ReportProgress: TypeAlias = Callable[[int, int, str], None]
 """Called as ``progress(done, total, what)`` before every step, and once at the end."""
 
 
-def build(result: Any, progress: Progress | None = None) -> ReportModel:
+def build(result: Any, progress: ReportProgress | None = None) -> ReportModel:
     """Work out everything a report says about a result.
 
     Parameters
@@ -47,7 +47,7 @@ def build(result: Any, progress: Progress | None = None) -> ReportModel:
     >>> print(model.contributions.sentence)
     1 of 3 columns differs significantly on its own (adjusted p ≤ 0.05): column 1.
     """
-    estimate = estimate_in(result)
+    estimate = reportable(result).measured
     source = source_of(result)
     columns = len(source.variables)
     steps = _Steps(2 + (WIDE_DRAWN if columns > WIDE else columns), progress)
@@ -57,7 +57,7 @@ def build(result: Any, progress: Progress | None = None) -> ReportModel:
     steps("rows and map")
     witness = Witness(estimate.witness_x, -estimate.witness_y)
     model = ReportModel(
-        title=title_of(result),
+        title=result.question(),
         answer=answer_of(result),
         datasets=(source.x.name, source.y.name),
         distance=distance,
@@ -67,7 +67,7 @@ def build(result: Any, progress: Progress | None = None) -> ReportModel:
         map=projection(source, witness),
         settings=settings_of(result, columns),
         left_out=source.left_out,
-        reproduce=reproduce(result),
+        reproduce=result.reproduction(),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
     steps.finish()
@@ -77,7 +77,7 @@ def build(result: Any, progress: Progress | None = None) -> ReportModel:
 class _Steps:
     """Counts the steps for whoever wants to watch."""
 
-    def __init__(self, total: int, progress: Progress | None) -> None:
+    def __init__(self, total: int, progress: ReportProgress | None) -> None:
         self.done, self.total, self.progress = 0, total, progress
 
     def __call__(self, what: str) -> None:

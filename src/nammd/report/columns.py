@@ -19,13 +19,13 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.questions.distance import Estimate, distance
-from nammd.questions.ranking import holm
 from nammd.questions.two_sample import two_sample_test
-from nammd.report.leaving_out import NOTHING, Found, LeftOut, measured
+from nammd.report.leaving_out import NOTHING, Found, WithoutColumns, measured
 from nammd.report.model import ColumnPart, Contributions, Measured
 from nammd.report.profiles import profile
 from nammd.report.source import Source, Variable, evenly
 from nammd.report.wide import WIDE_DRAWN, most_different
+from nammd.statistics.adjusting import holm
 from nammd.statistics.margin import Statistic
 
 MOST_ROWS = 2000
@@ -50,7 +50,7 @@ def contributions(source: Source, estimate: Estimate, alpha: float, step: Step) 
     count = WIDE_DRAWN if wide else len(source.variables)
     most = int(np.clip((_PAIRS / count) ** 0.5, LEAST_ROWS, MOST_ROWS))
     x, y = (side.encoded[evenly(side.rows, most)] for side in source.sides)
-    left_out = LeftOut(x, y, estimate)
+    left_out = WithoutColumns(x, y, estimate)
     # Holm's method multiplies the smallest p-value by the number of columns, so permutations must be
     # fine enough for that to be significant.
     permutations = 0 if wide else max(999, int(np.ceil(1.5 * count / alpha)) - 1)

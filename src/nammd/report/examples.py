@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nammd.data.arrays import FloatArray
 from nammd.report.model import Contributions, ExampleRow, Examples
 from nammd.report.profiles import present, shortened
-from nammd.report.source import Side, Source, Variable
+from nammd.report.source import ReportedData, Source, Variable
 
 ROWS = 5
 COLUMNS = 12
@@ -37,7 +37,9 @@ def largest(witness: FloatArray, count: int = ROWS) -> NDArray[np.intp]:
     return np.argsort(-witness, kind="stable")[:count]
 
 
-def _examples(side: Side, other: Side, witness: FloatArray, shown: list[Variable], columns: int) -> Examples:
+def _examples(
+    side: ReportedData, other: ReportedData, witness: FloatArray, shown: list[Variable], columns: int
+) -> Examples:
     positions = largest(witness)
     cells = [_cells(side, variable, positions) for variable in shown]
     return Examples(
@@ -53,7 +55,7 @@ def _examples(side: Side, other: Side, witness: FloatArray, shown: list[Variable
     )
 
 
-def _cells(side: Side, variable: Variable, positions: NDArray[np.intp]) -> list[str | None]:
+def _cells(side: ReportedData, variable: Variable, positions: NDArray[np.intp]) -> list[str | None]:
     values, write = side.values(variable, positions), side.writer(variable)
     if values.numbers is not None:
         return [
@@ -65,7 +67,7 @@ def _cells(side: Side, variable: Variable, positions: NDArray[np.intp]) -> list[
     return [None] * len(positions)
 
 
-def _typical(side: Side, variable: Variable) -> str | None:
+def _typical(side: ReportedData, variable: Variable) -> str | None:
     """Return the median or the commonest value of a column."""
     values = side.values(variable, side.profile_rows)
     if values.labels is not None:

@@ -16,7 +16,7 @@ from nammd.report.intervals import interval_plot
 from nammd.report.ladders import ladder_plot, ranking_plot
 from nammd.report.model import ReportModel, Witness
 from nammd.report.profiles import shortened
-from nammd.report.source import dataset_names, estimate_in
+from nammd.report.source import reportable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def witness_plot(result: Any, ax: Axes | None = None) -> Axes:
     if isinstance(result, ReportModel):
         witness, names = result.witness, result.datasets
     else:
-        estimate, names = estimate_in(result), dataset_names(result)
+        estimate, names = reportable(result).measured, result.datasets
         witness = Witness(estimate.witness_x, -estimate.witness_y)
     ax = style.axes_or_new(ax, 3.3)
     pooled = np.concatenate([witness.x, witness.y])

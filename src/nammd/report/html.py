@@ -14,19 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nammd.data.writing import write_text
-from nammd.report.builder import Progress, build
+from nammd.report.builder import ReportProgress, build
 from nammd.report.drawing import Scale, areas
 from nammd.report.model import Bars, Distance, ReportModel
 from nammd.report.profiles import percent
-from nammd.report.settings import tolerance_words
-from nammd.results.base import number
+from nammd.results import number, with_error
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from matplotlib.axes import Axes
 
 
-def write_report(result: Any, path: str | Path, progress: Progress | None = None) -> Path:
+def write_report(result: Any, path: str | Path, progress: ReportProgress | None = None) -> Path:
     """Write a report on a result: one HTML file that needs nothing else.
 
     Parameters
@@ -118,7 +117,7 @@ def _environment() -> Environment:
         "percent": percent,
         "pvalue": _pvalue,
     }
-    environment.globals["tolerance_words"] = tolerance_words
+    environment.globals["tolerance_words"] = with_error
     environment.tests["bars"] = lambda profile: isinstance(profile, Bars)
     return environment
 
@@ -148,4 +147,4 @@ def _interval_words(distance: Distance) -> str:
     )
     if distance.epsilon is None:
         return words + "."
-    return f"{words}; the {distance.limit} is {tolerance_words(distance.epsilon, distance.epsilon_error)}."
+    return f"{words}; the {distance.limit} is {with_error(distance.epsilon, distance.epsilon_error)}."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nammd.report import style
 from nammd.report.answer import distance_of
 from nammd.report.model import Distance, ReportModel
-from nammd.results.base import number
+from nammd.results import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

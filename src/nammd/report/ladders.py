@@ -8,7 +8,7 @@ import numpy as np
 
 from nammd.report import style
 from nammd.report.profiles import shortened
-from nammd.results.base import number
+from nammd.results import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -161,6 +161,6 @@ def _draw_list(ax: Axes, names: list[str], measured: Any, filled: list[bool]) ->
 
 
 def _name(entry: Any) -> str:
-    from nammd.questions.distance import NAMES
+    from nammd.results import NAMES
 
     return NAMES[entry.estimate.statistic]

@@ -7,15 +7,13 @@ distances between rows, without the column and with it: a bandwidth that was twi
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, like
-from nammd.kernels import Gaussian, Kernel, Laplace, Mahalanobis
-from nammd.kernels.bandwidth import median_distance, pooled_rows
-from nammd.kernels.base import Scaled, Sum
+from nammd.kernels.bandwidth import pooled_rows
+from nammd.kernels.operations import for_columns
 from nammd.questions.distance import Estimate, distance
 from nammd.report.model import Measured
 
@@ -36,7 +34,7 @@ def measured(found: Found) -> Measured:
     return Measured(found.value, *found.confidence_interval(0.95))
 
 
-class LeftOut:
+class WithoutColumns:
     """Measures the distance of two samples without some of their columns.
 
     Parameters
@@ -61,7 +59,7 @@ class LeftOut:
         if not keep.size:
             return None
         try:
-            kernel = shrunk(self.estimate.kernel, self._rows, keep)
+            kernel = for_columns(self.estimate.kernel, self._rows, keep)
         except ValueError:  # nothing varies in the other columns
             return NOTHING
         if kernel is not None:
@@ -86,32 +84,3 @@ class LeftOut:
             kernel=self.estimate.kernel,
             statistic=self.estimate.statistic,
         )
-
-
-def shrunk(kernel: Kernel, rows: FloatArray, keep: NDArray[np.intp]) -> Kernel | None:
-    """Return a kernel for the columns `keep`, its bandwidth scaled to the distances between rows there.
-
-    None where the kernel has no bandwidth that could be scaled. Raises a ValueError where nothing
-    varies in those columns.
-    """
-    match kernel:
-        case Gaussian():
-            return Gaussian(kernel.bandwidth * _ratio(rows[:, keep], rows, "euclidean"))
-        case Laplace():
-            return Laplace(kernel.bandwidth * _ratio(rows[:, keep], rows, "cityblock"))
-        case Mahalanobis():
-            part, whole = Mahalanobis(kernel.matrix[np.ix_(keep, keep)]), Mahalanobis(kernel.matrix)
-            ratio = _ratio(part.embed(rows[:, keep]), whole.embed(rows), "euclidean")
-            return Mahalanobis(part.matrix, kernel.bandwidth * ratio)
-        case Scaled():
-            inner = shrunk(kernel.kernel, rows, keep)
-            return None if inner is None else Scaled(inner, kernel.factor)
-        case Sum():
-            terms = [shrunk(term, rows, keep) for term in kernel.terms]
-            known = tuple(term for term in terms if term is not None)
-            return Sum(known) if len(known) == len(terms) else None
-    return None
-
-
-def _ratio(part: Any, whole: Any, metric: Literal["euclidean", "cityblock"]) -> float:
-    return median_distance(part, metric) / median_distance(whole, metric)

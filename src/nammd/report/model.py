@@ -6,11 +6,9 @@ The parts are in the order in which a reader meets them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
 
 from nammd.data.arrays import FloatArray
-
-Tone: TypeAlias = Literal["close", "far", "undecided", "neutral"]
+from nammd.results import Tone
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Where a report finds its data: encoded samples, columns with names, and original values.
 
-A `Verdict` brings the tables or arrays that were checked and the encoding between them and the kernel;
-an `Estimate` or a `ClosenessResult` brings arrays, and the names of their columns if they were tables.
+A result brings the datasets that were compared, and the space between them and their points.
 """
 
 from __future__ import annotations
@@ -14,12 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import FloatArray, to_numpy
-from nammd.data.frames import Frame, Values, as_frame
-from nammd.data.pieces import is_dask
-from nammd.questions.closeness import ClosenessResult
-from nammd.questions.distance import Estimate
-from nammd.tolerances.verdict import Verdict
+from nammd.data.arrays import FloatArray, is_spread, to_numpy
+from nammd.data.dataset import Dataset, TableDataset
+from nammd.data.frames import Frame, Values
+from nammd.results import Reportable
 
 PROFILE_ROWS = 20_000
 """Histograms and shares are read off at most so many rows of each dataset, evenly spaced."""
@@ -53,7 +50,7 @@ class Variable:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class ReportedData:
     """One of the two datasets.
 
     Attributes
@@ -101,74 +98,69 @@ class Side:
         assert self.frame is not None
         if len(positions) == self.rows:
             return self.frame
-        return Frame(self.frame._table[positions.tolist()], self.frame.owner)
+        return self.frame.take(positions)
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
     """Both datasets and their columns."""
 
-    x: Side
-    y: Side
+    x: ReportedData
+    y: ReportedData
     variables: tuple[Variable, ...]
     left_out: tuple[tuple[str, str], ...]
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[ReportedData, ReportedData]:
         """The two datasets."""
         return self.x, self.y
 
 
-def estimate_in(result: Any) -> Estimate:
-    """Return the distance that a result is about, or say which results a report can be made of."""
-    if isinstance(result, Estimate):
+def reportable(result: Any) -> Reportable:
+    """Return a result that a report can be made of, or say which ones those are."""
+    if isinstance(result, Reportable):
         return result
-    if isinstance(result, (ClosenessResult, Verdict)):
-        return result.estimate
     raise TypeError(
         "a report needs the result of distance, closeness_test or a tolerance's check, not "
         f"{type(result).__name__}"
     )
 
 
-def dataset_names(result: Any) -> tuple[str, str]:
-    """Return what the two datasets of a result are called."""
-    if isinstance(result, Verdict):
-        return "reference", "candidate"
-    return "first dataset", "second dataset"
-
-
 def source_of(result: Any) -> Source:
     """Find the data of a result."""
-    if any(map(is_dask, estimate_in(result).data)):
+    result = reportable(result)
+    estimate = result.measured
+    if any(map(is_spread, estimate.data)):
         raise TypeError(
             "a report looks at single rows, and these are spread over a Dask cluster; make the result from a "
             "sample of the rows in memory, and the report from that"
         )
-    x, y = (to_numpy(sample) for sample in estimate_in(result).data)
-    first, second = dataset_names(result)
-    if isinstance(result, Verdict):
-        encoding = result.tolerance.encoding
-        tables = encoding.array_columns is None
-        frames = [
-            as_frame(data, name) if tables else None
-            for name, data in (("the reference", result.reference), ("the candidate", result.candidate))
-        ]
-        variables = tuple(
-            Variable(
-                c.name if tables else f"column {c.name}",
-                c.kind,
-                encoding.slots(c.name),
-                c.name if tables else None,
-                c.weight,
-            )
-            for c in encoding.columns
+    encoding = estimate.space.encoding
+    tables = encoding.array_columns is None
+    variables = tuple(
+        Variable(
+            c.name if tables else f"column {c.name}",
+            c.kind,
+            encoding.slots(c.name),
+            c.name if tables else None,
+            c.weight,
         )
-        left_out = tuple((entry.column, entry.reason) for entry in encoding.left_out)
-        return Source(Side(first, x, frames[0]), Side(second, y, frames[1]), variables, left_out)
-    names = estimate_in(result).columns or [f"column {j}" for j in range(x.shape[1])]
-    variables = tuple(Variable(name, "numeric", slice(j, j + 1)) for j, name in enumerate(names))
-    return Source(Side(first, x, None), Side(second, y, None), variables, ())
+        for c in encoding.columns
+    )
+    samples = estimate.evidence.x, estimate.evidence.y
+    x, y = (
+        ReportedData(name, to_numpy(sample.points), _frame(sample.dataset, variables))
+        for name, sample in zip(result.datasets, samples, strict=True)
+    )
+    return Source(x, y, variables, tuple((entry.column, entry.reason) for entry in encoding.left_out))
+
+
+def _frame(dataset: Dataset, variables: tuple[Variable, ...]) -> Frame | None:
+    """Return the table that a dataset is; None where it is an array."""
+    if not isinstance(dataset, TableDataset):
+        return None
+    one = dataset.one_column and len(variables) == 1
+    return dataset.frame.renamed(variables[0].name) if one else dataset.frame
 
 
 def evenly(rows: int, most: int) -> NDArray[np.intp]:
@@ -209,7 +201,7 @@ def _time_writer(frame: Frame, key: str) -> Callable[[float], str]:
     """
     import narwhals as nw
 
-    series = frame._table[:, frame.names.index(key)]
+    series = frame.series(key)
     kind = series.dtype
     if kind in (nw.Duration, nw.Time):
         return _duration

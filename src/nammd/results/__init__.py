@@ -1,14 +1,20 @@
 """What all results have in common: words, numbers for people, and cautions."""
 
-from nammd.results.base import (
-    Caution,
-    Reportable,
-    Result,
-    interval,
-    number,
-    p_value,
-    plain,
-    probability,
-)
+from nammd.data.advice import Caution
+from nammd.results.base import Limit, Reportable, Result, Tone, plain
+from nammd.results.words import NAMES, interval, number, p_value, probability, with_error
 
-__all__ = ["Caution", "Reportable", "Result", "interval", "number", "p_value", "plain", "probability"]
+__all__ = [
+    "NAMES",
+    "Caution",
+    "Limit",
+    "Reportable",
+    "Result",
+    "Tone",
+    "interval",
+    "number",
+    "p_value",
+    "plain",
+    "probability",
+    "with_error",
+]

@@ -7,28 +7,14 @@ import html
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from nammd.data.advice import Caution
 
-@dataclass(frozen=True)
-class Caution:
-    """Something the reader of a result should know before relying on it.
-
-    Attributes
-    ----------
-    code : str
-        A short name that does not change, for programs.
-    message : str
-        A sentence for people.
-    """
-
-    code: str
-    message: str
-
-    def __str__(self) -> str:
-        return self.message
+Tone: TypeAlias = Literal["close", "far", "undecided", "neutral"]
+"""How an answer is coloured."""
 
 
 class Result:
@@ -45,6 +31,11 @@ class Result:
     def cautions(self) -> tuple[Caution, ...]:
         """Return the cautions to print below the table."""
         return getattr(self, "warnings", ())
+
+    @property
+    def tone(self) -> Tone:
+        """How the answer is coloured; neutral where it is neither good nor bad."""
+        return "neutral"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the public fields as numbers, strings, lists and dictionaries, ready for JSON.
@@ -71,8 +62,73 @@ class Result:
         return f"<p><strong>{html.escape(self.headline())}</strong></p><table>{rows}</table>{notes}"
 
 
+@dataclass(frozen=True)
+class Limit:
+    """What a distance is held against.
+
+    Attributes
+    ----------
+    name : str
+        What epsilon is called: tolerance, or margin.
+    epsilon : float or None
+        The limit; None where nothing was tested.
+    error : float
+        Its standard error; zero where it is a given number.
+    pvalues : tuple of (str, float)
+        What each test is to show, and its p-value.
+    alpha : float
+        The level of each test.
+    """
+
+    name: str = "tolerance"
+    epsilon: float | None = None
+    error: float = 0.0
+    pvalues: tuple[tuple[str, float], ...] = ()
+    alpha: float = 0.05
+
+
 class Reportable(Result):
-    """A result that can be written as a page. Drawing is loaded when it is asked for."""
+    """A result that can be written as a page. Drawing is loaded when it is asked for.
+
+    It tells all that the page says of it, so that the page need not know which result it is about.
+    """
+
+    datasets: tuple[str, str] = ("first dataset", "second dataset")
+    """What the two datasets are called."""
+
+    @property
+    def measured(self) -> Any:
+        """The distance that the result is about."""
+        raise NotImplementedError
+
+    def question(self) -> str:
+        """Return the question that the result answers."""
+        raise NotImplementedError
+
+    @property
+    def word(self) -> str:
+        """The answer in a word; empty where nothing was tested."""
+        return ""
+
+    def answer(self) -> str:
+        """Return the answer in one sentence, without the word."""
+        return self.headline()
+
+    def advice(self) -> str:
+        """Return what to do next, in one sentence; empty where there is nothing to do."""
+        return ""
+
+    def limit(self) -> Limit:
+        """Return what the distance is held against."""
+        return Limit()
+
+    def settings(self) -> list[tuple[str, str]]:
+        """Return settings of this kind of result, as labels and values."""
+        return []
+
+    def reproduction(self) -> str:
+        """Return the Python code that gives the result again."""
+        raise NotImplementedError
 
     def report(self, path: str | Path) -> Path:
         """Write a self-contained HTML page about the result.
@@ -114,30 +170,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.size <= 10_000:
         return plain(value.tolist())
     return repr(value)
-
-
-def number(value: float) -> str:
-    """Write a number for people: some significant digits, and no exponent unless it is tiny."""
-    if math.isnan(value):
-        return "not available"
-    size = abs(value)
-    if 1e-7 <= size < 1e-4:  # four digits would bring the exponent
-        return f"{value:.{2 - math.floor(math.log10(size))}f}"
-    return f"{value:.4g}"
-
-
-def probability(value: float) -> str:
-    """Write a p-value for people."""
-    if math.isnan(value):
-        return "not available"
-    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
-
-
-def p_value(value: float) -> str:
-    """Write a p-value as an equation, for sentences."""
-    return f"p {probability(value)}" if value < 1e-4 else f"p = {probability(value)}"
-
-
-def interval(ends: tuple[float, float]) -> str:
-    """Write an interval for people."""
-    return f"[{number(ends[0])}, {number(ends[1])}]"

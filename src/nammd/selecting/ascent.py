@@ -12,7 +12,7 @@ import numpy as np
 from nammd.kernels.networks import FEW_ROWS, few_threads, torch_module
 from nammd.selecting.learners import Learner
 
-Progress: TypeAlias = Callable[[int, int, str], None]
+EpochProgress: TypeAlias = Callable[[int, int, str], None]
 """Called as ``progress(done, total, what)`` before every epoch, and once at the end."""
 
 Objective: TypeAlias = Callable[[Any, Any, Any], Any]
@@ -60,7 +60,7 @@ def maximise(
     batch: int | None,
     patience: int,
     generator: np.random.Generator,
-    progress: Progress | None,
+    progress: EpochProgress | None,
 ) -> Fit:
     """Run Adam and leave the learner in its best state on the held-out rows, or in its last."""
     rows = min(batch or math.inf, max(map(len, training)))
@@ -78,7 +78,7 @@ def _maximise(
     batch: int | None,
     patience: int,
     generator: np.random.Generator,
-    progress: Progress | None,
+    progress: EpochProgress | None,
 ) -> Fit:
     torch = torch_module()
     if held:  # the Gram matrices of all held-out rows would outgrow those of a batch

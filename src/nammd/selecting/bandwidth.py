@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from nammd.data.samples import as_samples, positive
-from nammd.engines import Engine, choose_engine, engine_words
-from nammd.engines.tiles.grids import grid_sums
+from nammd.data.checks import positive
+from nammd.engines import Engine, choose_engine
+from nammd.evidence import prepare
 from nammd.kernels import Gaussian, Laplace
-from nammd.questions.distance import MIN_ROWS
-from nammd.results.base import Result, number
+from nammd.results import Result, number
+from nammd.spaces import Space
 from nammd.statistics.moments import Moments, combined
 
 GRID = tuple(np.geomspace(0.1, 10.0, 25).tolist())
@@ -40,7 +40,9 @@ class BandwidthSelection(Result):
     m, n : int
         The numbers of rows that it was chosen on, and must not be tested on.
     engine : str
-        Who computed it.
+        Which engine computed it.
+    space : Space
+        The space with that kernel; what tables have to be tested in.
     """
 
     kernel: Gaussian | Laplace
@@ -49,6 +51,7 @@ class BandwidthSelection(Result):
     m: int
     n: int
     engine: str
+    space: Space = field(repr=False)
 
     @property
     def bandwidth(self) -> float:
@@ -85,14 +88,14 @@ def select_bandwidth(
 
     Parameters
     ----------
-    x, y : array or table
-        Samples to choose on, at least four rows each; not those that will be tested.
+    x, y : dataset
+        Samples to choose on, at least four rows each; not those that will be tested. See `distance`.
     kernel : {Gaussian, Laplace}
         The kind of kernel.
     grid : sequence of float, optional
         The bandwidths to try; by default 25 multiples of the median bandwidth, from 0.1 to 10.
     engine : Engine, optional
-        Who computes; by default the one that suits where the data is.
+        Which engine computes; by default the one where the data is.
 
     Returns
     -------
@@ -101,7 +104,7 @@ def select_bandwidth(
     Examples
     --------
     >>> import numpy as np
-    >>> from nammd.selecting.bandwidth import select_bandwidth
+    >>> from nammd.selection import select_bandwidth
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(400, 1))
     >>> y = rng.normal(size=(400, 1)) + 0.3 * rng.choice([-1, 1], size=(400, 1))
@@ -112,26 +115,27 @@ def select_bandwidth(
     """
     if kernel not in (Gaussian, Laplace):
         raise TypeError(f"kernel must be the class Gaussian or Laplace, not {kernel!r}")
-    x, y = as_samples(min_rows=MIN_ROWS, x=x, y=y)
-    if grid is None:
-        median = kernel.median(x, y).bandwidth
-        bandwidths = tuple(median * factor for factor in GRID)
-    else:
+    bandwidths: tuple[float, ...] | None = None
+    if grid is not None:
         bandwidths = tuple(positive(b, "a bandwidth of the grid") for b in grid)
         if not bandwidths:
             raise ValueError("the grid is empty; give at least one bandwidth")
+    start = kernel if bandwidths is None else kernel(bandwidths[0])
+    one, other = prepare({"x": x, "y": y}, kernel=start, engine=engine)
+    if bandwidths is None:
+        bandwidths = tuple(one.space.kernel.bandwidth * factor for factor in GRID)
     kernels = [kernel(b) for b in bandwidths]
-    engine = choose_engine(engine, x, y)
-    sums = grid_sums(engine, kernels, x, y)
-    scores = [studentized(Moments.of(one)) for one in sums]
+    engine = choose_engine(engine, one.points, other.points)
+    scores = [studentized(Moments.of(sums)) for sums in engine.grid_sums(kernels, one.points, other.points)]
     best = int(np.argmax(scores))
     return BandwidthSelection(
         kernel=kernels[best],
         bandwidths=bandwidths,
         scores=tuple(scores),
-        m=len(x),
-        n=len(y),
-        engine=engine_words(engine, x),
+        m=one.size,
+        n=other.size,
+        engine=engine.described(one.points),
+        space=Space(one.space.encoding, kernels[best]),
     )
 
 

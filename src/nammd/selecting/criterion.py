@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nammd.kernels.networks import torch_module
-from nammd.statistics.moments import Moments, Side, combined
+from nammd.statistics.moments import Moments, combined
 
 FLOOR = 1e-8
 """Added to the variance, in units of the squared bound, for samples in which nothing varies."""
@@ -20,25 +20,19 @@ def moments_of_grams(kxx: Any, kyy: Any, kxy: Any, bound: float = 1.0) -> Moment
     torch = torch_module()
 
     def within(gram: Any) -> tuple[Any, Any]:
+        """Return the row sums less the diagonal, and the sum of squares less its squares."""
         diagonal = torch.diagonal(gram).double()
         return gram.sum(1, dtype=torch.float64) - diagonal, _squares(gram) - diagonal @ diagonal
 
-    (m, n), rows, columns = kxy.shape, kxy.sum(1, dtype=torch.float64), kxy.sum(0, dtype=torch.float64)
-    total, squares = rows.sum(), _squares(kxy)
-    xy2 = (total**2 - rows @ rows - columns @ columns + squares) / (m * (m - 1) * n * (n - 1))
-
-    def side(gram: Any, across: Any, size: int, other: int) -> Side:
-        own, own_squares = within(gram)
-        return Side.from_totals(
-            (size, other),
-            within=(own.sum(), own @ own, own_squares),
-            cross=(total, across @ across, squares),
-            mixed=own @ across,
-            xy2=xy2,
-        )
-
-    x, y = side(kxx, rows, m, n), side(kyy, columns, n, m)
-    return Moments(x, y, total / (m * n), squares / (m * n) - xy2, bound, "full")
+    (own_x, squares_x), (own_y, squares_y) = within(kxx), within(kyy)
+    rows, columns = kxy.sum(1, dtype=torch.float64), kxy.sum(0, dtype=torch.float64)
+    return Moments.from_totals(
+        tuple(kxy.shape),
+        ((own_x.sum(), own_x @ own_x, squares_x), (own_y.sum(), own_y @ own_y, squares_y)),
+        (rows.sum(), rows @ rows, columns @ columns, _squares(kxy)),
+        (own_x @ rows, own_y @ columns),
+        bound,
+    )
 
 
 def studentized(moments: Moments, epsilon: float = 0.0) -> Any:

@@ -10,8 +10,8 @@ cancels. For a closeness test with margin eps the same argument gives::
 
     (NAMMD - eps) / sigma  =  (MMD2 - eps D) / sqrt(N V(1 + eps)),        N = 2 m n / (m + n),
 
-V being the variance of ``U = MMD2 - eps D`` that the test itself uses (`statistics.moments`); eps = 0 gives the
-first criterion. N takes the sample size out, so that values of samples of different sizes compare.
+V being the variance of ``U = MMD2 - eps D`` that the test itself uses; eps = 0 gives the first criterion.
+N takes the sample size out, so that values of samples of different sizes compare.
 
 The unbiased V can be negative where rows tell little. Dividing by its root would then fail, and dividing
 by a small constant instead would reward kernels for a bad estimate. So, as in the tests, the part due to
@@ -31,13 +31,15 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.samples import as_samples, between, positive
+from nammd.data.checks import between, positive, whole
+from nammd.evidence import prepare
 from nammd.kernels import Gaussian, Kernel, Laplace, Mahalanobis
 from nammd.kernels.deep import Deep
-from nammd.results.base import Result, number
-from nammd.selecting.ascent import Progress, maximise, start_at_best_scale
+from nammd.results import Result, number
+from nammd.selecting.ascent import EpochProgress, maximise, start_at_best_scale
 from nammd.selecting.criterion import moments_of_grams, studentized
 from nammd.selecting.learners import learner_for
+from nammd.spaces import Space
 
 _LEAST = 4  # rows: the variance is an average over quadruples
 
@@ -71,6 +73,8 @@ class LearnedKernel(Result):
         The criterion on the training rows in every epoch, less the penalty if there is one.
     held_out : array of shape (epochs + 1,)
         The criterion on the held-out rows, before learning and after every epoch; empty without them.
+    space : Space
+        The space with that kernel; what tables have to be tested in.
     """
 
     kernel: Kernel
@@ -84,6 +88,7 @@ class LearnedKernel(Result):
     note: str
     criterion: FloatArray = field(repr=False, compare=False)
     held_out: FloatArray = field(repr=False, compare=False)
+    space: Space = field(repr=False, compare=False)
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
@@ -113,7 +118,7 @@ def learn_kernel(
     patience: int = 100,
     rng: Any = None,
     device: Any = None,
-    progress: Progress | None = None,
+    progress: EpochProgress | None = None,
 ) -> LearnedKernel:
     """Learn the kernel that tells two datasets apart best, by Adam on the studentized statistic.
 
@@ -121,8 +126,8 @@ def learn_kernel(
 
     Parameters
     ----------
-    x, y : array or table
-        The datasets, of at least 8 rows each.
+    x, y : dataset
+        The datasets, of at least 8 rows each; see `distance`.
     kernel : Kernel or class
         What to learn, and where to start: a `Gaussian` or `Laplace` (the bandwidth is learned), a
         `Mahalanobis` (the matrix) or a `Deep` kernel (everything). A class starts from its ``median``,
@@ -175,11 +180,13 @@ def learn_kernel(
     >>> nammd.two_sample_test(*test, kernel=learned.kernel, rng=3).rejected
     True
     """
-    x, y = as_samples(min_rows=2 * _LEAST, x=x, y=y)
+    # Of the space only the points are used: the kernel is what is to be learned.
+    samples = prepare({"x": x, "y": y}, kernel=Gaussian(1.0), least=2 * _LEAST)
+    x, y = (sample.points for sample in samples)
     margin = 0.0 if epsilon is None else between(epsilon, "epsilon")
     held_share = 0.0 if validation == 0 else between(validation, "validation")
-    batch = None if batch is None else _whole(batch, "batch", _LEAST)
-    epochs, patience = _whole(epochs, "epochs", 1), _whole(patience, "patience", 1)
+    batch = None if batch is None else whole(batch, "batch", _LEAST)
+    epochs, patience = whole(epochs, "epochs", 1), whole(patience, "patience", 1)
     if not (math.isfinite(regularize_norm) and regularize_norm >= 0):
         raise ValueError(f"regularize_norm must be zero or a positive number, not {regularize_norm!r}")
     generator = np.random.default_rng(rng)
@@ -216,8 +223,9 @@ def learn_kernel(
         progress=progress,
     )
     m, n = len(orders[0]), len(orders[1])
+    learned = learner.finish()
     return LearnedKernel(
-        kernel=learner.finish(),
+        kernel=learned,
         start=fitted.held_out[0] if held_share else fitted.criterion[0],
         value=fitted.held_out[fitted.best_epoch] if held_share else fitted.criterion[-1],
         epochs=len(fitted.criterion),
@@ -231,10 +239,5 @@ def learn_kernel(
         ),
         criterion=np.array(fitted.criterion),
         held_out=np.array(fitted.held_out),
+        space=Space(samples[0].space.encoding, learned),
     )
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return int(value)

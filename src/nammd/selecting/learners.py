@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -82,70 +83,107 @@ class Learner:
                     module.eval()
 
 
+@dataclass(frozen=True)
+class Workshop:
+    """Where parameters live: a device and a floating-point type of torch."""
+
+    place: Any
+    dtype: Any
+
+    def tensor(self, values: Any) -> Any:
+        """Bring a sample there."""
+        torch = torch_module()
+        if isinstance(values, torch.Tensor):
+            return values.detach().to(device=self.place, dtype=self.dtype)
+        return torch.tensor(to_numpy(values), device=self.place, dtype=self.dtype)
+
+    def parameter(self, value: Any) -> Any:
+        """Make a number, or an array, that gradients can move."""
+        return torch_module().tensor(value, device=self.place, dtype=self.dtype, requires_grad=True)
+
+
 def learner_for(kernel: Any, sample: Any, device: Any = None) -> Learner:
     """Return the learner that starts at a kernel, for samples like the one given."""
     torch = torch_module()
     on_torch = isinstance(sample, torch.Tensor)
     place = torch.device(device or (sample.device if on_torch else "cpu"))
-    single = str(sample.dtype).endswith("float32")
-    dtype = torch.float32 if single or isinstance(kernel, Deep) else torch.float64
+    single = str(sample.dtype).endswith("float32") or in_single(kernel)
+    return learner(kernel, Workshop(place, torch.float32 if single else torch.float64))
 
-    def tensor(values: Any) -> Any:
-        if isinstance(values, torch.Tensor):
-            return values.detach().to(device=place, dtype=dtype)
-        return torch.tensor(to_numpy(values), device=place, dtype=dtype)
 
-    def parameter(value: Any) -> Any:
-        return torch.tensor(value, device=place, dtype=dtype, requires_grad=True)
+def in_single(kernel: Any) -> bool:
+    """Tell whether a kernel is learned in float32 in any case: networks are."""
+    return hasattr(kernel, "network")
 
-    if isinstance(kernel, (Gaussian, Laplace)):
-        log_bandwidth = parameter(math.log(kernel.bandwidth))
-        gaussian = isinstance(kernel, Gaussian)
-        return Learner(
-            [log_bandwidth],
-            [],
-            lambda z: (z * torch.exp(-log_bandwidth),) if gaussian else (z,),
-            lambda a, b: (
-                _gaussian(a[0], b[0])
-                if gaussian
-                else torch.exp(-torch.cdist(a[0], b[0], p=1.0) * torch.exp(-log_bandwidth))
-            ),
-            lambda: type(kernel)(math.exp(log_bandwidth.item())),
-            tensor,
-            lr=0.05,
-        )
-    if isinstance(kernel, Mahalanobis):
-        # A change of the given factor, not the factor itself: a step then means the same whatever the
-        # units of the columns, and the matrix stays positive semi-definite.
-        factor = kernel.embed(np.eye(len(kernel.matrix)))
-        given, change = tensor(factor), parameter(np.eye(factor.shape[1]).tolist())
 
-        def learned_matrix() -> Mahalanobis:
-            root = factor @ to_numpy(change)
-            return Mahalanobis(root @ root.T)
-
-        return Learner(
-            [],
-            [change],
-            lambda z: (z @ given @ change,),
-            lambda a, b: _gaussian(a[0], b[0]),
-            learned_matrix,
-            tensor,
-            lr=0.02,
-        )
-    if isinstance(kernel, Deep):
-        return _deep_learner(kernel, tensor, parameter, place)
+@singledispatch
+def learner(kernel: Any, workshop: Workshop) -> Learner:
+    """Return a kernel as functions of parameters, or refuse it."""
     raise TypeError(
         "kernel must be a Gaussian, Laplace, Mahalanobis or Deep kernel, or one of these classes, not "
         f"{kernel!r}; sums and kernels of your own cannot be learned"
     )
 
 
-def _deep_learner(kernel: Deep, tensor: Any, parameter: Any, place: Any) -> Learner:
+@learner.register
+def _(kernel: Gaussian, workshop: Workshop) -> Learner:
     torch = torch_module()
-    network = copy.deepcopy(kernel.network).to(device=place, dtype=torch.float32).requires_grad_(True)
-    log_b, log_f = (parameter(math.log(b)) for b in (kernel.bandwidth, kernel.feature_bandwidth))
-    logit = parameter(math.log(kernel.epsilon / (1 - kernel.epsilon)))
+    log_bandwidth = workshop.parameter(math.log(kernel.bandwidth))
+    return Learner(
+        [log_bandwidth],
+        [],
+        lambda z: (z * torch.exp(-log_bandwidth),),
+        lambda a, b: _gaussian(a[0], b[0]),
+        lambda: Gaussian(math.exp(log_bandwidth.item())),
+        workshop.tensor,
+        lr=0.05,
+    )
+
+
+@learner.register
+def _(kernel: Laplace, workshop: Workshop) -> Learner:
+    torch = torch_module()
+    log_bandwidth = workshop.parameter(math.log(kernel.bandwidth))
+    return Learner(
+        [log_bandwidth],
+        [],
+        lambda z: (z,),
+        lambda a, b: torch.exp(-torch.cdist(a[0], b[0], p=1.0) * torch.exp(-log_bandwidth)),
+        lambda: Laplace(math.exp(log_bandwidth.item())),
+        workshop.tensor,
+        lr=0.05,
+    )
+
+
+@learner.register
+def _(kernel: Mahalanobis, workshop: Workshop) -> Learner:
+    # A change of the given factor, not the factor itself: a step then means the same whatever the
+    # units of the columns, and the matrix stays positive semi-definite.
+    factor = kernel.embed(np.eye(len(kernel.matrix)))
+    given, change = workshop.tensor(factor), workshop.parameter(np.eye(factor.shape[1]).tolist())
+
+    def learned_matrix() -> Mahalanobis:
+        root = factor @ to_numpy(change)
+        return Mahalanobis(root @ root.T)
+
+    return Learner(
+        [],
+        [change],
+        lambda z: (z @ given @ change,),
+        lambda a, b: _gaussian(a[0], b[0]),
+        learned_matrix,
+        workshop.tensor,
+        lr=0.02,
+    )
+
+
+@learner.register
+def _(kernel: Deep, workshop: Workshop) -> Learner:
+    torch = torch_module()
+    network = copy.deepcopy(kernel.network).to(device=workshop.place, dtype=torch.float32)
+    network.requires_grad_(True)
+    log_b, log_f = (workshop.parameter(math.log(b)) for b in (kernel.bandwidth, kernel.feature_bandwidth))
+    logit = workshop.parameter(math.log(kernel.epsilon / (1 - kernel.epsilon)))
 
     def value(a: tuple[Any, ...], b: tuple[Any, ...]) -> Any:
         epsilon = torch.sigmoid(logit)
@@ -161,7 +199,7 @@ def _deep_learner(kernel: Deep, tensor: Any, parameter: Any, place: Any) -> Lear
         lambda z: (z * torch.exp(-log_b), network(z).flatten(1) * torch.exp(-log_f)),
         value,
         finish,
-        tensor,
+        workshop.tensor,
         lr=0.002,
         scales_lr=10.0,
         network=network,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nammd.data.arrays import is_foreign_array, namespace
-from nammd.data.samples import between
+from nammd.data.checks import between
+from nammd.data.opening import row_taker
 
 
 def train_test_split(
@@ -45,7 +43,7 @@ def train_test_split(
     share, generator = between(test_size, "test_size"), np.random.default_rng(rng)
     parts = []
     for name, data in (("x", x), ("y", y)):
-        take, rows = _taker(data)
+        take, rows = row_taker(data)
         if rows < 2:
             raise ValueError(f"{name} has {rows} row{'s' * (rows != 1)}; a split needs at least 2")
         order = generator.permutation(rows)
@@ -53,20 +51,3 @@ def train_test_split(
         parts.append((take(np.sort(order[:cut])), take(np.sort(order[cut:]))))
     (x_train, x_test), (y_train, y_test) = parts
     return (x_train, y_train), (x_test, y_test)
-
-
-def _taker(data: Any) -> tuple[Callable[[NDArray[Any]], Any], int]:
-    """Return a function that takes rows of an array or a table, and the number of rows."""
-    if isinstance(data, (list, tuple, np.ndarray)):
-        array = np.asarray(data)
-        return lambda rows: array[rows], len(array)
-    if is_foreign_array(data):
-        from array_api_compat import device
-
-        xp = namespace(data)
-        return lambda rows: xp.take(data, xp.asarray(rows, device=device(data)), axis=0), int(data.shape[0])
-    import narwhals as nw
-
-    table = nw.from_native(data, allow_series=True)
-    eager = table.collect() if isinstance(table, nw.LazyFrame) else table
-    return lambda rows: eager[rows.tolist()].to_native(), len(eager)

@@ -15,7 +15,7 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.data.writing import write_bytes
 from nammd.kernels import RandomFeatures
-from nammd.kernels.storage import kernel_from_dict, kernel_to_dict
+from nammd.kernels.operations import from_dict, to_dict
 from nammd.sketches.sketch import Sketch
 
 VERSION = 1
@@ -33,7 +33,7 @@ def write(sketch: Sketch, path: Path) -> Path:
         "n": sketch.n,
         "columns": sketch.columns,
         "encoding": sketch.encoding,
-        "features": kernel_to_dict(sketch.features),
+        "features": to_dict(sketch.features),
         "frequencies": _probe(sketch.features, sketch.columns).tolist(),
     }
     upper = np.triu_indices(len(sketch.total))
@@ -114,7 +114,7 @@ _UNREADABLE = (
 
 
 def _restored(description: dict[str, Any], total: FloatArray, upper: FloatArray) -> Sketch:
-    features = kernel_from_dict(description["features"])
+    features = from_dict(description["features"])
     if not isinstance(features, RandomFeatures):
         raise ValueError("its kernel is not one of random features")
     n, columns, encoding = (description[name] for name in ("n", "columns", "encoding"))

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
+
+from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
-from nammd.data.pieces import Parts, is_dask
-from nammd.data.samples import as_sample, require_rows, whole
+from nammd.data.checks import counted, whole
+from nammd.data.dataset import Dataset
+from nammd.data.encoding import Encoding
+from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.engines.progress import Progress
 from nammd.kernels import Gaussian, RandomFeatures, as_kernel
 from nammd.sketches.building import feature_totals
-
-if TYPE_CHECKING:
-    from nammd.data.encoding import Encoding
+from nammd.sketches.sample import SketchSample
+from nammd.spaces import Space
 
 RowProgress: TypeAlias = bool | Callable[[float, float | None], None] | None
 """As `Progress`, in rows; the number of all rows is None where nobody knows it."""
@@ -76,6 +78,7 @@ class Sketch:
         x: Any,
         features: RandomFeatures | None = None,
         *,
+        space: Space | None = None,
         encoding: Encoding | None = None,
         threads: int | None = None,
         progress: Progress = None,
@@ -84,16 +87,18 @@ class Sketch:
 
         Parameters
         ----------
-        x : array, table or Dask collection
+        x : dataset
             One row per observation; see `distance`. Arrays of other libraries are summed where they are,
             on the GPU for example; a Dask array or data frame is summed by its workers, partition by
             partition.
         features : RandomFeatures, optional
-            By default 1024 of the Gaussian kernel with the median bandwidth of `x`, which takes one more
-            pass over a Dask collection. For every further sketch give those of the first:
-            ``Sketch.of(y, first.features)``.
+            By default 1024 of the kernel of the space, or of the Gaussian kernel with the median bandwidth
+            of `x`, which takes one more pass over a Dask collection. For every further sketch give those of
+            the first: ``Sketch.of(y, first.features)``.
+        space : Space, optional
+            How the columns of a table become numbers, and the kernel to approximate. Tables need one.
         encoding : Encoding, optional
-            How the columns of a table become numbers; without one they must be numeric.
+            Instead of a space, if `features` are given.
         threads : int, optional
             The number of threads; by default every core. The workers of a cluster use one for each
             partition.
@@ -114,19 +119,21 @@ class Sketch:
         >>> bool(abs(nammd.distance(first, second).value) < 0.005)
         True
         """
-        _check(features, threads)
-        if is_dask(x) or isinstance(x, Parts):
-            from nammd.sketches.sources import of_dask
+        features, encoding = _how(features, space, encoding, threads)
+        dataset = open_dataset(x, "x")
+        if dataset.on_cluster:
+            from nammd.sketches.sources import of_cluster
 
-            return of_dask(x, features, encoding, progress)
-        return sketch_of(x, features, encoding, threads, progress)
+            return of_cluster(dataset, features, encoding, progress)
+        return sketch_of(dataset, features, encoding, threads, progress)
 
     @classmethod
     def of_batches(
         cls,
         batches: Iterable[Any],
-        features: RandomFeatures,
+        features: RandomFeatures | None = None,
         *,
+        space: Space | None = None,
         encoding: Encoding | None = None,
         threads: int | None = None,
         progress: RowProgress = None,
@@ -137,8 +144,8 @@ class Sketch:
         ----------
         batches : iterable of arrays or tables
             The data, in any number of pieces; empty ones are skipped.
-        features, encoding, threads
-            As for `of`.
+        features, space, encoding, threads
+            As for `of`; one of the first two is needed.
         progress : callable, optional
             Called after every batch with the number of rows so far, and None: nobody knows how many will
             come.
@@ -157,15 +164,16 @@ class Sketch:
         """
         from nammd.sketches.sources import of_batches
 
-        _check(_given(features), threads)
-        return of_batches(batches, features, encoding, threads, progress)
+        features, encoding = _how(features, space, encoding, threads)
+        return of_batches(batches, _given(features), encoding, threads, progress)
 
     @classmethod
     def of_file(
         cls,
         path: str | Path,
-        features: RandomFeatures,
+        features: RandomFeatures | None = None,
         *,
+        space: Space | None = None,
         encoding: Encoding | None = None,
         threads: int | None = None,
         columns: Sequence[str] | None = None,
@@ -180,8 +188,8 @@ class Sketch:
         ----------
         path : str or Path
             A file or folder of any format that `nammd.tables.read` knows.
-        features, encoding, threads
-            As for `of`.
+        features, space, encoding, threads
+            As for `of`; one of the first two is needed.
         columns, key, batch_rows
             As for `nammd.tables.batches`.
         image_features : str, path or callable, optional
@@ -208,17 +216,17 @@ class Sketch:
         from nammd.sketches.sources import of_file
 
         reading = {"columns": columns, "key": key, "features": image_features, "batch_rows": batch_rows}
-        _check(_given(features), threads)
-        return of_file(path, features, encoding, threads, progress, reading)
+        features, encoding = _how(features, space, encoding, threads)
+        return of_file(path, _given(features), encoding, threads, progress, reading)
 
-    def update(self, batch: Any, *, encoding: Encoding | None = None) -> Sketch:
+    def update(self, batch: Any, *, space: Space | None = None, encoding: Encoding | None = None) -> Sketch:
         """Add the rows of a batch to this sketch, in place.
 
         Parameters
         ----------
         batch : array, table or Dask collection
             More rows, of the same columns.
-        encoding : Encoding, optional
+        space, encoding : Space, Encoding, optional
             That of the sketch, where it was made with one.
 
         Returns
@@ -226,10 +234,71 @@ class Sketch:
         Sketch
             This sketch. Results that were made from it before do not change.
         """
-        merged = self + Sketch.of(batch, self.features, encoding=encoding)
+        merged = self + Sketch.of(batch, self.features, space=space, encoding=encoding)
         # New arrays, never written into: a result may hold the old ones.
         self.n, self.total, self.products = merged.n, merged.total, merged.products
         return self
+
+    def snapshot(self) -> Sketch:
+        """Return a sketch that later updates do not reach; its arrays are shared: none is written to."""
+        return Sketch(self.features, self.n, self.columns, self.total, self.products, self.encoding)
+
+    def same_rows(self, other: Any) -> bool:
+        """Tell whether another sketch is of the same rows, as far as their sums tell."""
+        return (
+            isinstance(other, Sketch)
+            and self.n == other.n
+            and self.features == other.features
+            and np.array_equal(self.total, other.total)
+        )
+
+    def as_sample(self, space: Space, dataset: Dataset) -> SketchSample:
+        """Return the sketch as a sample of a space, if it was made in it; see `Space.sample`."""
+        if self.encoding != space.encoding.digest:
+            raise refusal(
+                ValueError,
+                f"{dataset.name} was not sketched in this space, with its encoding",
+                Advice(
+                    "make it with Sketch.of(data, features, space=tolerance.space)",
+                    "make it with 'nammd sketch' and the same --tolerance",
+                ),
+            )
+        if self.columns != space.encoding.width:
+            raise ValueError(
+                f"{dataset.name} has {counted(self.columns, 'column')}, the tolerance {space.encoding.width}"
+            )
+        self.means_exact(space.kernel)
+        return SketchSample(dataset, space, self.snapshot())
+
+    def means_exact(self, kernel: Any) -> bool:
+        """Tell whether a distance is meant under the kernel that the features approximate, or under theirs.
+
+        Epsilon from other frequencies would be wrong by more than chance, and from another kernel means
+        nothing: such a kernel is refused.
+        """
+        if kernel == self.features.kernel:
+            return True
+        if isinstance(kernel, RandomFeatures):
+            difference = self.features.difference(kernel)
+            if not difference:
+                return False
+            raise refusal(
+                ValueError,
+                f"the sketches do not have the random features asked for: {difference}",
+                Advice(
+                    "an epsilon from other frequencies does not fit these sketches, so take it from the same "
+                    "frequencies, or from the exact kernel",
+                    "make them with 'nammd sketch' and this --tolerance, which fixes the features",
+                ),
+            )
+        raise refusal(
+            ValueError,
+            f"the sketches were made for the kernel {self.features.kernel}, not for {as_kernel(kernel)}",
+            Advice(
+                "a sketch fixes its kernel when it is made",
+                "a sketch fixes its kernel when it is made, with 'nammd sketch' and --tolerance",
+            ),
+        )
 
     def __add__(self, other: Sketch) -> Sketch:
         if not isinstance(other, Sketch):
@@ -300,21 +369,43 @@ def sketch_of(
     name: str = "x",
 ) -> Sketch:
     """Sketch data that are here, under the name that errors give them."""
-    require_rows(x, name)
-    rows = as_sample(x, name) if encoding is None else encoding.transform(x, name)
+    dataset = open_dataset(x, name)
+    refuse_summaries(dataset)
+    rows = encoding_for(dataset, encoding).points(dataset)
     if features is None:
         features = RandomFeatures(Gaussian.median(rows))
     totals = feature_totals(rows, features, threads, progress)
     return Sketch(features, int(rows.shape[0]), int(rows.shape[1]), *totals, digest_of_encoding(encoding))
 
 
+def encoding_for(dataset: Dataset, encoding: Encoding | None) -> Encoding:
+    """Return how a dataset becomes numbers: as was said, or as they are if it is an array."""
+    if encoding is not None:
+        return encoding
+    if dataset.is_table:
+        raise refusal(
+            TypeError,
+            f"{dataset.name} is a table, and sketches of tables can be compared only if their columns became "
+            "numbers in the same way",
+            Advice(
+                "give the space of the reference: Sketch.of(x, space=nammd.Space.fit(reference))",
+                "give --tolerance FILE",
+            ),
+        )
+    return Encoding.identity(dataset.width)
+
+
 def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
     """Refuse sketches whose sums do not belong together, and say in what they differ."""
     difference = a.features.difference(b.features)
     if difference:
-        raise ValueError(
-            f"these sketches cannot be {verb}: {difference}; make both with the same RandomFeatures, for "
-            "example Sketch.of(y, first.features)"
+        raise refusal(
+            ValueError,
+            f"these sketches cannot be {verb}: {difference}",
+            Advice(
+                "make both with the same RandomFeatures, for example Sketch.of(y, first.features)",
+                "make both with the same --tolerance, --n-features and --seed",
+            ),
         )
     if a.columns != b.columns:
         raise ValueError(
@@ -323,55 +414,29 @@ def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
     if a.encoding != b.encoding:
         raise ValueError(
             f"these sketches cannot be {verb}: their tables were turned into numbers by different "
-            "encodings; make both with the same tolerance file or the same Encoding"
+            "encodings; make both with the same tolerance file or the same Space"
         )
-
-
-def means_exact_kernel(kernel: Any, features: RandomFeatures) -> bool:
-    """Tell whether a distance is meant under the kernel that features approximate, or under theirs.
-
-    Epsilon from other frequencies would be wrong by more than chance, and from another kernel means nothing.
-    """
-    if kernel is None or kernel == features.kernel:
-        return True
-    if isinstance(kernel, RandomFeatures):
-        difference = features.difference(kernel)
-        if not difference:
-            return False
-        raise ValueError(
-            f"the sketches do not have the random features asked for: {difference}; an epsilon from other "
-            "frequencies does not fit these sketches, so take it from the same frequencies, or from the "
-            "exact kernel"
-        )
-    raise ValueError(
-        f"the sketches were made for the kernel {features.kernel}, not for {as_kernel(kernel)}; a sketch "
-        "fixes its kernel when it is made"
-    )
 
 
 def digest_of_encoding(encoding: Encoding | None) -> str:
     """Return a digest of how columns become numbers; empty where there is nothing to do."""
-    if encoding is None or encoding.is_identity:
-        return ""
-    stored = encoding.to_dict()
-    used = {"array_columns": stored["array_columns"], "columns": stored["columns"]}
-    return hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()
+    return "" if encoding is None else encoding.digest
 
 
-def counted(number: int, what: str) -> str:
-    """Say how many there are of something.
-
-    >>> counted(1, "row"), counted(3, "row")
-    ('1 row', '3 rows')
-    """
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def _check(features: RandomFeatures | None, threads: int | None) -> None:
-    if features is not None:
-        _given(features)
+def _how(
+    features: Any, space: Any, encoding: Encoding | None, threads: int | None
+) -> tuple[RandomFeatures | None, Encoding | None]:
+    """Return the features and the encoding that were asked for, after checking them."""
     if threads is not None:
         whole(threads, "threads")
+    if space is not None:
+        if encoding is not None:
+            raise TypeError("a space has an encoding already; give either space or encoding, not both")
+        encoding = space.encoding
+        if features is None:
+            kernel = space.kernel
+            features = kernel if isinstance(kernel, RandomFeatures) else RandomFeatures(kernel)
+    return None if features is None else _given(features), encoding
 
 
 def _given(features: Any) -> RandomFeatures:

@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nammd.data.pieces import Graph, Key, Parts, fetch, fresh_name, is_dask_table
-from nammd.data.samples import as_sample
+from nammd.data.advice import prefixed
+from nammd.data.checks import counted
+from nammd.data.dataset import Dataset
+from nammd.data.encoding import Encoding
+from nammd.data.pieces import Graph, Key, fetch, fresh_name
+from nammd.data.spread import pieces_of
 from nammd.engines.progress import Meter, Progress
 from nammd.kernels import Gaussian, RandomFeatures
-from nammd.sketches.sketch import RowProgress, Sketch, counted, sketch_of
-
-if TYPE_CHECKING:
-    from nammd.data.encoding import Encoding
+from nammd.sketches.sketch import RowProgress, Sketch, encoding_for, sketch_of
 
 
 def of_batches(
@@ -91,28 +92,23 @@ def of_file(
     try:
         return of_batches(tables, features, encoding, threads, progress, total)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"cannot sketch {path}: {error}") from error
+        raise prefixed(error, f"cannot sketch {path}") from error
 
 
-def of_dask(
-    x: Any, features: RandomFeatures | None, encoding: Encoding | None, progress: Progress = None
+def of_cluster(
+    dataset: Dataset, features: RandomFeatures | None, encoding: Encoding | None, progress: Progress = None
 ) -> Sketch:
     """Return the sketch of data on a Dask cluster; workers sum, and only sums travel."""
-    if not isinstance(x, Parts) and not is_dask_table(x):
-        if not hasattr(type(x), "chunks"):  # of the type: a Delayed has any attribute
-            raise TypeError(f"x must be a Dask array or dataframe, not {type(x).__name__}")
-        if x.ndim not in (1, 2):
-            raise ValueError(f"x has {x.ndim} dimensions; give one row per observation")
+    chosen = encoding_for(dataset, encoding)
     if features is None:
-        rows = as_sample(x, "x") if encoding is None else encoding.transform(x, "x")
-        features = RandomFeatures(Gaussian.median(rows))
-    parts = Parts.of(x)
+        features = RandomFeatures(Gaussian.median(chosen.points(dataset)))
+    pieces = pieces_of(dataset)
     name = fresh_name("sketch")
     one = partial(_part, features=features, encoding=encoding)
-    level: list[Key] = [(name, 0, k) for k in range(len(parts.keys))]
-    tasks: Graph = {key: (one, piece) for key, piece in zip(level, parts.keys, strict=True)}
+    level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
+    tasks: Graph = {key: (one, piece) for key, piece in zip(level, pieces.keys, strict=True)}
     # How far the workers are is told by these: a cluster keeps whatever is watched, so that must be small.
-    counts: dict[Key, float] = {(name, "rows", k): n for k, n in enumerate(parts.sizes or [1] * len(level))}
+    counts: dict[Key, float] = {(name, "rows", k): n for k, n in enumerate(pieces.sizes or [1] * len(level))}
     tasks |= {count: (_counted_rows, key) for count, key in zip(counts, level, strict=True)}
     depth = 0
     while len(level) > 1:  # a tree: no worker ever holds more than two
@@ -121,7 +117,7 @@ def of_dask(
         level = [(name, depth, k) if len(pair) == 2 else pair[0] for k, pair in enumerate(pairs)]
         tasks |= {key: (_added, *pair) for key, pair in zip(level, pairs, strict=True) if len(pair) == 2}
     with Meter(progress, sum(counts.values())) as meter:
-        sketch, *_ = fetch(parts.graph() | tasks, [*level, *counts], counts, meter.add)
+        sketch, *_ = fetch(pieces.graph() | tasks, [*level, *counts], counts, meter.add)
     if sketch is None:
         raise ValueError("there are no rows to sketch: every partition is empty")
     found: Sketch = sketch

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.questions.distance import Estimate
-from nammd.sketches.statistics import SketchPair, frequency_variance
+from nammd.statistics.evidence import CrossMeans
+from nammd.statistics.margin import Pair
+from nammd.statistics.spread import frequency_variance
+
+
+@dataclass(frozen=True, eq=False)
+class RowMeans:
+    """The mean kernel value of every row of x with the rows of some y."""
+
+    values: FloatArray = field(repr=False)
+
+    def covariance(self, other: Any) -> float:
+        """Return the covariance, over the rows of x, with the means to another y."""
+        return float(np.cov(self.values, other.values)[0, 1])
 
 
 @dataclass(frozen=True)
@@ -21,58 +34,48 @@ class Shared:
         1 + the distance (or 1 for MMD²), and what its numerator is divided by.
     w : float
         The covariance over x of the within-sample and cross means.
-    cross_means : array of shape (m,) or SketchPair
-        The mean kernel value of every row of x with the rows of y; or the sketches, which know how such
-        means vary together.
+    cross_means : CrossMeans
+        How similar every row of x is to the rows of y.
     """
 
     slope: float
     scale: float
     w: float
-    cross_means: FloatArray | SketchPair = field(repr=False)
+    cross_means: CrossMeans = field(repr=False)
 
     @classmethod
-    def of(cls, estimate: Estimate) -> Shared:
+    def of(cls, pair: Pair, cross_means: CrossMeans) -> Shared:
         """Take it from a distance."""
-        pair, source = estimate.pair, estimate.made_from
-        means = source if isinstance(source, SketchPair) else source.sums.xy_rows / estimate.n
-        return cls(pair.slope(estimate.value), pair.scale, pair.moments.x.w, means)
-
-    def cross_covariance(self, other: Shared) -> float:
-        """Return the covariance of the cross means of both distances over the rows of x."""
-        one, two = self.cross_means, other.cross_means
-        if isinstance(one, SketchPair) and isinstance(two, SketchPair):
-            return one.cross_covariance(two)
-        return float(np.cov(one, two)[0, 1])  # type: ignore[arg-type]
+        return cls(pair.slope(pair.value), pair.scale, pair.moments.x.w, cross_means)
 
 
-def variance_parts(estimate: Estimate) -> FloatArray:
+def variance_parts(pair: Pair) -> FloatArray:
     """Return the variance of a distance: the part due to single rows, and all of it."""
-    a, moments = estimate.pair.slope(estimate.value), estimate.pair.moments
-    parts = np.array([moments.linear_variance(a), moments.variance(a)])
-    return parts / estimate.pair.scale**2
+    a, moments = pair.slope(pair.value), pair.moments
+    return np.array([moments.linear_variance(a), moments.variance(a)]) / pair.scale**2
 
 
-def covariance_parts(first: Shared, second: Estimate) -> FloatArray:
-    """Return the covariance of two distances from the same x: due to single rows, and all of it."""
-    other = Shared.of(second)
-    x, m = second.pair.moments.x, second.m  # its v1 and v2 are the same for both distances
-    a1, a2 = first.slope, other.slope
-    crossed = 4 * (first.cross_covariance(other) - a1 * other.w - a2 * first.w) / m
-    parts = np.array([a1 * a2 * 4 * x.v1 / m + crossed, a1 * a2 * x.own() + crossed])
-    return parts / (first.scale * other.scale)
+def covariance_parts(first: Shared, second: Shared, pair: Pair) -> FloatArray:
+    """Return the covariance of two distances from the same x: due to single rows, and all of it.
+
+    `pair` is the second one.
+    """
+    x = pair.moments.x  # its v1 and v2 are the same for both distances
+    a1, a2 = first.slope, second.slope
+    crossed = 4 * (first.cross_means.covariance(second.cross_means) - a1 * second.w - a2 * first.w) / x.size
+    parts = np.array([a1 * a2 * 4 * x.v1 / x.size + crossed, a1 * a2 * x.own() + crossed])
+    return parts / (first.scale * second.scale)
 
 
-def difference_by_frequencies(first: Estimate, second: Estimate) -> float:
+def difference_by_frequencies(one: Pair, two: Pair) -> float:
     """Return the variance of the difference that is due to random frequencies, the same for both."""
-    one, two = first.pair, second.pair
     if one.spread is None or two.spread is None:
         return 0.0
-    margins = one.slope(first.value) - 1.0, two.slope(second.value) - 1.0
+    margins = one.slope(one.value) - 1.0, two.slope(two.value) - 1.0
     return frequency_variance(one.spread, two.spread, (one.scale, two.scale), margins)
 
 
-def degrees_of_freedom(first: Estimate, second: Estimate, variance: float) -> float:
+def degrees_of_freedom(one: Pair, two: Pair, variance: float) -> float:
     """Return how well the variance of the difference is known, where frequencies have a part in it."""
-    due = difference_by_frequencies(first, second)
-    return min(estimate.pair.degrees_of_freedom(due, variance) for estimate in (first, second))
+    due = difference_by_frequencies(one, two)
+    return min(pair.degrees_of_freedom(due, variance) for pair in (one, two))

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Literal
 
-from nammd.statistics.moments import Moments, Spread, combined
+from nammd.statistics.evidence import Evidence
+from nammd.statistics.moments import Moments, combined
 from nammd.statistics.skewness import HigherOrder
+from nammd.statistics.spread import Spread
 
 Statistic = Literal["nammd", "mmd2"]
 Alternative = Literal["greater", "less"]
@@ -70,6 +72,11 @@ class Pair:
     statistic: Statistic
     constant: bool = False
     spread: Spread | None = None
+
+    @classmethod
+    def of(cls, evidence: Evidence, statistic: Statistic) -> Pair:
+        """Read evidence as one of the two statistics."""
+        return cls(evidence.moments, evidence.higher_order, statistic, evidence.constant, evidence.spread)
 
     @property
     def scale(self) -> float:

@@ -11,20 +11,18 @@ that is information, and it is never clipped here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray
 from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 
-Cross = Literal["full", "off-diagonal"]
+CrossPairs = Literal["full", "off-diagonal"]
 
 
 @dataclass(frozen=True)
-class Side:
+class Components:
     """Variance components that belong to one sample, here called x.
 
     Attributes
@@ -51,7 +49,7 @@ class Side:
     w: float
 
     @classmethod
-    def from_totals(cls, sizes: tuple[int, int], within: Any, cross: Any, mixed: Any, xy2: Any) -> Side:
+    def from_totals(cls, sizes: tuple[int, int], within: Any, cross: Any, mixed: Any, xy2: Any) -> Components:
         """Estimate the components from totals (paper, appendix on the variance estimator).
 
         Parameters
@@ -96,7 +94,7 @@ class Moments:
 
     Attributes
     ----------
-    x, y : Side
+    x, y : Components
         What belongs to each sample.
     xy : float
         The mean cross kernel value, over all pairs or the off-diagonal ones.
@@ -108,15 +106,15 @@ class Moments:
         Which cross pairs `xy` is over.
     """
 
-    x: Side
-    y: Side
+    x: Components
+    y: Components
     xy: float
     dxy: float
     bound: float
-    cross: Cross
+    cross: CrossPairs
 
     @classmethod
-    def of(cls, sums: KernelSums, cross: Cross = "full") -> Moments:
+    def of(cls, sums: KernelSums, cross: CrossPairs = "full") -> Moments:
         """Estimate the moments from sums; both samples need at least four rows."""
         pairs = sums.cross
 
@@ -149,7 +147,7 @@ class Moments:
         sizes : tuple of int
             The rows of x and of y.
         within, mixed : pairs
-            For x and for y, as `Side.from_totals` has them.
+            For x and for y, as `Components.from_totals` has them.
         cross : tuple of four numbers
             Of the Gram matrix across: the total, the squared norms of row sums and of column sums, and the
             sum of squares.
@@ -161,8 +159,8 @@ class Moments:
         (m, n), (total, row_norm, column_norm, squares) = sizes, cross
         xy2 = (total**2 - row_norm - column_norm + squares) / (m * (m - 1) * n * (n - 1))
         return cls(
-            x=Side.from_totals((m, n), within[0], (total, row_norm, squares), mixed[0], xy2),
-            y=Side.from_totals((n, m), within[1], (total, column_norm, squares), mixed[1], xy2),
+            x=Components.from_totals((m, n), within[0], (total, row_norm, squares), mixed[0], xy2),
+            y=Components.from_totals((n, m), within[1], (total, column_norm, squares), mixed[1], xy2),
             xy=total / (m * n) if off_diagonal is None else off_diagonal,
             dxy=squares / (m * n) - xy2,
             bound=bound,
@@ -195,57 +193,6 @@ class Moments:
     def linear_variance(self, a: float) -> float:
         """Return the part of V due to single rows, of order 1/m; the rest is due to pairs."""
         return 4 * (self.x.linear(a) / self.x.size + self.y.linear(a) / self.y.size)
-
-
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """How MMD2 and D vary over the random frequencies that a kernel was approximated by.
-
-    Both are means over frequencies, drawn independently of one another. So the variance over them tells
-    how far the exact kernel's values may be.
-
-    Attributes
-    ----------
-    mmd2, denominator : array of shape (J,)
-        Both for every frequency by itself, unbiased.
-    carriers : float
-        How many frequencies carry the distance, or the mean kernel values, whichever are fewer; see
-        `effective_number`. The variance is known as well as from so many.
-    """
-
-    mmd2: FloatArray = field(repr=False)
-    denominator: FloatArray = field(repr=False)
-    carriers: float
-
-    def degrees_of_freedom(self, due: float, total: float) -> float:
-        """Return how well a variance is known, of which a part is due to frequencies, after Welch."""
-        return max(self.carriers - 1.0, 1.0) * (total / due) ** 2 if due > 0 else float("inf")
-
-    def variance(self, eps: float) -> float:
-        """Return the variance of ``MMD2 - eps D`` that is due to the frequencies."""
-        weights = np.array([1.0, -eps])
-        return float(weights @ self._covariance @ weights)
-
-    def third_cumulant(self, eps: float) -> float:
-        """Return the third cumulant of ``MMD2 - eps D`` that is due to the frequencies."""
-        values = self.mmd2 - eps * self.denominator
-        return float(np.mean((values - values.mean()) ** 3)) / len(values) ** 2
-
-    @cached_property
-    def _covariance(self) -> FloatArray:
-        covariance: FloatArray = np.cov(self.mmd2, self.denominator) / len(self.mmd2)
-        return covariance
-
-
-def effective_number(weights: FloatArray) -> float:
-    """Return how many equal parts would be as uneven as these parts of a whole, none of them negative.
-
-    >>> import numpy as np
-    >>> [round(effective_number(np.array(parts)), 2) for parts in ([1.0, 1.0, 0.0], [9.0, 0.1, 0.1])]
-    [2.0, 1.04]
-    """
-    squares = float(weights @ weights)
-    return float(weights.sum()) ** 2 / squares if squares > 0 else float(len(weights))
 
 
 def combined(linear: float, total: float, extra: float = 0.0) -> tuple[float, float]:

@@ -1,9 +1,74 @@
-"""Random relabellings of a pooled sample, as columns of signs."""
+"""Random relabellings of a pooled sample as columns of signs, and the means that they give.
+
+With s the vector of signs, +1 for rows of x and -1 for rows of y, and K the pooled Gram matrix less its
+diagonal, three numbers give every mean that the statistics need::
+
+    s'Ks = Sxx + Syy - 2 Sxy        s'K1 = Sxx - Syy        1'K1 = Sxx + Syy + 2 Sxy
+
+So all permutations together cost one streamed product of K with the matrix of their signs.
+"""
 
 from __future__ import annotations
 
+import math
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
+
+from nammd.data.arrays import FloatArray
+
+# Signs are held for this many (row, permutation) pairs at a time: 4 bytes each.
+SIGNS_AT_ONCE = 1 << 23
+
+# Statistics closer than this share of the null distribution's spread count as equal. Permutations
+# that only exchange equal rows, or the two labels, give equal statistics up to rounding.
+TIE = {"float32": 2e-5, "float64": 1e-9}
+
+
+class SignedMeans(NamedTuple):
+    """Mean kernel values within x, within y and across, for every relabelling."""
+
+    xx: FloatArray
+    yy: FloatArray
+    xy: FloatArray
+
+    @property
+    def mmd2(self) -> FloatArray:
+        """The squared MMD."""
+        return self.xx + self.yy - 2 * self.xy
+
+    def nammd(self, bound: float = 1.0) -> FloatArray:
+        """Return NAMMD; its denominator belongs to the labels too, so every relabelling has its own."""
+        return self.mmd2 / (4 * bound - self.xx - self.yy)
+
+
+def signed_means(forms: FloatArray, total: Any, differences: Any, sizes: tuple[int, int]) -> SignedMeans:
+    """Return the means from ``s'Ks``, the total ``1'K1``, and ``s'K1``, which cancels for equal sizes."""
+    m, n = sizes
+    both, cross = (forms + total) / 2, (total - forms) / 4
+    xx = (both + differences) / 2 / (m * (m - 1))
+    yy = (both - differences) / 2 / (n * (n - 1))
+    return SignedMeans(xx, yy, cross / (m * n))
+
+
+def signs_at_once(m: int, n: int, permutations: int) -> list[int]:
+    """Return how many columns of signs to make at a time: the data's own, and those of the permutations."""
+    at_once = max(1, SIGNS_AT_ONCE // (m + n))
+    every = permutations + 1
+    return [min(at_once, every - start) for start in range(0, every, at_once)]
+
+
+def permutation_pvalue(null: FloatArray, observed: float, tie: float) -> float:
+    """Return the share of relabellings that are at least as far apart, the data as they are among them."""
+    return (1 + int(np.count_nonzero(null >= observed - tie))) / (len(null) + 1)
+
+
+def permutation_threshold(null: FloatArray, observed: float, alpha: float) -> float:
+    """Return the (1 - alpha) quantile of the permutations and the data together."""
+    every = np.sort(np.append(null, observed))
+    rejected = math.floor(alpha * len(every) + 1e-9)  # so many of them may be at least as large
+    return float(every[len(every) - 1 - rejected])
 
 
 def random_signs(m: int, n: int, count: int, rng: np.random.Generator) -> NDArray[np.float32]:

@@ -6,8 +6,8 @@ kernel. B needs matrix-vector products with the Gram matrix; so does the largest
 covariance operator, which bounds how much U can vary when the two laws are close.
 
 Both enter only through corrections of relative order 1/sqrt(m), so their precision does not matter
-much, and they are averaged over at most `ROWS` rows of each sample, chosen at random by a fixed generator.
-Samples up to that size are used whole, and the cost stays a small constant for larger ones.
+much, and they are averaged over some rows of each sample that stand for all of them. Small samples are
+used whole, and the cost stays a small constant for larger ones.
 """
 
 from __future__ import annotations
@@ -17,14 +17,11 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
-from nammd.engines.blas import single_threaded_blas
+from nammd.data.arrays import FloatArray
 from nammd.engines.sums import KernelSums
-from nammd.kernels import Kernel
 from nammd.statistics.moments import centred_row_means
-
-ROWS = 1024
 
 # Up to here a full decomposition costs less than the iteration's overhead.
 _DENSE_ROWS = 64
@@ -48,37 +45,50 @@ class HigherOrder(Protocol):
         """Return A and B, the two parts of the third cumulant of U."""
 
 
+class Grams(Protocol):
+    """The Gram matrices of some rows of x and some rows of y; evaluated when they are asked for."""
+
+    @property
+    def x(self) -> FloatArray:
+        """The kernel values between the rows of x, the diagonal included."""
+
+    @property
+    def y(self) -> FloatArray:
+        """The kernel values between the rows of y, the diagonal included."""
+
+    @property
+    def cross(self) -> FloatArray:
+        """The kernel values between the rows of x and those of y."""
+
+    @property
+    def eigenvalues(self) -> tuple[float, float]:
+        """The largest eigenvalues of the two covariance operators."""
+
+
 @dataclass(frozen=True, eq=False)
 class Influences:
-    """One sample's rows that the second-order terms are averaged over, and their influences.
+    """The influences of one sample's rows.
 
     Attributes
     ----------
-    rows : array of shape (r, d)
-        Rows of the sample, at most `ROWS`.
     parts : array of shape (r, 2)
-        Their centred within-sample means p and cross means q; the influence is ``a p - q``.
+        Of the rows that stand for the sample: their centred within-sample means p and cross means q; the
+        influence is ``a p - q``.
     cubes : array of shape (4,)
         Means over *all* rows of ``p^3, p^2 q, p q^2, q^3``.
     size : int
         The number of rows of the whole sample.
     """
 
-    rows: Array = field(repr=False)
     parts: FloatArray = field(repr=False)
     cubes: FloatArray
     size: int
 
     @classmethod
-    def of(cls, sample: Array, p: FloatArray, q: FloatArray) -> Influences:
-        """Take rows of a sample: all of them, or a random choice that is always the same."""
-        size = len(p)
-        chosen = np.arange(size)
-        if size > ROWS:  # not evenly spaced ones: data may have a period
-            chosen = np.sort(np.random.default_rng(0).choice(size, ROWS, replace=False))
+    def of(cls, p: FloatArray, q: FloatArray, chosen: NDArray[np.intp]) -> Influences:
+        """Take the influences of all rows, and of those that are chosen."""
         cubes = np.array([np.mean(p**3), np.mean(p * p * q), np.mean(p * q * q), np.mean(q**3)])
-        # A copy: what the caller does to the data later must not change an interval.
-        return cls(take_rows(sample, chosen), np.column_stack([p, q])[chosen], cubes, size)
+        return cls(np.column_stack([p, q])[chosen], cubes, len(p))
 
     def third_moment(self, a: float) -> float:
         """Return the mean of ``(a p - q)^3``."""
@@ -87,21 +97,20 @@ class Influences:
 
 @dataclass(frozen=True, eq=False)
 class Skewness:
-    """Everything about a pair of samples that is of higher order than its variance.
-
-    Built cheaply; the Gram matrices of the chosen rows are evaluated when first asked for.
-    """
+    """Everything about a pair of samples that is of higher order than its variance."""
 
     x: Influences
     y: Influences
-    kernel: Kernel = field(repr=False)
+    grams: Grams = field(repr=False)
     knows_cubic = True
 
     @classmethod
-    def of(cls, x: Array, y: Array, kernel: Kernel, sums: KernelSums) -> Skewness:
-        """Prepare the terms for a pair of samples whose sums are known."""
+    def of(
+        cls, sums: KernelSums, chosen: tuple[NDArray[np.intp], NDArray[np.intp]], grams: Grams
+    ) -> Skewness:
+        """Take the terms from sums, and from the Gram matrices of chosen rows of x and of y."""
         (px, qx), (py, qy) = centred_row_means(sums)
-        return cls(Influences.of(x, px, qx), Influences.of(y, py, qy), kernel)
+        return cls(Influences.of(px, qx, chosen[0]), Influences.of(py, qy, chosen[1]), grams)
 
     @property
     def rows_used(self) -> tuple[int, int]:
@@ -118,8 +127,8 @@ class Skewness:
     def _forms(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Means of ``g_i k(i, j) g_j`` over distinct pairs, for g any of p and q."""
         return (
-            self._own(self.x, self._gram_x),
-            self._own(self.y, self._gram_y),
+            self._own(self.x, self.grams.x),
+            self._own(self.y, self.grams.y),
             self._crossed(),
         )
 
@@ -131,23 +140,14 @@ class Skewness:
         return form
 
     def _crossed(self) -> FloatArray:
-        gram = to_numpy(self.kernel(self.x.rows, self.y.rows))
+        gram = self.grams.cross
         form: FloatArray = self.x.parts.T @ (gram @ self.y.parts) / gram.size
         return form
 
-    @cached_property
-    def _gram_x(self) -> FloatArray:
-        return to_numpy(self.kernel(self.x.rows, self.x.rows))
-
-    @cached_property
-    def _gram_y(self) -> FloatArray:
-        return to_numpy(self.kernel(self.y.rows, self.y.rows))
-
-    @cached_property
+    @property
     def eigenvalues(self) -> tuple[float, float]:
         """The largest eigenvalues of the two covariance operators, estimated."""
-        with single_threaded_blas:  # many small products: more threads would mostly wait for each other
-            return largest_eigenvalue(self._gram_x), largest_eigenvalue(self._gram_y)
+        return self.grams.eigenvalues
 
 
 def quadratic_part(

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nammd.data.encoding import Encoding
 from nammd.data.writing import write_text
-from nammd.kernels.storage import kernel_from_dict, kernel_to_dict
-from nammd.statistics.difference import Shared
-from nammd.tolerances.ladder import Reference, Rung
+from nammd.spaces import Space
+from nammd.statistics.difference import RowMeans, Shared
+from nammd.tolerances.ladder import Rung, Uncertainty
 from nammd.tolerances.provenance import Origin
 
 if TYPE_CHECKING:
@@ -62,10 +61,9 @@ def to_dict(tolerance: Tolerance) -> dict[str, Any]:
         "version": VERSION,
         "epsilon": tolerance.epsilon,
         "epsilon_error": tolerance.epsilon_error,
-        "kernel": kernel_to_dict(tolerance.kernel),
+        **tolerance.space.to_dict(),
         "origin": origin,
-        "encoding": tolerance.encoding.to_dict(),
-        "reference": None if tolerance.reference is None else _reference_to_dict(tolerance.reference),
+        "uncertainty": None if tolerance.uncertainty is None else _uncertainty_to_dict(tolerance.uncertainty),
     }
 
 
@@ -80,35 +78,37 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     origin["columns"] = tuple(origin["columns"].items())
     origin["versions"] = tuple(origin["versions"].items())
     origin["rungs"] = tuple(Rung(**rung) for rung in origin["rungs"])
-    reference = stored["reference"]
+    uncertainty = stored["uncertainty"]
     return Tolerance(
         epsilon=epsilon,
-        kernel=kernel_from_dict(stored["kernel"]),
-        encoding=Encoding.from_dict(stored["encoding"]),
-        reference=None if reference is None else _reference_from_dict(reference),
+        space=Space.from_dict(stored),
+        uncertainty=None if uncertainty is None else _uncertainty_from_dict(uncertainty),
         origin=Origin(**origin),
     )
 
 
-def _reference_to_dict(reference: Reference) -> dict[str, Any]:
-    shared = reference.shared
-    means = np.empty(0) if shared is None else np.asarray(shared.cross_means)  # of rows, never of sketches
+def _uncertainty_to_dict(uncertainty: Uncertainty) -> dict[str, Any]:
+    shared = uncertainty.shared
+    means: list[float] = []
+    if shared is not None:
+        assert isinstance(shared.cross_means, RowMeans)  # a tolerance is made from rows, not from sketches
+        means = shared.cross_means.values.tolist()
     return {
-        "linear": reference.linear,
-        "total": reference.total,
-        "digest": reference.digest,
+        "linear": uncertainty.linear,
+        "total": uncertainty.total,
+        "digest": uncertainty.digest,
         "shared": None
         if shared is None
         else {
             "slope": shared.slope,
             "scale": shared.scale,
             "w": shared.w,
-            "cross_means": means.tolist(),
+            "cross_means": means,
         },
     }
 
 
-def _reference_from_dict(stored: dict[str, Any]) -> Reference:
+def _uncertainty_from_dict(stored: dict[str, Any]) -> Uncertainty:
     shared = None
     if stored["shared"] is not None:
         inner = stored["shared"]
@@ -116,9 +116,9 @@ def _reference_from_dict(stored: dict[str, Any]) -> Reference:
         if means.ndim != 1 or not np.isfinite(means).all():
             raise ValueError("cross_means is not a list of numbers")
         slope, scale, w = (_finite(inner[name], name) for name in ("slope", "scale", "w"))
-        shared = Shared(slope, scale, w, means)
+        shared = Shared(slope, scale, w, RowMeans(means))
     linear, total = (_finite(stored[name], name) for name in ("linear", "total"))
-    return Reference(linear, total, shared, stored["digest"])
+    return Uncertainty(linear, total, shared, stored["digest"])
 
 
 def _finite(value: Any, name: str) -> float:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nammd.data.samples import between
-from nammd.engines import Engine
+from nammd.data.checks import between
+from nammd.data.naming import listed
+from nammd.data.opening import open_dataset
+from nammd.engines import Engine, require_engine
+from nammd.engines.sums import WithinSums
+from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.questions.distance import Estimate
-from nammd.questions.planning import rows_for
-from nammd.results.base import Caution
-from nammd.sketches import Sketch
-from nammd.statistics.difference import covariance_parts
+from nammd.results import Caution
+from nammd.spaces import Sample
+from nammd.statistics.difference import Shared, covariance_parts
 from nammd.statistics.margin import KNOWN, NEAR_DEGENERATE, Blur, Pair, estimated_margin
-from nammd.tolerances.encoded import EncodedReference
-from nammd.tolerances.sketched import SketchedReference
-from nammd.tolerances.verdict import Decision, Limit, Verdict
+from nammd.statistics.power import rows_for
+from nammd.tolerances.verdict import Decision, Obstacle, Verdict
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -30,14 +32,15 @@ POWER = 0.8
 class Gate:
     """A tolerance together with a reference, ready for many candidates.
 
-    The reference is encoded and summed once. Make one with `Tolerance.with_reference`.
+    The reference is encoded once, and summed once, with the first check. Make one with
+    `Tolerance.with_reference`.
 
     Attributes
     ----------
     tolerance : Tolerance
         What close enough means.
-    reference : EncodedReference or SketchedReference
-        What candidates are compared with.
+    reference : Sample
+        What candidates are compared with, as points of the space of the tolerance.
 
     Examples
     --------
@@ -51,25 +54,28 @@ class Gate:
     """
 
     tolerance: Tolerance
-    reference: EncodedReference | SketchedReference
+    reference: Sample
+    engine: Engine | None = None
+    _known: list[tuple[Sample, WithinSums]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(cls, tolerance: Tolerance, x: Any, engine: Engine | None) -> Gate:
         """Make the reference ready, whatever it is."""
-        make = SketchedReference.of if isinstance(x, Sketch) else EncodedReference.of
-        return cls(tolerance, make(x, tolerance.encoding, tolerance.kernel, engine))
-
-    def __post_init__(self) -> None:
-        if isinstance(self.reference, EncodedReference):
-            _ = self.reference.within  # now, so that the first check costs no more than the others
+        require_engine(engine)
+        dataset = open_dataset(x, "the reference", by_workers=bool(getattr(engine, "reads_files", False)))
+        wanted = bool(tolerance.origin.digest) or tolerance.uncertainty is not None
+        [reference] = prepare(
+            {"the reference": dataset}, space=tolerance.space, engine=engine, digest=wanted, least=MIN_ROWS
+        )
+        return cls(tolerance, reference, engine)
 
     def check(self, candidate: Any, alpha: float = 0.05) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
 
         Parameters
         ----------
-        candidate : array or table
-            The data in question.
+        candidate : dataset
+            The data in question; see `distance`.
         alpha : float
             The level of each of the two tests.
 
@@ -102,9 +108,7 @@ class Gate:
             rows_needed=needed,
             limited_by=limit,
             estimate=estimate,
-            warnings=self._cautions(candidate, estimate, close.share, decision),
-            reference=self.reference.raw,
-            candidate=candidate,
+            warnings=self._cautions(estimate, close.share, decision),
             tolerance=self.tolerance,
         )
 
@@ -113,22 +117,22 @@ class Gate:
 
         Parameters
         ----------
-        candidate : array, table or Sketch
-            The data in question; a sketch if the reference is one.
+        candidate : dataset
+            The data in question; see `distance`. A sketch if the reference is one.
 
         Returns
         -------
         Estimate
         """
-        reference = self.reference
-        if isinstance(reference, SketchedReference):
-            return reference.distance(reference.encode(candidate, "the candidate"))
-        if isinstance(candidate, Sketch):
-            raise TypeError(
-                "the candidate is a sketch, but the reference is not; sketch the reference with the same "
-                "features: Sketch.of(reference, candidate.features, encoding=tolerance.encoding)"
-            )
-        return reference.distance(reference.encode(candidate, "the candidate"))
+        named = {"the reference": self.reference.dataset, "the candidate": candidate}
+        reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
+        known = self._known[0] if self._known else None
+        if known is not None and reference.keeps_rows and known[0].points is not reference.points:
+            known = None  # the points were brought to another type, to meet those of the candidate
+        [evidence] = gather([(reference, sample)], engine=self.engine, known=known)
+        if reference.keeps_rows and not self._known and reference.points is self.reference.points:
+            self._known.append((reference, evidence.sums.x))
+        return Estimate.of(evidence)
 
     def _rows_needed(self, estimate: Estimate, pair: Pair, alpha: float) -> tuple[int, int] | None:
         """Return the rows that would settle it, if the estimated distance is the true one."""
@@ -140,7 +144,7 @@ class Gate:
         needed = rows_for(pair, eps, true, POWER, alpha, self._blur(estimate), keep_x=True)
         return needed or rows_for(pair, eps, true, POWER, alpha, self._blur(estimate, shared=False))
 
-    def _limit(self, estimate: Estimate, alpha: float) -> Limit:
+    def _limit(self, estimate: Estimate, alpha: float) -> Obstacle:
         """Return what keeps any number of rows from settling it."""
         pair = estimate.pair
         if pair.spread is not None and self._rows_needed(estimate, replace(pair, spread=None), alpha):
@@ -149,38 +153,39 @@ class Gate:
 
     def _blur(self, estimate: Estimate, shared: bool = True) -> Blur:
         """Return what the uncertainty of epsilon adds, less what a shared reference takes away."""
-        reference = self.tolerance.reference
-        if reference is None:
+        uncertainty = self.tolerance.uncertainty
+        if uncertainty is None:
             return KNOWN
-        parts = np.array([reference.linear, reference.total])
-        if shared and reference.shared is not None and reference.digest == self.reference.digest:
-            parts = parts - 2 * covariance_parts(reference.shared, estimate)
+        parts = np.array([uncertainty.linear, uncertainty.total])
+        if shared and uncertainty.shared is not None and uncertainty.digest == self.reference.digest:
+            own = Shared.of(estimate.pair, estimate.evidence.cross_means)
+            parts = parts - 2 * covariance_parts(uncertainty.shared, own, estimate.pair)
         return Blur(*parts.tolist())
 
-    def _cautions(
-        self, candidate: Any, estimate: Estimate, share: float, decision: Decision
-    ) -> tuple[Caution, ...]:
+    def _cautions(self, estimate: Estimate, share: float, decision: Decision) -> tuple[Caution, ...]:
         found = list(estimate.warnings)
-        extra = self.tolerance.encoding.extra_columns(candidate)
+        reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
+        encoding = self.tolerance.space.encoding
+        extra = encoding.extra_columns(candidate)
         if extra:
-            listed = ", ".join(map(repr, extra[:5])) + (", ..." if len(extra) > 5 else "")
             found.append(
-                Caution("extra-columns", f"columns that the tolerance does not know were ignored: {listed}")
+                Caution(
+                    "extra-columns", f"columns that the tolerance does not know were ignored: {listed(extra)}"
+                )
             )
-        changed = self.tolerance.encoding.changed_constants(self.reference.raw, candidate)
+        changed = encoding.changed_constants(reference, candidate)
         if changed:
-            listed = ", ".join(map(repr, changed[:5])) + (", ..." if len(changed) > 5 else "")
             found.append(
                 Caution(
                     "constant-changed",
                     f"columns with one value in the reference, which are therefore not compared, have others "
-                    f"now: {listed}",
+                    f"now: {listed(changed)}",
                 )
             )
         made_from = self.tolerance.origin.digest
         # A digest of data on a cluster is a pass over them, so it is made only where it is needed.
-        given = self.reference.digest if made_from or self.tolerance.reference is not None else ""
-        if given is None and self.tolerance.reference is not None:
+        given = self.reference.digest if made_from or self.tolerance.uncertainty is not None else ""
+        if given is None and self.tolerance.uncertainty is not None:
             found.append(
                 Caution(
                     "sketched-reference",

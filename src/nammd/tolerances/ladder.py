@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
-from nammd.questions.distance import MIN_ROWS, Estimate
+from nammd.evidence import MIN_ROWS
+from nammd.questions.distance import Estimate
 from nammd.statistics.difference import Shared, variance_parts
 from nammd.statistics.moments import combined
 
@@ -56,10 +58,11 @@ class Rung:
     def epsilon(self, advice: str) -> float:
         """Return the distance as a tolerance, which has to be positive."""
         if not self.value > 0:
-            raise ValueError(
+            raise refusal(
+                ValueError,
                 f"the perturbation {self.label!r} cannot be told apart from none at this sample size "
-                f"(estimated distance {self.value:.3g}), so it sets no tolerance; {advice}, or use "
-                "Tolerance.from_split"
+                f"(estimated distance {self.value:.3g}), so it sets no tolerance",
+                Advice(f"{advice}, or use Tolerance.from_split", f"{advice}, or use --split"),
             )
         return self.value
 
@@ -75,7 +78,7 @@ def largest_rung(rungs: tuple[Rung, ...]) -> Rung:
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
+class Uncertainty:
     """How uncertain an epsilon is that was estimated from a pair of datasets.
 
     Attributes
@@ -94,13 +97,14 @@ class Reference:
     digest: str | None
 
     @classmethod
-    def of(cls, estimate: Estimate, digest: str | None) -> Reference:
+    def of(cls, estimate: Estimate, digest: str | None) -> Uncertainty:
         """Take it from an estimate; without a digest no reference is shared."""
-        linear, total = variance_parts(estimate).tolist()
-        return cls(linear, total, Shared.of(estimate) if digest else None, digest)
+        linear, total = variance_parts(estimate.pair).tolist()
+        shared = Shared.of(estimate.pair, estimate.evidence.cross_means) if digest else None
+        return cls(linear, total, shared, digest)
 
     @classmethod
-    def paired(cls, estimate: Estimate) -> Reference:
+    def paired(cls, estimate: Estimate) -> Uncertainty:
         """Take it from a distance between rows and perturbed copies of them."""
         variance = _paired_variance(estimate)
         return cls(variance, variance, None, None)

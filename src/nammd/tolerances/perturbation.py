@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.data.checks import choice, positive
 from nammd.data.encoding import Column, Encoding
-from nammd.data.samples import choice, positive
 from nammd.engines.progress import comparing, passes
 from nammd.questions.distance import Estimate
 from nammd.tolerances.ladder import Rung
@@ -69,6 +69,12 @@ def perturb(
         values = changed[:, slots]  # a view
         if kind == "noise":
             present = values[:, -1] == 0 if column.labels[-1] == "missing" else np.ones(len(x), bool)
+            if column.kind == "vector":
+                spread = values[present, :-1].std(axis=0)
+                values[present, :-1] += (
+                    level * spread * rng.standard_normal((int(present.sum()), len(spread)))
+                )
+                continue
             spread = column.weight if column.labels[-1] == "missing" else float(values[:, 0].std())
             values[present, 0] += level * spread * rng.standard_normal(int(present.sum()))
         elif kind == "flips":
@@ -85,7 +91,7 @@ def perturb(
 
 def _applies(kind: str, column: Column) -> bool:
     if kind == "noise":
-        return column.kind in ("numeric", "datetime")
+        return column.kind in ("numeric", "datetime", "vector")
     if kind == "flips":
         return column.kind in ("categorical", "boolean")
     return column.labels[-1] == "missing"

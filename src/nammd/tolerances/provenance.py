@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray
 from nammd.data.encoding import Encoding
-from nammd.data.pieces import Parts, is_dask
 from nammd.tolerances.ladder import Rung
 
 _WORDS = {
@@ -21,8 +17,6 @@ _WORDS = {
     "split": "what no change looks like within the reference",
     "given": "a number that was given",
 }
-
-_DIGEST_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -100,26 +94,3 @@ class Origin:
         """Say in a few words where epsilon came from."""
         which = f" ({self.chosen})" if self.chosen else ""
         return _WORDS.get(self.how, self.how) + which
-
-
-def digest_of(encoded: Array) -> str:
-    """Return a digest of an encoded dataset: its shape and its numbers, in their order.
-
-    Of more than 65 536 rows it is a digest of the digests of so many at a time, which workers of a cluster
-    can make side by side; how the rows are spread makes no difference.
-    """
-    shape = tuple(map(int, encoded.shape))
-    head = repr(shape).encode()
-    first = head if shape[0] <= _DIGEST_ROWS else b""
-    if is_dask(encoded):
-        pieces = Parts.of(encoded.rechunk((_DIGEST_ROWS, -1))).each(partial(_digest_of_rows, first=first))
-    else:
-        starts = range(0, shape[0], _DIGEST_ROWS)
-        pieces = [_digest_of_rows(encoded[k : k + _DIGEST_ROWS], first) for k in starts]
-    return (hashlib.sha256(head + b"".join(pieces)).digest() if len(pieces) > 1 else pieces[0]).hex()
-
-
-def _digest_of_rows(rows: FloatArray, first: bytes) -> bytes:
-    content = hashlib.sha256(first)
-    content.update(np.ascontiguousarray(rows, dtype="<f8").tobytes())
-    return content.digest()

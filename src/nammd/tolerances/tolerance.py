@@ -14,15 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from nammd.data.advice import Advice, refusal
+from nammd.data.checks import between
 from nammd.data.encoding import Encoding
-from nammd.data.samples import between
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.kernels import Kernel, as_kernel
-from nammd.results.base import Result, number
-from nammd.tolerances.encoded import EncodedReference, distances_in_passes, in_memory
+from nammd.results import Result, number, with_error
+from nammd.spaces import Space
 from nammd.tolerances.gate import Gate
-from nammd.tolerances.ladder import Reference, Rung, largest_rung, split_rungs
+from nammd.tolerances.ladder import Rung, Uncertainty, largest_rung, split_rungs
+from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
 from nammd.tolerances.verdict import Verdict
@@ -38,13 +40,10 @@ class Tolerance(Result):
     ----------
     epsilon : float
         The largest acceptable NAMMD.
-    kernel : Kernel
-        The kernel under which that is meant.
-    encoding : Encoding
-        How columns become numbers.
-    reference : Reference or None
-        The pair of datasets that epsilon was estimated from, as far as its uncertainty goes; None
-        where epsilon is a given number.
+    space : Space
+        The space in which that is meant: how columns become numbers, and the kernel.
+    uncertainty : Uncertainty or None
+        How uncertain epsilon is, where it was estimated; None where it is a given number.
     origin : Origin
         Where all of it came from.
 
@@ -61,9 +60,8 @@ class Tolerance(Result):
     """
 
     epsilon: float
-    kernel: Kernel
-    encoding: Encoding
-    reference: Reference | None = field(compare=False)
+    space: Space
+    uncertainty: Uncertainty | None = field(compare=False)
     origin: Origin
 
     @classmethod
@@ -72,30 +70,36 @@ class Tolerance(Result):
         x: Any,
         accepted: Any,
         *,
+        space: Space | None = None,
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
+        exclude: Sequence[str] | None = None,
         engine: Engine | None = None,
     ) -> Tolerance:
         """Take epsilon from datasets that are known to be acceptable.
 
         Parameters
         ----------
-        x : array or table
-            The reference: the data that others are compared with.
-        accepted : array, table, or mapping of str to them
+        x : dataset
+            The reference: the data that others are compared with; see `distance`.
+        accepted : dataset, or mapping of str to dataset
             A dataset that is different and still acceptable, or several by name. Epsilon is the
             distance of the farthest.
-        kernel : Kernel, optional
-            By default the Gaussian kernel with the median bandwidth of the encoded reference.
+        space : Space, optional
+            Where to measure; by default a space fitted on the reference with the following options.
+        kernel : Kernel or class, optional
+            By default the Gaussian kernel with the median bandwidth of the reference.
         weights : mapping of str to float, optional
             How much each column counts; 1 where it is not named.
+        exclude : sequence of str, optional
+            Columns to leave out.
         engine : Engine, optional
-            Who computes; by default the one that suits where the data is.
+            Which engine computes; by default the one where the data is.
 
         Returns
         -------
         Tolerance
-            Its `reference` keeps the sampling error of epsilon, which every check takes into account.
+            Its `uncertainty` keeps the sampling error of epsilon, which every check takes into account.
 
         Raises
         ------
@@ -103,24 +107,27 @@ class Tolerance(Result):
             If no accepted dataset is measurably different from the reference: then use `from_split` or
             `from_noise`.
         """
-        frozen = EncodedReference.fit(x, kernel, weights, engine)
         named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
         if not named:
             raise ValueError("give at least one accepted dataset")
-        with distances_in_passes(frozen.x, *named.values()):
-            estimates = {
-                str(name): frozen.distance(frozen.encode(data, str(name))) for name, data in named.items()
-            }
+        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        bench = Measuring.of(x, how, engine)
+        estimates = bench.distances({str(name): data for name, data in named.items()})
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
         chosen = largest_rung(rungs)
         if not chosen.value > 0:
-            raise ValueError(
+            raise refusal(
+                ValueError,
                 "the accepted data cannot be told apart from the reference (its estimated distance is "
-                f"{chosen.value:.3g}), so it sets no tolerance; use Tolerance.from_split or "
-                "Tolerance.from_noise instead, or an accepted dataset that really differs"
+                f"{chosen.value:.3g}), so it sets no tolerance",
+                Advice(
+                    "use Tolerance.from_split or Tolerance.from_noise instead, or an accepted dataset that "
+                    "really differs",
+                    "use --split or --noise instead, or an accepted dataset that really differs",
+                ),
             )
-        reference = Reference.of(estimates[chosen.label], frozen.digest)
-        return cls._made(frozen, chosen.value, reference, "reference", rungs, chosen.label)
+        uncertainty = Uncertainty.of(estimates[chosen.label], bench.reference.digest)
+        return cls._made(bench, chosen.value, uncertainty, "reference", rungs, chosen.label)
 
     @classmethod
     def from_noise(
@@ -130,8 +137,10 @@ class Tolerance(Result):
         level: float = 0.3,
         levels: Sequence[float] = DEFAULT_LEVELS,
         kind: str | None = None,
+        space: Space | None = None,
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
+        exclude: Sequence[str] | None = None,
         rng: Any = 0,
         engine: Engine | None = None,
     ) -> Tolerance:
@@ -144,8 +153,8 @@ class Tolerance(Result):
 
         Parameters
         ----------
-        x : array or table
-            The reference.
+        x : dataset
+            The reference, in memory; see `distance`.
         level : float
             The rung that sets epsilon: the largest level that is still negligible.
         levels : sequence of float
@@ -155,7 +164,7 @@ class Tolerance(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        kernel, weights, engine
+        space, kernel, weights, exclude, engine
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -164,14 +173,15 @@ class Tolerance(Result):
         -------
         Tolerance
         """
-        frozen = EncodedReference.fit(in_memory(x, "from_noise"), kernel, weights, engine)
+        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        bench = Measuring.of(x, how, engine).in_memory("from_noise")
         rungs, estimates, kind = noise_rungs(
-            frozen.x, frozen.encoding, frozen.paired_distance, level, levels, kind, rng
+            bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
         )
         chosen = next(r for r in rungs if r.kind == kind and r.level == level)
         epsilon = chosen.epsilon("raise the level")
-        reference = Reference.paired(estimates[chosen.label])
-        return cls._made(frozen, epsilon, reference, "noise", rungs, chosen.label)
+        uncertainty = Uncertainty.paired(estimates[chosen.label])
+        return cls._made(bench, epsilon, uncertainty, "noise", rungs, chosen.label)
 
     @classmethod
     def from_split(
@@ -180,8 +190,10 @@ class Tolerance(Result):
         *,
         blocks: int = 4,
         splits: int = 10,
+        space: Space | None = None,
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
+        exclude: Sequence[str] | None = None,
         rng: Any = 0,
         engine: Engine | None = None,
     ) -> Tolerance:
@@ -194,13 +206,13 @@ class Tolerance(Result):
 
         Parameters
         ----------
-        x : array or table
-            The reference, in the order of time.
+        x : dataset
+            The reference, in memory and in the order of time; see `distance`.
         blocks : int
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        kernel, weights, engine
+        space, kernel, weights, exclude, engine
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the random halves.
@@ -209,22 +221,24 @@ class Tolerance(Result):
         -------
         Tolerance
         """
-        frozen = EncodedReference.fit(in_memory(x, "from_split"), kernel, weights, engine)
+        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        bench = Measuring.of(x, how, engine).in_memory("from_split")
         # Each of them compares all rows: halves with halves, blocks with what is left.
-        with passes(*[1.0] * (blocks + splits), what=comparing(len(frozen.x))):
-            rungs = split_rungs(frozen.x, frozen.distance_between, blocks, splits, rng)
+        with passes(*[1.0] * (blocks + splits), what=comparing(len(bench.points))):
+            rungs = split_rungs(bench.points, bench.distance_between, blocks, splits, rng)
         drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
         resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
         if drift.value > resolution:
-            return cls._made(frozen, drift.value, None, "split", rungs, drift.label)
-        return cls._made(frozen, resolution, None, "split", rungs, "upper ends of the random halves")
+            return cls._made(bench, drift.value, None, "split", rungs, drift.label)
+        return cls._made(bench, resolution, None, "split", rungs, "upper ends of the random halves")
 
     @classmethod
     def at(
         cls,
         epsilon: float,
-        kernel: Any,
+        kernel: Any = None,
         *,
+        space: Space | None = None,
         encoding: Encoding | None = None,
         columns: int | None = None,
         x: Any = None,
@@ -235,13 +249,16 @@ class Tolerance(Result):
         ----------
         epsilon : float
             The largest acceptable NAMMD, strictly between 0 and 1.
-        kernel : Kernel
-            The kernel under which that is meant.
+        kernel : Kernel, optional
+            The kernel under which that is meant; needed unless a space is given.
+        space : Space, optional
+            The space in which that is meant.
         encoding : Encoding, optional
-            How columns become numbers. Without it give `x` to fit one, or `columns` for plain arrays.
+            Instead of a space: how columns become numbers. Without it give `x` to fit one, or `columns` for
+            plain arrays.
         columns : int, optional
             The number of columns of the arrays to come.
-        x : array or table, optional
+        x : dataset, optional
             The reference to fit the encoding on.
 
         Returns
@@ -254,32 +271,44 @@ class Tolerance(Result):
         >>> nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3).epsilon
         0.02
         """
-        if sum(given is not None for given in (encoding, columns, x)) != 1:
-            raise TypeError("give one of encoding, columns and x: how many columns, of which kind?")
-        if columns is not None:
-            encoding = Encoding.fit(np.zeros((1, columns)))
-        elif encoding is None:
-            encoding = Encoding.fit(x)
-        return cls(
-            epsilon=between(epsilon, "epsilon"),
-            kernel=as_kernel(kernel),
-            encoding=encoding,
-            reference=None,
-            origin=Origin.now("given", 0, encoding, None, (), ""),
-        )
+        epsilon = between(epsilon, "epsilon")
+        ways = (space, encoding, columns, x)
+        if sum(given is not None for given in ways) != 1 or (space is None) == (kernel is None):
+            raise TypeError(
+                "give a space; or a kernel, and one of encoding, columns and x: how many columns, of which "
+                "kind?"
+            )
+        if space is None:
+            if columns is not None:
+                encoding = Encoding.identity(columns)
+            elif encoding is None:
+                encoding = Encoding.fit(x)
+            space = Space(encoding, as_kernel(kernel))
+        return cls(epsilon, space, None, Origin.now("given", 0, space.encoding, None, (), ""))
 
     @classmethod
     def _made(
         cls,
-        frozen: EncodedReference,
+        bench: Measuring,
         epsilon: float,
-        reference: Reference | None,
+        uncertainty: Uncertainty | None,
         how: str,
         rungs: tuple[Rung, ...],
         chosen: str,
     ) -> Tolerance:
-        origin = Origin.now(how, len(frozen.x), frozen.encoding, frozen.digest, rungs, chosen)
-        return cls(between(epsilon, "epsilon"), frozen.kernel, frozen.encoding, reference, origin)
+        reference, space = bench.reference, bench.space
+        origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
+        return cls(between(epsilon, "epsilon"), space, uncertainty, origin)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the space."""
+        return self.space.kernel
+
+    @property
+    def encoding(self) -> Encoding:
+        """The encoding of the space: how columns become numbers."""
+        return self.space.encoding
 
     def at_level(self, level: float, kind: str | None = None) -> Tolerance:
         """Return the tolerance of another rung of the ladder that this one was taken from.
@@ -296,30 +325,30 @@ class Tolerance(Result):
         Tolerance
         """
         rung = self.origin.rung_at(level, kind)
-        reference = Reference(rung.standard_error**2, rung.standard_error**2, None, None)
+        uncertainty = Uncertainty(rung.standard_error**2, rung.standard_error**2, None, None)
         origin = replace(self.origin, chosen=rung.label)
         epsilon = rung.epsilon("choose a higher level")
-        return replace(self, epsilon=epsilon, reference=reference, origin=origin)
+        return replace(self, epsilon=epsilon, uncertainty=uncertainty, origin=origin)
 
     @property
     def epsilon_error(self) -> float:
         """The standard error of epsilon; zero where it is a given number."""
-        return self.reference.standard_error if self.reference else 0.0
+        return self.uncertainty.standard_error if self.uncertainty else 0.0
 
     def with_reference(self, x: Any, *, engine: Engine | None = None) -> Gate:
         """Prepare for many checks against the same reference.
 
-        The reference is encoded and summed once; each check then costs only what involves the
-        candidate.
+        The reference is encoded once, and summed once, with the first check; each further check then costs
+        only what involves the candidate.
 
         Parameters
         ----------
-        x : array, table or Sketch
-            The reference. With a sketch, candidates are sketches too, of the same features and made with
-            the encoding of this tolerance. Where epsilon is meant under the exact kernel that the
+        x : dataset
+            The reference; see `distance`. With a sketch, candidates are sketches too, of the same features
+            and made with the space of this tolerance. Where epsilon is meant under the exact kernel that the
             features approximate, the error of the approximation is taken into account.
         engine : Engine, optional
-            Who computes; by default the one that suits where the data is.
+            Which engine computes; by default the one where the data is.
 
         Returns
         -------
@@ -333,21 +362,20 @@ class Tolerance(Result):
 
         Parameters
         ----------
-        x : array, table or Sketch
-            The reference.
-        candidate : array, table or Sketch
+        x : dataset
+            The reference; see `distance`.
+        candidate : dataset
             The data in question; a sketch if the reference is one.
         alpha : float
             The level of each of the two tests, of "within" and of "beyond".
         engine : Engine, optional
-            Who computes; by default the one that suits where the data is.
+            Which engine computes; by default the one where the data is.
 
         Returns
         -------
         Verdict
         """
-        with distances_in_passes(x, candidate):
-            return self.with_reference(x, engine=engine).check(candidate, alpha)
+        return self.with_reference(x, engine=engine).check(candidate, alpha)
 
     def save(self, path: str | Path) -> None:
         """Write the tolerance to one readable JSON file."""
@@ -383,13 +411,12 @@ class Tolerance(Result):
         from nammd.tolerances.file import to_dict
 
         stored = to_dict(self)
-        del stored["reference"]  # a number for every row of the reference
+        del stored["uncertainty"]  # a number for every row of the reference
         return stored
 
     def headline(self) -> str:
         """Return the tolerance in one sentence."""
-        error = f" ± {number(self.epsilon_error)}" if self.epsilon_error else ""
-        return f"Close enough means NAMMD below {number(self.epsilon)}{error}."
+        return f"Close enough means NAMMD below {with_error(self.epsilon, self.epsilon_error)}."
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from nammd.questions.distance import Estimate, describe_kernel
-from nammd.results.base import Caution, Reportable, interval, number, p_value, probability
+from nammd.kernels.operations import as_code
+from nammd.questions.distance import Estimate
+from nammd.results import Caution, Limit, Reportable, Tone, interval, number, p_value, probability, with_error
 
-Limit = Literal["features", "tolerance", "distance"]
+if TYPE_CHECKING:
+    from nammd.tolerances.tolerance import Tolerance
+
+Obstacle = Literal["features", "tolerance", "distance"]
 
 
 class Decision(StrEnum):
@@ -49,8 +53,6 @@ class Verdict(Reportable):
         The distance with everything that belongs to it.
     warnings : tuple of Caution
         What to know before relying on the verdict.
-    reference, candidate : array, table or Sketch
-        The data, as they were given.
     tolerance : Tolerance
         What the check was made with.
     """
@@ -64,12 +66,26 @@ class Verdict(Reportable):
     pvalue_far: float
     alpha: float
     rows_needed: tuple[int, int] | None
-    limited_by: Limit | None
+    limited_by: Obstacle | None
     estimate: Estimate
     warnings: tuple[Caution, ...]
-    reference: Any = field(repr=False, compare=False)
-    candidate: Any = field(repr=False, compare=False)
-    tolerance: Any = field(repr=False, compare=False)
+    tolerance: Tolerance = field(repr=False, compare=False)
+    datasets = ("reference", "candidate")
+
+    @property
+    def reference(self) -> Any:
+        """The reference, as it was given."""
+        return self.estimate.evidence.x.dataset.given
+
+    @property
+    def candidate(self) -> Any:
+        """The candidate, as it was given."""
+        return self.estimate.evidence.y.dataset.given
+
+    @property
+    def measured(self) -> Estimate:
+        """The distance that was held against the tolerance."""
+        return self.estimate
 
     @property
     def is_close(self) -> bool:
@@ -83,7 +99,7 @@ class Verdict(Reportable):
 
     @property
     def engine(self) -> str:
-        """Who computed it."""
+        """Which engine computed it."""
         return self.estimate.engine
 
     def plot(self, ax: Any = None) -> Any:
@@ -101,6 +117,59 @@ class Verdict(Reportable):
         from nammd.report import interval_plot
 
         return interval_plot(self, ax=ax)
+
+    def question(self) -> str:
+        """Return the question that the result answers."""
+        return "Is the candidate close enough to the reference?"
+
+    @property
+    def word(self) -> str:
+        """The decision."""
+        return self.decision.value
+
+    @property
+    def tone(self) -> Tone:
+        """How the answer is coloured."""
+        tones: dict[Decision, Tone] = {
+            Decision.CLOSE: "close",
+            Decision.FAR: "far",
+            Decision.UNDECIDED: "undecided",
+        }
+        return tones[self.decision]
+
+    def answer(self) -> str:
+        """Return the answer in one sentence, without the word."""
+        return self.headline().removeprefix(f"{self.word}: ")
+
+    def limit(self) -> Limit:
+        """Return the tolerance."""
+        pvalues = ("within tolerance", self.pvalue_close), ("beyond tolerance", self.pvalue_far)
+        return Limit("tolerance", self.epsilon, self.epsilon_error, pvalues, self.alpha)
+
+    def settings(self) -> list[tuple[str, str]]:
+        """Return where the tolerance came from."""
+        origin = self.tolerance.origin
+        versions = ", ".join(f"{name} {version}" for name, version in origin.versions)
+        rows = [
+            ("level of each test", f"{self.alpha:g}"),
+            ("tolerance taken from", origin.sentence()),
+            ("tolerance made", f"{origin.created} with {versions}"),
+        ]
+        return [*rows, ("digest of its reference", origin.digest[:16])] if origin.digest else rows
+
+    def reproduction(self) -> str:
+        """Return the Python code that gives the result again."""
+        level = "" if self.alpha == 0.05 else f", alpha={self.alpha:g}"
+        made = 'load("tolerance.json")  # the file that tolerance.save wrote'
+        if self.tolerance.origin.how == "given":
+            kernel = as_code(self.tolerance.kernel) or "kernel"
+            made = f"at({self.epsilon!r}, {kernel}, x=reference)"
+        lines = [
+            f"tolerance = nammd.Tolerance.{made}",
+            f"verdict = tolerance.check(reference, candidate{level})",
+            'verdict.report("report.html")',
+        ]
+        return "\n".join(["import nammd", "", *lines])
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
@@ -130,16 +199,25 @@ class Verdict(Reportable):
         m, n = self.rows_needed
         return f"About {m} reference rows and {n} candidate rows would settle it (80 % power)."
 
+    def meaning(self) -> str:
+        """Return what the word means, in one sentence."""
+        meanings = {
+            Decision.CLOSE: "the distance is proven to be within the tolerance",
+            Decision.FAR: "the distance is proven to be beyond the tolerance",
+            Decision.UNDECIDED: "these rows prove neither that the distance is within the tolerance nor that "
+            "it is beyond",
+        }
+        return f"{self.decision} means that {meanings[self.decision]}."
+
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
-        error = f" ± {number(self.epsilon_error)}" if self.epsilon_error else ""
         rows = [
             ("distance", f"NAMMD = {number(self.distance)}, 95 % interval {interval(self.interval)}"),
-            ("tolerance", f"{number(self.epsilon)}{error}"),
+            ("tolerance", with_error(self.epsilon, self.epsilon_error)),
             ("p-value, within", probability(self.pvalue_close)),
             ("p-value, beyond", probability(self.pvalue_far)),
             ("level", f"{self.alpha:g}"),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
-            ("kernel", describe_kernel(self.estimate)),
+            ("kernel", self.estimate.describe_kernel()),
         ]
         return [*rows, ("next", self.advice())] if not self.is_close else rows

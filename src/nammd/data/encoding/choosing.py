@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
+from nammd.data.advice import Advice
 from nammd.data.arrays import FloatArray
-from nammd.data.encoding.columns import CategoricalColumn, CodedColumn, Column, LeftOut, NumericColumn
-from nammd.data.frames import Values
+from nammd.data.encoding.columns import (
+    CategoricalColumn,
+    CodedColumn,
+    Column,
+    LeftOut,
+    NumericColumn,
+    VectorColumn,
+)
+from nammd.data.frames import Values, pooled
 
 CONSTANT = "every row has the same value"
 
@@ -33,38 +42,72 @@ _UUID = re.compile(r"\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?", re.IGNO
 _IDENTIFIER_NAME = re.compile(r"(?i:(.*[_\s.-])?(id|index|key|nr|no|number))|.*[a-z]I[dD]")
 
 
-def fit_column(name: str, values: Values, weight: float, insist: bool = False) -> Column | LeftOut:
+def fit_column(name: str, parts: Sequence[Values], weight: float, insist: bool = False) -> Column | LeftOut:
     """Return the column with its parameters, or why it is left out.
 
-    With `insist`, a running number counts as a measurement, not as an identifier.
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    parts : sequence of Values
+        The column in every dataset that the encoding is fitted on, one or several. Nothing here depends on
+        which of them comes first, nor, as far as rows are drawn at random, on which rows are whose.
+    weight : float
+        What its slots are multiplied by.
+    insist : bool
+        Whether a running number counts as a measurement, not as an identifier.
     """
-    if values.trouble:
-        return LeftOut(name, f"it holds {values.trouble}, which cannot be compared")
+    trouble = next((part.trouble for part in parts if part.trouble), "")
+    if trouble:
+        return LeftOut(name, f"it holds {trouble}, which cannot be compared")
+    values = pooled(parts)
     if values.kind is None:
         return LeftOut(name, "all its values are missing")
+    if values.kind == "vector":
+        return _fit_vectors(name, values, weight)
     if values.numbers is not None:
-        return _fit_numbers(name, values, weight, insist)
-    return _fit_labels(name, values, weight)
+        return _fit_numbers(name, values, parts, weight, insist)
+    return _fit_labels(name, values, len(parts), weight)
 
 
-def _fit_numbers(name: str, values: Values, weight: float, insist: bool) -> Column | LeftOut:
+def _fit_numbers(
+    name: str, values: Values, parts: Sequence[Values], weight: float, insist: bool
+) -> Column | LeftOut:
     assert values.kind is not None
     assert values.numbers is not None
     present = values.numbers[~values.missing]
     constant = bool((present == present[0]).all())
     if constant and not values.missing.any():
         return LeftOut(name, CONSTANT)
-    if values.whole and not insist and _numbers_rows(name, present, len(values.missing)):
+    if values.whole and not insist and not values.missing.any() and _numbers_rows(name, parts):
+        nevertheless = "to compare it nevertheless, give it a weight: "
         return LeftOut(
             name,
-            "it numbers the rows, like an identifier (to compare it nevertheless, give it a weight: "
-            f"weights={{{name!r}: 1}})",
+            "it numbers the rows, like an identifier",
+            Advice(f"{nevertheless}weights={{{name!r}: 1}}", f"{nevertheless}--weights {name}=1"),
         )
     # One value, and missing ones: any unit will do, and 1 is that of the column itself.
     scale = 1.0 if constant else _robust_scale(present)
     if scale == 0:
         return LeftOut(name, "its values differ by less than a number can be scaled by")
-    return NumericColumn(name, values.kind, weight, float(np.median(present)), scale)
+    return NumericColumn(name, values.kind, weight, float(np.median(present)), scale, values.clock)
+
+
+def _fit_vectors(name: str, values: Values, weight: float) -> Column | LeftOut:
+    """Take one unit for all components, in which their variances add up to 1."""
+    assert values.numbers is not None
+    present = values.numbers[~values.missing]
+    constant = bool((present == present[0]).all())
+    if constant and not values.missing.any():
+        return LeftOut(name, CONSTANT)
+    scales = np.array([_robust_scale(column) for column in present.T])
+    largest = float(scales.max())
+    scale = largest * float(np.sqrt(np.sum((scales / largest) ** 2))) if largest > 0 else 0.0
+    if constant:
+        scale = 1.0
+    if not 0 < scale < np.inf:
+        return LeftOut(name, "its values differ by less than a number can be scaled by")
+    return VectorColumn(name, "vector", weight, tuple(np.median(present, axis=0).tolist()), scale)
 
 
 def _robust_scale(present: FloatArray) -> float:
@@ -77,28 +120,37 @@ def _robust_scale(present: FloatArray) -> float:
     return min(spread * unit, float(np.finfo(np.float64).max))
 
 
-def _numbers_rows(name: str, present: FloatArray, rows: int) -> bool:
-    if rows < MIN_IDENTIFIER_ROWS or len(present) < rows:
+def _numbers_rows(name: str, parts: Sequence[Values]) -> bool:
+    """Tell whether whole numbers count the rows of every dataset, each by itself or on from one another."""
+    each = [part.numbers for part in parts if part.numbers is not None]
+    if sum(map(len, each)) < MIN_IDENTIFIER_ROWS:
         return False
-    steps = np.diff(present)
-    if (steps > 0).all() or (steps < 0).all():
+    if all(_only_moves_on(numbers) for numbers in each):
         return True
-    ordered = np.sort(present)
-    if not (np.diff(ordered) > 0).all():
+    distinct, times = np.unique(np.concatenate(each), return_counts=True)
+    if times.max() > len(each):
         return False
-    gapless = ordered[-1] - ordered[0] == rows - 1
-    return bool(gapless) or _IDENTIFIER_NAME.fullmatch(name) is not None
+    runs = 1 + int(np.count_nonzero(np.diff(distinct) != 1))
+    return runs <= len(each) or _IDENTIFIER_NAME.fullmatch(name) is not None
 
 
-def _fit_labels(name: str, values: Values, weight: float) -> Column | LeftOut:
+def _only_moves_on(numbers: FloatArray) -> bool:
+    steps = np.diff(numbers)
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+def _fit_labels(name: str, values: Values, datasets: int, weight: float) -> Column | LeftOut:
     assert values.kind is not None
-    assert values.labels is not None
-    counts = Counter(label for label in values.labels if label is not None)
+    assert values.codes is not None
+    found = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))
+    counts = Counter(
+        {name: int(count) for name, count in zip(values.categories, found, strict=True) if count}
+    )
     if len(counts) == 1 and not values.missing.any():
         return LeftOut(name, CONSTANT)
     if values.kind == "boolean":
         return CategoricalColumn(name, "boolean", weight, ("False", "True"))
-    reason = _no_category(counts)
+    reason = _no_category(counts, datasets)
     if reason:
         return LeftOut(name, reason)
     if len(counts) > MAX_CATEGORIES or not _new_ones_are_news(counts):
@@ -107,7 +159,7 @@ def _fit_labels(name: str, values: Values, weight: float) -> Column | LeftOut:
     return CategoricalColumn(name, "categorical", weight, tuple(commonest_first))
 
 
-def _no_category(counts: Counter[str]) -> str:
+def _no_category(counts: Counter[str], datasets: int) -> str:
     """Return why text does not name categories, or nothing where it may."""
     rows, distinct = counts.total(), len(counts)
     length = sum(len(text) * count for text, count in counts.items()) / rows
@@ -115,7 +167,7 @@ def _no_category(counts: Counter[str]) -> str:
         return "it is free text, which has no categories to compare"
     if rows < MIN_IDENTIFIER_ROWS:
         return ""
-    if distinct == rows:
+    if distinct * datasets >= rows and max(counts.values()) <= datasets:
         return "every value is different, like an identifier"
     if distinct > min(MAX_CATEGORIES, rows / 2) and all(map(_UUID.fullmatch, counts)):
         return "its values are unique identifiers (UUIDs)"

@@ -9,18 +9,22 @@ A missing value is flagged in a slot of its own, again by 1. In a categorical co
 zero, so "missing" is as far from each category as categories are from one another: ``1² + 1² = 2``. In
 a numeric column the missing value sits at the median, which is 0, and differs from a present one by
 ``1² + z²``, on average 2. So nothing about a missing value is lost or exaggerated.
+
+A vector (an embedding) counts like one column too, however long it is: its components share one unit, in
+which their variances add up to 1.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from nammd.data.advice import Advice
 from nammd.data.arrays import FloatArray
-from nammd.data.frames import Kind, Values
+from nammd.data.frames import Clock, Kind, Values
 from nammd.data.naming import listed
 
 FAR = 1e6
@@ -39,13 +43,23 @@ class LeftOut:
         The name of the column.
     reason : str
         Why it is left out, for people.
+    advice : Advice or None
+        How to compare it nevertheless.
     """
 
     column: str
     reason: str
+    advice: Advice | None = field(default=None, compare=False, repr=False)
+
+    def in_shell(self) -> str:
+        """Say it on the command line."""
+        return self._said(None if self.advice is None else self.advice.shell)
 
     def __str__(self) -> str:
-        return f"{self.column!r} is left out: {self.reason}"
+        return self._said(None if self.advice is None else self.advice.python)
+
+    def _said(self, advice: str | None) -> str:
+        return f"{self.column!r} is left out: {self.reason}" + (f" ({advice})" if advice else "")
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,7 @@ class Column:
     ----------
     name : str
         The name of the column.
-    kind : {"numeric", "categorical", "boolean", "datetime"}
+    kind : {"numeric", "categorical", "boolean", "datetime", "vector"}
         What it holds.
     weight : float
         What its slots are multiplied by.
@@ -84,13 +98,32 @@ class Column:
         """Return how the values become numbers, for people."""
         raise NotImplementedError
 
+    @property
+    def expected(self) -> Values:
+        """A column without rows that holds what this one must hold."""
+        return Values(self.kind, np.empty(0, dtype=bool))
+
 
 @dataclass(frozen=True)
 class NumericColumn(Column):
-    """Numbers or times, centred and scaled robustly, and a flag for missing values."""
+    """Numbers or times, centred and scaled robustly, and a flag for missing values.
+
+    Attributes
+    ----------
+    center, scale : float
+        What is taken off, and the unit.
+    clock : str
+        Of times: what their seconds count from; see `nammd.data.frames.Clock`.
+    """
 
     center: float
     scale: float
+    clock: Clock = ""
+
+    @property
+    def expected(self) -> Values:
+        """Numbers, or times by the same clock."""
+        return Values(self.kind, np.empty(0, dtype=bool), clock=self.clock)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -135,11 +168,11 @@ class CategoricalColumn(Column):
         """Put a 1 into the slot of each row's category."""
         slots = np.zeros((len(values.missing), self.width))
         new, missing = len(self.categories), self.width - 1
-        position: dict[str | None, int] = {name: i for i, name in enumerate(self.categories)}
-        position[None] = missing
-        labels = values.labels or [None] * len(slots)  # there are none where every value is missing
-        codes = np.fromiter((position.get(label, new) for label in labels), dtype=np.intp)
-        slots[np.arange(len(codes)), codes] = 1.0
+        position = {name: i for i, name in enumerate(self.categories)}
+        places = np.array([*(position.get(name, new) for name in values.categories), missing], np.intp)
+        # Where every value is missing there are no codes; -1, the last place, stands for missing ones.
+        codes = np.full(len(slots), -1) if values.codes is None else values.codes
+        slots[np.arange(len(slots)), places[codes]] = 1.0
         return slots
 
     def summary(self) -> str:
@@ -167,15 +200,53 @@ class CodedColumn(Column):
         """Give each row the direction of its category."""
         slots = np.zeros((len(values.missing), self.width))
         slots[:, -1] = values.missing
-        if values.labels is not None:
-            position = {name: i for i, name in enumerate(dict.fromkeys(values.labels))}
-            directions = np.array([_direction(name) for name in position])
-            slots[:, :-1] = directions[[position[label] for label in values.labels]]
+        if values.codes is not None:
+            directions = np.array([*map(_direction, values.categories), np.zeros(_CODE_SLOTS)])
+            slots[:, :-1] = directions[values.codes]  # -1, the last one, stands for missing values
         return slots
 
     def summary(self) -> str:
         """Return that there are many."""
         return f"many categories, each a direction in {_CODE_SLOTS} slots"
+
+
+@dataclass(frozen=True)
+class VectorColumn(Column):
+    """Lists of numbers of one length, centred and scaled as a whole, and a flag for missing ones.
+
+    Attributes
+    ----------
+    center : tuple of float
+        What is taken off each component.
+    scale : float
+        The unit of all of them.
+    """
+
+    center: tuple[float, ...]
+    scale: float
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The components, and whether the vector is missing."""
+        return (*map(str, range(len(self.center))), "missing")
+
+    def encode(self, values: Values) -> FloatArray:
+        """Centre and scale; a missing vector is at the centre and flagged."""
+        slots = np.zeros((len(values.missing), self.width))
+        present = ~values.missing
+        if values.numbers is not None:
+            slots[present, :-1] = _within_reach(values.numbers[present], np.array(self.center), self.scale)
+        slots[:, -1] = values.missing
+        return slots
+
+    def summary(self) -> str:
+        """Return the length and the unit."""
+        return f"{len(self.center)} numbers each, one unit is {self.scale:.4g}"
+
+    @property
+    def expected(self) -> Values:
+        """Vectors of the same length."""
+        return Values("vector", np.empty(0, dtype=bool), numbers=np.empty((0, len(self.center))))
 
 
 @dataclass(frozen=True)
@@ -197,9 +268,7 @@ class ArrayColumn(Column):
         return "taken as it is"
 
 
-def _direction(name: str | None) -> FloatArray:
-    if name is None:
-        return np.zeros(_CODE_SLOTS)
+def _direction(name: str) -> FloatArray:
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=_CODE_SLOTS // 8).digest()
     bits = np.unpackbits(np.frombuffer(digest, np.uint8)).astype(np.float64)
     return (2.0 * bits - 1.0) / math.sqrt(_CODE_SLOTS)
@@ -212,7 +281,7 @@ def _span(seconds: float) -> str:
     return f"{seconds:.4g} seconds"
 
 
-def _within_reach(values: FloatArray, center: float, scale: float) -> FloatArray:
+def _within_reach(values: FloatArray, center: float | FloatArray, scale: float) -> FloatArray:
     """Return the scaled values; those absurdly far out come nearer, but keep their order.
 
     Nothing is clipped: values a million scales out are as far from everything else as a bounded kernel

@@ -1,34 +1,45 @@
-"""The encoding of a mixed table: fitted on the reference, then frozen.
+"""The encoding of a mixed table: fitted on data, then frozen.
 
 One Gaussian kernel on the encoded space is a joint kernel over all columns: the product of one factor
-for each column. `nammd.data.encoding.columns` has the scale on which columns of different kinds meet.
+for each column. `nammd.data.encoding.columns` has the scale on which columns of different kinds meet. Arrays
+are taken as they are.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray, to_numpy
+from nammd.data.arrays import Array, FloatArray, like, namespace
+from nammd.data.checks import counted
+from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, TableDataset
 from nammd.data.encoding.choosing import CONSTANT, fit_column
 from nammd.data.encoding.columns import ArrayColumn, Column, LeftOut
+from nammd.data.encoding.matching import (
+    named_columns,
+    require_kind,
+    require_known,
+    require_same_columns,
+    require_same_kinds,
+)
 from nammd.data.encoding.serial import encoding_from_dict, encoding_to_dict
-from nammd.data.frames import Frame, Values, as_frame
+from nammd.data.frames import Frame
 from nammd.data.naming import checked_weights, chosen_columns, listed, require_unique, suggestion
-from nammd.data.pieces import is_dask
-from nammd.data.samples import as_sample, in_float64, require_rows
-from nammd.data.spread import distinct_values, drawn, encoded, parts_of
+from nammd.data.opening import open_dataset, refuse_summaries
+from nammd.data.spread import distinct_values, encoded, rows_to_fit
 
-_HOLDS = {"numeric": "numbers", "categorical": "text", "boolean": "true and false", "datetime": "times"}
+EXCLUDED = "excluded"
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the rows of a table become points in space: fitted on a reference, then frozen.
+    """How the rows of a table become points in space: fitted on data, then frozen.
 
     Use `Encoding.fit`; the constructor is for those who know the columns.
 
@@ -63,65 +74,48 @@ class Encoding:
     @classmethod
     def fit(
         cls,
-        table: Any,
-        *,
+        *tables: Any,
         weights: Mapping[str, float] | None = None,
         columns: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
         name: str = "the reference",
     ) -> Encoding:
-        """Fit an encoding on a reference table.
+        """Fit an encoding on a reference, or on several datasets together.
 
         Parameters
         ----------
-        table : table or array
-            A table of pandas, polars (also lazy), Arrow or any other library that narwhals knows. An
-            array is taken as it is: its columns are named "0", "1", ..., nothing is scaled. Of a Dask
-            dataframe at most 100 000 rows, drawn at random, are looked at.
+        *tables : table, array or other dataset
+            A table of pandas, polars (also lazy), Arrow or any other library that narwhals knows, or a file.
+            An array is taken as it is: its columns are named "0", "1", ..., nothing is scaled. Of a table on
+            a cluster at most 100 000 rows, drawn at random, are looked at. Several datasets are looked at as
+            if they were one, so that none of them sets the scale for the others; they must have the same
+            columns.
         weights : mapping of str to float, optional
             What the slots of a column are multiplied by; 0 leaves a column out. A column with a weight
             is compared even if its whole numbers look like an identifier.
         columns : sequence of str, optional
             The columns to use, by default all.
+        exclude : sequence of str, optional
+            Columns to leave out.
         name : str, optional
-            What to call the table in error messages.
+            What to call a single table in error messages.
 
         Returns
         -------
         Encoding
             The columns with their parameters, and those left out.
         """
-        require_rows(table, name)
-        parts = parts_of(table, name)
-        frame = as_frame(table if parts is None else drawn(parts), name)
-        array_columns = None if frame is not None else int(_as_array(table, name).shape[1])
-        names = frame.names if frame is not None else tuple(map(str, range(array_columns or 0)))
-        factors = checked_weights(weights or {}, names, name)
-        chosen = set(names if columns is None else chosen_columns(columns, names, name))
+        labels = [name] if len(tables) == 1 else [f"dataset {k + 1}" for k in range(len(tables))]
+        datasets = [open_dataset(data, label) for data, label in zip(tables, labels, strict=True)]
+        return fit_datasets(datasets, weights=weights, columns=columns, exclude=exclude)
 
-        kept: list[Column] = []
-        left_out: list[LeftOut] = []
-        for column in names:
-            weight = factors.get(column, 1.0)
-            fitted: Column | LeftOut
-            if column not in chosen:
-                fitted = LeftOut(column, "not among the chosen columns")
-            elif weight == 0:
-                fitted = LeftOut(column, "weight 0")
-            elif frame is None:
-                fitted = ArrayColumn(column, "numeric", weight)
-            else:
-                fitted = fit_column(column, frame.values(column), weight, insist=column in factors)
-            if isinstance(fitted, LeftOut):
-                left_out.append(fitted)
-            else:
-                kept.append(fitted)
-        if not kept:
-            reasons = "; ".join(f"{entry.column!r}: {entry.reason}" for entry in left_out[:5])
-            raise ValueError(f"no column of {name} can be compared ({reasons})")
-        return cls(tuple(kept), tuple(left_out), array_columns)
+    @classmethod
+    def identity(cls, columns: int) -> Encoding:
+        """Return the encoding that takes arrays of so many columns as they are."""
+        return _identity(columns)
 
-    def transform(self, table: Any, name: str = "the data") -> FloatArray:
-        """Encode a table with the columns of the reference, of whatever library.
+    def transform(self, table: Any, name: str = "the data") -> Array:
+        """Encode a dataset with the columns of the reference, of whatever library.
 
         Parameters
         ----------
@@ -132,43 +126,61 @@ class Encoding:
 
         Returns
         -------
-        array of float64, shape (rows, width)
-            May share memory with an array given. A Dask array where a Dask array or dataframe is given;
-            its partitions are encoded by the workers.
+        array of shape (rows, width)
+            In float64 for tables; arrays keep their type and library, and may share memory with what was
+            given. A Dask array where a Dask array or dataframe is given; its partitions are encoded by the
+            workers.
         """
+        return self.points(open_dataset(table, name))
+
+    def points(self, dataset: Dataset) -> Array:
+        """Return the rows of a dataset as points; they are made once."""
+        refuse_summaries(dataset)
+        return dataset.points(self, lambda: self._points(dataset))
+
+    def _points(self, dataset: Dataset) -> Array:
         if self.array_columns is not None:
-            return self._transform_array(table, name)
-        parts = parts_of(table, name)
-        if parts is not None:
-            self._require_columns(parts.names, name)
-            spread_rows: FloatArray = encoded(parts, self.transform, name, self.width)
-            return spread_rows
-        frame = as_frame(table, name)
-        if frame is None:
-            raise TypeError(
-                f"{name} must be a table with the columns {listed(self._starts)}, like the reference, "
-                f"not {type(table).__name__}"
-            )
-        self._require_columns(frame.names, name)
+            return self._array_points(dataset)
+        if isinstance(dataset, TableDataset):
+            frame = dataset.frame
+            if dataset.one_column and len(self._starts) == 1 and not self.left_out:
+                frame = frame.renamed(self.columns[0].name)
+            require_known(self._starts, frame.names, dataset.name)
+            return self.encode(frame)
+        if isinstance(dataset, SpreadTable):
+            if dataset.one_column and len(self._starts) == 1 and not self.left_out:
+                dataset.pieces = dataset.pieces.renamed(self.columns[0].name)
+            require_known(self._starts, dataset.names, dataset.name)
+            return encoded(dataset, self.encode, self.width)
+        raise TypeError(
+            f"{dataset.name} must be a table with the columns {listed(self._starts)}, like the reference, "
+            f"not {type(dataset.given).__name__}"
+        )
+
+    def encode(self, frame: Frame) -> FloatArray:
+        """Return the rows of a table that has all columns as points."""
         rows = np.empty((frame.rows, self.width))
         for column in self.columns:
             values = frame.values(column.name)
-            _require_kind(values, column, name)
+            require_kind(values, column, frame.owner)
             rows[:, self.slots(column.name)] = column.weight * column.encode(values)
         return rows
 
     def extra_columns(self, table: Any) -> tuple[str, ...]:
         """Return the columns of a table that the reference did not have; `transform` ignores them."""
         known = {*self._starts, *(entry.column for entry in self.left_out)}
-        return tuple(name for name in names_of(table) if name not in known)
+        return tuple(name for name in open_dataset(table, "the data").names if name not in known)
 
     def changed_constants(self, reference: Any, table: Any) -> tuple[str, ...]:
         """Return columns that are left out because the reference has one value, where a table has others."""
         constant = [entry.column for entry in self.left_out if entry.reason == CONSTANT]
-        both = [name for name in constant if name in names_of(reference) and name in names_of(table)]
+        if not constant:
+            return ()
+        datasets = [open_dataset(data, "the data") for data in (reference, table)]
+        both = [name for name in constant if all(name in dataset.names for dataset in datasets)]
         if not both:
             return ()
-        before, now = (_values_of(data, both) for data in (reference, table))
+        before, now = (_distinct_values(dataset, both) for dataset in datasets)
         return tuple(name for name, old, new in zip(both, before, now, strict=True) if new - old)
 
     def slots(self, name: str) -> slice:
@@ -205,6 +217,15 @@ class Encoding:
         """Whether rows stay as they are: all columns of arrays, none of them weighted."""
         return self.array_columns == len(self.columns) and all(c.weight == 1 for c in self.columns)
 
+    @property
+    def digest(self) -> str:
+        """A digest of how columns become numbers; empty where they stay as they are."""
+        if self.is_identity:
+            return ""
+        stored = self.to_dict()
+        used = {"array_columns": stored["array_columns"], "columns": stored["columns"]}
+        return hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()
+
     def to_dict(self) -> dict[str, Any]:
         """Return the encoding as numbers, strings, lists and dictionaries, ready for JSON."""
         return encoding_to_dict(self.columns, self.left_out, self.array_columns)
@@ -214,16 +235,14 @@ class Encoding:
         """Return the encoding that `to_dict` wrote; a ValueError names the field that is wrong."""
         return cls(*encoding_from_dict(data))
 
-    def describe(self) -> str:
-        """Return what becomes of every column, as a text of a few lines."""
+    def describe(self, title: str = "Encoding") -> str:
+        """Return what becomes of every column, as a text of a few lines under a title."""
         if self.array_columns is not None:
-            text = (
-                f"Encoding of an array: {len(self.columns)} of its {self.array_columns} columns as they are"
-            )
+            text = f"{title} of an array: {len(self.columns)} of its {self.array_columns} columns as they are"
             weighted = {c.name: c.weight for c in self.columns if c.weight != 1}
             return text + (f", weights {weighted}" if weighted else "")
         pad = max(map(len, [*self._starts, *(entry.column for entry in self.left_out)]))
-        lines = [f"Encoding of {_count(len(self.columns), 'column')} in {_count(self.width, 'slot')}"]
+        lines = [f"{title} of {counted(len(self.columns), 'column')} in {counted(self.width, 'slot')}"]
         for column in self.columns:
             weight = "" if column.weight == 1 else f", weight {column.weight:g}"
             lines.append(f"  {column.name:<{pad}}  {column.kind:<11}  {column.summary()}{weight}")
@@ -248,78 +267,113 @@ class Encoding:
     def _by_name(self) -> dict[str, Column]:
         return {column.name: column for column in self.columns}
 
-    def _transform_array(self, data: Any, name: str) -> FloatArray:
-        if names_of(data):
-            raise TypeError(f"{name} is a table, but the reference was an array; give an array")
-        array = _as_array(data, name)
+    def _array_points(self, dataset: Dataset) -> Array:
+        if not isinstance(dataset, ArrayDataset):
+            raise TypeError(f"{dataset.name} is a table, but the reference was an array; give an array")
+        array = dataset.array
         if array.shape[1] != self.array_columns:
             raise ValueError(
-                f"{name} has {array.shape[1]} columns but the reference has {self.array_columns}; both "
-                "must be arrays of the same columns"
+                f"{dataset.name} has {counted(array.shape[1], 'column')} but the reference has "
+                f"{self.array_columns}; both must be arrays of the same columns"
             )
-        if len(self.columns) < array.shape[1]:
-            array = array[:, [int(column.name) for column in self.columns]]
+        if self.is_identity:
+            return array
         weights = np.array([column.weight for column in self.columns])
-        return array if (weights == 1).all() else array * weights
-
-    def _require_columns(self, names: Sequence[str], owner: str) -> None:
-        present = set(names)
-        missing = [name for name in self._starts if name not in present]
-        if len(missing) == 1:
-            raise ValueError(
-                f"{owner} has no column {missing[0]!r}, which the reference has; "
-                + suggestion(missing[0], names)
-            )
-        if missing:
-            raise ValueError(f"{owner} lacks columns that the reference has: {listed(missing)}")
+        places = np.array([int(column.name) for column in self.columns])
+        if isinstance(dataset, SpreadArray) or isinstance(array, np.ndarray):
+            chosen = array if len(places) == array.shape[1] else array[:, places]
+            return chosen if (weights == 1).all() else chosen * weights.astype(array.dtype)
+        chosen = namespace(array).take(array, like(places, array, namespace(array).int64), axis=1)
+        return chosen if (weights == 1).all() else chosen * like(weights, array)
 
 
-def _as_array(data: Any, name: str) -> FloatArray:
-    dimensions = getattr(data, "ndim", 2)
-    if dimensions > 2:
-        raise ValueError(
-            f"{name} has {dimensions} dimensions; give one row of numbers per observation, for example "
-            "with .reshape(len(array), -1)"
-        )
-    sample = as_sample(data, name)
-    return in_float64(sample) if is_dask(sample) else to_numpy(sample)
+@lru_cache(maxsize=16)
+def _identity(columns: int) -> Encoding:
+    every = tuple(ArrayColumn(str(place), "numeric", 1.0) for place in range(columns))
+    return Encoding(every, (), columns)
 
 
-def names_of(data: Any) -> tuple[str, ...]:
-    """Return the names of the columns of a table; none where it is an array."""
-    parts = parts_of(data, "the data")
-    frame = as_frame(data, "the data") if parts is None else None
-    return parts.names if parts is not None else () if frame is None else frame.names
+def fit_datasets(
+    datasets: Sequence[Dataset],
+    *,
+    weights: Mapping[str, float] | None = None,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+) -> Encoding:
+    """Fit an encoding on datasets that are open, all of them alike; see `Encoding.fit`."""
+    refuse_summaries(*datasets)
+    require_same_kinds(datasets)
+    first = datasets[0]
+    plain = weights is None and columns is None and exclude is None
+    if isinstance(first, ArrayDataset) and plain:
+        require_same_columns(datasets, [])
+        return Encoding.identity(first.width)
+    names = named_columns(datasets)
+    dropped = [] if exclude is None else chosen_columns(exclude, names, first.name)
+    frames = _frames(datasets, dropped)
+    factors = checked_weights(weights or {}, names, first.name)
+    chosen = set(names if columns is None else chosen_columns(columns, names, first.name)) - set(dropped)
+    kept: list[Column] = []
+    left_out: list[LeftOut] = []
+    for column in names:
+        weight = factors.get(column, 1.0)
+        fitted: Column | LeftOut
+        if column in dropped:
+            fitted = LeftOut(column, EXCLUDED)
+        elif column not in chosen:
+            fitted = LeftOut(column, "not among the chosen columns")
+        elif weight == 0:
+            fitted = LeftOut(column, "weight 0")
+        elif not frames:
+            fitted = ArrayColumn(column, "numeric", weight)
+        else:
+            parts = [frame.values(column) for frame in frames]
+            for frame, part in zip(frames[1:], parts[1:], strict=True):
+                require_kind(part, parts[0], frame.owner, column, frames[0].owner)
+            fitted = fit_column(column, parts, weight, insist=column in factors)
+        if isinstance(fitted, LeftOut):
+            left_out.append(fitted)
+        else:
+            kept.append(fitted)
+    if not kept:
+        reasons = "; ".join(f"{entry.column!r}: {entry.reason}" for entry in left_out[:5])
+        raise ValueError(f"no column of {first.name} can be compared ({reasons})")
+    return Encoding(tuple(kept), tuple(left_out), first.width if not frames else None)
 
 
-def _values_of(data: Any, names: Sequence[str]) -> list[set[Any]]:
-    parts = parts_of(data, "the data")
-    if parts is not None:
-        return distinct_values(parts, names, _distinct)
-    frame = as_frame(data, "the data")
-    assert frame is not None
-    return [_distinct(frame, name) for name in names]
+def _frames(datasets: Sequence[Dataset], dropped: Sequence[str]) -> list[Frame]:
+    """Return the rows to fit on, table by table, after checking that all have the same columns.
+
+    There are none of arrays.
+    """
+    require_same_columns(datasets, dropped)
+    frames = []
+    for dataset in datasets:
+        if isinstance(dataset, TableDataset):
+            frames.append(dataset.frame)
+        elif isinstance(dataset, SpreadTable):
+            frames.append(rows_to_fit(dataset))
+    first = datasets[0]
+    if all(getattr(dataset, "one_column", False) for dataset in datasets) and frames:
+        frames = [frame.renamed(first.names[0]) for frame in frames]
+    return frames
+
+
+def _distinct_values(dataset: Dataset, names: Sequence[str]) -> list[set[Any]]:
+    if isinstance(dataset, SpreadTable):
+        return distinct_values(dataset, names, _distinct)
+    assert isinstance(dataset, TableDataset)
+    return [_distinct(dataset.frame, name) for name in names]
 
 
 def _distinct(frame: Frame, name: str) -> set[Any]:
     """Return the different values of a column; None stands for missing ones."""
     values = frame.values(name)
-    found = values.labels if values.labels is not None else values.numbers
-    present = (
-        set() if found is None else {v for v, gone in zip(found, values.missing, strict=True) if not gone}
-    )
+    present: set[Any] = set()
+    if values.codes is not None:
+        present = {values.categories[code] for code in np.unique(values.codes[values.codes >= 0])}
+    elif values.numbers is not None:
+        present = {
+            tuple(np.atleast_1d(v).tolist()) for v in np.unique(values.numbers[~values.missing], axis=0)
+        }
     return present | ({None} if values.missing.any() else set())
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"
-
-
-def _require_kind(values: Values, column: Column, owner: str) -> None:
-    if values.kind == column.kind or (values.kind is None and not values.trouble):
-        return  # a column of missing values has no kind of its own
-    now = values.trouble or _HOLDS[str(values.kind)]
-    raise ValueError(
-        f"the column {column.name!r} of {owner} holds {now}, but {_HOLDS[column.kind]} in the reference; "
-        "convert it, or leave it out"
-    )

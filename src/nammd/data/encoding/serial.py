@@ -13,9 +13,8 @@ from nammd.data.encoding.columns import (
     Column,
     LeftOut,
     NumericColumn,
+    VectorColumn,
 )
-
-Parts = tuple[tuple[Column, ...], tuple[LeftOut, ...], int | None]
 
 
 def encoding_to_dict(
@@ -33,6 +32,10 @@ def _column_to_dict(column: Column) -> dict[str, Any]:
     data: dict[str, Any] = {"name": column.name, "kind": column.kind, "weight": column.weight}
     if isinstance(column, NumericColumn):
         data |= {"center": column.center, "scale": column.scale}
+        if column.clock:
+            data["clock"] = column.clock
+    elif isinstance(column, VectorColumn):
+        data |= {"center": list(column.center), "scale": column.scale}
     elif isinstance(column, CategoricalColumn):
         data["categories"] = list(column.categories)
     elif isinstance(column, CodedColumn):
@@ -40,7 +43,7 @@ def _column_to_dict(column: Column) -> dict[str, Any]:
     return data
 
 
-def encoding_from_dict(data: Any) -> Parts:
+def encoding_from_dict(data: Any) -> tuple[tuple[Column, ...], tuple[LeftOut, ...], int | None]:
     """Return the parts of an encoding from plain data, or raise a ValueError that names the field."""
     fields = _Fields(data, "")
     array_columns = fields.whole_or_none("array_columns")
@@ -71,7 +74,12 @@ def _column_from_dict(fields: _Fields, array_columns: int | None) -> Column:
         return ArrayColumn(name, "numeric", weight)
     if kind in ("numeric", "datetime"):
         center, scale = fields.number("center"), fields.number("scale", above=0)
-        return NumericColumn(name, kind, weight, center, scale)  # type: ignore[arg-type]
+        clock = fields.text("clock") if kind == "datetime" else ""
+        if clock not in ("local", "zoned", "duration", "time of day") and kind == "datetime":
+            raise fields.wrong("clock", "'local', 'zoned', 'duration' or 'time of day'")
+        return NumericColumn(name, kind, weight, center, scale, clock)  # type: ignore[arg-type]
+    if kind == "vector":
+        return VectorColumn(name, "vector", weight, fields.numbers("center"), fields.number("scale", above=0))
     if kind in ("categorical", "boolean"):
         categories = fields.texts_or_none("categories")
         if kind == "boolean" and categories != ("False", "True"):
@@ -81,7 +89,7 @@ def _column_from_dict(fields: _Fields, array_columns: int | None) -> Column:
         if len(set(categories)) < len(categories):
             raise fields.wrong("categories", "different from one another")
         return CategoricalColumn(name, kind, weight, categories)  # type: ignore[arg-type]
-    raise fields.wrong("kind", "'numeric', 'categorical', 'boolean' or 'datetime'")
+    raise fields.wrong("kind", "'numeric', 'categorical', 'boolean', 'datetime' or 'vector'")
 
 
 class _Fields:
@@ -119,6 +127,13 @@ class _Fields:
         if not (is_number and math.isfinite(value) and value > above):
             raise self.wrong(key, "a finite number" + (f" above {above:g}" if above > -math.inf else ""))
         return float(value)
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        values = self.items(key)
+        is_number = (isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+        if not values or not all(is_number) or not all(map(math.isfinite, values)):
+            raise self.wrong(key, "a list of finite numbers")
+        return tuple(map(float, values))
 
     def whole_or_none(self, key: str) -> int | None:
         value = self._get(key)

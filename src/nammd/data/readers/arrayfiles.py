@@ -17,6 +17,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
+from nammd.data.advice import Advice, refusal
 from nammd.data.naming import listed
 from nammd.data.readers.formats import require_magic
 from nammd.data.readers.sources import BATCH_ROWS, ArrayFile
@@ -121,8 +122,12 @@ def _member(path: Path, keys: list[str], key: str | None) -> str:
         raise ValueError(f"{path} is empty: it has no arrays")
     if key is None:
         if len(keys) > 1:
-            raise ValueError(
-                f"{path} has several arrays: {listed(keys, 10)}; choose one, for example key={keys[0]!r}"
+            raise refusal(
+                ValueError,
+                f"{path} has several arrays: {listed(keys, 10)}",
+                Advice(
+                    f"choose one, for example key={keys[0]!r}", f"choose one, for example --key {keys[0]}"
+                ),
             )
         return keys[0]
     if key not in keys:

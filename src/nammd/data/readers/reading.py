@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nammd.data.checks import whole
+from nammd.data.dataset import Dataset, Source
 from nammd.data.naming import chosen_columns
+from nammd.data.pieces import Pieces
 from nammd.data.readers.formats import format_of, optional
 from nammd.data.readers.sources import BATCH_ROWS, ArrayFile, TableFile
-from nammd.data.samples import whole
 from nammd.data.sampling import Positions, Reservoir, sample_positions
 
 
@@ -29,7 +31,7 @@ class Loaded:
 
     Attributes
     ----------
-    data : pyarrow.Table, array or Parts
+    data : pyarrow.Table, array or Pieces
         A table, or an array with one row per observation for NPY, NPZ and images. Pieces of a table that
         the workers of a Dask cluster will read, where the file was only looked at.
     path : Path
@@ -48,7 +50,7 @@ class Loaded:
     @property
     def rows(self) -> int:
         """The rows in `data`."""
-        return len(self.data)
+        return self.total_rows if isinstance(self.data, Pieces) else len(self.data)
 
     @property
     def sampled(self) -> bool:
@@ -57,7 +59,15 @@ class Loaded:
 
     def __repr__(self) -> str:
         rows = f"{self.rows} of {self.total_rows} rows" if self.sampled else f"{self.rows} rows"
-        return f"Loaded({str(self.path)!r}, {rows}, {self.data.shape[1]} columns)"
+        width = len(self.data.names) if isinstance(self.data, Pieces) else self.data.shape[1]
+        return f"Loaded({str(self.path)!r}, {rows}, {width} columns)"
+
+    def to_dataset(self) -> Dataset:
+        """Return it opened, under the name of its file."""
+        from nammd.data.opening import open_content
+
+        source = Source(self.path, self.total_rows, self.notes)
+        return open_content(self.data, str(self.path), source)
 
 
 def read(
@@ -134,8 +144,8 @@ def scan(path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) 
         return None
     from nammd.data.spread import scan_parquet
 
-    parts = scan_parquet(where, columns)
-    return Loaded(parts, where, len(parts))
+    pieces = scan_parquet(where, columns)
+    return Loaded(pieces, where, pieces.rows or 0)
 
 
 def batches(

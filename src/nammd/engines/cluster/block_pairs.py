@@ -26,7 +26,7 @@ from nammd.kernels.base import Kernel
 FAN_IN = 16
 """How many vectors a task adds up: few enough to start early, many enough to be few tasks."""
 
-Side = Literal["rows", "columns"]
+Axis = Literal["rows", "columns"]
 
 
 class PairSums(NamedTuple):
@@ -73,7 +73,7 @@ def across(kernel: Kernel, tiles: Tiles, left: Any, right: Any, paired: bool) ->
     return PairSums(both.rows, both.cols, both.squares, diagonal)
 
 
-def add_pairs(pairs: Sequence[PairSums], sides: Sequence[Side]) -> BlockSums:
+def add_pairs(pairs: Sequence[PairSums], sides: Sequence[Axis]) -> BlockSums:
     """Add up what pairs give to one block; squares and diagonal are counted with the rows."""
     counted = [pair for pair, side in zip(pairs, sides, strict=True) if side == "rows"]
     vectors = [p.rows if side == "rows" else p.columns for p, side in zip(pairs, sides, strict=True)]

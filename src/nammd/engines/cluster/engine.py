@@ -8,17 +8,19 @@ again what only that worker had, and the result is the same to the last bit.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray
-from nammd.data.pieces import Graph, Key, fetch, graph_of, is_dask, wrapped
-from nammd.engines.base import repr_of_what_is_set
+from nammd.data.blocks import in_blocks
+from nammd.data.checks import whole
+from nammd.data.pieces import Graph, Key, fetch, graph_of, is_dask
 from nammd.engines.cluster.bilinear import form_tasks
 from nammd.engines.cluster.block_pairs import PairGraph
 from nammd.engines.progress import Meter, Progress, comparing, warn_of_long_computation
+from nammd.engines.protocol import Engine, Summed, repr_of_what_is_set
 from nammd.engines.tiles.engine import Tiles
 from nammd.kernels.base import Kernel, Precision
 
@@ -32,7 +34,7 @@ _ALTERNATIVES = "more workers, a random sample of the rows, or nammd.Sketch (tim
 
 
 @dataclass(frozen=True, repr=False)
-class Cluster:
+class Cluster(Engine):
     """Compute on a Dask cluster: one task for each pair of blocks of rows.
 
     It is the engine for Dask arrays and dataframes, and is chosen for them by default. Where a client of
@@ -65,29 +67,31 @@ class Cluster:
     block_rows: int | None = None
     tiles: Tiles = _ONE_THREAD
     progress: Progress = field(default=None, compare=False, repr=False)
+    reads_files: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        rows = self.block_rows
-        if rows is not None and (
-            isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 1
-        ):
-            raise ValueError(f"block_rows must be a whole number of at least 1, not {rows!r}")
+        if self.block_rows is not None:
+            whole(self.block_rows, "block_rows")
         if not isinstance(self.tiles, Tiles):
             raise TypeError(f"tiles must be an engine such as nammd.Tiles(threads=1), not {self.tiles!r}")
         checked = replace(self.tiles, progress=self.progress)  # it refuses what is no progress
         object.__setattr__(self, "tiles", replace(checked, progress=False))  # only the whole has one
 
-    @property
-    def dtype(self) -> Precision | None:
-        """The precision of the tiles, where it is not that of the data."""
-        return self.tiles.dtype
+    def precision_for(self, *samples: Array) -> Precision:
+        """Return the floating-point type of the tiles."""
+        single = all(sample.dtype == np.float32 for sample in samples)
+        return self.tiles.dtype or ("float32" if single else "float64")
 
-    def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
+    def described(self, *samples: Array, kernel: Kernel | None = None) -> str:
+        """Say which engine computes; where is up to Dask."""
+        return repr(self)
+
+    def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> Summed:
         """Return `WithinSums` for every part ``(x,)`` and `CrossSums` for every part ``(x, y)``."""
         graph = PairGraph(kernel, self.tiles, self._in_blocks(parts))
         sizes = max((len(part), *(int(s.shape[0]) for s in part)) for part in parts)
         found = self._computed(graph.tasks, graph.keys(), graph.work, sizes[1:], graph.rows_work)
-        return graph.assemble(found)
+        return Summed(tuple(graph.assemble(found)), repr(self))
 
     def delayed(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
         """Return the same as ``dask.delayed.Delayed`` objects: nothing is computed until you ask for it.
@@ -152,7 +156,7 @@ class Cluster:
     def _in_blocks(self, parts: Any) -> list[tuple[Any, ...]]:
         """Return the parts with their samples cut into blocks, alike for samples of the same size."""
         given = {id(sample): sample for part in parts for sample in part}
-        spread = {key: s if is_dask(s) else wrapped(np.asarray(s)) for key, s in given.items()}
+        spread = {key: s if is_dask(s) else in_blocks(np.asarray(s)) for key, s in given.items()}
         cuts: dict[int, set[tuple[int, ...]]] = {}
         for sample in spread.values():
             cuts.setdefault(int(sample.shape[0]), set()).add(sample.chunks[0])

@@ -23,10 +23,11 @@ from nammd.engines.cuda.launch import (
     shapes_of_sums,
 )
 from nammd.engines.cuda.operands import Operands, padded_rows, prepare
+from nammd.engines.protocol import Engine, Summed
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.engines.tiles.engine import Tiles
 from nammd.engines.tiles.jobs import typical_value
-from nammd.kernels.base import Exponential, Kernel
+from nammd.kernels.base import Kernel, Precision
 from nammd.kernels.exponential import FLOAT32_LIMIT
 
 PRECISIONS = ("high", "fast")
@@ -36,7 +37,7 @@ _BUFFER_BYTES = 1 << 29
 
 
 @dataclass(frozen=True)
-class Cuda:
+class Cuda(Engine):
     """Compute on an NVIDIA GPU, with torch CUDA tensors and Triton.
 
     Tiles of the Gram matrix are made and reduced within the processor; memory grows with the number of
@@ -66,21 +67,36 @@ class Cuda:
         if self.precision not in PRECISIONS:
             raise ValueError(f"precision must be 'high' or 'fast', not {self.precision!r}")
 
-    def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
+    def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> Summed:
         """Return `WithinSums` for every part ``(x,)`` and `CrossSums` for every part ``(x, y)``."""
         samples = list({id(sample): sample for part in parts for sample in part}.values())
         self._require_device(samples[0])
-        ready = self._operands(kernel.exponentials(), samples)
+        ready = self._operands(kernel, samples)
         if ready is None:
             return Tiles().sums(kernel, *parts)
         operands = {id(sample): one for sample, one in zip(samples, ready, strict=True)}
         power = kernel.exponentials()[0].power
-        return [
+        found = tuple(
             self._within(operands[id(part[0])], power)
             if len(part) == 1
             else self._cross(operands[id(part[0])], operands[id(part[1])], power)
             for part in parts
-        ]
+        )
+        return Summed(found, self.described(samples[0]))
+
+    def can_compute(self, kernel: Kernel) -> bool:
+        """Tell whether there are programs for a kernel; any other is left to `Tiles` on the same device."""
+        terms = kernel.exponentials()
+        return bool(terms) and (len(terms) == 1 or all(term.power == 2 for term in terms))
+
+    def precision_for(self, *samples: Array) -> Precision:
+        """Return the precision of its results."""
+        return "float32"
+
+    def described(self, *samples: Array, kernel: Kernel | None = None) -> str:
+        """Say which engine computes a kernel: this one, or the one that it leaves the kernel to."""
+        mine = kernel is None or self.can_compute(kernel)
+        return super().described(*samples) if mine else Tiles().described(*samples)
 
     def quadratic_forms(self, kernel: Kernel, z: Array, vectors: NDArray[Any]) -> FloatArray:
         """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""
@@ -89,7 +105,7 @@ class Cuda:
         self._require_device(z)
         bound = float(kernel.bound)
         # Values between -1 and 1, whatever the weights of the kernel: they are split into half precision.
-        ready = self._operands(kernel.exponentials(), [z], bound)
+        ready = self._operands(kernel, [z], bound)
         given = torch.asarray(vectors, device=z.device)
         count = given.shape[1]
         signs = torch.zeros(
@@ -109,19 +125,13 @@ class Cuda:
         forms = 2 * parts.sum(0, dtype=torch.float64) + shift * (total**2 - squares)
         return bound * to_numpy(forms)[:count]
 
-    def engine_for(self, kernel: Kernel, *samples: Array) -> Cuda | Tiles:
-        """Return who computes a kernel for samples: this engine, or the one that it leaves them to."""
-        return Tiles() if self._operands(kernel.exponentials(), list(samples)) is None else self
-
-    def _operands(
-        self, terms: tuple[Exponential, ...], samples: list[Array], scale: float = 1.0
-    ) -> list[Operands] | None:
+    def _operands(self, kernel: Kernel, samples: list[Array], scale: float = 1.0) -> list[Operands] | None:
         """Return operands for the programs, or None where they would not do."""
+        if not self.can_compute(kernel):
+            return None
         from nammd.engines.cuda.programs import EXTRA
 
-        if not terms or (len(terms) > 1 and any(term.power == 1 for term in terms)):
-            return None
-        ready = prepare(samples, terms, EXTRA, self._two, scale)
+        ready = prepare(samples, kernel.exponentials(), EXTRA, self._two, scale)
         return ready if all(one.largest <= FLOAT32_LIMIT for one in ready) else None
 
     def _within(self, one: Operands, power: int) -> WithinSums:
@@ -173,11 +183,6 @@ class Cuda:
             rows += row_sums[0]
             squares = 2 * squares + part.sum(dtype=torch.float64)
         return rows, column_sums.sum(0, dtype=torch.float64), squares
-
-    @property
-    def dtype(self) -> str:
-        """The precision of its results."""
-        return "float32"
 
     @property
     def _two(self) -> bool:

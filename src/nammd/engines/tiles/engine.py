@@ -20,18 +20,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray
-from nammd.data.samples import whole
-from nammd.engines.base import repr_of_what_is_set
+from nammd.data.checks import whole
 from nammd.engines.progress import Progress
-from nammd.engines.tiles.families import FamilyForms, FamilyJob
-from nammd.engines.tiles.jobs import Cross, QuadraticForms, Within
+from nammd.engines.protocol import Engine, FamilyForms, Summed, form_work, repr_of_what_is_set
+from nammd.engines.sums import KernelSums
+from nammd.engines.tiles.families import FamilyJob
+from nammd.engines.tiles.grids import GridJob
+from nammd.engines.tiles.jobs import CrossJob, QuadraticForms, WithinJob
 from nammd.engines.tiles.pool import Buffers, run
-from nammd.kernels.base import Kernel, Precision, precision_of
+from nammd.kernels.base import Kernel, Precision
 from nammd.kernels.family import families
 
 
-@dataclass(frozen=True)
-class Tiles:
+@dataclass(frozen=True, repr=False)
+class Tiles(Engine):
     """Compute on tiles of the Gram matrix: NumPy in threads, or where the arrays are.
 
     Parameters
@@ -84,18 +86,18 @@ class Tiles:
     def __repr__(self) -> str:
         return repr_of_what_is_set(self)
 
-    def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
+    def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> Summed:
         """Return `WithinSums` for every part ``(x,)`` and `CrossSums` for every part ``(x, y)``."""
         shape = self._tile_shape(parts[0][0])
         buffers = Buffers()
-        jobs: list[Within | Cross] = [
-            (Within if len(part) == 1 else Cross)(
+        jobs: list[WithinJob | CrossJob] = [
+            (WithinJob if len(part) == 1 else CrossJob)(
                 kernel.bind(part[0], part[-1], self.dtype), part, shape, buffers
             )
             for part in parts
         ]
         run(jobs, self.threads, self.progress)
-        return [job.result() for job in jobs]
+        return Summed(tuple(job.result() for job in jobs), self.described(parts[0][0]))
 
     def quadratic_forms(self, kernel: Kernel, z: Array, vectors: NDArray[Any]) -> FloatArray:
         """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""
@@ -109,12 +111,40 @@ class Tiles:
         return job.result()
 
     def family_forms(self, kernels: Sequence[Kernel], z: Array, vectors: NDArray[Any]) -> FamilyForms:
-        """Return quadratic forms, row sums and squares for many Gaussian and Laplace kernels at once."""
+        """Return quadratic forms, row sums and squares for many kernels; those of NumPy's data at once."""
+        if not isinstance(z, np.ndarray):
+            return super().family_forms(kernels, z, vectors)
         groups = families(kernels)
-        precision, buffers = self.dtype or precision_of(z, z), Buffers()
+        buffers, precision = Buffers(), self.precision_for(z)
         jobs = [FamilyJob([kernels[k] for k in group], z, vectors, precision, buffers) for group in groups]
         run(jobs, self.threads, self.progress)
         return FamilyForms.ordered([job.result() for job in jobs], groups)
+
+    def family_work(self, kernels: Sequence[Kernel], z: Array, vectors: int) -> list[float]:
+        """Return the shares of the work of the runs that `family_forms` takes: one, for NumPy's data."""
+        at_once = isinstance(z, np.ndarray)
+        return [form_work(vectors)] if at_once else super().family_work(kernels, z, vectors)
+
+    def grid_sums(self, kernels: Sequence[Kernel], x: Array, y: Array) -> list[KernelSums]:
+        """Return the sums for every kernel of a grid; of NumPy's data a distance is computed once for all."""
+        if not isinstance(x, np.ndarray):
+            return super().grid_sums(kernels, x, y)
+        groups, buffers, precision = families(kernels), Buffers(), self.precision_for(x, y)
+        jobs = [
+            [GridJob([kernels[k] for k in group], part, precision, buffers) for part in ((x,), (y,), (x, y))]
+            for group in groups
+        ]
+        run([job for alike in jobs for job in alike], self.threads, self.progress)
+        found: dict[int, KernelSums] = {}
+        for group, alike in zip(groups, jobs, strict=True):
+            for position, k in enumerate(group):
+                within_x, within_y, cross = (job.result(position) for job in alike)
+                found[k] = KernelSums(within_x, within_y, cross, float(kernels[k].bound))
+        return [found[k] for k in range(len(kernels))]
+
+    def precision_for(self, *samples: Array) -> Precision:
+        """Return the floating-point type of the tiles."""
+        return self.dtype or super().precision_for(*samples)
 
     def _tile_shape(self, sample: Array) -> tuple[int, int]:
         default = (512, 512) if isinstance(sample, np.ndarray) else (2048, 8192)

@@ -7,76 +7,19 @@ does not depend on the number of kernels. As everywhere, the part on or above th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, FloatArray
-from nammd.engines.base import Engine
-from nammd.engines.tiles.pool import Buffers, Tick, form_work
+from nammd.data.arrays import FloatArray
+from nammd.engines.protocol import FamilyForms, form_work
+from nammd.engines.tiles.pool import Buffers, Tick
 from nammd.kernels.base import Kernel
 from nammd.kernels.family import BoundFamily, bind_family
 
 _ENTRIES = 1 << 18
 """Of a panel: tall enough for the product to be fast, small enough for the cache."""
-
-
-@dataclass(frozen=True)
-class FamilyForms:
-    """Sums of the Gram matrices of several kernels, less their diagonals.
-
-    Attributes
-    ----------
-    forms : array of shape (kernels, vectors)
-        ``v' K v`` for every kernel and vector.
-    rows : array of shape (kernels, rows)
-        The row sums of every K.
-    squares : array of shape (kernels,)
-        The sums of squares of every K.
-    """
-
-    forms: FloatArray
-    rows: FloatArray
-    squares: FloatArray
-
-    @classmethod
-    def ordered(cls, parts: Sequence[FamilyForms], groups: Sequence[Sequence[int]]) -> FamilyForms:
-        """Put the sums of groups of kernels together, in the order of the kernels."""
-        order = np.argsort(np.concatenate(groups))
-        forms, rows, squares = (
-            np.concatenate([getattr(part, name) for part in parts])[order]
-            for name in ("forms", "rows", "squares")
-        )
-        return cls(forms, rows, squares)
-
-
-def family_forms(engine: Engine, kernels: Sequence[Kernel], z: Array, vectors: NDArray[Any]) -> FamilyForms:
-    """Return the sums for many kernels by any engine: at once, or with a pass for every kernel.
-
-    At once where the engine knows how to, and the data are NumPy's.
-    """
-    if _at_once(engine, z):
-        together: FamilyForms = engine.family_forms(kernels, z, vectors)  # type: ignore[attr-defined]
-        return together
-    within = [engine.sums(kernel, (z,))[0] for kernel in kernels]
-    return FamilyForms(
-        np.array([engine.quadratic_forms(kernel, z, vectors) for kernel in kernels]),
-        np.array([w.rows for w in within]),
-        np.array([w.squares for w in within]),
-    )
-
-
-def family_passes(engine: Engine, kernels: Sequence[Kernel], z: Array, vectors: int) -> list[float]:
-    """Return the weights of the runs of the engine that `family_forms` takes for so many vectors."""
-    if _at_once(engine, z):
-        return [form_work(vectors)]
-    return [1.0] * len(kernels) + [form_work(vectors)] * len(kernels)
-
-
-def _at_once(engine: Engine, z: Array) -> bool:
-    return hasattr(engine, "family_forms") and isinstance(z, np.ndarray)
 
 
 class FamilyJob:

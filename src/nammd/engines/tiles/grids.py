@@ -7,47 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray
-from nammd.engines.base import Engine, pair_sums
-from nammd.engines.progress import passes
-from nammd.engines.sums import (
-    CrossSums,
-    KernelSums,
-    WithinSums,
-    diagonal_of_tile,
-    reduce_tile,
-    without_diagonal,
-)
-from nammd.engines.tiles.engine import Tiles
-from nammd.engines.tiles.pool import Buffers, Tick, run
-from nammd.kernels.base import Kernel, precision_of
-from nammd.kernels.family import bind_family, families
+from nammd.data.arrays import FloatArray
+from nammd.engines.sums import CrossSums, WithinSums, diagonal_of_tile, reduce_tile, without_diagonal
+from nammd.engines.tiles.pool import Buffers, Tick
+from nammd.kernels.base import Kernel
+from nammd.kernels.family import bind_family
 
 _ROWS, _COLUMNS = 256, 512
 
 
-def grid_sums(engine: Engine, kernels: Sequence[Kernel], x: Array, y: Array) -> list[KernelSums]:
-    """Return the sums of a pair of samples for every kernel; the distance of a tile is computed once."""
-    if not (isinstance(engine, Tiles) and isinstance(x, np.ndarray)):
-        with passes(*[1.0] * len(kernels)):
-            return [pair_sums(x, y, kernel, engine) for kernel in kernels]
-    buffers = Buffers()
-    precision = engine.dtype or precision_of(x, y)
-    found: dict[int, KernelSums] = {}
-    groups = families(kernels)
-    jobs = [
-        [_GridJob([kernels[k] for k in group], part, precision, buffers) for part in ((x,), (y,), (x, y))]
-        for group in groups
-    ]
-    run([job for alike in jobs for job in alike], engine.threads, engine.progress)
-    for group, alike in zip(groups, jobs, strict=True):
-        for position, k in enumerate(group):
-            within_x, within_y, cross = (job.result(position) for job in alike)
-            found[k] = KernelSums(within_x, within_y, cross, float(kernels[k].bound))
-    return [found[k] for k in range(len(kernels))]
-
-
-class _GridJob:
+class GridJob:
     """Row sums, column sums and squares of several kernels, within a sample or across two."""
 
     on_cpu = True

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, like, namespace, to_numpy
+from nammd.engines.protocol import form_work
 from nammd.engines.sums import CrossSums, WithinSums, diagonal_of_tile, reduce_tile, without_diagonal
-from nammd.engines.tiles.pool import Buffers, Tick, form_work
+from nammd.engines.tiles.pool import Buffers, Tick
 from nammd.kernels.base import BoundKernel
 
 
@@ -62,7 +63,7 @@ class TileJob(ABC):
         """Return the complete sums."""
 
 
-class Within(TileJob):
+class WithinJob(TileJob):
     """Sums over the pairs of distinct rows of one sample."""
 
     def __init__(
@@ -129,7 +130,7 @@ class Within(TileJob):
         return WithinSums(self.rows, self.squares)
 
 
-class Cross(TileJob):
+class CrossJob(TileJob):
     """Sums over the pairs of a row of x and a row of y."""
 
     def __init__(

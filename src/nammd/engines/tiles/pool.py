@@ -116,11 +116,6 @@ def _in_threads(panels: Sequence[tuple[Job, int]], threads: int, meter: Meter) -
             raise
 
 
-def form_work(vectors: int) -> float:
-    """Return about how many times the work of plain sums it is to multiply by so many vectors."""
-    return 1 + vectors / 20
-
-
 class _Stopped(Exception):
     """Ends a panel whose result nobody wants any more."""
 
@@ -166,7 +161,10 @@ class _Watch:
 
 
 def _words(jobs: Sequence[Job]) -> str:
-    """Say what the jobs compute, by the largest of those that compare two samples."""
+    """Say what the jobs compute: one sample with several, or by the largest of those that compare two."""
+    pairs = [job.samples for job in jobs if len(job.samples) == 2]
+    if len(pairs) > 1 and all(pair[0] is pairs[0][0] for pair in pairs):
+        return f"comparing {int(pairs[0][0].shape[0]):,} rows with {len(pairs)} datasets"
     _, *rows = max((len(job.samples), *(int(s.shape[0]) for s in job.samples)) for job in jobs)
     return comparing(*rows)
 

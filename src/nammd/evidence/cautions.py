@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from nammd.kernels import RandomFeatures
-from nammd.results.base import Caution
-from nammd.statistics.margin import Pair
+from nammd.data.advice import Caution
+from nammd.statistics.spread import Spread
 
 FEW_ROWS = 20
 """Below this the tests and intervals are known not to hold their level exactly."""
@@ -43,11 +42,11 @@ def few_sketched_rows(m: int, n: int) -> tuple[Caution, ...]:
     )
 
 
-def few_frequencies(pair: Pair, features: RandomFeatures) -> tuple[Caution, ...]:
+def few_frequencies(spread: Spread | None, features: int) -> tuple[Caution, ...]:
     """Return a caution where so few frequencies carry a distance that others may have been missed."""
-    if pair.spread is None or pair.spread.carriers >= FEW_FREQUENCIES:
+    if spread is None or spread.carriers >= FEW_FREQUENCIES:
         return ()
-    few, all_of_them = max(round(pair.spread.carriers), 1), features.n_features // 2
+    few, all_of_them = max(round(spread.carriers), 1), features // 2
     return (
         Caution(
             "few-frequencies",

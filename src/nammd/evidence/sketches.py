@@ -13,28 +13,49 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
+from nammd.engines.sums import KernelSums
+from nammd.evidence.cautions import few_frequencies, few_rows, few_sketched_rows
+from nammd.sketches.sample import SketchSample
 from nammd.sketches.sketch import Sketch
-from nammd.statistics.moments import Moments, Spread, effective_number
+from nammd.statistics.moments import Moments
 from nammd.statistics.skewness import quadratic_part, top_eigenvalue
-
-CONSTANT = 1e-10
-"""Share of the features' squared length below which their variance is rounding."""
+from nammd.statistics.spread import Spread, effective_number
 
 
 @dataclass(frozen=True, eq=False)
-class SketchPair:
-    """Two sketches of the same features, as they were when they were compared."""
+class SketchEvidence:
+    """What two sketches of the same features tell of the samples that were sketched.
 
-    x: Sketch
-    y: Sketch
+    Attributes
+    ----------
+    x, y : SketchSample
+        The sketches, as they were when they were compared.
+    exact : bool
+        Whether the kernel that the features approximate is meant, and not the features themselves.
+    """
 
+    x: SketchSample
+    y: SketchSample
+    exact: bool
+
+    @property
+    def _sketches(self) -> tuple[Sketch, Sketch]:
+        return self.x.sketch, self.y.sketch
+
+    @property
+    def _bound(self) -> float:
+        return self.x.sketch.features.bound
+
+    @cached_property
     def moments(self) -> Moments:
-        """Return the moments of the pair of samples that was sketched."""
-        x, y, bound = self.x, self.y, self.x.features.bound
+        """The moments of the pair of samples that was sketched."""
+        (x, y), bound = self._sketches, self._bound
         return Moments.from_totals(
             (x.n, y.n),
             (_within(x, bound), _within(y, bound)),
@@ -48,13 +69,18 @@ class SketchPair:
             bound,
         )
 
-    def skewness(self) -> SketchSkewness:
-        """Return what is of higher order."""
-        return SketchSkewness(Directions.of(self.x, self.y), Directions.of(self.y, self.x))
+    @cached_property
+    def higher_order(self) -> SketchSkewness:
+        """What is of higher order, as far as sketches know it."""
+        x, y = self._sketches
+        return SketchSkewness(Directions.of(x, y), Directions.of(y, x))
 
-    def spread(self) -> Spread:
-        """Return how the two means vary over the frequencies."""
-        x, y, bound = self.x, self.y, self.x.features.bound
+    @cached_property
+    def spread(self) -> Spread | None:
+        """How the distance varies over the frequencies, where the exact kernel is meant."""
+        if not self.exact:
+            return None
+        (x, y), bound = self._sketches, self._bound
         half = len(x.total) // 2
 
         def for_each(one: Sketch, other: Sketch) -> FloatArray:
@@ -72,22 +98,58 @@ class SketchPair:
         By squares of mean features, which are never negative. Where they are all noise of the rows, that is
         spread over all frequencies, and so it is taken: the error of the rows is then the larger one.
         """
-        x, y = self.x.total / self.x.n, self.y.total / self.y.n
+        x, y = (sketch.total / sketch.n for sketch in self._sketches)
         return min(effective_number(_powers(x - y)), effective_number(_powers(x) + _powers(y)))
 
     @property
     def constant(self) -> bool:
         """Whether each sample is one row repeated."""
-        return all(
-            np.trace(z.products) / z.n - float(z.total @ z.total) / z.n**2 <= CONSTANT * z.features.bound
-            for z in (self.x, self.y)
+        return self.x.constant and self.y.constant
+
+    @property
+    def cross_means(self) -> SketchMeans:
+        """How x sees y, as far as it varies."""
+        return SketchMeans(*self._sketches)
+
+    @property
+    def sums(self) -> KernelSums:
+        """Nothing: there are no rows to have sums."""
+        raise ValueError(
+            "this distance was made from sketches, which keep no rows: there are no values for single rows, "
+            "no data and no report; compare the data themselves for those"
         )
 
-    def cross_covariance(self, other: SketchPair) -> float:
-        """Return the covariance, over the rows of x, of their means with y and with another y."""
-        x = self.x
+    @property
+    def computed_by(self) -> str:
+        """The sketches themselves."""
+        return f"sketches of {self.x.sketch.features!r}"
+
+    @property
+    def approximation(self) -> str:
+        """The random features, where the exact kernel is meant."""
+        if not self.exact:
+            return ""
+        return f"{self.x.sketch.features.n_features} random features (their error is included)"
+
+    @cached_property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What to know: few rows, or few frequencies."""
+        m, n = self.x.size, self.y.size
+        rows = few_rows(m, n) or few_sketched_rows(m, n)
+        return rows + few_frequencies(self.spread, self.x.sketch.features.n_features)
+
+
+@dataclass(frozen=True, eq=False)
+class SketchMeans:
+    """The means of the rows of one sketch with those of another, known by how they vary."""
+
+    x: Sketch
+    y: Sketch
+
+    def covariance(self, other: Any) -> float:
+        """Return the covariance, over the rows of x, with the means to another y."""
         first, second = self.y.total / self.y.n, other.y.total / other.y.n
-        return float(first @ _centred(x) @ second) / (x.n - 1)
+        return float(first @ _centred(self.x) @ second) / (self.x.n - 1)
 
 
 def _powers(means: FloatArray) -> FloatArray:
@@ -177,24 +239,3 @@ class SketchSkewness:
     def eigenvalues(self) -> tuple[float, float]:
         """The largest eigenvalues of the two covariance operators."""
         return self.x.eigenvalue(), self.y.eigenvalue()
-
-
-def frequency_variance(
-    first: Spread, second: Spread, scales: tuple[float, float], eps: tuple[float, float]
-) -> float:
-    """Return the variance over frequencies of the difference of two distances."""
-    one, two = (
-        (spread.mmd2 - e * spread.denominator) / scale
-        for spread, e, scale in zip((first, second), eps, scales, strict=True)
-    )
-    return float(np.var(two - one, ddof=1)) / len(one)
-
-
-def same_rows(one: Sketch, other: Sketch) -> bool:
-    """Tell whether two sketches are of the same rows, as far as their sums tell."""
-    return one.n == other.n and one.features == other.features and np.array_equal(one.total, other.total)
-
-
-def snapshot(sketch: Sketch) -> Sketch:
-    """Return a sketch that later updates do not reach; its arrays are shared, since none is written to."""
-    return Sketch(sketch.features, sketch.n, sketch.columns, sketch.total, sketch.products, sketch.encoding)

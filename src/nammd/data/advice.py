@@ -1,0 +1,78 @@
+"""What to tell people: cautions about a result, and errors that say what to do, in Python and in the shell.
+
+A sentence is made once. Where the advice differs between a program and a command line, both stand side by
+side, and whoever prints it takes the one that fits; no text is rewritten afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something the reader of a result should know before relying on it.
+
+    Attributes
+    ----------
+    code : str
+        A short name that does not change, for programs.
+    message : str
+        A sentence for people.
+    """
+
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about a problem.
+
+    Attributes
+    ----------
+    python, shell : str
+        The same advice for a Python program and for the command line.
+    """
+
+    python: str
+    shell: str
+
+
+Error = TypeVar("Error", bound=Exception)
+
+
+def refusal(kind: type[Error], problem: str, advice: Advice) -> Error:
+    """Return an error of a built-in kind that carries its advice for both.
+
+    Its text is for Python; `in_shell` returns the one for the command line.
+
+    >>> error = refusal(ValueError, "there are two arrays", Advice("give key='x'", "give --key x"))
+    >>> print(error)
+    there are two arrays; give key='x'
+    >>> in_shell(error)
+    'there are two arrays; give --key x'
+    """
+    error = kind(f"{problem}; {advice.python}")
+    error.__dict__.update(problem=problem, advice=advice)
+    return error
+
+
+def in_shell(error: BaseException) -> str:
+    """Return what an error says, for the command line."""
+    advice = getattr(error, "advice", None)
+    if not isinstance(advice, Advice):
+        return str(error)
+    return f"{error.problem}; {advice.shell}"  # type: ignore[attr-defined]
+
+
+def prefixed(error: Exception, words: str) -> Exception:
+    """Return an error of the same kind that begins with other words, such as the name of a file."""
+    advice = getattr(error, "advice", None)
+    if isinstance(advice, Advice):
+        return refusal(type(error), f"{words}: {error.problem}", advice)  # type: ignore[attr-defined]
+    return type(error)(f"{words}: {error}")

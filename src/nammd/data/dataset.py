@@ -1,0 +1,208 @@
+"""What a dataset is, once it has been opened: `Dataset` and its kinds.
+
+There are tables and arrays, each in memory or spread over a cluster, and summaries, which keep no rows. A
+dataset knows its columns, and its number of rows where that takes no pass over them. How its rows become
+points is up to an `Encoding`, which asks it here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nammd.data.arrays import Array
+from nammd.data.frames import Frame
+from nammd.data.pieces import Pieces
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file that a dataset came from.
+
+    Attributes
+    ----------
+    path : Path
+        The file or folder.
+    total_rows : int or None
+        The rows that it has; more than were read where they are a sample.
+    notes : tuple of str
+        What the reader had to say: arrays that were flattened, images that were resized.
+    """
+
+    path: Path
+    total_rows: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Dataset(ABC):
+    """A dataset that has been opened and checked.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it: "x", "the reference", or the name of its file.
+    given : object
+        What somebody passed.
+    source : Source or None
+        The file that it came from, if it did.
+    """
+
+    name: str
+    given: Any = field(repr=False)
+    source: Source | None = field(default=None, kw_only=True)
+    _points: tuple[object, Array] | None = field(default=None, init=False, repr=False)
+
+    keeps_rows: ClassVar[bool] = True
+    """Whether it has rows to look at."""
+    on_cluster: ClassVar[bool] = False
+    """Whether its rows are spread over a Dask cluster."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns; none where it is no table."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """The number of columns."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int | None:
+        """The number of rows; None where only a pass over them would tell."""
+
+    @property
+    def is_table(self) -> bool:
+        """Whether its columns have names, so that they are encoded."""
+        return bool(self.names)
+
+    def points(self, maker: object, make: Callable[[], Array]) -> Array:
+        """Return the rows as points, made by `make` the first time that `maker` asks for them."""
+        if self._points is None or self._points[0] is not maker:
+            self._points = maker, make()
+        return self._points[1]
+
+
+@dataclass(eq=False)
+class TableDataset(Dataset):
+    """A table in memory.
+
+    Attributes
+    ----------
+    frame : Frame
+        Its columns.
+    one_column : bool
+        Whether it was a single column, whose name nobody chose to be matched.
+    """
+
+    frame: Frame = field(repr=False, kw_only=True)
+    one_column: bool = field(default=False, kw_only=True)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.frame.names
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.frame.names)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.frame.rows
+
+
+@dataclass(eq=False)
+class ArrayDataset(Dataset):
+    """An array, wherever its library keeps it: two-dimensional, floating-point, finite."""
+
+    array: Array = field(repr=False, kw_only=True)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """None: the columns of an array have no names."""
+        return ()
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return int(self.array.shape[1])
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self.array.shape[0])
+
+
+@dataclass(eq=False)
+class SpreadTable(Dataset):
+    """A table in pieces that the workers of a cluster hold, or will read."""
+
+    pieces: Pieces = field(repr=False, kw_only=True)
+    one_column: bool = field(default=False, kw_only=True)
+    on_cluster: ClassVar[bool] = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.pieces.names
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.pieces.names)
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, where the pieces tell their sizes."""
+        return self.pieces.rows
+
+
+@dataclass(eq=False)
+class SpreadArray(ArrayDataset):
+    """A Dask array of blocks of rows; see `nammd.data.blocks`."""
+
+    on_cluster: ClassVar[bool] = True
+
+
+@dataclass(eq=False)
+class SummaryDataset(Dataset):
+    """A summary of rows that are not there any more, such as a sketch.
+
+    Attributes
+    ----------
+    summary : object
+        It tells its number of rows `n` and of columns `columns`, and makes a sample of itself in a space.
+    """
+
+    summary: Any = field(repr=False, kw_only=True)
+    keeps_rows: ClassVar[bool] = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """None: what columns the rows had is known as a digest only."""
+        return ()
+
+    @property
+    def width(self) -> int:
+        """The number of columns of the rows, as points."""
+        return int(self.summary.columns)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that were summed."""
+        return int(self.summary.n)
+
+
+def dtype_of(dataset: ArrayDataset) -> np.dtype[Any]:
+    """Return the floating-point type of an array, as NumPy calls it."""
+    return np.dtype(str(dataset.array.dtype).rpartition(".")[2])

@@ -1,0 +1,152 @@
+"""All that an engine can do: `Engine`.
+
+An engine computes sums of Gram matrices. It knows arrays and kernels, and nothing of statistics. Two
+computations every engine must have; the others are made of these unless it has a faster way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.arrays import Array, FloatArray, place
+from nammd.engines.progress import passes
+from nammd.engines.sums import CrossSums, KernelSums, WithinSums
+from nammd.kernels import Kernel
+from nammd.kernels.base import Precision, precision_of
+
+
+@dataclass(frozen=True)
+class Summed:
+    """The sums of several Gram matrices, in the order asked for.
+
+    Attributes
+    ----------
+    parts : tuple of WithinSums and CrossSums
+        The sums.
+    by : str
+        Which engine computed them, and where.
+    """
+
+    parts: tuple[Any, ...]
+    by: str
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.parts)
+
+    def __getitem__(self, number: int) -> Any:
+        return self.parts[number]
+
+
+@dataclass(frozen=True)
+class FamilyForms:
+    """Sums of the Gram matrices of several kernels, less their diagonals.
+
+    Attributes
+    ----------
+    forms : array of shape (kernels, vectors)
+        ``v' K v`` for every kernel and vector.
+    rows : array of shape (kernels, rows)
+        The row sums of every K.
+    squares : array of shape (kernels,)
+        The sums of squares of every K.
+    """
+
+    forms: FloatArray
+    rows: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def ordered(cls, parts: Sequence[FamilyForms], groups: Sequence[Sequence[int]]) -> FamilyForms:
+        """Put the sums of groups of kernels together, in the order of the kernels."""
+        order = np.argsort(np.concatenate(groups))
+        forms, rows, squares = (
+            np.concatenate([getattr(part, name) for part in parts])[order]
+            for name in ("forms", "rows", "squares")
+        )
+        return cls(forms, rows, squares)
+
+
+class Engine(ABC):
+    """Computes sums of Gram matrices.
+
+    Subclass it, giving `sums` and `quadratic_forms`, and the engine works in every function of nammd.
+    """
+
+    reads_files: ClassVar[bool] = False
+    """Whether the workers of this engine read files by themselves, as far as they can."""
+
+    @abstractmethod
+    def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> Summed:
+        """Return the sums of several Gram matrices, and which engine computed them.
+
+        A part ``(x,)`` asks for the `WithinSums` of x, a part ``(x, y)`` for the `CrossSums` of x
+        and y. All of them at once, so that an engine can schedule them together.
+        """
+
+    @abstractmethod
+    def quadratic_forms(self, kernel: Kernel, z: Array, vectors: NDArray[Any]) -> FloatArray:
+        """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""
+
+    def can_compute(self, kernel: Kernel) -> bool:
+        """Tell whether this engine computes a kernel itself, or leaves it to another one.
+
+        It is a promise on the kernel alone; widely spread data may still have to be left to another engine.
+        """
+        return True
+
+    def precision_for(self, *samples: Array) -> Precision:
+        """Return the floating-point type of the kernel values."""
+        return precision_of(samples[0], samples[-1])
+
+    def pair_sums(self, kernel: Kernel, x: Array, y: Array) -> KernelSums:
+        """Return the sums of a pair of samples."""
+        within_x, within_y, cross = self.sums(kernel, (x,), (y,), (x, y))
+        return KernelSums(within_x, within_y, cross, float(kernel.bound))
+
+    def grid_sums(self, kernels: Sequence[Kernel], x: Array, y: Array) -> list[KernelSums]:
+        """Return the sums of a pair of samples for every kernel of a grid."""
+        with passes(*[1.0] * len(kernels)):
+            return [self.pair_sums(kernel, x, y) for kernel in kernels]
+
+    def family_forms(self, kernels: Sequence[Kernel], z: Array, vectors: NDArray[Any]) -> FamilyForms:
+        """Return quadratic forms, row sums and squares for many kernels."""
+        within = [next(iter(self.sums(kernel, (z,)))) for kernel in kernels]
+        return FamilyForms(
+            np.array([self.quadratic_forms(kernel, z, vectors) for kernel in kernels]),
+            np.array([w.rows for w in within]),
+            np.array([w.squares for w in within]),
+        )
+
+    def family_work(self, kernels: Sequence[Kernel], z: Array, vectors: int) -> list[float]:
+        """Return the shares of the work of the runs that `family_forms` takes for so many vectors."""
+        return [1.0] * len(kernels) + [form_work(vectors)] * len(kernels)
+
+    def described(self, *samples: Array, kernel: Kernel | None = None) -> str:
+        """Say which engine computes with samples: its settings, and where, if that is not NumPy."""
+        if isinstance(samples[0], np.ndarray):
+            return repr(self)
+        return f"{self!r} on {place(samples[0])}"
+
+
+def form_work(vectors: int) -> float:
+    """Return about how many times the work of plain sums it is to multiply by so many vectors."""
+    return 1 + vectors / 20
+
+
+def repr_of_what_is_set(engine: Any) -> str:
+    """Return the repr of a dataclass with those fields only that differ from their defaults."""
+    chosen = [
+        f"{field.name}={getattr(engine, field.name)!r}"
+        for field in fields(engine)
+        if field.repr and getattr(engine, field.name) != field.default
+    ]
+    return f"{type(engine).__name__}({', '.join(chosen)})"
+
+
+__all__ = ["CrossSums", "Engine", "FamilyForms", "KernelSums", "Summed", "WithinSums"]

@@ -1,0 +1,89 @@
+"""From samples to evidence: `gather`.
+
+All pairs are summed in one run of the engine, and what belongs to a sample that is in several pairs is
+summed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nammd.data.checks import choice
+from nammd.engines import Engine, choose_engine
+from nammd.engines.sums import KernelSums, WithinSums
+from nammd.evidence.rows import RowEvidence
+from nammd.evidence.sketches import SketchEvidence
+from nammd.sketches.sample import SketchSample
+from nammd.spaces import Sample
+from nammd.statistics.evidence import Evidence
+from nammd.statistics.moments import CrossPairs
+
+
+def gather(
+    pairs: Sequence[tuple[Any, Any]],
+    *,
+    cross: CrossPairs = "full",
+    engine: Engine | None = None,
+    known: tuple[Sample, WithinSums] | None = None,
+) -> list[Evidence]:
+    """Return what each of some pairs of samples is known from.
+
+    Parameters
+    ----------
+    pairs : sequence of pairs of samples
+        Samples of one space, as `prepare` returns them; a sample may be in several pairs.
+    cross : {"full", "off-diagonal"}
+        Which pairs of a row of x and a row of y count.
+    engine : Engine, optional
+        Which engine computes; by default the one where the data is.
+    known : tuple of Sample and WithinSums, optional
+        A sample whose sums within are known from an earlier call.
+
+    Returns
+    -------
+    list of Evidence
+    """
+    choice(cross, "cross", ("full", "off-diagonal"))
+    if all(isinstance(sample, SketchSample) for pair in pairs for sample in pair):
+        return [_of_sketches(x, y, cross) for x, y in pairs]
+    if cross == "off-diagonal":
+        for x, y in pairs:
+            _require_paired(x, y)
+    return _of_rows(pairs, cross, engine, known)
+
+
+def _of_rows(
+    pairs: Sequence[tuple[Sample, Sample]],
+    cross: CrossPairs,
+    engine: Engine | None,
+    known: tuple[Sample, WithinSums] | None,
+) -> list[Evidence]:
+    samples = {id(s.points): s.points for pair in pairs for s in pair}
+    within = {} if known is None else {id(known[0].points): known[1]}
+    kernel = pairs[0][0].space.kernel
+    new = [key for key in samples if key not in within]
+    parts = [(samples[key],) for key in new] + [(x.points, y.points) for x, y in pairs]
+    summed = choose_engine(engine, *samples.values()).sums(kernel, *parts)
+    within |= dict(zip(new, summed.parts, strict=False))
+    bound = float(kernel.bound)
+    return [
+        RowEvidence(
+            x, y, KernelSums(within[id(x.points)], within[id(y.points)], across, bound), cross, summed.by
+        )
+        for (x, y), across in zip(pairs, summed.parts[len(new) :], strict=True)
+    ]
+
+
+def _of_sketches(x: SketchSample, y: SketchSample, cross: CrossPairs) -> SketchEvidence:
+    if cross != "full":
+        raise ValueError("cross='off-diagonal' pairs rows, and sketches keep none; use cross='full'")
+    return SketchEvidence(x, y, x.sketch.means_exact(x.space.kernel))
+
+
+def _require_paired(x: Sample, y: Sample) -> None:
+    if x.size != y.size:
+        raise ValueError(
+            f"cross='off-diagonal' pairs row i of x with row i of y, but x has {x.size} rows "
+            f"and y has {y.size}; use cross='full'"
+        )

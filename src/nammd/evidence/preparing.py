@@ -1,0 +1,115 @@
+"""From whatever people have to samples of one space: `prepare`.
+
+Every question begins here: the data are opened, the space is settled, and the rows become points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nammd.data.advice import Advice, refusal
+from nammd.data.arrays import first_rows
+from nammd.data.checks import counted
+from nammd.data.dataset import Dataset
+from nammd.data.encoding import Encoding
+from nammd.data.opening import open_all
+from nammd.engines import Engine, require_engine
+from nammd.kernels.operations import check
+from nammd.sketches.sample import SketchSample
+from nammd.sketches.sketch import require_alike
+from nammd.spaces import Sample, Space
+from nammd.spaces.sample import together
+
+MIN_ROWS = 4
+"""The unbiased variance components are averages over four distinct rows."""
+
+
+def prepare(
+    data: Mapping[str, Any],
+    *,
+    space: Space | None = None,
+    kernel: Any = None,
+    reference: bool = False,
+    engine: Engine | None = None,
+    digest: bool = False,
+    least: int = MIN_ROWS,
+) -> list[Any]:
+    """Return datasets as samples of one space.
+
+    Parameters
+    ----------
+    data : mapping of str to dataset
+        The datasets, by the names that messages give them.
+    space : Space, optional
+        The space; by default one is fitted.
+    kernel : Kernel or class, optional
+        Its kernel, where the space is fitted; by default the Gaussian with the median bandwidth.
+    reference : bool
+        Whether the space is fitted on the first dataset, and not on all of them alike.
+    engine : Engine, optional
+        The engine that will compute; some read files by themselves.
+    digest : bool
+        Whether digests of the samples will be asked for.
+    least : int
+        The smallest number of rows.
+
+    Returns
+    -------
+    list of samples
+        One for each dataset; of a dataset that is given twice, the same one.
+    """
+    require_engine(engine)
+    if space is not None and kernel is not None:
+        raise TypeError("a space has a kernel already; give either space or kernel, not both")
+    if space is not None and not isinstance(space, Space):
+        raise TypeError(f"space must be a space such as nammd.Space.fit(x, y), not {space!r}")
+    by_workers = bool(getattr(engine, "reads_files", False))
+    datasets = open_all(data, min_rows=least, by_workers=by_workers)
+    if any(not dataset.keeps_rows for dataset in datasets):
+        return _sketched(datasets, space, kernel, engine)
+    if space is None:
+        space = Space.fit(*(datasets[:1] if reference else datasets), kernel=kernel)
+    made = {id(dataset): space.sample(dataset, digest=digest) for dataset in datasets}
+    distinct = dict(zip(made, together(list(made.values())), strict=True))
+    samples: list[Sample] = [distinct[id(dataset)] for dataset in datasets]
+    for sample in samples:  # of some data the size is known only now
+        if sample.size < least:
+            raise ValueError(f"{sample.name} has {counted(sample.size, 'row')}; at least {least} are needed")
+    check(space.kernel, first_rows(samples[0].points, 7), first_rows(samples[-1].points, 5))
+    return samples
+
+
+def _sketched(
+    datasets: list[Dataset], space: Space | None, kernel: Any, engine: Engine | None
+) -> list[SketchSample]:
+    """Return sketches as samples; they fix their space themselves, so it is only checked."""
+    first = next(dataset for dataset in datasets if not dataset.keeps_rows)
+    for dataset in datasets:
+        if dataset.keeps_rows:
+            raise refusal(
+                TypeError,
+                f"{dataset.name} is not a sketch, but {first.name} is one",
+                Advice(
+                    "sketch it with the same features: Sketch.of(data, sketch.features)",
+                    f"sketch it with the tolerance file of the other: nammd sketch {dataset.name} -o "
+                    f"{_stem(dataset)}.sketch --tolerance FILE",
+                ),
+            )
+    if engine is not None:
+        raise ValueError("sketches are summed already, so no engine is needed; leave engine out")
+    if space is not None:
+        made = {id(dataset): space.sample(dataset) for dataset in datasets}
+    else:
+        sketch = first.summary  # type: ignore[attr-defined]
+        plain = Space(Encoding.identity(first.width), sketch.features.kernel if kernel is None else kernel)
+        sketch.means_exact(plain.kernel)  # refuses what these sketches were not made for
+        made = {id(d): SketchSample(d, plain, d.summary.snapshot()) for d in datasets}  # type: ignore[attr-defined]
+    samples: list[SketchSample] = [made[id(dataset)] for dataset in datasets]
+    for sample in samples:
+        require_alike(samples[0].sketch, sample.sketch)
+    return samples
+
+
+def _stem(dataset: Dataset) -> str:
+    return dataset.name if dataset.source is None else dataset.source.path.stem

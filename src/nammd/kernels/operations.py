@@ -1,0 +1,329 @@
+"""What is done *to* kernels: one dispatched function for each operation.
+
+==================  ==================================================================================
+`to_dict`           a kernel as a dictionary for files; `from_dict` makes it again
+`for_columns`       the same kernel for some of the columns, its bandwidth scaled to them
+`spectrum`          the frequencies of a shift-invariant kernel
+`check`             whether a kernel keeps its promises, on a few rows
+`as_code`           the Python expression that makes a kernel
+`scaled_distance`   which distance a kernel is the exponential of
+==================  ==================================================================================
+
+A new kernel registers what it can do; what is not registered is refused, or done without, as each says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.arrays import Array, FloatArray, to_numpy
+from nammd.kernels.bandwidth import Metric, median_distance
+from nammd.kernels.base import Kernel, Scaled, Sum
+from nammd.kernels.deep import Deep
+from nammd.kernels.gaussian import Gaussian, Mahalanobis, SquaredExponential
+from nammd.kernels.laplace import Laplace
+from nammd.kernels.random_features import RandomFeatures
+
+# Storing -------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def to_dict(kernel: Any) -> dict[str, Any]:
+    """Return a kernel as a dictionary ready for JSON; only built-in ones can be written."""
+    raise TypeError(
+        f"the kernel {kernel!r} cannot be written to a file; only the built-in kernels, scaled and "
+        "summed, can"
+    )
+
+
+@to_dict.register
+def _(kernel: Gaussian) -> dict[str, Any]:
+    return {"kind": "gaussian", "bandwidth": kernel.bandwidth}
+
+
+@to_dict.register
+def _(kernel: Laplace) -> dict[str, Any]:
+    return {"kind": "laplace", "bandwidth": kernel.bandwidth}
+
+
+@to_dict.register
+def _(kernel: Mahalanobis) -> dict[str, Any]:
+    return {"kind": "mahalanobis", "bandwidth": kernel.bandwidth, "matrix": kernel.matrix.tolist()}
+
+
+@to_dict.register
+def _(kernel: Scaled) -> dict[str, Any]:
+    return {"kind": "scaled", "factor": float(kernel.factor), "kernel": to_dict(kernel.kernel)}
+
+
+@to_dict.register
+def _(kernel: Sum) -> dict[str, Any]:
+    return {"kind": "sum", "terms": [to_dict(term) for term in kernel.terms]}
+
+
+@to_dict.register
+def _(kernel: Deep) -> dict[str, Any]:
+    return kernel.to_dict()
+
+
+@to_dict.register
+def _(kernel: RandomFeatures) -> dict[str, Any]:
+    return {
+        "kind": "random-features",
+        "n_features": kernel.n_features,
+        "seed": kernel.seed,
+        "digest": kernel.digest,
+        "kernel": to_dict(kernel.kernel),
+    }
+
+
+def from_dict(stored: Any) -> Kernel:
+    """Return the kernel that a dictionary describes; a ValueError says what is wrong with it."""
+    try:
+        make = _MAKERS.get(stored["kind"])
+        if make is None:
+            raise ValueError(f"unknown kind of kernel {stored['kind']!r}")
+        return make(stored)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"the description of the kernel is damaged: {error}") from None
+
+
+def _features_from_dict(stored: dict[str, Any]) -> RandomFeatures:
+    features = RandomFeatures(from_dict(stored["kernel"]), stored["n_features"], stored["seed"])
+    if features.digest != stored["digest"]:
+        raise ValueError(
+            "the random features of the file are not those that this version of nammd and NumPy makes of "
+            "their seed"
+        )
+    return features
+
+
+_MAKERS: dict[str, Callable[[dict[str, Any]], Kernel]] = {
+    "gaussian": lambda stored: Gaussian(stored["bandwidth"]),
+    "laplace": lambda stored: Laplace(stored["bandwidth"]),
+    "mahalanobis": lambda stored: Mahalanobis(stored["matrix"], stored["bandwidth"]),
+    "scaled": lambda stored: Scaled(from_dict(stored["kernel"]), float(stored["factor"])),
+    "sum": lambda stored: Sum(tuple(from_dict(term) for term in stored["terms"])),
+    "deep": Deep.from_dict,
+    "random-features": _features_from_dict,
+}
+
+
+# Some of the columns -------------------------------------------------------------------------------------
+
+
+@singledispatch
+def for_columns(kernel: Any, rows: FloatArray, keep: NDArray[np.intp]) -> Kernel | None:
+    """Return a kernel for the columns `keep`, its bandwidth scaled to the distances between rows there.
+
+    None where the kernel has no bandwidth that could be scaled. Raises a ValueError where nothing
+    varies in those columns.
+    """
+    return None
+
+
+@for_columns.register
+def _(kernel: Gaussian, rows: FloatArray, keep: NDArray[np.intp]) -> Kernel | None:
+    return Gaussian(kernel.bandwidth * _ratio(rows[:, keep], rows, "euclidean"))
+
+
+@for_columns.register
+def _(kernel: Laplace, rows: FloatArray, keep: NDArray[np.intp]) -> Kernel | None:
+    return Laplace(kernel.bandwidth * _ratio(rows[:, keep], rows, "cityblock"))
+
+
+@for_columns.register
+def _(kernel: Mahalanobis, rows: FloatArray, keep: NDArray[np.intp]) -> Kernel | None:
+    part, whole = Mahalanobis(kernel.matrix[np.ix_(keep, keep)]), Mahalanobis(kernel.matrix)
+    ratio = _ratio(part.embed(rows[:, keep]), whole.embed(rows), "euclidean")
+    return Mahalanobis(part.matrix, kernel.bandwidth * ratio)
+
+
+@for_columns.register
+def _(kernel: Scaled, rows: FloatArray, keep: NDArray[np.intp]) -> Kernel | None:
+    inner = for_columns(kernel.kernel, rows, keep)
+    return None if inner is None else Scaled(inner, kernel.factor)
+
+
+@for_columns.register
+def _(kernel: Sum, rows: FloatArray, keep: NDArray[np.intp]) -> Kernel | None:
+    terms = [for_columns(term, rows, keep) for term in kernel.terms]
+    known = tuple(term for term in terms if term is not None)
+    return Sum(known) if len(known) == len(terms) else None
+
+
+def _ratio(part: FloatArray, whole: FloatArray, metric: Metric) -> float:
+    return median_distance(part, metric) / median_distance(whole, metric)
+
+
+# Frequencies ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """A term of a kernel whose law of frequencies is known.
+
+    Attributes
+    ----------
+    weight : float
+        The weight of the term.
+    draw : callable
+        Makes frequencies, one in each row, of numbers between 0 and 1, one for each column.
+    """
+
+    weight: float
+    draw: Callable[[FloatArray], FloatArray]
+
+
+@singledispatch
+def spectrum(kernel: Any) -> list[Frequencies]:
+    """Return a kernel as a sum of weighted terms whose frequencies are known, or refuse it."""
+    raise TypeError(
+        f"there are no random features for the kernel {kernel!r}; use Gaussian, Laplace or Mahalanobis, or "
+        "multiples and sums of them"
+    )
+
+
+@spectrum.register
+def _(kernel: Gaussian) -> list[Frequencies]:
+    return [Frequencies(1.0, lambda uniforms: _normal(uniforms) / kernel.bandwidth)]
+
+
+@spectrum.register
+def _(kernel: Laplace) -> list[Frequencies]:
+    # A product over columns, each with a Cauchy law.
+    return [Frequencies(1.0, lambda uniforms: np.tan(np.pi * (uniforms - 0.5)) / kernel.bandwidth)]
+
+
+@spectrum.register
+def _(kernel: Mahalanobis) -> list[Frequencies]:
+    def draw(uniforms: FloatArray) -> FloatArray:
+        return _normal(uniforms) @ kernel.symmetric_root(uniforms.shape[1]) / kernel.bandwidth
+
+    return [Frequencies(1.0, draw)]
+
+
+@spectrum.register
+def _(kernel: Scaled) -> list[Frequencies]:
+    return [Frequencies(kernel.factor * term.weight, term.draw) for term in spectrum(kernel.kernel)]
+
+
+@spectrum.register
+def _(kernel: Sum) -> list[Frequencies]:
+    return [part for term in kernel.terms for part in spectrum(term)]
+
+
+def _normal(uniforms: FloatArray) -> FloatArray:
+    from scipy.special import ndtri
+
+    normal: FloatArray = ndtri(uniforms)
+    return normal
+
+
+# Promises ------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def check(kernel: Any, a: Array, b: Array) -> None:
+    """Evaluate a kernel on two handfuls of rows, and refuse it where it breaks its promise."""
+    values, mirrored, own = (to_numpy(kernel(*pair)) for pair in ((a, b), (b, a), (a, a)))
+    if values.shape != (a.shape[0], b.shape[0]):
+        raise ValueError(
+            f"the kernel {kernel!r} returned an array of shape {values.shape} for samples of "
+            f"{a.shape[0]} and {b.shape[0]} rows; it must return one value per pair of rows"
+        )
+    slack = 1e-5 * kernel.bound
+    if not all(abs(v).max() <= kernel.bound + slack for v in (values, own)):  # NaN fails as well
+        raise ValueError(
+            f"the kernel {kernel!r} takes values beyond its bound of {kernel.bound:g} (or NaN); "
+            "state a larger `bound`, or use a bounded kernel"
+        )
+    if abs(values - mirrored.T).max() > slack:
+        raise ValueError(f"the kernel {kernel!r} is not symmetric: k(x, y) must equal k(y, x)")
+
+
+@check.register(SquaredExponential)
+@check.register(Laplace)
+def _(kernel: Any, a: Array, b: Array) -> None:
+    """Trust the built-in ones."""
+
+
+@check.register
+def _(kernel: Scaled, a: Array, b: Array) -> None:
+    check(kernel.kernel, a, b)
+
+
+@check.register
+def _(kernel: Sum, a: Array, b: Array) -> None:
+    for term in kernel.terms:
+        check(term, a, b)
+
+
+# Words ---------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def as_code(kernel: Any) -> str | None:
+    """Return the Python expression that makes a kernel; None where it would not fit on a line."""
+    return None
+
+
+@as_code.register(Gaussian)
+@as_code.register(Laplace)
+def _(kernel: Any) -> str | None:
+    return f"nammd.{kernel!r}"
+
+
+@as_code.register
+def _(kernel: Scaled) -> str | None:
+    inner = as_code(kernel.kernel)
+    if inner is None:
+        return None
+    return f"{kernel.factor!r} * {f'({inner})' if ' ' in inner else inner}"
+
+
+@as_code.register
+def _(kernel: Sum) -> str | None:
+    terms = [as_code(term) for term in kernel.terms]
+    return None if None in terms else " + ".join(map(str, terms))
+
+
+# Families ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ScaledDistance:
+    """A kernel as ``exp(factor * distance)``: those of one metric share their distances.
+
+    Attributes
+    ----------
+    metric : {"sqeuclidean", "cityblock"}
+        The distance of two rows.
+    factor : float
+        What it is multiplied by, a negative number.
+    """
+
+    metric: Literal["sqeuclidean", "cityblock"]
+    factor: float
+
+
+@singledispatch
+def scaled_distance(kernel: Any) -> ScaledDistance:
+    """Return which distance a kernel is the exponential of, or refuse it."""
+    raise TypeError(f"only Gaussian and Laplace kernels form families, not {kernel!r}")
+
+
+@scaled_distance.register
+def _(kernel: Gaussian) -> ScaledDistance:
+    return ScaledDistance("sqeuclidean", -0.5 / kernel.bandwidth**2)
+
+
+@scaled_distance.register
+def _(kernel: Laplace) -> ScaledDistance:
+    return ScaledDistance("cityblock", -1 / kernel.bandwidth)

@@ -1,0 +1,70 @@
+"""The rows of a dataset as points of a space: `Sample`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from nammd.data.arrays import Array, aligned, digest_of, is_constant, take_rows
+from nammd.data.dataset import Dataset
+from nammd.data.sampling import Positions, representatives
+
+if TYPE_CHECKING:
+    from nammd.spaces.space import Space
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The rows of a dataset as points of a space.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        Where they came from.
+    space : Space
+        The space.
+    points : array of shape (rows, width)
+        The points, wherever they are: in memory, on a device, or in blocks on a cluster.
+    """
+
+    dataset: Dataset
+    space: Space
+    points: Array = field(repr=False)
+    keeps_rows: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.dataset.name
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return int(self.points.shape[0])
+
+    @cached_property
+    def constant(self) -> bool:
+        """Whether all rows are the same."""
+        return is_constant(self.points)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the points, in their order."""
+        return digest_of(self.points)
+
+    @cached_property
+    def representatives(self) -> tuple[Positions, Array]:
+        """Some rows that stand for all of them, with their positions."""
+        chosen = representatives(self.size)
+        # A copy: what the caller does to the data later must not change an interval.
+        return chosen, take_rows(self.points, chosen)
+
+
+def together(samples: Sequence[Any]) -> list[Any]:
+    """Return samples whose points are of one library and type, so that they can be compared."""
+    if not all(sample.keeps_rows for sample in samples):
+        return list(samples)
+    points = aligned([s.points for s in samples], [s.name for s in samples])
+    return [s if s.points is p else replace(s, points=p) for s, p in zip(samples, points, strict=True)]

@@ -1,0 +1,157 @@
+"""Where distances are measured: `Space`, an encoding and a kernel.
+
+A distance, or a tolerance, means something only in a space. A space that is fitted on one dataset, the
+reference, is frozen and serves all that is compared with it. A space that is fitted on several datasets
+together treats them alike, so that exchanging them changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import aligned
+from nammd.data.blocks import require_finite_blocks
+from nammd.data.dataset import Dataset
+from nammd.data.encoding import Encoding
+from nammd.data.encoding.encoding import fit_datasets
+from nammd.data.opening import open_all, open_dataset
+from nammd.kernels import Gaussian, Kernel, as_kernel
+from nammd.kernels.bandwidth import MEDIAN_ROWS, drawn_rows
+from nammd.kernels.operations import from_dict, to_dict
+from nammd.spaces.sample import Sample
+
+
+@dataclass(frozen=True)
+class Space:
+    """How the rows of datasets become points, and how similar two points are.
+
+    Make one with `Space.fit`, and give it to every question that should be answered in the same space.
+
+    Attributes
+    ----------
+    encoding : Encoding
+        How columns become numbers. Those of arrays are taken as they are.
+    kernel : Kernel
+        How similar two points are.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import nammd
+    >>> ages, cities = [20, 30, 30, 40, None], ["Ulm", "Ulm", "Bonn", "Bonn", "Bonn"]
+    >>> january = pa.table({"age": ages, "city": cities, "note": ["x", "x", "y", "x", "y"]})
+    >>> february = pa.table({"age": [25, 35, 45, None], "city": ["Ulm"] * 4, "note": ["x", "y", "y", "y"]})
+    >>> space = nammd.Space.fit(january, february, exclude=["note"])
+    >>> print(space)
+    Space of 2 columns in 6 slots
+      age   numeric      centred at 30, one unit is 7.413
+      city  categorical  'Ulm', 'Bonn'
+    Left out
+      note  excluded
+    Kernel: Gaussian, bandwidth 1.679
+    >>> nammd.distance(january, february, space=space).columns
+    ('age', 'city')
+    """
+
+    encoding: Encoding
+    kernel: Kernel
+
+    @classmethod
+    def fit(
+        cls,
+        *data: Any,
+        kernel: Any = None,
+        exclude: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> Space:
+        """Fit a space on a reference, or on several datasets alike.
+
+        Parameters
+        ----------
+        *data : dataset
+            One dataset, the reference: the space is frozen, and others are compared in it. Or several: the
+            space is that of all of them together, and does not depend on their order. Whatever `distance`
+            takes, but no sketch.
+        kernel : Kernel or class, optional
+            How similar two points are: a kernel, or a class such as ``nammd.Laplace`` whose bandwidth is then
+            the median distance between points. By default ``nammd.Gaussian``.
+        exclude : sequence of str, optional
+            Columns to leave out; those of arrays are called "0", "1", ...
+        columns : sequence of str, optional
+            The columns to use; by default all.
+        weights : mapping of str to float, optional
+            How much each column counts; 1 where it is not named. A column with a weight is compared even
+            if its whole numbers look like an identifier.
+
+        Returns
+        -------
+        Space
+        """
+        if not data:
+            raise TypeError("Space.fit needs at least one dataset")
+        names = ["x", "y"] if len(data) <= 2 else [f"dataset {k + 1}" for k in range(len(data))]
+        datasets = open_all(dict(zip(names, data, strict=False)))
+        if len(datasets) > 2:  # one that is there twice counts once
+            datasets = list({id(dataset): dataset for dataset in datasets}.values())
+        encoding = fit_datasets(datasets, weights=weights, columns=columns, exclude=exclude)
+        return cls(encoding, fitted_kernel(encoding, datasets, kernel))
+
+    def sample(self, data: Any, name: str = "the data", *, digest: bool = False) -> Any:
+        """Return the rows of a dataset as points of this space.
+
+        Parameters
+        ----------
+        data : dataset
+            Whatever `distance` takes. A sketch becomes a sample too, if it was made in this space.
+        name : str
+            What messages call it.
+        digest : bool
+            Whether a digest of the rows will be asked for; on a cluster that is best said beforehand.
+
+        Returns
+        -------
+        Sample
+        """
+        dataset = open_dataset(data, name)
+        if not dataset.keeps_rows:
+            return dataset.summary.as_sample(self, dataset)  # type: ignore[attr-defined]
+        points = self.encoding.points(dataset)
+        if dataset.on_cluster:
+            require_finite_blocks(points, dataset.name, digest)
+        return Sample(dataset, self, points)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the space as numbers, strings, lists and dictionaries, ready for JSON."""
+        return {"kernel": to_dict(self.kernel), "encoding": self.encoding.to_dict()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Space:
+        """Return the space that `to_dict` wrote; a ValueError says what is wrong with it."""
+        return cls(Encoding.from_dict(stored["encoding"]), from_dict(stored["kernel"]))
+
+    def __str__(self) -> str:
+        return f"{self.encoding.describe('Space')}\nKernel: {self.kernel}"
+
+
+def fitted_kernel(encoding: Encoding, datasets: Sequence[Dataset], kernel: Any) -> Kernel:
+    """Return the kernel that was asked for; of a class, the one with the median bandwidth of the points."""
+    if not isinstance(kernel, type) and kernel is not None:
+        return as_kernel(kernel)
+    family: Any = Gaussian if kernel is None else kernel
+    if not hasattr(family, "median"):
+        as_kernel(family)  # says what a kernel is
+    names = [dataset.name for dataset in datasets]
+    points = aligned([encoding.points(dataset) for dataset in datasets], names)
+    if len(points) <= 2:
+        rows = drawn_rows(points, names)
+    else:  # a share of the rows for each, so that a large dataset does not outvote the others
+        share = max(2, MEDIAN_ROWS // len(points))
+        each = [drawn_rows([p], [name], share) for p, name in zip(points, names, strict=True)]
+        rows = np.concatenate(each)
+    made: Kernel = family.median(rows)
+    return made

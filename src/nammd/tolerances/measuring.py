@@ -1,0 +1,93 @@
+"""A reference made ready, and distances in its space: `Measuring`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nammd.data.advice import Advice, refusal
+from nammd.data.arrays import FloatArray, is_spread, to_numpy
+from nammd.data.opening import open_dataset, refuse_summaries, require_rows
+from nammd.engines import Engine, require_engine
+from nammd.evidence import MIN_ROWS, gather, prepare
+from nammd.questions.distance import Estimate
+from nammd.spaces import Sample, Space
+from nammd.statistics.moments import CrossPairs
+
+
+@dataclass(frozen=True, eq=False)
+class Measuring:
+    """A reference in its space, and the engine that measures distances there.
+
+    Attributes
+    ----------
+    reference : Sample
+        The reference.
+    engine : Engine or None
+        Which engine computes; None for the one where the data is.
+    """
+
+    reference: Sample
+    engine: Engine | None
+
+    @classmethod
+    def of(cls, x: Any, how: Mapping[str, Any], engine: Engine | None) -> Measuring:
+        """Open a reference, and settle its space; `how` are the options of `Space.fit`, or a space."""
+        require_engine(engine)
+        dataset = open_dataset(x, "the reference", by_workers=bool(getattr(engine, "reads_files", False)))
+        refuse_summaries(dataset)
+        require_rows(dataset, MIN_ROWS)
+        options = {name: value for name, value in how.items() if value is not None}
+        space = options.pop("space", None)
+        if space is not None and options:
+            raise TypeError(f"a space is fixed already; give either space or {', '.join(options)}, not both")
+        if space is None:
+            space = Space.fit(dataset, **options)
+        return cls(space.sample(dataset, digest=True), engine)
+
+    @property
+    def space(self) -> Space:
+        """The space."""
+        return self.reference.space
+
+    @property
+    def points(self) -> FloatArray:
+        """The rows of the reference as points."""
+        points: FloatArray = self.reference.points
+        return points
+
+    def in_memory(self, constructor: str) -> Measuring:
+        """Return the same with points that can be perturbed and divided."""
+        if is_spread(self.reference.points):
+            raise refusal(
+                TypeError,
+                f"Tolerance.{constructor} perturbs or divides the reference in memory, and this one is "
+                "spread over a Dask cluster",
+                Advice(
+                    "give a sample of its rows, such as x.sample(frac=0.01).compute(), or use "
+                    "Tolerance.from_reference",
+                    "add --sample N to look at N rows of each file, or leave --engine out",
+                ),
+            )
+        return replace(self, reference=replace(self.reference, points=to_numpy(self.reference.points)))
+
+    def distances(self, others: Mapping[str, Any]) -> dict[str, Estimate]:
+        """Estimate the distances of other datasets to the reference, all in one run."""
+        by_workers = bool(getattr(self.engine, "reads_files", False))
+        opened = {name: open_dataset(data, name, by_workers=by_workers) for name, data in others.items()}
+        refuse_summaries(*opened.values())
+        named = {"the reference": self.reference.dataset, **opened}
+        reference, *samples = prepare(named, space=self.space, engine=self.engine)
+        found = gather([(reference, sample) for sample in samples], engine=self.engine)
+        return {name: Estimate.of(evidence) for name, evidence in zip(others, found, strict=True)}
+
+    def distance_between(self, one: FloatArray, other: FloatArray, cross: CrossPairs = "full") -> Estimate:
+        """Estimate the distance of two sets of points to one another."""
+        pair = replace(self.reference, points=one), replace(self.reference, points=other)
+        [evidence] = gather([pair], cross=cross, engine=self.engine)
+        return Estimate.of(evidence)
+
+    def paired_distance(self, one: FloatArray, other: FloatArray) -> Estimate:
+        """Estimate the distance of points to copies of them: no row is compared with its own copy."""
+        return self.distance_between(one, other, "off-diagonal")

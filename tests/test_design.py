@@ -1,0 +1,146 @@
+"""The rooms of docs/design.md, and which way they depend, are those of the code."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from nammd.questions.two_sample import METHODS
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE, PAGE = ROOT / "src" / "nammd", ROOT / "docs" / "design.md"
+
+
+def rows_after(heading):
+    """Return the cells of the first table after a heading."""
+    text = PAGE.read_text(encoding="utf-8").split(f"## {heading}\n", 1)[1]
+    lines = text[text.index("\n|") :].strip().split("\n\n", 1)[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+ROOMS = [row[0].strip("`") for row in rows_after("The rooms")]
+UPWARD = {
+    (module, target.strip("`"))
+    for sources, target, _ in rows_after("Calls that go up")
+    for module in re.findall(r"`([\w.]+)`", sources)
+}
+
+
+def modules():
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        yield ".".join(part for part in parts if part != "__init__"), ast.parse(path.read_text("utf-8"))
+
+
+def imported(node):
+    """Return the modules of nammd that a statement imports, without the leading name."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        names = [node.module]
+        if node.module == "nammd":
+            names = [f"nammd.{alias.name}" for alias in node.names]
+    else:
+        names = []
+    return [name.removeprefix("nammd.") for name in names if name.startswith("nammd.")]
+
+
+def imports():
+    """Yield every import of the package: by whom, of what, and whether inside a function."""
+    for module, tree in modules():
+        inner = {
+            id(node)
+            for function in ast.walk(tree)
+            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+            for node in ast.walk(function)
+        }
+        for node in ast.walk(tree):
+            for target in imported(node):
+                yield module, target, id(node) in inner
+
+
+def room(module):
+    return module.split(".")[0]
+
+
+IMPORTS = [i for i in imports() if room(i[0]) in ROOMS]
+
+
+def test_every_folder_is_a_room_of_the_page_and_says_what_belongs_there():
+    folders = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert folders - {"baselines"} == set(ROOMS)
+    for name in ROOMS:
+        tree = ast.parse((SOURCE / name / "__init__.py").read_text("utf-8"))
+        assert ast.get_docstring(tree), name
+
+
+def test_a_room_imports_only_from_rooms_above_it():
+    assert len(IMPORTS) > 300
+    up = [
+        (module, target, lazy)
+        for module, target, lazy in IMPORTS
+        if room(target) in ROOMS and ROOMS.index(room(target)) > ROOMS.index(room(module))
+    ]
+    assert [i for i in up if not i[2]] == []
+    by_name = {("questions.two_sample", "methods")}
+    assert {(module, room(target)) for module, target, _ in up} == UPWARD - by_name
+
+
+def test_the_methods_that_are_loaded_by_name_are_a_call_that_goes_up():
+    assert ("questions.two_sample", "methods") in UPWARD
+    assert {module.split(".")[1] for module, _ in METHODS.values()} == {"methods"}
+
+
+def test_no_room_imports_a_public_name_beside_the_rooms():
+    outside = {(m, t) for m, t, _ in IMPORTS if room(t) not in ROOMS}
+    assert {t for _, t in outside} == {"__version__"}
+
+
+def names_in(module_prefix, words):
+    """Return the modules below a room whose code mentions one of some names."""
+    found = set()
+    for module, tree in modules():
+        if not module.startswith(module_prefix):
+            continue
+        for node in ast.walk(tree):
+            if (isinstance(node, ast.Name) and node.id in words) or (
+                isinstance(node, ast.ImportFrom) and any(alias.name in words for alias in node.names)
+            ):
+                found.add(module)
+    return found
+
+
+@pytest.mark.parametrize("where", ["questions", "tolerances", "results", "report", "statistics"])
+def test_sketches_are_unknown_further_in(where):
+    assert names_in(where, {"Sketch", "SketchSample", "SketchEvidence"}) == set()
+
+
+def test_dask_is_recognised_in_two_places_only():
+    allowed = ("data", "engines.cluster")
+    found = names_in("", {"is_dask", "is_dask_table", "Pieces"})
+    assert [m for m in found if not m.startswith(allowed)] == []
+
+
+KERNELS = {
+    "Gaussian",
+    "Laplace",
+    "Mahalanobis",
+    "Deep",
+    "RandomFeatures",
+    "Scaled",
+    "Sum",
+    "SquaredExponential",
+}
+
+
+def test_kernel_classes_are_told_apart_by_dispatch_only():
+    """Nobody asks what a kernel is, but the kernels themselves and the sketches of random features."""
+    found = set()
+    for module, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+                names = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+                if names & KERNELS:
+                    found.add(module)
+    assert {m for m in found if room(m) not in ("kernels", "sketches", "cli")} == set()
