@@ -38,7 +38,17 @@ PAPER = (
 )
 """``text`` stands for corrections of the text that belong to no table or figure."""
 
-CALIBRATION = ("calibration-level", "calibration-estimated", "calibration-coverage", "calibration-power")
+CALIBRATION = (
+    "calibration-level",
+    "calibration-estimated",
+    "calibration-coverage",
+    "calibration-power",
+    "calibration-methods",
+    "calibration-median-bandwidth",
+    "calibration-sketch-accuracy",
+    "calibration-sketch-frequencies",
+    "calibration-sketch-samples",
+)
 """The study of level, coverage and power that the paper lacks."""
 
 ALL = PAPER + CALIBRATION

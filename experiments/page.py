@@ -28,7 +28,9 @@ _INTRODUCTIONS = {
     ),
     "calibration": (
         "How often the tests reject and the intervals cover where the truth is known: level, coverage and "
-        "power over many laws, sizes and margins. The paper has no such study."
+        "power over many laws, sizes and margins; what the two-sample tests cost and detect; and what "
+        "becomes of the level where the bandwidth is that of the tested rows, or sketches stand for the "
+        "rows. The paper has no such study."
     ),
 }
 
@@ -52,16 +54,18 @@ def pages(folder: Path = FOLDER) -> dict[str, bytes]:
         files[f"{page}.md"] = _page(page, sections).encode()
         for _, _, section in sections:
             for picture in section.pictures:
-                files[f"figures/{picture.name}.svg"] = svg(picture)
+                files[picture.path] = svg(picture)
+            for name, text in section.tables.items():
+                files[f"tables/{name}"] = text.encode()
     return files
 
 
 def write(folder: Path = FOLDER, docs: Path = DOCS) -> list[Path]:
     """Write the pages; return the files that changed."""
-    (docs / "figures").mkdir(parents=True, exist_ok=True)
     changed = []
     for name, content in pages(folder).items():
         path = docs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.is_file() or path.read_bytes() != content:
             write_bytes(path, content)
             changed.append(path)
@@ -106,7 +110,7 @@ def _corrections(sections: list[tuple[Experiment[Any], Results[Any], Section]]) 
 def _section(experiment: Experiment[Any], results: Results[Any], section: Section) -> str:
     parts = [f"(experiment-{experiment.name})=\n\n## {experiment.title}\n", section.body.strip() + "\n"]
     for picture in section.pictures:
-        parts.append(f"![{picture.caption}](figures/{picture.name}.svg)\n\n*{picture.caption}*\n")
+        parts.append(f"![{picture.caption}]({picture.path})\n\n*{picture.caption}*\n")
     short = f"Agreement: {section.agreement}" if experiment.page == "paper" else "In short"
     parts.append(f"**{short}.** {section.sentence}\n")
     parts += [f"{note}\n" for note in section.notes]

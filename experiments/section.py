@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -26,12 +26,20 @@ class Picture:
         ``draw(figure)``: draw on an empty matplotlib figure.
     size : tuple of float
         Width and height in inches.
+    folder : str
+        The folder of its file below that of the documentation: ``"tables"`` where other pages show it too.
     """
 
     name: str
     caption: str
     draw: Callable[[Figure], None]
     size: tuple[float, float] = (7.0, 3.2)
+    folder: str = "figures"
+
+    @property
+    def path(self) -> str:
+        """Its file, below the folder of the documentation."""
+        return f"{self.folder}/{self.name}.svg"
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,8 @@ class Section:
         Where the paper's text is off, a sentence each with the numbers that show it.
     notes : sequence of str
         What else to know: data that stand in for others, where our method is weaker.
+    tables : mapping of str to str
+        Tables in Markdown that pages of the guide include, by the names of their files in ``docs/tables``.
     """
 
     body: str
@@ -60,6 +70,7 @@ class Section:
     pictures: Sequence[Picture] = ()
     corrections: Sequence[str] = ()
     notes: Sequence[str] = ()
+    tables: Mapping[str, str] = field(default_factory=dict)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

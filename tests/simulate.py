@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 import nammd
+from nammd.datasets.laws import mixtures as laws
 from nammd.questions.closeness import closeness_of
-from tests import laws
 
 KERNEL = nammd.Gaussian(1.0)
 REPETITIONS = 1500

@@ -1,4 +1,4 @@
-"""The tables of the documentation are those of the result files."""
+"""The tables of speed in the documentation are those of the result files; the others are in test_page."""
 
 import pytest
 from benchmarks.tables import TABLES, tables

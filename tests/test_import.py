@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import nammd
+from tests.waiting import GUARD
 
 HEAVY = [
     "torch",
@@ -34,7 +35,7 @@ def modules_after(code):
         [sys.executable, "-W", "error", "-c", f"{code}\n{report}"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD,
     )
     assert run.returncode == 0, run.stderr
     return set(json.loads(run.stdout.splitlines()[-1]))
@@ -58,7 +59,7 @@ def test_using_nammd_on_arrays_imports_only_scipy():
 
 def test_importing_nammd_creates_no_threads_and_prints_nothing():
     code = "import threading, nammd; print('threads', threading.active_count())"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD)
     assert (run.stdout.strip(), run.stderr) == ("threads 1", "")
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import nammd
 from experiments.calibration import grid
 from experiments.calibration.grid import ALPHA, Dots, Spot
-from experiments.calibration.laws import FAMILIES, pair_at
 from experiments.experiment import Cell, Context, Experiment, Values, chunks
 from experiments.results import Results
 from experiments.section import Picture, Section, table
 from experiments.settings import Settings
 from experiments.summary import counted
+from nammd.datasets.laws.families import FAMILIES, known_pair
 from nammd.questions.closeness import closeness_of
 from nammd.questions.comparison import PairComparison, compare_estimates
 from nammd.statistics.margin import Alternative
@@ -44,7 +44,7 @@ def _cells(settings: _Estimated) -> Iterator[Cell]:
             for factor in settings.factors:
                 for law in settings.laws:
                     for margin in settings.margins:
-                        if pair_at(law, margin) is None:
+                        if known_pair(law, margin) is None:
                             continue
                         what: Cell = {
                             "source": source,

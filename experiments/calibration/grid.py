@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binom
 
-from experiments.calibration.laws import FAMILIES, Pair, pair_at
 from experiments.experiment import Cell, chunks
 from experiments.figures import COLOURS
 from experiments.results import Results
 from experiments.settings import S, Settings
 from experiments.summary import rate_of
+from nammd.datasets.laws.families import FAMILIES, KnownPair, known_pair
 from nammd.report.style import FAINT, INK, SMALL, axes_or_new
+from nammd.statistics.margin import Alternative
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ALPHA = 0.05
+ASKED: Mapping[str, Alternative] = {"too far": "greater", "close": "less"}
+"""What a closeness test may prove, by the alternative that says so."""
 ERRORS = 3.0
 """Rates farther from what is wanted than this many standard errors of the simulation count as off."""
 
@@ -65,15 +68,15 @@ def cells(settings: Grid, chunk_size: int = 2000) -> Iterator[Cell]:
     for size in settings.sizes:
         for law in FAMILIES:
             for margin in settings.margins:
-                if pair_at(law, margin) is None:
+                if known_pair(law, margin) is None:
                     continue
                 for chunk, count in chunks(repetitions_of(settings, size), chunk_size):
                     yield {"law": law, "margin": margin, "size": size, "chunk": chunk, "count": count}
 
 
-def pair_of(cell: Cell) -> Pair:
+def pair_of(cell: Cell) -> KnownPair:
     """Return the pair of laws of a cell."""
-    pair = pair_at(str(cell["law"]), float(cell["margin"]))
+    pair = known_pair(str(cell["law"]), float(cell["margin"]))
     assert pair is not None  # or it would be no cell
     return pair
 

@@ -11,11 +11,11 @@ import numpy as np
 import nammd
 from experiments.calibration import grid
 from experiments.calibration.grid import ALPHA, Dots, Grid, Spot
-from experiments.calibration.laws import FAMILIES
 from experiments.experiment import Cell, Context, Experiment, Values
 from experiments.results import Results
 from experiments.section import Picture, Section, table
 from experiments.summary import counted
+from nammd.datasets.laws.families import FAMILIES
 from nammd.evidence.rows import RowEvidence
 from nammd.questions.closeness import closeness_of
 from nammd.questions.distance import Estimate

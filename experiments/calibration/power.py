@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import nammd
-from experiments.calibration.laws import pair_at
 from experiments.experiment import Cell, Context, Experiment, Values, chunks
 from experiments.figures import level_line, line, panels, titled
 from experiments.results import Results
 from experiments.section import Picture, Section, table
 from experiments.settings import Settings
 from experiments.summary import counted, rate_of, shown
+from nammd.datasets import known_pair
 from nammd.questions.closeness import closeness_of
 from nammd.statistics.margin import Variance
 
@@ -63,7 +63,7 @@ def _cells(settings: _Power) -> Iterator[Cell]:
 
 
 def _run(settings: _Power, cell: Cell, context: Context) -> Values:
-    pair, rows = pair_at(str(cell["law"]), float(cell["distance"])), int(cell["rows"])
+    pair, rows = known_pair(str(cell["law"]), float(cell["distance"])), int(cell["rows"])
     assert pair is not None  # or it would be no cell
     questions = cell["part"] == "questions"
     count = int(cell["count"]) if questions else settings.separated_repetitions

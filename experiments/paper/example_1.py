@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import quad
-from tests import laws
 
 import nammd
 from experiments.experiment import Cell, Context, Experiment, Values, chunks
@@ -18,6 +17,7 @@ from experiments.results import Results
 from experiments.section import Section, table
 from experiments.settings import Settings
 from experiments.summary import pooled_rate, rate, shown
+from nammd.datasets.laws import mixtures as laws
 
 # The example writes exp(-|x - y|²), which is nammd's Gaussian kernel of this bandwidth.
 BANDWIDTH = math.sqrt(0.5)

@@ -9,7 +9,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from tests import laws
 
 import nammd
 from experiments.experiment import Cell, Context, Experiment, Values
@@ -18,6 +17,7 @@ from experiments.section import Section, table
 from experiments.settings import Settings
 from experiments.summary import rate, shown
 from nammd.datasets import blob
+from nammd.datasets.laws import mixtures as laws
 from nammd.questions.closeness import closeness_of
 from nammd.statistics.margin import Variance
 

@@ -15,6 +15,7 @@ import pytest
 from pyarrow import csv, parquet
 
 from nammd.cli import main
+from tests.waiting import GUARD
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def program(*words: Any, **options: Any) -> Ran:
     """Run the real program."""
     command = [sys.executable, "-m", "nammd", *map(str, words)]
     environment = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "NAMMD_DEBUG")}
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, **options)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=GUARD, env=environment, **options)
     return Ran(run.returncode, run.stdout, run.stderr)
 
 

@@ -1,6 +1,9 @@
 """``--engine`` and ``--scheduler``: where a command computes."""
 
+import json
 import logging
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +13,15 @@ from pyarrow import parquet
 import nammd as library
 from nammd.engines import OnDevice
 from tests.cli.conftest import people
+from tests.waiting import GUARD, running, until
+
+SCHEDULER = "import sys; from distributed.cli.dask_scheduler import main; main(sys.argv[1:])"
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Give a scheduler that is there all the time it needs to answer."""
+    monkeypatch.setattr("nammd.cli.computing.CONNECT_SECONDS", GUARD)
 
 
 @pytest.fixture(scope="module")
@@ -103,17 +115,28 @@ def test_a_local_cluster_is_started_and_closed(nammd, folders):
 
 @pytest.mark.parametrize("where", ["tcp://127.0.0.1:9", "nowhere"])
 def test_a_wrong_address_is_named_soon(nammd, folders, monkeypatch, where):
-    monkeypatch.setattr("nammd.cli.computing.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("nammd.cli.computing.CONNECT_SECONDS", 0.1)
     words = ["--engine", "dask", "--scheduler", where]
     ran = nammd("distance", folders / "reference", folders / "close", *words)
-    assert f"no Dask scheduler answers at '{where}' within 1 seconds" in ran.sentence
+    assert f"no Dask scheduler answers at '{where}' within 0.1 seconds" in ran.sentence
     assert "leave --scheduler out" in ran.sentence
 
 
-def test_a_cluster_without_workers_is_named(nammd, folders):
-    options = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
-    with LocalCluster(silence_logs=logging.CRITICAL, **options) as cluster:
-        words = ["--engine", "dask", "--scheduler", cluster.scheduler_address]
+def test_a_cluster_without_workers_is_named(nammd, folders, tmp_path):
+    # In a process of its own: whatever becomes of it, nothing of it is left here.
+    written = tmp_path / "scheduler.json"
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(written)]
+    command = [sys.executable, "-c", SCHEDULER, *options]
+    with running(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as scheduler:
+
+        def address():
+            assert scheduler.poll() is None
+            try:
+                return json.loads(written.read_text())["address"]
+            except (FileNotFoundError, ValueError):  # not there, or not all of it
+                return None
+
+        words = ["--engine", "dask", "--scheduler", until(address, "a scheduler")]
         ran = nammd("distance", folders / "reference", folders / "close", *words)
     assert "has no workers; start some with 'dask worker'" in ran.sentence
 

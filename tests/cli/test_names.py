@@ -1,6 +1,5 @@
 """Names of files and columns are printed as they are: no markup, no control characters."""
 
-import json
 from xml.etree import ElementTree
 
 import pyarrow as pa
@@ -84,8 +83,11 @@ def test_colour_is_for_terminals_and_those_who_ask(nammd, files, monkeypatch):
 
 
 def test_json_is_never_coloured(nammd, files, monkeypatch):
+    command = ("check", files / "x.npy", files / "z.npy", "-e", 0.01, "--json")
+    plain = nammd(*command)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    json.loads(nammd("distance", files / "x.npy", files / "z.npy", "--json").out)
+    assert nammd(*command) == plain
+    assert plain.json["decision"] == "FAR"
 
 
 def test_text_from_right_to_left_cannot_turn_the_line():

@@ -1,16 +1,16 @@
 """The real program, from outside: exit codes, streams, signals, and what it imports."""
 
 import json
-import signal
+import os
 import subprocess
 import sys
-import time
+import threading
 
-import numpy as np
 import pytest
 
 from nammd.cli import progress
 from tests.cli.conftest import program
+from tests.waiting import GUARD, running, until
 
 
 def test_exit_codes_0_1_2_and_3(files, reference, close, far, tolerance):
@@ -43,7 +43,7 @@ def test_the_python_warnings_of_a_whole_run_are_none(reference, far):
         "0.01",
         "--json",
     ]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=GUARD)
     assert (run.returncode, run.stderr) == (1, "")
 
 
@@ -59,7 +59,7 @@ from nammd.cli import main
 assert main(["check", "--help"]) == 0
 print("\\n" + json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD)
     assert run.returncode == 0, run.stderr
     modules = set(json.loads(run.stdout.splitlines()[-1]))
     assert modules.isdisjoint({"numpy", "scipy", "pyarrow", "matplotlib", "pandas", "narwhals", "jinja2"})
@@ -71,52 +71,63 @@ def test_a_check_imports_no_plotting(files):
         f"main(['check', {str(files / 'x.npy')!r}, {str(files / 'y.npy')!r}, '-e', '0.1', '--json']); "
         "sys.exit(any(name in sys.modules for name in ('matplotlib', 'jinja2', 'torch')))"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD)
     assert run.returncode == 0, run.stderr
 
 
 def test_without_typer_the_remedy_is_one_sentence():
     code = "import sys; sys.modules['typer'] = None; from nammd.cli import main; sys.exit(main(['--help']))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD)
     assert run.returncode == 2
     assert run.stderr == (
         "nammd: the command line needs the package typer; install it with: pip install 'nammd[app]'\n"
     )
 
 
-def started(*words, **options):
-    return subprocess.Popen(
-        [sys.executable, "-m", "nammd", *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
-
-
 @pytest.mark.parametrize(
-    "words", [["--help"], ["--version"], ["distance", "X", "Z"], ["distance", "X", "Z", "--json"]]
+    ("words", "colour"),
+    [
+        (["--help"], ""),
+        (["--help"], "1"),
+        (["--version"], ""),
+        (["distance", "X", "Z"], ""),
+        (["distance", "X", "Z"], "1"),
+        (["distance", "X", "Z", "--json"], ""),
+    ],
 )
-@pytest.mark.parametrize("colour", ["", "1"])
 def test_a_reader_that_goes_away_is_no_error(files, words, colour, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", colour)
     named = [{"X": files / "x.npy", "Z": files / "z.npy"}.get(word, word) for word in words]
-    process = started(*named)
-    process.stdout.close()
-    assert process.stderr.read() == ""
-    process.stderr.close()
-    # Never 0, 1 or 3, which would be verdicts.
-    assert process.wait(timeout=60) == 141
+    reader, writer = os.pipe()
+    os.close(reader)  # before the program begins, so that it cannot be quicker
+    command = [sys.executable, "-m", "nammd", *map(str, named)]
+    with running(command, stdout=writer, stderr=subprocess.PIPE, text=True) as process:
+        os.close(writer)
+        assert process.stderr.read() == ""
+        # Never 0, 1 or 3, which would be verdicts.
+        assert process.wait() == 141
+
+
+INTERRUPTED = """
+import os, signal, sys
+from nammd.cli import main
+from nammd.engines import Tiles
+
+def interrupted(*arguments, compute=Tiles.sums):
+    os.kill(os.getpid(), signal.SIGINT)
+    return compute(*arguments)
+
+Tiles.sums = interrupted
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_an_interruption_is_one_line(tmp_path):
-    np.save(tmp_path / "large.npy", np.random.default_rng(0).normal(size=(60_000, 8)))
-    process = started("distance", tmp_path / "large.npy", tmp_path / "large.npy")
-    time.sleep(2.0)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, "", "nammd: interrupted\n")
+def test_an_interruption_is_one_line(files):
+    # The program interrupts itself: nobody else knows on every machine when it is in the middle of its work.
+    command = [sys.executable, "-c", INTERRUPTED, "distance", str(files / "x.npy"), str(files / "z.npy")]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=GUARD)
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "nammd: interrupted\n")
 
 
 def test_a_terminal_without_the_letters_still_gets_the_answer(files, monkeypatch):
@@ -149,9 +160,7 @@ def test_progress_is_shown_to_people_who_wait(monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.05)
     with progress.Working(quiet=False) as working:
         working.step("Reading [red]a.csv[/red]")
-        deadline = time.monotonic() + 10
-        while "a.csv" not in terminal.text and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: "a.csv" in terminal.text, "what is being done")
         working.step("Comparing")
     assert "Reading [red]a.csv[/red]" in terminal.text
 
@@ -159,10 +168,13 @@ def test_progress_is_shown_to_people_who_wait(monkeypatch):
 def test_no_progress_for_quick_work_or_for_programs(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(progress, "PATIENCE", GUARD)  # whatever is done here, it is quick work
     with progress.Working(quiet=False) as working:
         working.step("Reading")
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     with progress.Working(quiet=True) as working:
         working.step("Reading")
-        time.sleep(0.1)
+        for thread in threading.enumerate():
+            if isinstance(thread, threading.Timer):
+                thread.join(GUARD)  # once it has ended, it has shown what it shows
     assert terminal.text == ""

@@ -3,7 +3,7 @@
 import logging
 import os
 import signal
-import time
+from pathlib import Path
 
 import dask.array as da
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import nammd
+from tests.waiting import until
 
 X, Y = np.random.default_rng(0).normal(size=(2, 3000, 6))
 KERNEL = nammd.Gaussian(2.5)
@@ -49,11 +50,15 @@ def test_workers_give_the_sums_of_tiles(client, spread):
     assert told[-1] == 1
 
 
+def no_pairs_are_left(client):
+    """Tell whether the cluster has forgotten all pairs; what nobody wants any more takes it a moment."""
+    held = client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks])
+    return not any("pairs" in key for key in held)
+
+
 def test_nothing_stays_on_the_workers(client, spread):
     nammd.distance(*spread, kernel=KERNEL, engine=nammd.Cluster(block_rows=1000))
-    client.run(lambda: None)
-    held = client.run_on_scheduler(lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks])
-    assert [key for key in held if "pairs" in key] == []
+    until(lambda: no_pairs_are_left(client), "the end of all tasks")
 
 
 def test_the_loss_of_a_worker_in_the_middle_does_not_change_a_bit(client, spread, monkeypatch):
@@ -70,30 +75,62 @@ def test_the_loss_of_a_worker_in_the_middle_does_not_change_a_bit(client, spread
     sums = nammd.kernel_sums(*spread, KERNEL, told_by(told))
     assert killed
     assert_same(sums, undisturbed)
-    client.wait_for_workers(2, timeout=30)
-    assert victim not in client.run(os.getpid).values()
+
+    def replaced():
+        present = set(client.run(os.getpid, on_error="ignore").values())
+        return len(present) == 2 and victim not in present
+
+    until(replaced, "a worker in the place of the one that was lost")
 
 
-def test_an_interrupted_computation_stops_on_the_workers_too(client, monkeypatch):
+class Held(nammd.Kernel):
+    """Counts the blocks that it is asked for in a file; after so many it waits for another file."""
+
+    bound = 1.0
+
+    def __init__(self, folder, blocks):
+        self.counted, self.released, self.blocks = Path(folder, "counted"), Path(folder, "released"), blocks
+
+    def count(self):
+        return self.counted.stat().st_size
+
+    def __call__(self, x, y):
+        if len(x) > 100:  # not the few rows that it is checked on
+            with self.counted.open("ab") as file:
+                file.write(b".")
+            until(lambda: self.count() < self.blocks or self.released.exists(), "the release of a kernel")
+        return np.ones((len(x), len(y)))
+
+
+def has_more_to_do(dask_worker):
+    """Tell whether a worker has tasks that it would begin if it were free."""
+    return any(task.state in ("waiting", "ready", "resumed") for task in dask_worker.state.tasks.values())
+
+
+def is_busy(dask_worker):
+    return bool(dask_worker.state.executing_count)
+
+
+def test_an_interrupted_computation_stops_on_the_workers_too(client, spread, monkeypatch, tmp_path):
+    """The workers hold two thirds of the way until the interrupt has got round, however long that takes."""
     monkeypatch.setattr("nammd.engines.progress._UPDATE_SECONDS", 0.0)
-    many = da.from_array(np.tile(X, (8, 1)), chunks=(1000, -1))
+    few = tuple(z.rechunk((250, -1)) for z in spread)
+    pairs = 2 * 12 * 13 // 2 + 12 * 12
+    kernel = Held(tmp_path, blocks=2 * pairs // 3)
 
     def interrupt(done, total):
         if done:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        nammd.kernel_sums(many, many, KERNEL, nammd.Cluster(block_rows=500, progress=interrupt))
-    deadline = time.monotonic() + 5
-
-    def left():
-        return client.run_on_scheduler(
-            lambda dask_scheduler: [str(key) for key in dask_scheduler.tasks if "pairs" in str(key)]
-        )
-
-    while left() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert left() == []
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            nammd.kernel_sums(*few, kernel, nammd.Cluster(block_rows=250, progress=interrupt))
+        until(lambda: no_pairs_are_left(client), "the end of all tasks")
+        until(lambda: not any(client.run(has_more_to_do).values()), "workers that know of the end")
+    finally:
+        kernel.released.touch()
+    until(lambda: not any(client.run(is_busy).values()), "the end of what had begun")
+    assert kernel.count() <= kernel.blocks + 1 < pairs
 
 
 def test_an_error_on_a_worker_is_that_of_the_data(client):

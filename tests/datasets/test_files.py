@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from nammd.datasets import cifar10, higgs, mnist
+from tests.waiting import GUARD
 
 ROWS = 40
 READERS = {"HIGGS": higgs, "MNIST": mnist, "CIFAR-10": cifar10}
@@ -194,5 +195,5 @@ def test_importing_the_data_sets_imports_nothing_heavy():
         "import sys; from nammd.datasets import SHIFTS, applications; "
         "print({'torch', 'ot', 'sklearn', 'pandas', 'scipy'} & {n.split('.')[0] for n in sys.modules})"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD)
     assert run.stdout.strip() == "set()", run.stderr

@@ -17,6 +17,7 @@ import nammd
 from nammd.engines import Summed
 from nammd.kernels import as_kernel
 from tests.kernels.cases import CASES
+from tests.waiting import GUARD
 
 LIBRARIES = {
     "numpy": np.asarray,
@@ -278,7 +279,7 @@ from threadpoolctl import threadpool_info
 import nammd
 
 warmed_up, failing = json.loads(sys.argv[1])
-both_inside, first_ended = threading.Barrier(2, timeout=20), threading.Event()
+both_inside, first_ended = threading.Barrier(2, timeout=600), threading.Event()
 first_began = threading.Event()
 seen, x = {}, np.random.default_rng(0).normal(size=(30, 2))
 
@@ -302,7 +303,7 @@ def short():
 
 def long():
     both_inside.wait()
-    first_ended.wait(20)
+    first_ended.wait(600)
     seen["one left"] = blas_threads()
 
 seen["before"] = blas_threads()
@@ -311,11 +312,11 @@ if warmed_up:
 with ThreadPoolExecutor(2) as pool:
     sums = nammd.Tiles(threads=1).sums
     one = pool.submit(sums, Watching(short), (x,))
-    first_began.wait(20)
+    first_began.wait(600)
     two = pool.submit(sums, Watching(long), (x,))
-    one.exception(20)
+    one.exception(600)
     first_ended.set()
-    two.result(20)
+    two.result(600)
     seen["after"] = blas_threads()  # both threads are still alive
 json.dump(seen, sys.stdout)
 """
@@ -329,7 +330,7 @@ def watch_overlapping_calls(warmed_up, failing):
         env=os.environ | dict.fromkeys(numbers, "2"),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=GUARD,
     )
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
@@ -377,7 +378,7 @@ def test_memory_stays_far_below_one_gram_matrix(kernel):
     x, y = np.random.default_rng(0).normal(size=(2, m, 4))
     tracemalloc.start()
     try:
-        nammd.kernel_sums(x, y, KERNELS[kernel][0])
+        nammd.kernel_sums(x, y, KERNELS[kernel][0], nammd.Tiles(threads=2))  # each has its buffers
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

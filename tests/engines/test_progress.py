@@ -14,6 +14,7 @@ import nammd
 from nammd.engines import progress
 from nammd.engines.progress import Meter, duration, passes
 from nammd.kernels.base import bind_by_calling
+from tests.waiting import GUARD
 
 X, Y = np.random.default_rng(0).normal(size=(2, 300, 3))
 Y = Y[:250]
@@ -388,8 +389,17 @@ def test_there_is_one_announcement_for_each_call_and_for_all_of_it(clock, name, 
 
 
 def test_the_announcement_names_the_threads(clock):
+    looked = threading.Event()
+
+    class Waiting(Slow):
+        def __call__(self, x, y, /):
+            if self.clock.now > 1010.0:  # the threads must not be done before anybody looks at them
+                assert looked.wait(GUARD)
+            return super().__call__(x, y)
+
+    engine = nammd.Tiles(10, 10, 3, progress=lambda done, total: done and looked.set())
     with pytest.warns(nammd.LongComputationWarning, match="300 rows with each other .* on 3 threads; "):
-        nammd.Tiles(10, 10, 3).sums(Slow(clock), (X,))
+        engine.sums(Waiting(clock), (X,))
 
 
 def test_the_announcement_names_library_and_device(clock):

@@ -4,14 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from experiments.calibration import characteristic, grid, level
+from experiments.calibration import grid, level
 from experiments.calibration.grid import Grid, Spot
-from experiments.calibration.laws import FAMILIES, pair_at
 from experiments.results import Done, Results
 from scipy.stats import norm
 
 import nammd
-from tests import laws
+from nammd.datasets.laws import characteristic
+from nammd.datasets.laws import mixtures as laws
+from nammd.datasets.laws.families import FAMILIES, known_pair
 
 GAUSSIAN, LAPLACE = nammd.Gaussian(0.7), nammd.Laplace(0.7)
 
@@ -22,7 +23,7 @@ def test_there_are_at_least_twelve_laws():
 
 @pytest.mark.parametrize("law", FAMILIES)
 def test_samples_are_as_far_apart_as_the_laws(law):
-    pair = pair_at(law, 0.02)
+    pair = known_pair(law, 0.02)
     assert pair.nammd == pytest.approx(0.02, abs=1e-9)
     x, y = pair.sample(np.random.default_rng(3), 3000, 2500)
     assert (len(x), len(y)) == (3000, 2500)
@@ -52,14 +53,14 @@ def test_quadrature_gives_the_closed_form_of_the_laplace_kernel():
     "law", [name for name, family in FAMILIES.items() if family.kernel == nammd.Laplace(1.0)]
 )
 def test_finer_quadrature_changes_nothing_that_a_simulation_would_see(law):
-    pair = pair_at(law, 0.2)
+    pair = known_pair(law, 0.2)
     finer = characteristic.nammd_of(pair.p, pair.q, pair.kernel, 4 * characteristic.PANELS)
     assert finer == pytest.approx(0.2, abs=1e-5)
 
 
 def test_margins_out_of_reach_are_none():
-    assert pair_at("correlated", 0.7) is None
-    same = pair_at("uniform", 0)
+    assert known_pair("correlated", 0.7) is None
+    same = known_pair("uniform", 0)
     assert same.p is same.q
 
 

@@ -9,8 +9,8 @@ from experiments.paper import bandwidth, concentration, example_1, same_mmd_norm
 from experiments.results import Done, load
 
 import nammd
+from nammd.datasets.laws import mixtures as laws
 from nammd.kernels.bandwidth import median_distance
-from tests import laws
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import matplotlib
 import pytest
+from benchmarks.tables import tables as speeds
 from experiments.figures import svg
 from experiments.page import DOCS, pages, write
 from experiments.section import Picture, table
@@ -20,6 +21,16 @@ def test_the_documentation_is_made_from_result_files(name):
 def test_no_figure_is_left_over():
     figures = {f"figures/{path.name}" for path in (DOCS / "figures").glob("*.svg")}
     assert figures == {name for name in PAGES if name.startswith("figures/")}
+
+
+def test_no_table_is_left_over():
+    kept = {f"tables/{path.name}" for path in (DOCS / "tables").iterdir()}
+    made = {name for name in PAGES if name.startswith("tables/")} | {f"tables/{name}" for name in speeds()}
+    assert kept == made
+
+
+def test_no_table_is_made_twice():
+    assert not set(PAGES) & {f"tables/{name}" for name in speeds()}
 
 
 def test_writing_a_second_time_changes_nothing(tmp_path):

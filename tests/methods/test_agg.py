@@ -143,7 +143,7 @@ def test_power_on_blob():
     rng = np.random.default_rng(3)
     runs = [
         nammd.two_sample_test(blob(450, rng), blob(450, rng, correlated=True), method=QUICK, rng=rng)
-        for _ in range(15)
+        for _ in range(10)
     ]
     assert np.mean([run.rejected for run in runs]) > 0.9
 

@@ -94,7 +94,7 @@ def test_blob_is_told_apart_by_the_default_learner():
     method = AutoTST(permutations=499)
     results = [
         nammd.two_sample_test(blob(rng, 900), blob(rng, 900, turned=True), method=method, rng=rng)
-        for _ in range(12)
+        for _ in range(10)
     ]
     assert np.mean([result.rejected for result in results]) > 0.9
 

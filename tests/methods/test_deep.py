@@ -13,7 +13,6 @@ import nammd  # noqa: E402
 from nammd.datasets import blob  # noqa: E402
 from nammd.kernels.deep import Deep  # noqa: E402
 from nammd.methods.deep import MMDDeep, criterion, deep_gram, mmd2_and_variance  # noqa: E402
-from tests.selecting.test_learning import blobs  # noqa: E402
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "deep_kernel_mmd.json").read_text())
 ALPHA, REPETITIONS = 0.1, 150
@@ -41,16 +40,6 @@ def test_the_kernel_of_the_package_is_the_published_one():
     kernel = Deep(torch.nn.Identity(), math.sqrt(case["s"] / 2), math.sqrt(case["s0"] / 2), case["epsilon"])
     numbers = {name: case[name] for name in ("epsilon", "s", "s0")}
     np.testing.assert_allclose(kernel(x, y), deep_gram(x, y, x, y, **numbers), rtol=1e-12)
-
-
-def test_power_on_blob_is_above_nine_tenths():
-    method = MMDDeep(epochs=15, permutations=99)
-    results = [
-        nammd.two_sample_test(*blobs(800, np.random.default_rng([1, seed])), method=method, rng=seed)
-        for seed in range(12)
-    ]
-    assert np.mean([result.rejected for result in results]) > 0.9
-    assert all(result.details["criterion"][1] > result.details["criterion"][0] for result in results)
 
 
 def test_level_is_held_where_the_distributions_are_equal():
@@ -92,12 +81,11 @@ def test_too_few_rows_are_refused():
 
 
 def test_power_on_the_published_blob():
-    """Four hundred rows to train on and four hundred to test on."""
-    method = MMDDeep(epochs=100)
-    rejected = [
-        nammd.two_sample_test(*blob(800, rng=seed), method=method, rng=seed).rejected for seed in range(8)
-    ]
-    assert np.mean(rejected) > 0.9
+    """Four hundred rows to train on and four hundred to test on; more epochs than ten add next to nothing."""
+    method = MMDDeep(epochs=10)
+    results = [nammd.two_sample_test(*blob(800, rng=seed), method=method, rng=seed) for seed in range(8)]
+    assert np.mean([result.rejected for result in results]) > 0.9
+    assert all(result.details["criterion"][1] > result.details["criterion"][0] for result in results)
 
 
 def test_the_variance_is_never_negative_by_rounding():

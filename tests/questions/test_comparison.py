@@ -1,10 +1,14 @@
 """Comparing pairs: formulas, level with independent and shared data, and recognition of sharing."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 import nammd
-from tests import laws
+from nammd.datasets.laws import mixtures as laws
+from nammd.questions.closeness import closeness_of
+from nammd.questions.comparison import compare_estimates
 from tests.simulate import KERNEL, noise
 
 REPETITIONS = 1000
@@ -71,40 +75,46 @@ def test_the_influence_form_gives_nearly_the_same_standard_error():
     assert result.standard_error == pytest.approx(np.sqrt(squares), rel=0.01)
 
 
-def rates(shared_draw, compare):
-    """Rejection rates at equal distances: with `shared` as given, and with it ignored."""
+@cache
+def comparisons(shared):
+    """Comparisons of equal distances, which share a sample or none."""
     p, q = laws.pair_at("concentrated normal", 0.1)
     rng = np.random.default_rng(5)
     results = []
     for _ in range(REPETITIONS):
         x1, y1, y2 = p.sample(rng, 80), q.sample(rng, 80), q.sample(rng, 80)
-        x2 = x1 if shared_draw else p.sample(rng, 80)
-        options = (True, False) if shared_draw else (False,)
-        results.append([compare(x1, y1, x2, y2, shared) for shared in options])
-    return np.mean(results, axis=0)
+        x2 = x1 if shared else p.sample(rng, 80)
+        results.append(nammd.compare_pairs((x1, y1), (x2, y2), kernel=KERNEL))
+    assert {result.shared for result in results} == {shared}
+    return results
 
 
-def rejected(x1, y1, x2, y2, shared):
-    return nammd.compare_pairs((x1, y1), (x2, y2), kernel=KERNEL, shared=shared).rejected
+def as_if_independent(result):
+    """The same comparison, with what the pairs share ignored."""
+    options = {"alternative": result.alternative, "alpha": result.alpha}
+    return compare_estimates(result.first, result.second, shared=False, **options)
+
+
+def rate(results):
+    return np.mean([result.rejected for result in results])
 
 
 def test_level_with_a_shared_dataset_and_without():
     slack = 3 * noise(0.05, REPETITIONS) + 0.006
-    with_covariance, without = rates(True, rejected)
+    with_covariance = rate(comparisons(shared=True))
     assert abs(with_covariance - 0.05) <= slack
-    assert without < with_covariance - 0.015  # ignoring the covariance wastes power
-    [independent] = rates(False, rejected)
-    assert abs(independent - 0.05) <= slack
+    # Ignoring the covariance wastes power.
+    assert rate(map(as_if_independent, comparisons(shared=True))) < with_covariance - 0.015
+    assert abs(rate(comparisons(shared=False)) - 0.05) <= slack
 
 
 def test_treating_an_estimated_margin_as_known_is_not_safe():
     """Why compare_pairs exists: the same comparison with epsilon plugged in over-rejects."""
-
-    def plugged_in(x1, y1, x2, y2, shared):
-        eps = nammd.distance(x1, y1, kernel=KERNEL).value
-        return nammd.closeness_test(x2, y2, eps, kernel=KERNEL).rejected
-
-    assert rates(False, plugged_in)[0] > 0.05 + 3 * noise(0.05, REPETITIONS) + 0.02
+    plugged_in = [
+        closeness_of(result.second, result.first.value, "greater", 0.05, "corrected")
+        for result in comparisons(shared=False)
+    ]
+    assert rate(plugged_in) > 0.05 + 3 * noise(0.05, REPETITIONS) + 0.02
 
 
 def test_unequal_sizes_and_off_diagonal_pairs_work():

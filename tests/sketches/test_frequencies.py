@@ -5,11 +5,11 @@ import pytest
 from scipy.stats import t as student
 
 import nammd
+from nammd.datasets.laws.features import nammd_of_normals, sketch_of_normal
 from nammd.questions.closeness import closeness_of
 from nammd.statistics.margin import margin, quantile, upper_tail
 from nammd.statistics.spread import effective_number
 from tests.simulate import noise
-from tests.sketches.populations import nammd_of_normals, sketch_of_normal
 from tests.sketches.samples import FEATURES, KERNEL, X, Y, Z
 
 REPETITIONS = 400

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nammd
-from tests import laws
+from nammd.datasets.laws import mixtures as laws
 from tests.simulate import KERNEL, estimates, noise, rejection_rate
 
 SEPARATED = ["concentrated normal", "contaminated", "uneven spread", "rare stray"]
@@ -59,7 +59,8 @@ def test_equal_laws_are_hardly_ever_called_farther_than_a_small_margin():
 @pytest.mark.parametrize(("m", "n"), [(100, 100), (60, 240)])
 def test_mmd2_tests_hold_their_level(m, n):
     """The plain MMD test has no denominator, so its margin is the exact MMD2 of the pair."""
-    runs = estimates("concentrated normal", 0.2, m, n, "mmd2")
+    same_samples = estimates("concentrated normal", 0.2, m, n)
+    runs = [nammd.Estimate.of(e.evidence, "mmd2") for e in same_samples]
     margin = laws.mmd2_of(*laws.pair_at("concentrated normal", 0.2))
     assert 0.015 <= rejection_rate(runs, margin) <= HIGHEST
     assert rejection_rate(runs, margin, "less") <= HIGHEST + 0.01

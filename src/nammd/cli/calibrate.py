@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -109,7 +109,7 @@ def calibrate(
         Told(replace(inputs, tolerance=tolerance), tolerance.space),
         output,
         rows=[("written to", str(target))],
-        fields=_fields(tolerance) | {"output": str(target)},
+        fields=tolerance.to_dict() | {"output": str(target)},
     )
 
 
@@ -130,10 +130,3 @@ def _tolerance(
         )
     number = 4 if blocks is None else blocks
     return Tolerance.from_split(x, blocks=number, rng=inputs.seed, engine=engine, **inputs.options)
-
-
-def _fields(tolerance: Tolerance) -> dict[str, Any]:
-    """Return what the file holds, less the sums that belong to each row of the reference."""
-    from nammd.tolerances.file import to_dict
-
-    return {name: value for name, value in to_dict(tolerance).items() if name != "uncertainty"}

@@ -181,13 +181,15 @@ def plan(
         from nammd.questions.planning import plan as planned
 
         working.step("Measuring the pilot")
+        engine, wanted = engine_of(kernel, working, inputs), 0.8 if power is None else power
         space = inputs.space()
-        pilot = estimated(*inputs.datasets, space=space, engine=engine_of(kernel, working, inputs))
         if epsilon is None:
             assert inputs.tolerance is not None
-            epsilon = inputs.tolerance.epsilon
-        working.step("Counting rows")
-        result = planned(
-            epsilon, distance, pilot=pilot, power=0.8 if power is None else power, rows=rows, alpha=alpha
-        )
+            reference, candidate = inputs.datasets
+            gate = inputs.tolerance.with_reference(reference, engine=engine)
+            result = gate.plan(candidate, distance, power=wanted, rows=rows, alpha=alpha)
+        else:
+            pilot = estimated(*inputs.datasets, space=space, engine=engine)
+            working.step("Counting rows")
+            result = planned(epsilon, distance, pilot=pilot, power=wanted, rows=rows, alpha=alpha)
     deliver("plan", result, Told(inputs, space), output)

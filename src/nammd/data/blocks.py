@@ -66,7 +66,7 @@ class Known:
     positions, rows : array
         Rows that are at home, and where they are in the sample.
     digest : str
-        A digest of the rows; empty where nobody has asked for it.
+        A digest of the rows; empty until it is asked for.
     """
 
     wrong: int | None = None

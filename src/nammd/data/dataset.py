@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from nammd.data.arrays import Array
 from nammd.data.frames import Frame
 from nammd.data.pieces import Pieces
@@ -99,7 +97,7 @@ class TableDataset(Dataset):
     frame : Frame
         Its columns.
     one_column : bool
-        Whether it was a single column, whose name nobody chose to be matched.
+        Whether it was given as a single column, which is compared whatever its name.
     """
 
     frame: Frame = field(repr=False, kw_only=True)
@@ -201,8 +199,3 @@ class SummaryDataset(Dataset):
     def rows(self) -> int:
         """The number of rows that were summed."""
         return int(self.summary.n)
-
-
-def dtype_of(dataset: ArrayDataset) -> np.dtype[Any]:
-    """Return the floating-point type of an array, as NumPy calls it."""
-    return np.dtype(str(dataset.array.dtype).rpartition(".")[2])

@@ -7,11 +7,14 @@ from nammd.datasets.applications import SHIFTS, applications
 from nammd.datasets.discrete import DiscretePair, discrete_pair
 from nammd.datasets.files import cifar10, higgs, mnist
 from nammd.datasets.given_nammd import NammdPair, pair_with_nammd
+from nammd.datasets.laws import LAWS, KnownPair, known_pair
 from nammd.datasets.synthetic import blob, hdgm
 
 __all__ = [
+    "LAWS",
     "SHIFTS",
     "DiscretePair",
+    "KnownPair",
     "NammdPair",
     "applications",
     "blob",
@@ -19,6 +22,7 @@ __all__ = [
     "discrete_pair",
     "hdgm",
     "higgs",
+    "known_pair",
     "mnist",
     "pair_with_nammd",
 ]

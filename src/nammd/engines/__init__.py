@@ -1,9 +1,9 @@
-"""Which machine sums a Gram matrix, and how.
+"""Engines: they compute the sums of Gram matrices, each in its own place.
 
 ================  ==========================================================================
 `protocol`        `Engine`: all that an engine can do, with defaults
 `sums`            what it returns: row sums, column sums and squares
-`choice`          which engine computes, if nobody says so; `kernel_sums`
+`choice`          which engine computes by default; `kernel_sums`
 `progress`        how far a computation is, and a warning where it will take long
 `tiles`           `Tiles`: arrays in memory, in threads, or wherever their library keeps them
 `cluster`         `Cluster`: Dask collections

@@ -28,11 +28,11 @@ def require_engine(engine: Any) -> None:
 
 
 def choose_engine(engine: Any, *samples: Array) -> Engine:
-    """Return the engine that was asked for, or the one that suits where the samples are.
+    """Return the engine that was given, or else the one where the samples are.
 
-    This is the one rule, in this order: an engine that is given is used; Dask collections are computed by
-    `Cluster`; float32 torch tensors on a CUDA device by `Cuda`, if Triton is installed; all else by
-    `Tiles`, which computes with NumPy in threads, and with any other library where its arrays are.
+    The rule, in this order: an engine that is given is used; Dask collections are computed by `Cluster`;
+    float32 torch tensors on a CUDA device by `Cuda`, if Triton is installed; all else by `Tiles`, which
+    computes with NumPy in threads, and with any other library where its arrays are.
     """
     require_engine(engine)
     if engine is not None:

@@ -135,7 +135,7 @@ class Meter:
     Parameters
     ----------
     progress : bool, callable or None
-        Whom to tell; see `Progress`.
+        How progress is shown; see `Progress`.
     total : float
         The work in all, in kernel values.
     seconds : float, optional
@@ -145,8 +145,8 @@ class Meter:
 
     Notes
     -----
-    What is shown, and a function that is told, is brought up to date a few times a second; a function
-    is told of the beginning and of the end as well.
+    A bar, or a function that was given, is updated a few times a second. A function is also called at the
+    beginning and at the end.
 
     Examples
     --------

@@ -1,19 +1,24 @@
-"""Where an estimate is known to be less sure than it says: few rows, few frequencies."""
+"""Where an estimate is known to be less sure than it says: few rows, few frequencies, copied rows."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from nammd.data.advice import Caution
+from nammd.data.repeats import copies, in_common
+from nammd.spaces import Sample
 from nammd.statistics.spread import Spread
 
 FEW_ROWS = 20
 """Below this the tests and intervals are known not to hold their level exactly."""
 
 FEW_SKETCHED_ROWS = 500
-"""Below this the skewness that sketches do not know was seen to matter: up to .074 at .05 with 200 rows."""
+"""Below this the skewness that sketches do not know was seen to matter: up to .069 at .05 with 200 rows."""
 
 FEW_FREQUENCIES = 15
 """Below this a distance under the exact kernel rests on too few frequencies. At level .05 "closer" was
-wrongly proven, and without this caution, in at most .06 of all draws (benchmarks/sketch_level.py)."""
+wrongly proven, and without this caution, in at most .06 of all draws
+(experiments/calibration/sketch_frequencies.py)."""
 
 
 def few_rows(m: int, n: int) -> tuple[Caution, ...]:
@@ -55,3 +60,72 @@ def few_frequencies(spread: Spread | None, features: int) -> tuple[Caution, ...]
             "features, or an epsilon from the same features",
         ),
     )
+
+
+MOST = 0.5
+"""Share of rows in common above which two datasets are not two samples."""
+
+SOME = 0.01
+"""Share of rows in common from which on it is said."""
+
+
+def same_rows(x: Any, y: Any) -> Caution | None:
+    """Return why a dataset cannot be tested against itself."""
+    common = 0 if not x.keeps_rows else _in_common(x, y)
+    if (x.same_rows(y) and not x.constant) or common == x.size == y.size:
+        return Caution(
+            "same-rows",
+            f"{x.name} and {y.name} are the same rows, so there is nothing to test with: a test needs rows "
+            "that were drawn independently of each other",
+        )
+    if common > MOST * y.size:
+        return Caution(
+            "same-rows",
+            f"{common} of the {y.size} rows of {y.name} are rows of {x.name} too, so there is nothing to "
+            "test with: compare the other rows only",
+        )
+    return None
+
+
+def same_on_both_sides(first: Any, second: Any) -> tuple[Caution, ...]:
+    """Return a caution where two pairs that are taken as independent have a dataset in common."""
+    if not any(one.same_rows(other) for one in (first.x, first.y) for other in (second.x, second.y)):
+        return ()
+    return (
+        Caution(
+            "same-rows",
+            "the two pairs have the same rows in one of their datasets, but are compared as if they had none "
+            "in common; with shared=True, and these rows first in both pairs, the comparison is sharper",
+        ),
+    )
+
+
+def rows_in_common(x: Sample, y: Sample) -> tuple[Caution, ...]:
+    """Return a caution where some rows are in both datasets."""
+    common = _in_common(x, y)
+    if common < SOME * y.size or common == 0:
+        return ()
+    return (
+        Caution(
+            "rows-in-common",
+            f"{common} of the {y.size} rows of {y.name} are rows of {x.name} too; tests take the two as "
+            "independent, so leave these out",
+        ),
+    )
+
+
+def copied_rows(sample: Sample) -> Caution | None:
+    """Return why copies of rows are no data to test with."""
+    times = 1 if sample.keys is None else copies(sample.keys)
+    if times == 1:
+        return None
+    often = "twice" if times == 2 else f"{times} times"
+    return Caution(
+        "copied-rows",
+        f"every row of {sample.name} is there {often}, or a multiple of that, so there is nothing to test "
+        "with: a copy is not a new observation; leave the copies out",
+    )
+
+
+def _in_common(x: Sample, y: Sample) -> int:
+    return 0 if x.keys is None or y.keys is None else in_common(x.keys, y.keys)

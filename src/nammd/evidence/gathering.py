@@ -12,7 +12,7 @@ from typing import Any
 from nammd.data.checks import choice
 from nammd.engines import Engine, choose_engine
 from nammd.engines.sums import KernelSums, WithinSums
-from nammd.evidence.rows import RowEvidence
+from nammd.evidence.rows import Known, OwnGram, RowEvidence
 from nammd.evidence.sketches import SketchEvidence
 from nammd.sketches.sample import SketchSample
 from nammd.spaces import Sample
@@ -25,7 +25,7 @@ def gather(
     *,
     cross: CrossPairs = "full",
     engine: Engine | None = None,
-    known: tuple[Sample, WithinSums] | None = None,
+    known: Known | None = None,
 ) -> list[Evidence]:
     """Return what each of some pairs of samples is known from.
 
@@ -37,8 +37,8 @@ def gather(
         Which pairs of a row of x and a row of y count.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
-    known : tuple of Sample and WithinSums, optional
-        A sample whose sums within are known from an earlier call.
+    known : Known, optional
+        What is within a sample, from an earlier call; it is not summed again.
 
     Returns
     -------
@@ -54,25 +54,26 @@ def gather(
 
 
 def _of_rows(
-    pairs: Sequence[tuple[Sample, Sample]],
-    cross: CrossPairs,
-    engine: Engine | None,
-    known: tuple[Sample, WithinSums] | None,
+    pairs: Sequence[tuple[Sample, Sample]], cross: CrossPairs, engine: Engine | None, known: Known | None
 ) -> list[Evidence]:
-    samples = {id(s.points): s.points for pair in pairs for s in pair}
-    within = {} if known is None else {id(known[0].points): known[1]}
+    samples = {id(s.points): s for pair in pairs for s in pair}
+    within: dict[int, WithinSums] = {}
+    own: dict[int, OwnGram] = {}
+    if known is not None and (key := id(known.sample.points)) in samples:
+        within[key], own[key] = known.sums, known.gram
     kernel = pairs[0][0].space.kernel
     new = [key for key in samples if key not in within]
-    parts = [(samples[key],) for key in new] + [(x.points, y.points) for x, y in pairs]
-    summed = choose_engine(engine, *samples.values()).sums(kernel, *parts)
+    parts = [(samples[key].points,) for key in new] + [(x.points, y.points) for x, y in pairs]
+    summed = choose_engine(engine, *(s.points for s in samples.values())).sums(kernel, *parts)
     within |= dict(zip(new, summed.parts, strict=False))
+    own |= {key: OwnGram(samples[key]) for key in new}
     bound = float(kernel.bound)
-    return [
-        RowEvidence(
-            x, y, KernelSums(within[id(x.points)], within[id(y.points)], across, bound), cross, summed.by
-        )
-        for (x, y), across in zip(pairs, summed.parts[len(new) :], strict=True)
-    ]
+    found: list[Evidence] = []
+    for (x, y), across in zip(pairs, summed.parts[len(new) :], strict=True):
+        one, other = id(x.points), id(y.points)
+        sums = KernelSums(within[one], within[other], across, bound)
+        found.append(RowEvidence(x, y, sums, cross, summed.by, (own[one], own[other])))
+    return found
 
 
 def _of_sketches(x: SketchSample, y: SketchSample, cross: CrossPairs) -> SketchEvidence:

@@ -11,21 +11,23 @@ influences, would need the rows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
 from nammd.engines.sums import KernelSums
-from nammd.evidence.cautions import few_frequencies, few_rows, few_sketched_rows
+from nammd.evidence.cautions import few_frequencies, few_rows, few_sketched_rows, same_rows
 from nammd.sketches.sample import SketchSample
 from nammd.sketches.sketch import Sketch
+from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import Moments
 from nammd.statistics.skewness import quadratic_part, top_eigenvalue
 from nammd.statistics.spread import Spread, effective_number
+from nammd.statistics.standing import SampleTerms, Together
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +108,24 @@ class SketchEvidence:
         """Whether each sample is one row repeated."""
         return self.x.constant and self.y.constant
 
-    @property
-    def cross_means(self) -> SketchMeans:
-        """How x sees y, as far as it varies."""
-        return SketchMeans(*self._sketches)
+    def terms(self, slope: float, scale: float, normed: bool) -> Terms:
+        """Return how the rows take part in a distance of that slope and scale, third moments aside."""
+        x, y = self.higher_order.x, self.higher_order.y
+        along = [side.along(slope, scale) for side in (x, y)]
+        norm = [side.along(1.0, scale, across=0.0) * normed for side in (x, y)]
+        terms = [
+            SampleTerms(
+                size=side.size,
+                second=side.product(phi, phi),
+                third=math.nan,
+                bias=side.product(phi, eta),
+                form=side.form(phi),
+            )
+            for side, phi, eta in zip((x, y), along, norm, strict=True)
+        ]
+        felt = y.covariance @ along[1] / y.size
+        crossed = x.product(along[0], felt)
+        return terms[0], terms[1], crossed, SketchOfX(x, along[0], norm[0], felt)
 
     @property
     def sums(self) -> KernelSums:
@@ -132,24 +148,18 @@ class SketchEvidence:
         return f"{self.x.sketch.features.n_features} random features (their error is included)"
 
     @cached_property
+    def obstacle(self) -> Caution | None:
+        """Why there is nothing to test with: the same rows on both sides."""
+        return same_rows(self.x, self.y)
+
+    @cached_property
     def cautions(self) -> tuple[Caution, ...]:
-        """What to know: few rows, or few frequencies."""
+        """What to know: few rows, few frequencies, or nothing to test with."""
+        if self.obstacle is not None:
+            return (self.obstacle,)
         m, n = self.x.size, self.y.size
         rows = few_rows(m, n) or few_sketched_rows(m, n)
         return rows + few_frequencies(self.spread, self.x.sketch.features.n_features)
-
-
-@dataclass(frozen=True, eq=False)
-class SketchMeans:
-    """The means of the rows of one sketch with those of another, known by how they vary."""
-
-    x: Sketch
-    y: Sketch
-
-    def covariance(self, other: Any) -> float:
-        """Return the covariance, over the rows of x, with the means to another y."""
-        first, second = self.y.total / self.y.n, other.y.total / other.y.n
-        return float(first @ _centred(self.x) @ second) / (self.x.n - 1)
 
 
 def _powers(means: FloatArray) -> FloatArray:
@@ -209,9 +219,57 @@ class Directions:
         form: FloatArray = (self.moved.T @ self.moved - diagonal) / (self.size * (self.size - 1))
         return form
 
+    def along(self, slope: float, scale: float, across: float = 1.0) -> FloatArray:
+        """Return the direction along which the features give the influences of the rows on a distance."""
+        direction: FloatArray = self.parts @ np.array([2 * slope / scale, -2 * across / scale])
+        return direction
+
+    def product(self, one: FloatArray, other: FloatArray) -> float:
+        """Return the mean product of two influences, given by their directions."""
+        return float(one @ self.covariance @ other) / self.size
+
+    def form(self, direction: FloatArray) -> float:
+        """Return the mean of ``g_i k(i, j) g_j`` over distinct pairs, g being given by its direction."""
+        moved = self.covariance @ direction
+        own = self.bound * float(direction @ moved)
+        return (float(moved @ moved) - own) / (self.size * (self.size - 1))
+
     def eigenvalue(self) -> float:
         """Return the largest eigenvalue of the covariance operator."""
         return top_eigenvalue(self.covariance, self.size * self.bound) / self.size
+
+
+@dataclass(frozen=True, eq=False)
+class SketchOfX:
+    """What a distance keeps of the sketch of x: directions in the space of features.
+
+    Attributes
+    ----------
+    rows : Directions
+        The sample, and where the other one is seen from it.
+    along, norm, felt : array of shape (F,)
+        The directions of phi, of eta, and of the mean of ``k(i, j) phi_y(j)``.
+    """
+
+    rows: Directions
+    along: FloatArray = field(repr=False)
+    norm: FloatArray = field(repr=False)
+    felt: FloatArray = field(repr=False)
+
+    def together(self, other: SketchOfX) -> Together:
+        """Return how two distances depend on their common x."""
+        rows, pair = other.rows, (self, other)
+        apart = other.along - self.along
+        # The covariance over a sample, which is unbiased.
+        across = rows.product(self.rows.parts[:, 1], rows.parts[:, 1]) * rows.size / (rows.size - 1)
+        return Together(
+            covariance=across,
+            third=math.nan,
+            form=rows.form(apart),
+            with_phi=(rows.product(apart, pair[0].along), rows.product(apart, pair[1].along)),
+            with_eta=(rows.product(apart, pair[0].norm), rows.product(apart, pair[1].norm)),
+            with_other=(rows.product(apart, pair[0].felt), rows.product(apart, pair[1].felt)),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -298,7 +298,7 @@ def closeness_of(
         standard_error=test.deviation / test.scale,
         variance=variance,
         estimate=estimate,
-        warnings=estimate.warnings + _cautions(test, rejected),
+        warnings=estimate.warnings + (() if estimate.pair.void else _cautions(test, rejected)),
     )
 
 

@@ -11,18 +11,13 @@ from nammd.data.checks import between, choice
 from nammd.data.opening import open_all
 from nammd.engines import Engine
 from nammd.evidence import gather, prepare
+from nammd.evidence.cautions import same_on_both_sides
 from nammd.questions.distance import Estimate
 from nammd.results import NAMES, Caution, Result, interval, number, p_value
 from nammd.spaces import Space
-from nammd.statistics.difference import (
-    Shared,
-    covariance_parts,
-    degrees_of_freedom,
-    difference_by_frequencies,
-    variance_parts,
-)
-from nammd.statistics.margin import Statistic, quantile, upper_tail
-from nammd.statistics.moments import CrossPairs, combined
+from nammd.statistics.difference import Difference
+from nammd.statistics.margin import Statistic
+from nammd.statistics.moments import CrossPairs
 
 Direction = Literal["greater", "less", "two-sided"]
 
@@ -38,7 +33,7 @@ class PairComparison(Result):
     standard_error : float
         The standard error of the difference.
     statistic : float
-        Their ratio, standard normal where the distances are equal.
+        Their ratio. The p-value is not read off it alone: skewness, bias and the law near zero count too.
     pvalue : float
         The p-value; NaN where there is no variance to divide by.
     rejected : bool
@@ -53,6 +48,8 @@ class PairComparison(Result):
         The two distances.
     warnings : tuple of Caution
         What to know before relying on the result.
+    rule : Difference
+        What the p-value and the interval are computed from.
     """
 
     difference: float
@@ -65,7 +62,8 @@ class PairComparison(Result):
     shared: bool
     first: Estimate
     second: Estimate
-    warnings: tuple[Caution, ...] = field(default=())
+    warnings: tuple[Caution, ...]
+    rule: Difference = field(repr=False, compare=False)
 
     @property
     def engine(self) -> str:
@@ -74,6 +72,8 @@ class PairComparison(Result):
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return a two-sided confidence interval for the difference of the distances.
+
+        It holds the differences that neither of the two one-sided tests rejects.
 
         Parameters
         ----------
@@ -85,12 +85,7 @@ class PairComparison(Result):
         tuple of float
             The lower and the upper end.
         """
-        if not self.standard_error > 0:
-            return math.nan, math.nan
-        probability = (1 + between(level, "level")) / 2
-        degrees = degrees_of_freedom(self.first.pair, self.second.pair, self.standard_error**2)
-        reach = quantile(probability, degrees) * self.standard_error
-        return self.difference - reach, self.difference + reach
+        return self.rule.confidence_interval(between(level, "level"))
 
     def headline(self) -> str:
         """Return the answer in one sentence; files are called by their names."""
@@ -237,24 +232,14 @@ def compare_estimates(
 
     Where `shared`, the x of both must be the same observations in the same order.
     """
-    difference = second.value - first.value
-    one, two = first.pair, second.pair
-    parts = variance_parts(one) + variance_parts(two)
-    if shared:
-        mine, theirs = (Shared.of(e.pair, e.evidence.cross_means) for e in (first, second))
-        parts -= 2 * covariance_parts(mine, theirs, two)
-    linear, total = parts.tolist()
-    variance, _ = combined(linear, total, difference_by_frequencies(one, two))
-    deviation = 0.0 if first.pair.constant and second.pair.constant else math.sqrt(variance)
-    z = difference / deviation if deviation > 0 else math.nan
-    degrees = degrees_of_freedom(one, two, variance)
-    pvalue = {
-        "greater": upper_tail(z, degrees),
-        "less": upper_tail(-z, degrees),
-        "two-sided": 2 * upper_tail(abs(z), degrees),
-    }[alternative]
+    rule = Difference.of(first.standing, second.standing, shared)
+    closer, farther = rule.closer(), rule.swapped.closer()
+    either = min(2 * min(closer, farther), 1.0)
+    pvalue = {"greater": farther, "less": closer, "two-sided": either}[alternative]
     warnings = first.warnings + tuple(w for w in second.warnings if w not in first.warnings)
-    if not deviation > 0:
+    if not shared:
+        warnings += same_on_both_sides(first.evidence, second.evidence)
+    if not rule.usable and not (first.pair.void or second.pair.void):
         warnings += (
             Caution(
                 "no-variance",
@@ -263,10 +248,10 @@ def compare_estimates(
             ),
         )
     return PairComparison(
-        difference=difference,
-        standard_error=deviation,
-        statistic=z,
-        pvalue=pvalue,
+        difference=rule.value,
+        standard_error=rule.standard_error if rule.usable else 0.0,
+        statistic=rule.value / rule.standard_error if rule.usable else math.nan,
+        pvalue=pvalue if rule.usable else math.nan,
         rejected=bool(pvalue <= alpha),
         alpha=alpha,
         alternative=alternative,
@@ -274,6 +259,7 @@ def compare_estimates(
         first=first,
         second=second,
         warnings=warnings,
+        rule=rule,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from nammd.data.arrays import Array, FloatArray
@@ -15,9 +16,11 @@ from nammd.kernels.operations import as_code
 from nammd.results import NAMES, Caution, Reportable, interval, number
 from nammd.spaces import Space
 from nammd.statistics import margin
+from nammd.statistics.difference import standing_of
 from nammd.statistics.evidence import Evidence
 from nammd.statistics.margin import Pair, Statistic
 from nammd.statistics.moments import CrossPairs, centred_row_means
+from nammd.statistics.standing import Standing
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,11 @@ class Estimate(Reportable):
     def measured(self) -> Estimate:
         """The distance itself."""
         return self
+
+    @cached_property
+    def standing(self) -> Standing:
+        """The distance with all that is needed to compare it with another one."""
+        return standing_of(self.evidence, self.pair)
 
     @property
     def space(self) -> Space:

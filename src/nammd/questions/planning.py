@@ -9,6 +9,7 @@ from nammd.data.checks import between
 from nammd.questions.distance import Estimate, distance
 from nammd.results import NAMES, Reportable, Result, number
 from nammd.spaces import Space
+from nammd.statistics.forecast import Pilot
 from nammd.statistics.margin import Alternative
 from nammd.statistics.power import distribution_free, power_at, rows_for
 
@@ -34,6 +35,8 @@ class Plan(Result):
         distributions. It is a guarantee, not a forecast, and usually larger by orders of magnitude.
     statistic : str
         The distance planned for.
+    obstacle : str
+        Where no number of rows is enough: what stands in the way, in a sentence; else empty.
     """
 
     m: int | None
@@ -45,10 +48,13 @@ class Plan(Result):
     alternative: Alternative
     bound: int
     statistic: str
+    obstacle: str = ""
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
         what = "farther apart than" if self.alternative == "greater" else "closer than"
+        if self.m is None and self.obstacle:
+            return self.obstacle
         if self.m is None:
             return f"No realistic number of rows would show that the datasets are {what} the margin."
         return (
@@ -116,24 +122,19 @@ def plan(
     0.88
     """
     estimate = _pilot(pilot, space)
-    pair = estimate.pair
+    pair, variability = estimate.pair, Pilot.of(estimate.pair)
     epsilon = between(epsilon, "epsilon", pair.largest)
     alpha, power = between(alpha, "alpha"), between(power, "power")
-    true = max(estimate.value, 0.0) if distance is None else float(distance)
-    if not 0 <= true <= pair.largest or true == epsilon:
-        raise ValueError(
-            f"distance must be between 0 and {pair.largest:g} and differ from epsilon; it is "
-            f"{true:g}. A distance equal to the margin cannot be decided by any number of rows"
-        )
+    true = distance_to_plan_for(estimate, distance, epsilon)
     alternative: Alternative = "greater" if true > epsilon else "less"
     if rows is not None:
         m, n = _sizes(rows)
-        power = power_at(pair, epsilon, true, m, n, alpha)
+        power = power_at(variability, epsilon, true, m, n, alpha)
         found: tuple[int | None, int | None] = (m, n)
     else:
-        found = rows_for(pair, epsilon, true, power, alpha) or (None, None)
+        found = rows_for(variability, epsilon, true, power, alpha) or (None, None)
         if found[0] is not None and found[1] is not None:
-            power = power_at(pair, epsilon, true, found[0], found[1], alpha)
+            power = power_at(variability, epsilon, true, found[0], found[1], alpha)
     return Plan(
         m=found[0],
         n=found[1],
@@ -145,6 +146,18 @@ def plan(
         bound=distribution_free(abs(true - epsilon) / pair.largest, power, alpha),
         statistic=pair.statistic,
     )
+
+
+def distance_to_plan_for(pilot: Estimate, distance: float | None, epsilon: float) -> float:
+    """Return the true distance that is planned for: the one that is given, or that of the pilot."""
+    largest = pilot.pair.largest
+    true = max(pilot.value, 0.0) if distance is None else float(distance)
+    if not 0 <= true <= largest or true == epsilon:
+        raise ValueError(
+            f"distance must be between 0 and {largest:g} and differ from epsilon; it is "
+            f"{true:g}. A distance equal to the margin cannot be decided by any number of rows"
+        )
+    return true
 
 
 def _pilot(pilot: Any, space: Space | None) -> Estimate:

@@ -172,7 +172,7 @@ def two_sample_test(
     rng : int, numpy.random.Generator or None
         Generator for the permutations; give a number to get the same p-value again.
     engine : Engine, optional
-        Who computes; by default the one that suits where the data is.
+        Which engine computes; by default the one where the data is.
 
     Returns
     -------

@@ -25,6 +25,7 @@ def distance_of(result: Reportable) -> Distance:
         epsilon_error=limit.error,
         pvalues=limit.pvalues,
         alpha=limit.alpha,
+        marks=limit.marks,
     )
 
 

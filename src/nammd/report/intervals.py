@@ -45,6 +45,7 @@ def interval_plot(result: Any, ax: Axes | None = None) -> Axes:
     ax.set_ylim(-1.0, 1.0)
     if distance.epsilon is not None:
         _draw_tolerance(ax, distance, low, high)
+        _draw_marks(ax, distance)
     measured = distance.measured
     ax.plot(
         [measured.low, measured.high], [0, 0], color=style.INK, linewidth=5, solid_capstyle="butt", zorder=3
@@ -83,6 +84,7 @@ def _reach(distance: Distance) -> tuple[float, float]:
     ends = [0.0, measured.value, measured.low, measured.high]
     if distance.epsilon is not None:
         ends.append(distance.epsilon + 1.96 * distance.epsilon_error)
+    ends += [mark.value + 1.96 * mark.error for mark in distance.marks]
     low, high = min(ends), max(ends)
     air = 0.12 * (high - low) or 0.01
     return low - (air if low < 0 else 0.0), high + air
@@ -117,6 +119,23 @@ def _draw_tolerance(ax: Axes, distance: Distance, low: float, high: float) -> No
         fontsize=style.FONT,
         color=style.INK,
     )
+
+
+def _draw_marks(ax: Axes, distance: Distance) -> None:
+    """Draw every accepted dataset in a row above the distance; the one that decided is filled."""
+    for mark in distance.marks:
+        ends = [mark.value - 1.96 * mark.error, mark.value + 1.96 * mark.error]
+        ax.plot(ends, [0.45, 0.45], color=style.MUTED, linewidth=1.0, zorder=2)
+        ax.plot(
+            [mark.value],
+            [0.45],
+            marker="D",
+            markersize=6,
+            markerfacecolor=style.MUTED if mark.decided else "white",
+            markeredgecolor=style.MUTED,
+            linestyle="none",
+            zorder=3,
+        )
 
 
 def _alignment(value: float, low: float, high: float) -> Literal["left", "center", "right"]:

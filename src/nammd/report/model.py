@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from nammd.data.arrays import FloatArray
-from nammd.results import Tone
+from nammd.results import Mark, Tone
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class Distance:
         What each test is to show, and its p-value.
     alpha : float
         The level of each test.
+    marks : tuple of Mark
+        Where the tolerance was taken from several datasets: how far each of them is.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Distance:
     epsilon_error: float
     pvalues: tuple[tuple[str, float], ...]
     alpha: float
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,14 @@
 """What all results have in common: words, numbers for people, and cautions."""
 
 from nammd.data.advice import Caution
-from nammd.results.base import Limit, Reportable, Result, Tone, plain
+from nammd.results.base import Limit, Mark, Reportable, Result, Tone, plain
 from nammd.results.words import NAMES, interval, number, p_value, probability, with_error
 
 __all__ = [
     "NAMES",
     "Caution",
     "Limit",
+    "Mark",
     "Reportable",
     "Result",
     "Tone",

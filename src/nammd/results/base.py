@@ -63,6 +63,26 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """One of several distances that a limit was taken from.
+
+    Attributes
+    ----------
+    label : str
+        What was measured.
+    value, error : float
+        The distance, and its standard error.
+    decided : bool
+        Whether it decided the answer.
+    """
+
+    label: str
+    value: float
+    error: float
+    decided: bool
+
+
+@dataclass(frozen=True)
 class Limit:
     """What a distance is held against.
 
@@ -78,6 +98,8 @@ class Limit:
         What each test is to show, and its p-value.
     alpha : float
         The level of each test.
+    marks : tuple of Mark
+        Where it was taken from several distances: all of them, the nearest first.
     """
 
     name: str = "tolerance"
@@ -85,6 +107,7 @@ class Limit:
     error: float = 0.0
     pvalues: tuple[tuple[str, float], ...] = ()
     alpha: float = 0.05
+    marks: tuple[Mark, ...] = ()
 
 
 class Reportable(Result):

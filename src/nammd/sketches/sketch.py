@@ -22,7 +22,7 @@ from nammd.sketches.sample import SketchSample
 from nammd.spaces import Space
 
 RowProgress: TypeAlias = bool | Callable[[float, float | None], None] | None
-"""As `Progress`, in rows; the number of all rows is None where nobody knows it."""
+"""As `Progress`, in rows; the number of all rows is None where it is not known."""
 
 
 @dataclass(eq=False)
@@ -147,8 +147,8 @@ class Sketch:
         features, space, encoding, threads
             As for `of`; one of the first two is needed.
         progress : callable, optional
-            Called after every batch with the number of rows so far, and None: nobody knows how many will
-            come.
+            Called after every batch with the number of rows so far, and None, since the number of all
+            rows is not known.
 
         Returns
         -------

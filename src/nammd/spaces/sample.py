@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from nammd.data.arrays import Array, aligned, digest_of, is_constant, take_rows
 from nammd.data.dataset import Dataset
+from nammd.data.repeats import Keys, may_be_chance, row_keys
 from nammd.data.sampling import Positions, representatives
 
 if TYPE_CHECKING:
@@ -48,6 +49,19 @@ class Sample:
     def constant(self) -> bool:
         """Whether all rows are the same."""
         return is_constant(self.points)
+
+    @cached_property
+    def keys(self) -> Keys | None:
+        """A number for every row, the same for the same rows; None where the rows are not at hand."""
+        return row_keys(self.points)
+
+    def same_rows(self, other: Sample) -> bool:
+        """Tell whether another sample has the same rows in the same order."""
+        if self is other or self.points is other.points:
+            return True
+        if self.size != other.size or self.keys is None or other.keys is None:
+            return False
+        return bool((self.keys == other.keys).all()) and not may_be_chance(self.keys)
 
     @cached_property
     def digest(self) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from nammd.data.arrays import aligned
 from nammd.data.blocks import require_finite_blocks
-from nammd.data.dataset import Dataset
+from nammd.data.dataset import ArrayDataset, Dataset
 from nammd.data.encoding import Encoding
 from nammd.data.encoding.encoding import fit_datasets
 from nammd.data.opening import open_all, open_dataset
@@ -153,5 +153,6 @@ def fitted_kernel(encoding: Encoding, datasets: Sequence[Dataset], kernel: Any) 
         share = max(2, MEDIAN_ROWS // len(points))
         each = [drawn_rows([p], [name], share) for p, name in zip(points, names, strict=True)]
         rows = np.concatenate(each)
-    made: Kernel = family.median(rows)
+    # Opened already: what has been checked once is not checked again.
+    made: Kernel = family.median(ArrayDataset("the data", rows, array=rows))
     return made

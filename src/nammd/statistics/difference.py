@@ -1,81 +1,321 @@
-"""How far the difference of two distances varies, also where both are from the same reference."""
+"""Is one estimated distance smaller than another one, itself estimated? One rule for all such questions.
+
+It is the rule of ``docs/statistics.md``, "Comparing two estimated distances". H0 is that the second distance
+is at least the first, plus some `delta`; the p-value is small where the second pair is closer. For the other
+direction the two change places. Three things are needed for it to hold its level:
+
+1. *Borrowed variance.* In a small sample a few rare rows carry the influence, and a sample without them has
+   both another distance and a far too small variance. So corresponding samples borrow from each other.
+2. *Skewness and bias of the difference*, by the transformation of Hall.
+3. *The law near zero*, with both pairs at the distance that fits both best.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
-import numpy as np
+from nammd.statistics.evidence import Evidence
+from nammd.statistics.margin import SWITCH, Pair, quantile, upper_tail
+from nammd.statistics.moments import combined
+from nammd.statistics.near_zero import lower_tails, normal_grid
+from nammd.statistics.spread import frequency_cubic, frequency_variance
+from nammd.statistics.standing import SampleTerms, Standing, Together
 
-from nammd.data.arrays import FloatArray
-from nammd.statistics.evidence import CrossMeans
-from nammd.statistics.margin import Pair
-from nammd.statistics.spread import frequency_variance
+_POINTS, _REACH = 61, 5.0
+
+ROUNDING = 1e-12
+"""A difference with a smaller standard deviation has none but rounding."""
 
 
 @dataclass(frozen=True, eq=False)
-class RowMeans:
-    """The mean kernel value of every row of x with the rows of some y."""
-
-    values: FloatArray = field(repr=False)
-
-    def covariance(self, other: Any) -> float:
-        """Return the covariance, over the rows of x, with the means to another y."""
-        return float(np.cov(self.values, other.values)[0, 1])
-
-
-@dataclass(frozen=True)
-class Shared:
-    """What of a distance is needed to know how it varies together with another from the same x.
+class Difference:
+    """Two estimated distances, as they differ.
 
     Attributes
     ----------
-    slope, scale : float
-        1 + the distance (or 1 for MMD²), and what its numerator is divided by.
-    w : float
-        The covariance over x of the within-sample and cross means.
-    cross_means : CrossMeans
-        How similar every row of x is to the rows of y.
+    first, second : Standing
+        The distances.
+    together : Together or None
+        How they depend on a sample that both share; None where they share none.
     """
 
-    slope: float
-    scale: float
-    w: float
-    cross_means: CrossMeans = field(repr=False)
+    first: Standing
+    second: Standing
+    together: Together | None
 
     @classmethod
-    def of(cls, pair: Pair, cross_means: CrossMeans) -> Shared:
-        """Take it from a distance."""
-        return cls(pair.slope(pair.value), pair.scale, pair.moments.x.w, cross_means)
+    def of(cls, first: Standing, second: Standing, shared: bool) -> Difference:
+        """Put two distances together; where they share x, the second is the one that was measured now."""
+        if not shared:
+            return cls(first, second, None)
+        assert first.seen is not None
+        assert second.seen is not None
+        return cls(first, second, first.seen.together(second.seen))
+
+    @property
+    def value(self) -> float:
+        """The second estimate less the first."""
+        return self.second.value - self.first.value
+
+    @cached_property
+    def swapped(self) -> Difference:
+        """The same with the two in each other's place."""
+        both = self.together
+        turned = None if both is None else Together(
+            both.covariance, -both.third, both.form,
+            (-both.with_phi[1], -both.with_phi[0]),
+            (-both.with_eta[1], -both.with_eta[0]),
+            (-both.with_other[1], -both.with_other[0]),
+        )  # fmt: skip
+        return Difference(self.second, self.first, turned)
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is a variance to divide by."""
+        one, two = self.first, self.second
+        if one.void or two.void or (one.constant and two.constant):
+            return False
+        return self.standard_error > ROUNDING
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the difference, what is borrowed included."""
+        return math.sqrt(self._borrowed[0])
+
+    @cached_property
+    def degrees(self) -> float:
+        """How well the variance is known, where random frequencies have a part in it."""
+        return self._degrees(self._borrowed[0])
+
+    @property
+    def share(self) -> float:
+        """The share of the variance due to pairs of rows, of that distance where it is larger."""
+        return max(self.first.share, self.second.share)
+
+    def closer(self, delta: float = 0.0, switch: float = SWITCH) -> float:
+        """Return the p-value of "the second distance is at least the first plus delta".
+
+        `switch` is the share from which on the law near zero counts.
+        """
+        if not self.usable:
+            return math.nan
+        pvalue = self._by_expansion(delta)
+        if self.share > switch:
+            pvalue = max(pvalue, self._near_zero(delta))
+        return pvalue
+
+    def confidence_interval(self, level: float) -> tuple[float, float]:
+        """Return the differences that neither one-sided test rejects at half of 1 - level."""
+        if not self.usable:
+            return math.nan, math.nan
+        alpha = (1 - level) / 2
+        reach = quantile(1 - alpha, self.degrees) * self.standard_error
+        upper = _end(lambda delta: self.closer(delta) > alpha, self.value, reach)
+        lower = -_end(lambda delta: self.swapped.closer(delta) > alpha, self.swapped.value, reach)
+        # Near zero the test of no difference is more careful than those around it.
+        if self.closer() > alpha:
+            upper = max(upper, 0.0)
+        if self.swapped.closer() > alpha:
+            lower = min(lower, 0.0)
+        return lower, upper
+
+    @cached_property
+    def variance_parts(self) -> tuple[float, float]:
+        """The variance of the difference: the part due to single rows, and all of it; unbiased."""
+        one, two = self.first, self.second
+        linear, total = (a + b for a, b in zip(one.variance_parts, two.variance_parts, strict=True))
+        if self.together is not None:
+            x, scale = two.moments.x, one.scale * two.scale
+            a1, a2 = one.slope, two.slope
+            crossed = self.together.covariance - a1 * x.w - a2 * one.moments.x.w
+            crossed *= 4 / x.size
+            linear -= 2 * (a1 * a2 * 4 * x.v1 / x.size + crossed) / scale
+            total -= 2 * (a1 * a2 * x.own() + crossed) / scale
+        return linear, total
+
+    @cached_property
+    def _by_frequencies(self) -> float:
+        """The variance that is due to random frequencies; those of both distances are the same."""
+        one, two = self.first, self.second
+        if one.spread is None or two.spread is None:
+            return one.by_frequencies + two.by_frequencies
+        return frequency_variance(one.spread, two.spread, (one.scale, two.scale), self._margins)
+
+    @property
+    def _margins(self) -> tuple[float, float]:
+        return self.first.slope - 1.0, self.second.slope - 1.0
+
+    def _degrees(self, variance: float) -> float:
+        spreads = [one.spread for one in (self.first, self.second) if one.spread is not None]
+        due = self._by_frequencies
+        return min((spread.degrees_of_freedom(due, variance) for spread in spreads), default=math.inf)
+
+    @cached_property
+    def _borrowed(self) -> tuple[float, float, float]:
+        """The variance, and the third cumulant of single rows as it is and as it was borrowed."""
+        variance, _ = combined(*self.variance_parts, self._by_frequencies)
+        cubic = borrowed_cubic = 0.0
+        pairs = [(self.first.y, self.second.y)]
+        if self.together is None:
+            pairs.append((self.first.x, self.second.x))
+        else:
+            cubic = borrowed_cubic = self.together.third / self.second.x.size**2
+        for one, two in pairs:
+            rows = one.size + two.size
+            second = (one.size * one.second + two.size * two.second) / rows
+            third = (one.size * one.third + two.size * two.third) / rows
+            for sign, sample in ((-1.0, one), (1.0, two)):
+                cubes, share = sample.third, 1.0
+                if second > sample.second:
+                    variance += (second - sample.second) / sample.size
+                    cubes, share = third, sample.size / rows
+                cubic += sign * cubes / sample.size**2
+                borrowed_cubic += sign * share * cubes / sample.size**2
+        return variance, cubic, borrowed_cubic
+
+    @cached_property
+    def _second_order(self) -> tuple[float, float]:
+        """B, how influences meet through the kernels, and the bias of the difference."""
+        meeting = bias = 0.0
+        for k, (sign, one) in enumerate(((-1.0, self.first), (1.0, self.second))):
+            x, y, m, n = one.x, one.y, one.x.size, one.y.size
+            # By X and Y, the influences on the difference: those on the distance itself times its sign, but
+            # for a shared x, where both distances count.
+            form, with_phi, with_eta, crossed = x.form, sign * x.second, sign * x.bias, one.crossed
+            if self.together is not None:
+                form, crossed = self.together.form, sign * self.together.with_other[k]
+                with_phi, with_eta = self.together.with_phi[k], self.together.with_eta[k]
+            own = form / m**2 + y.form / n**2
+            moved = with_phi / m + sign * y.second / n
+            normed = with_eta / m + sign * y.bias / n
+            meeting += sign * (
+                2 * one.slope / one.scale * own - 4 / one.scale * crossed / (m * n) + 2 * moved * normed
+            )
+            bias += sign * (x.bias / m + y.bias / n)
+        return meeting, bias
+
+    def _by_expansion(self, delta: float) -> float:
+        """Return the p-value by the transformation of Hall."""
+        variance, cubic, borrowed = self._borrowed
+        meeting, bias = self._second_order
+        deviation, apart = math.sqrt(variance), self.value - delta
+        if math.isnan(cubic):  # of sketches; what else is known counts only where it adds caution
+            score = max(
+                _score(apart, deviation, 0.0, 0.0, 0.0), _score(apart - bias, deviation, 0.0, meeting, 0.0)
+            )
+        else:
+            extra = self._frequency_cubic
+            score = _score(apart - bias, deviation, cubic + extra, meeting, borrowed + extra)
+        return upper_tail(-score, self.degrees)
+
+    @property
+    def _frequency_cubic(self) -> float:
+        one, two = self.first, self.second
+        if one.spread is None or two.spread is None:
+            return 0.0
+        return frequency_cubic(one.spread, two.spread, (one.scale, two.scale), self._margins)
+
+    def _near_zero(self, delta: float) -> float:
+        """Return the p-value by the law of the difference, both distances being where they fit best."""
+        margins = self._common(delta)
+        if margins is None:
+            return 1.0
+        linear, total = self.variance_parts
+        rest = max(total - linear, 0.0)
+        points, weights = normal_grid(_POINTS, _REACH)
+        laws = []
+        for one, margin in zip((self.first, self.second), margins, strict=True):
+            along = self._along(one)
+            moved = (math.sqrt(margin * one.scale) + math.sqrt(along) * points) ** 2 - along
+            laws.append(moved / one.scale)
+            rest -= 2 * along**2 / one.scale**2
+        rest = max(rest, 0.0) + self._by_frequencies
+        if self.together is not None:
+            rest += self._shared_variance(self.together, margins)
+        rest = max(rest, ROUNDING**2)
+        excess = self.value - (laws[1][None, :] - laws[0][:, None])
+        tails = lower_tails(excess / math.sqrt(rest), self._degrees(rest))
+        return float(weights @ tails @ weights)
+
+    def _common(self, delta: float) -> tuple[float, float] | None:
+        """Return the distances, apart by delta, that fit both estimates best; None where there are none."""
+        one, two = self.first, self.second
+        h1, h2 = one.effective_rows, two.effective_rows
+        first = (h1 * one.value + h2 * (two.value - delta)) / (h1 + h2)
+        if delta == 0:
+            return None if first <= 0 else (first, first)
+        first = max(first, 0.0, -delta)
+        return first, first + delta
+
+    def _along(self, one: Standing) -> float:
+        """Return the variance of the noise along the difference of the mean embeddings of a pair.
+
+        It is at most the top eigenvalue. Where the pair is far enough apart to show its direction, it is as
+        large as it appears there, or in the other pair.
+        """
+        both, total = (self.first, self.second), 0.0
+        for side in (1,) if self.together is not None else (0, 1):
+            noise = one.operators.eigenvalues[side]
+            if one.visible:
+                noise = min(noise, max(each.along(side) for each in both if each.visible))
+            total += noise / _terms(one, side).size
+        return total
+
+    def _shared_variance(self, together: Together, margins: tuple[float, float]) -> float:
+        """Return what a shared x adds to the variance of the difference, with both distances at a margin.
+
+        The influences of its rows on a distance grow with the root of the distance, and so they are brought
+        there. Where a distance is too small to show its direction, the worst one is taken, and nothing is
+        known of how that goes together with the other.
+        """
+        both = self.first, self.second
+        variances = []
+        for one, margin in zip(both, margins, strict=True):
+            worst = 4 * one.operators.eigenvalues[0] * margin / one.scale
+            variances.append(min(one.x.second * margin / one.value, worst) if one.visible else worst)
+        covariance = 0.0
+        if all(one.visible for one in both):
+            product = together.with_phi[0] + self.first.x.second  # the mean of phi_1 phi_2
+            covariance = product * math.sqrt(margins[0] * margins[1] / (self.first.value * self.second.value))
+            most = math.sqrt(variances[0] * variances[1])
+            covariance = min(max(covariance, -most), most)
+        return (sum(variances) - 2 * covariance) / self.second.x.size
 
 
-def variance_parts(pair: Pair) -> FloatArray:
-    """Return the variance of a distance: the part due to single rows, and all of it."""
-    a, moments = pair.slope(pair.value), pair.moments
-    return np.array([moments.linear_variance(a), moments.variance(a)]) / pair.scale**2
+def standing_of(evidence: Evidence, pair: Pair) -> Standing:
+    """Return a distance that is estimated as one that can be compared."""
+    normed = pair.statistic == "nammd"
+    x, y, crossed, seen = evidence.terms(pair.slope(pair.value), pair.scale, normed)
+    return Standing(
+        pair.moments, normed, x, y, crossed, pair.skewness, seen, pair.constant, pair.void, pair.spread
+    )
 
 
-def covariance_parts(first: Shared, second: Shared, pair: Pair) -> FloatArray:
-    """Return the covariance of two distances from the same x: due to single rows, and all of it.
-
-    `pair` is the second one.
-    """
-    x = pair.moments.x  # its v1 and v2 are the same for both distances
-    a1, a2 = first.slope, second.slope
-    crossed = 4 * (first.cross_means.covariance(second.cross_means) - a1 * second.w - a2 * first.w) / x.size
-    parts = np.array([a1 * a2 * 4 * x.v1 / x.size + crossed, a1 * a2 * x.own() + crossed])
-    return parts / (first.scale * second.scale)
+def _terms(standing: Standing, side: int) -> SampleTerms:
+    return standing.y if side else standing.x
 
 
-def difference_by_frequencies(one: Pair, two: Pair) -> float:
-    """Return the variance of the difference that is due to random frequencies, the same for both."""
-    if one.spread is None or two.spread is None:
-        return 0.0
-    margins = one.slope(one.value) - 1.0, two.slope(two.value) - 1.0
-    return frequency_variance(one.spread, two.spread, (one.scale, two.scale), margins)
+def _score(difference: float, deviation: float, cubic: float, meeting: float, borrowed: float) -> float:
+    """Return the normal score of a difference, its skewness taken off."""
+    t, unit = difference / deviation, deviation**3
+    studentised = borrowed + 2 * meeting
+    k3 = (cubic + 3 * meeting - 3 * studentised) / unit
+    p1, q1 = -k3 / 6, studentised / (2 * unit) + k3 / 6
+    return t + p1 * t * t + p1 * p1 * t**3 / 3 + q1
 
 
-def degrees_of_freedom(one: Pair, two: Pair, variance: float) -> float:
-    """Return how well the variance of the difference is known, where frequencies have a part in it."""
-    due = difference_by_frequencies(one, two)
-    return min(pair.degrees_of_freedom(due, variance) for pair in (one, two))
+def _end(inside: Callable[[float], bool], start: float, reach: float) -> float:
+    """Return the largest delta, going up from the estimate, that is inside."""
+    near, far, step = start, start, reach / 8
+    for _ in range(60):
+        far = near + step
+        if not inside(far):
+            break
+        near, step = far, step * 1.5
+    for _ in range(50):
+        middle = (near + far) / 2
+        near, far = (middle, far) if inside(middle) else (near, middle)
+    return near

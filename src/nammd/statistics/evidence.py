@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from nammd.data.advice import Caution
 from nammd.engines.sums import KernelSums
 from nammd.statistics.moments import Moments
 from nammd.statistics.skewness import HigherOrder
 from nammd.statistics.spread import Spread
+from nammd.statistics.standing import SampleTerms, SeenFromX
 
-
-class CrossMeans(Protocol):
-    """How similar every row of x is to the rows of y, on average; its numbers, or how they vary."""
-
-    def covariance(self, other: Any) -> float:
-        """Return the covariance, over the rows of x, with the means to another y."""
+Terms: TypeAlias = tuple[SampleTerms, SampleTerms, float, SeenFromX]
+"""The terms of x and of y, how they meet, and what is kept of the rows of x."""
 
 
 class Evidence(Protocol):
@@ -46,8 +43,11 @@ class Evidence(Protocol):
         """Whether each sample is one row repeated."""
 
     @property
-    def cross_means(self) -> CrossMeans:
-        """How x sees y, row by row: what another pair on the same x varies together with."""
+    def obstacle(self) -> Caution | None:
+        """Why there is nothing to test with, whatever the numbers; None where there is."""
+
+    def terms(self, slope: float, scale: float, normed: bool) -> Terms:
+        """Return how the rows take part in a distance of that slope and scale; see `Standing`."""
 
     @property
     def sums(self) -> KernelSums:

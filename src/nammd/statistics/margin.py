@@ -15,6 +15,7 @@ from typing import Literal
 
 from nammd.statistics.evidence import Evidence
 from nammd.statistics.moments import Moments, combined
+from nammd.statistics.near_zero import NearZero
 from nammd.statistics.skewness import HigherOrder
 from nammd.statistics.spread import Spread
 
@@ -25,8 +26,8 @@ Variance = Literal["corrected", "delta", "paper"]
 NEAR_DEGENERATE = 0.3
 """Share of the variance due to pairs of rows above which a margin is too small to resolve."""
 
-_SWITCH = 0.05
-"""Share from which the lower tail is not normal any more and the bound of `near_zero` is needed."""
+SWITCH = 0.05
+"""Share from which the lower tail is not normal any more and the law of `near_zero` is needed."""
 
 _normal = NormalDist()
 
@@ -65,6 +66,8 @@ class Pair:
     spread : Spread or None
         Where the kernel is approximated by random frequencies and the exact one is meant: how the
         approximation varies.
+    void : bool
+        Whether there is nothing to test with, whatever the numbers: the same rows twice, say.
     """
 
     moments: Moments
@@ -72,11 +75,13 @@ class Pair:
     statistic: Statistic
     constant: bool = False
     spread: Spread | None = None
+    void: bool = False
 
     @classmethod
     def of(cls, evidence: Evidence, statistic: Statistic) -> Pair:
         """Read evidence as one of the two statistics."""
-        return cls(evidence.moments, evidence.higher_order, statistic, evidence.constant, evidence.spread)
+        constant, void = evidence.constant, evidence.obstacle is not None
+        return cls(evidence.moments, evidence.higher_order, statistic, constant, evidence.spread, void)
 
     @property
     def scale(self) -> float:
@@ -131,29 +136,6 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Blur:
-    """How uncertain a margin is that was itself estimated, in the statistic's own unit squared.
-
-    It is what the margin adds to the variance of "estimate minus margin": its own variance, less twice
-    its covariance with the estimate where both share a sample. So it may be negative.
-
-    Attributes
-    ----------
-    linear : float
-        The part due to single rows.
-    total : float
-        All of it.
-    """
-
-    linear: float = 0.0
-    total: float = 0.0
-
-
-KNOWN = Blur()
-"""A margin without uncertainty."""
-
-
-@dataclass(frozen=True)
 class Margin:
     """The ingredients of a test of one margin.
 
@@ -167,8 +149,8 @@ class Margin:
         The share of that variance due to pairs of rows (r).
     linear_term, constant_term : float
         The coefficients p1 and q1 of Hall's transformation; zero where it is not used.
-    bound_deviation : float or None
-        For the lower tail near zero: a bound on the standard deviation of MMD2 - eps D at the margin.
+    law : NearZero or None
+        For the lower tail near zero: the law of MMD2 at the margin.
     scale : float
         What turns u into the statistic's own unit.
     degrees : float
@@ -180,7 +162,7 @@ class Margin:
     share: float
     linear_term: float
     constant_term: float
-    bound_deviation: float | None
+    law: NearZero | None
     scale: float
     degrees: float = math.inf
 
@@ -202,8 +184,8 @@ class Margin:
         if alternative == "greater":
             return upper_tail(self.z, self.degrees)
         pvalue = upper_tail(-self.z, self.degrees)
-        if self.bound_deviation is not None:
-            pvalue = max(pvalue, upper_tail(-self.u / self.bound_deviation, self.degrees))
+        if self.law is not None:
+            pvalue = max(pvalue, self.law.below(self.u + self.law.centre))
         return pvalue
 
     def threshold(self, eps: float, alpha: float, alternative: Alternative) -> float:
@@ -214,8 +196,8 @@ class Margin:
         if alternative == "greater":
             return eps + self._inverse(z) * self.deviation / self.scale
         t = self._inverse(-z) * self.deviation
-        if self.bound_deviation is not None:
-            t = min(t, -z * self.bound_deviation)
+        if self.law is not None:
+            t = min(t, self.law.quantile(alpha) - self.law.centre)
         return eps + t / self.scale
 
     def _inverse(self, z: float) -> float:
@@ -226,15 +208,28 @@ class Margin:
         return (math.cbrt(1 + 3 * p1 * rest) - 1) / p1
 
 
-def margin(pair: Pair, eps: float, variance: Variance, alternative: Alternative) -> Margin:
-    """Prepare the test of a known margin by one of the three variances."""
+def margin(
+    pair: Pair,
+    eps: float,
+    variance: Variance,
+    alternative: Alternative,
+    blur: float = 0.0,
+    switch: float = SWITCH,
+) -> Margin:
+    """Prepare the test of a margin by one of the three variances.
+
+    `blur` is what the uncertainty of the margin adds to the variance of "estimate minus margin", in the
+    statistic's own unit squared: its own variance, less twice its covariance with the estimate. `switch` is
+    the share of the variance due to pairs of rows from which on the law near zero counts.
+    """
     a = 1.0 if variance == "paper" else pair.slope(eps)
     moments, scale = pair.moments, pair.scale
     u = moments.mmd2 - eps * scale
-    total, linear = moments.variance(a), moments.linear_variance(a)
+    blurred = blur * scale**2
+    total, linear = moments.variance(a) + blurred, moments.linear_variance(a) + blurred
     extra = pair.approximation(eps)
     safe, share = combined(linear, total, extra)
-    if pair.constant:
+    if pair.constant or pair.void:
         safe = total = 0.0
     if variance != "corrected":
         deviation = math.sqrt(total + extra) if total > 0 else math.nan
@@ -243,65 +238,41 @@ def margin(pair: Pair, eps: float, variance: Variance, alternative: Alternative)
     if not safe > 0:
         return Margin(u, 0.0, share, 0.0, 0.0, None, scale)
     # Hall's correction. For the upper tail it is shrunk where pairs of rows dominate, since its
-    # expansion is around the linear part; for the lower tail the bound takes over instead.
+    # expansion is around the linear part; for the lower tail the law near zero takes over instead.
     shrink = 1.0 - share if alternative == "greater" else 1.0
     cubic, quadratic = (shrink * part for part in pair.cubic_and_quadratic(eps, alternative))
     cubic += pair.approximation_cubic(eps)
     deviation = math.sqrt(safe)
     unit = 6 * deviation**3
-    bound = None
-    if alternative == "less" and share > _SWITCH:
-        bound = near_zero(pair, eps, total - linear, extra)
+    law = None
+    if alternative == "less" and share > switch:
+        law = near_zero(pair, eps, total - linear, max(blurred, 0.0) + extra)
     return Margin(
         u,
         deviation,
         share,
         (2 * cubic + 3 * quadratic) / unit,
         (cubic + 3 * quadratic) / unit,
-        bound,
+        law,
         scale,
         pair.degrees_of_freedom(extra, safe),
     )
 
 
-def estimated_margin(pair: Pair, eps: float, alternative: Alternative, blur: Blur) -> Margin:
-    """Prepare the test of a margin that was itself estimated.
-
-    The difference of two estimates is tested, with the variance of the difference. There is no
-    correction for the skewness due to rows: that of the two estimates cancels where it matters most, in
-    samples of similar size.
-    """
-    if blur == KNOWN:
-        return margin(pair, eps, "corrected", alternative)
-    a, moments, scale = pair.slope(pair.value), pair.moments, pair.scale
-    total = moments.variance(a) + blur.total * scale**2
-    linear = moments.linear_variance(a) + blur.linear * scale**2
-    extra = pair.approximation(eps)
-    safe, share = combined(linear, total, extra)
-    if pair.constant:
-        safe = 0.0
-    bound = None
-    if alternative == "less" and safe > 0 and share > _SWITCH:
-        bound = near_zero(pair, eps, total - linear, max(blur.linear, 0.0) * scale**2 + extra)
-    cubic = pair.approximation_cubic(eps) / (6 * safe**1.5) if safe > 0 else 0.0
-    u, degrees = moments.mmd2 - eps * scale, pair.degrees_of_freedom(extra, safe)
-    return Margin(u, math.sqrt(safe), share, 2 * cubic, cubic, bound, scale, degrees)
-
-
-def near_zero(pair: Pair, eps: float, quadratic: float, blurred: float = 0.0) -> float:
-    """Bound the standard deviation of U at the margin by what the covariance operators allow.
+def near_zero(pair: Pair, eps: float, quadratic: float, added: float = 0.0) -> NearZero:
+    """Return the law of MMD2 at the margin, as far as the covariance operators allow it to vary.
 
     A row's influence is ``(mu_P - mu_Q)(x) + (a - 1) mu_P(x)``. Over x, the first term varies by at
     most sqrt(lambda) |mu_P - mu_Q|, lambda the largest eigenvalue of the covariance operator, and at
-    the margin that norm is known: MMD2 = eps D. An estimated margin adds its own variance, and so do
-    random frequencies.
+    the margin that norm is known: MMD2 = eps D. `quadratic` is the variance due to pairs of rows, and
+    `added` what a margin's own error and random frequencies add.
     """
-    total = max(quadratic, 0.0) + blurred
-    excess = pair.slope(eps) - 1.0
+    centre, excess, along = eps * pair.scale, pair.slope(eps) - 1.0, 0.0
     for side, value in zip((pair.moments.x, pair.moments.y), pair.skewness.eigenvalues, strict=True):
-        spread = math.sqrt(value * eps * pair.scale) + excess * math.sqrt(max(side.v1, 0.0))
-        total += 4 * spread**2 / side.size
-    return math.sqrt(total)
+        spread = math.sqrt(value) + excess * math.sqrt(max(side.v1, 0.0) / centre)
+        along += spread**2 / side.size
+    rest = max(quadratic - 2 * along**2, 0.0) + added
+    return NearZero(centre, along, rest, pair.degrees_of_freedom(pair.approximation(eps), rest))
 
 
 def confidence_interval(pair: Pair, level: float) -> tuple[float, float]:

@@ -11,7 +11,7 @@ that is information, and it is never clipped here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -193,6 +193,26 @@ class Moments:
     def linear_variance(self, a: float) -> float:
         """Return the part of V due to single rows, of order 1/m; the rest is due to pairs."""
         return 4 * (self.x.linear(a) / self.x.size + self.y.linear(a) / self.y.size)
+
+    def resized(self, m: int, n: int) -> Moments:
+        """Return the same of samples of other sizes: these are moments of the populations."""
+        cross = self.cross if m == n else "full"
+        return replace(self, x=replace(self.x, size=m), y=replace(self.y, size=n), cross=cross)
+
+    def moved(self, mmd2: float, along: tuple[float, float]) -> Moments:
+        """Return the moments of a pair that is so far apart, and else like this one.
+
+        `along` is, for x and for y, the variance of a row's noise along the difference of the mean
+        embeddings: how far the difference that a row sees varies, over its square. What pairs of rows add to
+        the variance stays.
+        """
+        distance = max(mmd2, 0.0)
+        x, y = (
+            replace(side, c=side.v1 + noise * distance, w=side.v1)
+            for side, noise in zip((self.x, self.y), along, strict=True)
+        )
+        dxy = self.dxy + (x.c - self.x.c) + (y.c - self.y.c)
+        return replace(self, x=x, y=y, xy=(x.mean + y.mean - mmd2) / 2, dxy=dxy)
 
 
 def combined(linear: float, total: float, extra: float = 0.0) -> tuple[float, float]:

@@ -65,8 +65,23 @@ def frequency_variance(
     first: Spread, second: Spread, scales: tuple[float, float], eps: tuple[float, float]
 ) -> float:
     """Return the variance over frequencies of the difference of two distances."""
+    difference = _by_frequency(first, second, scales, eps)
+    return float(np.var(difference, ddof=1)) / len(difference)
+
+
+def frequency_cubic(
+    first: Spread, second: Spread, scales: tuple[float, float], eps: tuple[float, float]
+) -> float:
+    """Return the third cumulant over frequencies of the difference of two distances."""
+    difference = _by_frequency(first, second, scales, eps)
+    return float(np.mean((difference - difference.mean()) ** 3)) / len(difference) ** 2
+
+
+def _by_frequency(
+    first: Spread, second: Spread, scales: tuple[float, float], eps: tuple[float, float]
+) -> FloatArray:
     one, two = (
         (spread.mmd2 - e * spread.denominator) / scale
         for spread, e, scale in zip((first, second), eps, scales, strict=True)
     )
-    return float(np.var(two - one, ddof=1)) / len(one)
+    return two - one

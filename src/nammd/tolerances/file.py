@@ -1,8 +1,15 @@
-"""Tolerances as files: one JSON document, readable by people and checked when it is read."""
+"""Tolerances as files: one JSON document, with a checksum, and checked when it is read.
+
+What people may want to read is plain. Numbers for every row of the reference are kept as the bytes of
+64-bit floats in base 64, so that they are the same numbers when they are read.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import dataclasses
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -10,22 +17,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nammd.data.arrays import FloatArray
 from nammd.data.writing import write_text
 from nammd.spaces import Space
-from nammd.statistics.difference import RowMeans, Shared
-from nammd.tolerances.ladder import Rung, Uncertainty
+from nammd.statistics.forecast import Eigenvalues, Pilot
+from nammd.statistics.moments import Components, Moments
+from nammd.statistics.standing import RowsOfX, SampleTerms, Standing
+from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
+from nammd.tolerances.ladder import Rung
 from nammd.tolerances.provenance import Origin
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 FORMAT = "nammd-tolerance"
-VERSION = 1
+VERSION = 2
 
 
 def write(tolerance: Tolerance, path: Path) -> None:
     """Write a tolerance; the file is complete or not there at all."""
-    write_text(path, json.dumps(to_dict(tolerance), indent=1, allow_nan=False) + "\n")
+    stored = to_dict(tolerance)
+    stored["checksum"] = checksum(stored)
+    write_text(path, json.dumps(stored, indent=1, allow_nan=False) + "\n")
 
 
 def read(path: Path) -> Tolerance:
@@ -34,25 +47,43 @@ def read(path: Path) -> Tolerance:
         stored = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no tolerance file {path}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not a tolerance file: it is not valid JSON ({error})") from None
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise ValueError(f"{path} is not a tolerance file written by nammd")
-    version = stored.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    _require_version(stored.get("version"), path)
+    if stored.pop("checksum", None) != checksum(stored):
         raise ValueError(
-            f"{path} was written by a newer nammd (file version {version}, this one reads up to "
-            f"{VERSION}); upgrade nammd to use it"
+            f"the tolerance file {path} was changed or damaged after nammd wrote it: its checksum does not "
+            "match; calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
         )
     try:
         return from_dict(stored)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"the tolerance file {path} is damaged: {what}") from None
 
 
-def to_dict(tolerance: Tolerance) -> dict[str, Any]:
-    """Return a tolerance as plain values."""
+def _require_version(version: Any, path: Path) -> None:
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise ValueError(f"the tolerance file {path} is damaged: its version is {version!r}")
+    if version > VERSION:
+        raise ValueError(
+            f"{path} was written by a newer nammd (file version {version}, this one reads {VERSION}); "
+            "upgrade nammd to use it"
+        )
+    if version < VERSION:
+        raise ValueError(f"{path} was made by an earlier version: calibrate again")
+
+
+def checksum(stored: dict[str, Any]) -> str:
+    """Return a digest of everything that a file holds."""
+    content = json.dumps(stored, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def summary(tolerance: Tolerance) -> dict[str, Any]:
+    """Return what people may want to read of a tolerance, as plain values."""
     origin = dataclasses.asdict(tolerance.origin)
     origin["columns"] = dict(tolerance.origin.columns)
     origin["versions"] = dict(tolerance.origin.versions)
@@ -63,62 +94,124 @@ def to_dict(tolerance: Tolerance) -> dict[str, Any]:
         "epsilon_error": tolerance.epsilon_error,
         **tolerance.space.to_dict(),
         "origin": origin,
-        "uncertainty": None if tolerance.uncertainty is None else _uncertainty_to_dict(tolerance.uncertainty),
     }
+
+
+def to_dict(tolerance: Tolerance) -> dict[str, Any]:
+    """Return all of a tolerance as plain values."""
+    return summary(tolerance) | {"bars": [_bar_to_dict(bar) for bar in tolerance.bars]}
 
 
 def from_dict(stored: dict[str, Any]) -> Tolerance:
     """Return the tolerance that plain values describe."""
     from nammd.tolerances.tolerance import Tolerance
 
-    epsilon = _finite(stored["epsilon"], "epsilon")
-    if not 0 < epsilon < 1:
-        raise ValueError(f"epsilon is {epsilon}, not between 0 and 1")
     origin = dict(stored["origin"])
     origin["columns"] = tuple(origin["columns"].items())
     origin["versions"] = tuple(origin["versions"].items())
     origin["rungs"] = tuple(Rung(**rung) for rung in origin["rungs"])
-    uncertainty = stored["uncertainty"]
-    return Tolerance(
-        epsilon=epsilon,
-        space=Space.from_dict(stored),
-        uncertainty=None if uncertainty is None else _uncertainty_from_dict(uncertainty),
-        origin=Origin(**origin),
-    )
+    bars = tuple(_bar_from_dict(bar) for bar in stored["bars"])
+    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin))
+    if not 0 < tolerance.epsilon < 1:
+        raise ValueError(f"epsilon is {tolerance.epsilon}, not between 0 and 1")
+    return tolerance
 
 
-def _uncertainty_to_dict(uncertainty: Uncertainty) -> dict[str, Any]:
-    shared = uncertainty.shared
-    means: list[float] = []
-    if shared is not None:
-        assert isinstance(shared.cross_means, RowMeans)  # a tolerance is made from rows, not from sketches
-        means = shared.cross_means.values.tolist()
+def _bar_to_dict(bar: Bar) -> dict[str, Any]:
+    if isinstance(bar, Accepted):
+        return {"kind": "accepted", "label": bar.label, **_standing_to_dict(bar.standing)}
+    pilot = None if bar.pilot is None else _pilot_to_dict(bar.pilot)
+    if isinstance(bar, Perturbed):
+        return {
+            "kind": "perturbed",
+            "label": bar.label,
+            "value": bar.value,
+            "variance": bar.variance,
+            "influences": None if bar.influences is None else _packed(bar.influences),
+            "pilot": pilot,
+        }
+    assert isinstance(bar, Fixed)
+    return {"kind": "fixed", "label": bar.label, "value": bar.value, "pilot": pilot}
+
+
+def _bar_from_dict(stored: dict[str, Any]) -> Bar:
+    kind, label = stored["kind"], str(stored["label"])
+    if kind == "accepted":
+        return Accepted(label, _standing_from_dict(stored))
+    value = _finite(stored["value"], "value")
+    pilot = None if stored["pilot"] is None else _pilot_from_dict(stored["pilot"])
+    if kind == "fixed":
+        return Fixed(label, value, pilot)
+    if kind != "perturbed":
+        raise ValueError(f"a bar of the kind {kind!r} is not known")
+    influences = None if stored["influences"] is None else _unpacked(stored["influences"])
+    return Perturbed(label, value, _finite(stored["variance"], "variance"), influences, pilot)
+
+
+def _pilot_to_dict(pilot: Pilot) -> dict[str, Any]:
+    return {"moments": dataclasses.asdict(pilot.moments), "eigenvalues": list(pilot.eigenvalues)}
+
+
+def _pilot_from_dict(stored: dict[str, Any]) -> Pilot:
+    return Pilot(_moments_from_dict(stored["moments"]), _eigenvalues(stored), normed=True)
+
+
+def _standing_to_dict(standing: Standing) -> dict[str, Any]:
+    seen = standing.seen
+    assert isinstance(seen, RowsOfX)  # a tolerance is made from rows, not from sketches
     return {
-        "linear": uncertainty.linear,
-        "total": uncertainty.total,
-        "digest": uncertainty.digest,
-        "shared": None
-        if shared is None
-        else {
-            "slope": shared.slope,
-            "scale": shared.scale,
-            "w": shared.w,
-            "cross_means": means,
-        },
+        "moments": dataclasses.asdict(standing.moments),
+        "eigenvalues": list(standing.operators.eigenvalues),
+        "x": dataclasses.asdict(standing.x),
+        "y": dataclasses.asdict(standing.y),
+        "crossed": standing.crossed,
+        "constant": standing.constant,
+        "rows": {"across": _packed(seen.across), "felt": _packed(seen.felt)},
     }
 
 
-def _uncertainty_from_dict(stored: dict[str, Any]) -> Uncertainty:
-    shared = None
-    if stored["shared"] is not None:
-        inner = stored["shared"]
-        means = np.array(inner["cross_means"], dtype=np.float64)
-        if means.ndim != 1 or not np.isfinite(means).all():
-            raise ValueError("cross_means is not a list of numbers")
-        slope, scale, w = (_finite(inner[name], name) for name in ("slope", "scale", "w"))
-        shared = Shared(slope, scale, w, RowMeans(means))
-    linear, total = (_finite(stored[name], name) for name in ("linear", "total"))
-    return Uncertainty(linear, total, shared, stored["digest"])
+def _standing_from_dict(stored: dict[str, Any]) -> Standing:
+    x, y = (SampleTerms(**_finite_values(stored[name])) for name in ("x", "y"))
+    standing = Standing(
+        moments=_moments_from_dict(stored["moments"]),
+        normed=True,
+        x=x,
+        y=y,
+        crossed=_finite(stored["crossed"], "crossed"),
+        operators=Eigenvalues(_eigenvalues(stored)),
+        constant=bool(stored["constant"]),
+    )
+    rows = stored["rows"]
+    across, felt = _unpacked(rows["across"]), _unpacked(rows["felt"])
+    return dataclasses.replace(
+        standing, seen=RowsOfX(standing.slope, standing.scale, True, across, felt)
+    )  # fmt: skip
+
+
+def _moments_from_dict(stored: dict[str, Any]) -> Moments:
+    x, y = (Components(**_finite_values(stored[name])) for name in ("x", "y"))
+    xy, dxy, bound = (_finite(stored[name], name) for name in ("xy", "dxy", "bound"))
+    return Moments(x, y, xy, dxy, bound, stored["cross"])
+
+
+def _eigenvalues(stored: dict[str, Any]) -> tuple[float, float]:
+    first, second = (_finite(value, "eigenvalues") for value in stored["eigenvalues"])
+    return first, second
+
+
+def _packed(values: FloatArray) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
+
+
+def _unpacked(text: str) -> FloatArray:
+    values: FloatArray = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8").astype(np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError("a number for a row of the reference is not finite")
+    return values
+
+
+def _finite_values(stored: dict[str, Any]) -> dict[str, Any]:
+    return {name: value if name == "size" else _finite(value, name) for name, value in stored.items()}
 
 
 def _finite(value: Any, name: str) -> float:

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from nammd.data.checks import between
+from nammd.data.checks import between, whole
 from nammd.data.naming import listed
 from nammd.data.opening import open_dataset
 from nammd.engines import Engine, require_engine
-from nammd.engines.sums import WithinSums
 from nammd.evidence import MIN_ROWS, gather, prepare
+from nammd.evidence.rows import Known
 from nammd.questions.distance import Estimate
+from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.results import Caution
 from nammd.spaces import Sample
-from nammd.statistics.difference import Shared, covariance_parts
-from nammd.statistics.margin import KNOWN, NEAR_DEGENERATE, Blur, Pair, estimated_margin
-from nammd.statistics.power import rows_for
-from nammd.tolerances.verdict import Decision, Obstacle, Verdict
+from nammd.statistics.margin import NEAR_DEGENERATE
+from nammd.statistics.power import distribution_free
+from nammd.tolerances.bars import Fixed
+from nammd.tolerances.forecasting import Setting
+from nammd.tolerances.verdict import Decision, Held, Verdict, combined
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
-
-POWER = 0.8
-"""The power for which an undecided check says how many rows it would take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +53,14 @@ class Gate:
     tolerance: Tolerance
     reference: Sample
     engine: Engine | None = None
-    _known: list[tuple[Sample, WithinSums]] = field(default_factory=list, init=False, repr=False)
+    _known: list[Known] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(cls, tolerance: Tolerance, x: Any, engine: Engine | None) -> Gate:
         """Make the reference ready, whatever it is."""
         require_engine(engine)
         dataset = open_dataset(x, "the reference", by_workers=bool(getattr(engine, "reads_files", False)))
-        wanted = bool(tolerance.origin.digest) or tolerance.uncertainty is not None
+        wanted = bool(tolerance.origin.digest)
         [reference] = prepare(
             {"the reference": dataset}, space=tolerance.space, engine=engine, digest=wanted, least=MIN_ROWS
         )
@@ -84,32 +81,26 @@ class Gate:
         Verdict
         """
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
-        estimate = self.distance(candidate)
-        eps, blur = self.tolerance.epsilon, self._blur(estimate)
-        far = estimated_margin(estimate.pair, eps, "greater", blur)
-        close = estimated_margin(estimate.pair, eps, "less", blur)
-        p_far, p_close = far.pvalue("greater"), close.pvalue("less")
+        estimate, shared = self.distance(candidate), self.is_the_one
+        held = [Held.of(bar, *bar.pvalues(estimate, shared)) for bar in self.tolerance.bars]
+        p_close, p_far = combined(held)
         decision = (
             Decision.FAR if p_far <= alpha else Decision.CLOSE if p_close <= alpha else Decision.UNDECIDED
         )
-        needed, limit = None, None
-        if decision is Decision.UNDECIDED:
-            needed = self._rows_needed(estimate, estimate.pair, alpha)
-            limit = self._limit(estimate, alpha) if needed is None else None
         return Verdict(
             decision=decision,
             distance=estimate.value,
             interval=estimate.confidence_interval(0.95),
-            epsilon=eps,
+            epsilon=self.tolerance.epsilon,
             epsilon_error=self.tolerance.epsilon_error,
             pvalue_close=p_close,
             pvalue_far=p_far,
             alpha=alpha,
-            rows_needed=needed,
-            limited_by=limit,
+            held=tuple(held),
             estimate=estimate,
-            warnings=self._cautions(estimate, close.share, decision),
+            warnings=self._cautions(estimate, decision),
             tolerance=self.tolerance,
+            setting=self._setting(estimate, alpha),
         )
 
     def distance(self, candidate: Any) -> Estimate:
@@ -127,42 +118,77 @@ class Gate:
         named = {"the reference": self.reference.dataset, "the candidate": candidate}
         reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
         known = self._known[0] if self._known else None
-        if known is not None and reference.keeps_rows and known[0].points is not reference.points:
-            known = None  # the points were brought to another type, to meet those of the candidate
         [evidence] = gather([(reference, sample)], engine=self.engine, known=known)
         if reference.keeps_rows and not self._known and reference.points is self.reference.points:
-            self._known.append((reference, evidence.sums.x))
+            self._known.append(evidence.known_x)  # type: ignore[attr-defined]
         return Estimate.of(evidence)
 
-    def _rows_needed(self, estimate: Estimate, pair: Pair, alpha: float) -> tuple[int, int] | None:
-        """Return the rows that would settle it, if the estimated distance is the true one."""
-        eps, true = self.tolerance.epsilon, max(estimate.value, 0.0)
-        if true == eps:
-            return None
-        # More candidate rows are easier to get than more of the reference, so they are tried first.
-        # A larger reference would not be the one that epsilon was taken from.
-        needed = rows_for(pair, eps, true, POWER, alpha, self._blur(estimate), keep_x=True)
-        return needed or rows_for(pair, eps, true, POWER, alpha, self._blur(estimate, shared=False))
+    def plan(
+        self,
+        candidate: Any,
+        distance: float | None = None,
+        *,
+        power: float = 0.8,
+        rows: int | None = None,
+        alpha: float = 0.05,
+    ) -> Plan:
+        """Tell how many candidate rows a check needs, or how probable a decision is with so many.
 
-    def _limit(self, estimate: Estimate, alpha: float) -> Obstacle:
-        """Return what keeps any number of rows from settling it."""
-        pair = estimate.pair
-        if pair.spread is not None and self._rows_needed(estimate, replace(pair, spread=None), alpha):
-            return "features"
-        return "tolerance" if self.tolerance.epsilon_error else "distance"
+        Parameters
+        ----------
+        candidate : dataset
+            A pilot: data that vary like those to come; see `distance`.
+        distance : float, optional
+            The true distance to plan for; by default that of the pilot.
+        power : float
+            The wanted probability of a decision, where `rows` is not given.
+        rows : int, optional
+            Candidate rows to compute the probability for.
+        alpha : float
+            The level of each of the two tests.
 
-    def _blur(self, estimate: Estimate, shared: bool = True) -> Blur:
-        """Return what the uncertainty of epsilon adds, less what a shared reference takes away."""
-        uncertainty = self.tolerance.uncertainty
-        if uncertainty is None:
-            return KNOWN
-        parts = np.array([uncertainty.linear, uncertainty.total])
-        if shared and uncertainty.shared is not None and uncertainty.digest == self.reference.digest:
-            own = Shared.of(estimate.pair, estimate.evidence.cross_means)
-            parts = parts - 2 * covariance_parts(uncertainty.shared, own, estimate.pair)
-        return Blur(*parts.tolist())
+        Returns
+        -------
+        Plan
+            By the same computation as the advice of an undecided `check`.
+        """
+        alpha, power = between(alpha, "alpha", 0.5), between(power, "power")
+        estimate, bar = self.distance(candidate), self.tolerance.farthest
+        true, setting = distance_to_plan_for(estimate, distance, bar.value), self._setting(estimate, alpha)
+        frozen = distance is None  # the pilot's distance is that to these rows of the reference
+        m: int | None = estimate.m
+        n, obstacle = rows, ""
+        if n is not None:
+            n = whole(n, "rows", MIN_ROWS)
+        else:
+            needed = setting.needed(true, power, frozen)
+            (m, n), obstacle = needed.rows or (None, None), needed.sentence(bar)
+        if m is not None and n is not None:
+            power = setting.decided(n, true, m=m, frozen=frozen)
+        return Plan(
+            m=m,
+            n=n,
+            power=power,
+            epsilon=bar.value,
+            distance=true,
+            alpha=alpha,
+            alternative="greater" if true > bar.value else "less",
+            bound=distribution_free(abs(true - bar.value), power, alpha),
+            statistic="nammd",
+            obstacle=obstacle if n is None else "",
+        )
 
-    def _cautions(self, estimate: Estimate, share: float, decision: Decision) -> tuple[Caution, ...]:
+    @property
+    def is_the_one(self) -> bool:
+        """Whether the reference is the data that the tolerance was made from."""
+        made_from = self.tolerance.origin.digest
+        return bool(made_from) and made_from == self.reference.digest
+
+    def _setting(self, estimate: Estimate, alpha: float) -> Setting:
+        bar = self.tolerance.farthest
+        return Setting(bar, len(self.tolerance.bars), estimate.pair, estimate.m, self.is_the_one, alpha)
+
+    def _cautions(self, estimate: Estimate, decision: Decision) -> tuple[Caution, ...]:
         found = list(estimate.warnings)
         reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
         encoding = self.tolerance.space.encoding
@@ -184,8 +210,8 @@ class Gate:
             )
         made_from = self.tolerance.origin.digest
         # A digest of data on a cluster is a pass over them, so it is made only where it is needed.
-        given = self.reference.digest if made_from or self.tolerance.uncertainty is not None else ""
-        if given is None and self.tolerance.uncertainty is not None:
+        given = self.reference.digest if made_from else ""
+        if given is None and not isinstance(self.tolerance.farthest, Fixed):
             found.append(
                 Caution(
                     "sketched-reference",
@@ -201,7 +227,8 @@ class Gate:
                     "independent of it",
                 )
             )
-        if share > NEAR_DEGENERATE and decision is Decision.UNDECIDED:
+        standing = estimate.standing
+        if decision is Decision.UNDECIDED and standing.share > NEAR_DEGENERATE and not standing.void:
             found.append(
                 Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
             )

@@ -1,10 +1,9 @@
-"""Distances that a tolerance can be read from, and how uncertain an epsilon taken from one is."""
+"""Distances that a tolerance can be read from: `Rung`."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -14,8 +13,6 @@ from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
 from nammd.evidence import MIN_ROWS
 from nammd.questions.distance import Estimate
-from nammd.statistics.difference import Shared, variance_parts
-from nammd.statistics.moments import combined
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class Rung:
     @classmethod
     def paired(cls, label: str, estimate: Estimate, kind: str, level: float) -> Rung:
         """Read a rung off the distance between rows and perturbed copies of them."""
-        error = math.sqrt(_paired_variance(estimate))
+        error = float(np.linalg.norm(paired_influences(estimate)))
         low, high = (estimate.value + z * error for z in (-1.96, 1.96))
         return cls(label, estimate.value, error, max(low, 0.0), max(high, 0.0), kind, level)
 
@@ -67,52 +64,13 @@ class Rung:
         return self.value
 
 
-def _paired_variance(estimate: Estimate) -> float:
-    """Return the variance of a distance between rows and copies of them: pairs, not rows, are drawn."""
-    return float(np.sum((estimate.influence_x + estimate.influence_y) ** 2))
+def paired_influences(estimate: Estimate) -> FloatArray:
+    """Return how far every row, with its copy, moves the distance between rows and copies of them.
 
-
-def largest_rung(rungs: tuple[Rung, ...]) -> Rung:
-    """Return the rung with the largest distance."""
-    return max(rungs, key=lambda rung: rung.value)
-
-
-@dataclass(frozen=True, eq=False)
-class Uncertainty:
-    """How uncertain an epsilon is that was estimated from a pair of datasets.
-
-    Attributes
-    ----------
-    linear, total : float
-        Its variance: the part due to single rows, and all of it.
-    shared : Shared or None
-        What is needed to know how it varies together with another distance from the same reference.
-    digest : str or None
-        The digest of that reference.
+    Pairs of a row and its copy are drawn, not rows; the squares of these numbers sum to the variance.
     """
-
-    linear: float
-    total: float
-    shared: Shared | None = field(repr=False)
-    digest: str | None
-
-    @classmethod
-    def of(cls, estimate: Estimate, digest: str | None) -> Uncertainty:
-        """Take it from an estimate; without a digest no reference is shared."""
-        linear, total = variance_parts(estimate.pair).tolist()
-        shared = Shared.of(estimate.pair, estimate.evidence.cross_means) if digest else None
-        return cls(linear, total, shared, digest)
-
-    @classmethod
-    def paired(cls, estimate: Estimate) -> Uncertainty:
-        """Take it from a distance between rows and perturbed copies of them."""
-        variance = _paired_variance(estimate)
-        return cls(variance, variance, None, None)
-
-    @property
-    def standard_error(self) -> float:
-        """The standard error of epsilon."""
-        return math.sqrt(combined(self.linear, self.total)[0])
+    influences: FloatArray = estimate.influence_x + estimate.influence_y
+    return influences
 
 
 def split_rungs(
@@ -121,8 +79,11 @@ def split_rungs(
     blocks: int,
     splits: int,
     rng: Any,
-) -> tuple[Rung, ...]:
-    """Return the distances between random halves, and of consecutive blocks from the rest."""
+) -> tuple[tuple[Rung, ...], dict[str, Estimate]]:
+    """Return the distances between random halves, and of consecutive blocks from the rest.
+
+    The estimates of the blocks come along, by label.
+    """
     if blocks < 2 or splits < 1:
         raise ValueError(f"at least 2 blocks and 1 split are needed, not {blocks} and {splits}")
     if len(x) < MIN_ROWS * max(blocks, 2):
@@ -130,7 +91,7 @@ def split_rungs(
             f"the reference has {len(x)} rows, too few to split into {blocks} blocks of at least {MIN_ROWS}"
         )
     generator = np.random.default_rng(rng)
-    rungs = []
+    rungs, estimates = [], {}
     for k in range(splits):
         order = generator.permutation(len(x))
         half = len(x) // 2
@@ -139,6 +100,7 @@ def split_rungs(
     edges = np.linspace(0, len(x), blocks + 1).astype(int)
     for k, (start, stop) in enumerate(pairwise(edges)):
         rest = np.concatenate([x[:start], x[stop:]])
-        estimate = distance(x[start:stop], rest)
-        rungs.append(Rung.of(f"block {k + 1} of {blocks}", estimate, "block"))
-    return tuple(rungs)
+        label = f"block {k + 1} of {blocks}"
+        estimates[label] = distance(rest, x[start:stop])
+        rungs.append(Rung.of(label, estimates[label], "block"))
+    return tuple(rungs), estimates

@@ -1,29 +1,33 @@
 """What "close enough" means, frozen: `Tolerance`.
 
 A tolerance is an encoding of the columns, a kernel with its bandwidth, and epsilon. Epsilon means
-nothing without the other two, so they travel together, with the uncertainty of epsilon and a record
-of where all of it came from.
+nothing without the other two, so they travel together, with what epsilon was read from, which is uncertain
+itself, and a record of where all of it came from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nammd.data.advice import Advice, refusal
-from nammd.data.checks import between
+from nammd.data.checks import between, counted, whole
 from nammd.data.encoding import Encoding
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
+from nammd.evidence import MIN_ROWS
 from nammd.kernels import Kernel, as_kernel
 from nammd.results import Result, number, with_error
 from nammd.spaces import Space
+from nammd.statistics.forecast import Pilot
+from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
+from nammd.tolerances.forecasting import Forecast, Setting
 from nammd.tolerances.gate import Gate
-from nammd.tolerances.ladder import Rung, Uncertainty, largest_rung, split_rungs
+from nammd.tolerances.ladder import Rung, paired_influences, split_rungs
 from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
@@ -38,12 +42,11 @@ class Tolerance(Result):
 
     Attributes
     ----------
-    epsilon : float
-        The largest acceptable NAMMD.
     space : Space
-        The space in which that is meant: how columns become numbers, and the kernel.
-    uncertainty : Uncertainty or None
-        How uncertain epsilon is, where it was estimated; None where it is a given number.
+        The space in which distances are meant: how columns become numbers, and the kernel.
+    bars : tuple of Bar
+        What candidates are held against: one distance, or that of every accepted dataset, each with what is
+        known of its error.
     origin : Origin
         Where all of it came from.
 
@@ -59,9 +62,8 @@ class Tolerance(Result):
     CLOSE FAR
     """
 
-    epsilon: float
     space: Space
-    uncertainty: Uncertainty | None = field(compare=False)
+    bars: tuple[Bar, ...]
     origin: Origin
 
     @classmethod
@@ -83,8 +85,8 @@ class Tolerance(Result):
         x : dataset
             The reference: the data that others are compared with; see `distance`.
         accepted : dataset, or mapping of str to dataset
-            A dataset that is different and still acceptable, or several by name. Epsilon is the
-            distance of the farthest.
+            A dataset that is different and still acceptable, or several by name. A candidate is within the
+            tolerance if it is nearer than the farthest of them, and beyond it if it is farther than each.
         space : Space, optional
             Where to measure; by default a space fitted on the reference with the following options.
         kernel : Kernel or class, optional
@@ -99,7 +101,7 @@ class Tolerance(Result):
         Returns
         -------
         Tolerance
-            Its `uncertainty` keeps the sampling error of epsilon, which every check takes into account.
+            It keeps how well each of these distances is known, which every check takes into account.
 
         Raises
         ------
@@ -114,20 +116,20 @@ class Tolerance(Result):
         bench = Measuring.of(x, how, engine)
         estimates = bench.distances({str(name): data for name, data in named.items()})
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
-        chosen = largest_rung(rungs)
-        if not chosen.value > 0:
+        bars = tuple(Accepted(name, estimate.standing) for name, estimate in estimates.items())
+        farthest = max(bars, key=lambda bar: bar.value)
+        if not farthest.value > 0:
             raise refusal(
                 ValueError,
                 "the accepted data cannot be told apart from the reference (its estimated distance is "
-                f"{chosen.value:.3g}), so it sets no tolerance",
+                f"{farthest.value:.3g}), so it sets no tolerance",
                 Advice(
                     "use Tolerance.from_split or Tolerance.from_noise instead, or an accepted dataset that "
                     "really differs",
                     "use --split or --noise instead, or an accepted dataset that really differs",
                 ),
             )
-        uncertainty = Uncertainty.of(estimates[chosen.label], bench.reference.digest)
-        return cls._made(bench, chosen.value, uncertainty, "reference", rungs, chosen.label)
+        return cls._made(bench, bars, "reference", rungs, farthest.label)
 
     @classmethod
     def from_noise(
@@ -150,6 +152,10 @@ class Tolerance(Result):
         The reference is compared with perturbed copies of itself, at every level of a ladder; `plot`
         shows the distances, and `at_level` moves to another rung. A small level makes a small epsilon,
         and checks against it need many rows to decide: an undecided verdict says how many.
+
+        Epsilon estimates how far the population that the reference was drawn from is from the same
+        population with every row perturbed. Its error, which is that of drawing these rows of the reference,
+        counts in every check.
 
         Parameters
         ----------
@@ -179,9 +185,11 @@ class Tolerance(Result):
             bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
         )
         chosen = next(r for r in rungs if r.kind == kind and r.level == level)
-        epsilon = chosen.epsilon("raise the level")
-        uncertainty = Uncertainty.paired(estimates[chosen.label])
-        return cls._made(bench, epsilon, uncertainty, "noise", rungs, chosen.label)
+        value, estimate = chosen.epsilon("raise the level"), estimates[chosen.label]
+        influences = paired_influences(estimate)
+        variance = float(influences @ influences)
+        bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label)
 
     @classmethod
     def from_split(
@@ -204,6 +212,10 @@ class Tolerance(Result):
         of time. Epsilon is the largest distance of a block, but not less than the upper confidence
         bound of the random halves, which is what data of this size can resolve.
 
+        It is a number, and what is promised is this: a candidate that is distributed like the reference, or
+        like any one of its blocks, is called FAR with a probability of at most the level. A block is nearer
+        to the whole reference, of which it is a part, than to the rest, so the error of epsilon is paid for.
+
         Parameters
         ----------
         x : dataset
@@ -225,12 +237,14 @@ class Tolerance(Result):
         bench = Measuring.of(x, how, engine).in_memory("from_split")
         # Each of them compares all rows: halves with halves, blocks with what is left.
         with passes(*[1.0] * (blocks + splits), what=comparing(len(bench.points))):
-            rungs = split_rungs(bench.points, bench.distance_between, blocks, splits, rng)
+            rungs, estimates = split_rungs(bench.points, bench.distance_between, blocks, splits, rng)
         drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
         resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
-        if drift.value > resolution:
-            return cls._made(bench, drift.value, None, "split", rungs, drift.label)
-        return cls._made(bench, resolution, None, "split", rungs, "upper ends of the random halves")
+        label, value = drift.label, drift.value
+        if value <= resolution:
+            label, value = "upper ends of the random halves", resolution
+        bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
+        return cls._made(bench, (bar,), "split", rungs, label)
 
     @classmethod
     def at(
@@ -284,21 +298,31 @@ class Tolerance(Result):
             elif encoding is None:
                 encoding = Encoding.fit(x)
             space = Space(encoding, as_kernel(kernel))
-        return cls(epsilon, space, None, Origin.now("given", 0, space.encoding, None, (), ""))
+        return cls(space, (Fixed("", epsilon),), Origin.now("given", 0, space.encoding, None, (), ""))
 
     @classmethod
     def _made(
-        cls,
-        bench: Measuring,
-        epsilon: float,
-        uncertainty: Uncertainty | None,
-        how: str,
-        rungs: tuple[Rung, ...],
-        chosen: str,
+        cls, bench: Measuring, bars: tuple[Bar, ...], how: str, rungs: tuple[Rung, ...], chosen: str
     ) -> Tolerance:
         reference, space = bench.reference, bench.space
-        origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
-        return cls(between(epsilon, "epsilon"), space, uncertainty, origin)
+        return cls(
+            space, bars, Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
+        )
+
+    @property
+    def epsilon(self) -> float:
+        """The largest acceptable NAMMD; where it is estimated, the estimate of the farthest accepted data."""
+        return self.farthest.value
+
+    @property
+    def epsilon_error(self) -> float:
+        """The standard error of epsilon; zero where it is a number."""
+        return self.farthest.standard_error
+
+    @property
+    def farthest(self) -> Bar:
+        """The bar with the largest distance."""
+        return max(self.bars, key=lambda bar: bar.value)
 
     @property
     def kernel(self) -> Kernel:
@@ -325,15 +349,55 @@ class Tolerance(Result):
         Tolerance
         """
         rung = self.origin.rung_at(level, kind)
-        uncertainty = Uncertainty(rung.standard_error**2, rung.standard_error**2, None, None)
-        origin = replace(self.origin, chosen=rung.label)
-        epsilon = rung.epsilon("choose a higher level")
-        return replace(self, epsilon=epsilon, uncertainty=uncertainty, origin=origin)
+        value = rung.epsilon("choose a higher level")
+        bar = Perturbed(rung.label, value, rung.standard_error**2, None, self.farthest.pilot)
+        return replace(self, bars=(bar,), origin=replace(self.origin, chosen=rung.label))
 
-    @property
-    def epsilon_error(self) -> float:
-        """The standard error of epsilon; zero where it is a given number."""
-        return self.uncertainty.standard_error if self.uncertainty else 0.0
+    def power(self, rows: int, distance: float, alpha: float = 0.05) -> Forecast:
+        """Tell how probable each verdict is, before there are data.
+
+        Parameters
+        ----------
+        rows : int
+            The rows that a candidate will have.
+        distance : float
+            How far it is from the reference: 0 for data like the reference, epsilon for data at the
+            tolerance.
+        alpha : float
+            The level of each of the two tests.
+
+        Returns
+        -------
+        Forecast
+            It holds for data that vary like those which the tolerance was made from.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nammd
+        >>> rng = np.random.default_rng(0)
+        >>> train, accepted = rng.normal(size=(600, 2)), rng.normal(loc=0.4, size=(600, 2))
+        >>> tolerance = nammd.Tolerance.from_reference(train, accepted)
+        >>> print(tolerance.power(200, 0.0).headline())
+        """
+        rows = whole(rows, "rows", MIN_ROWS)
+        distance = float(distance)
+        if not 0 <= distance <= 1:
+            raise ValueError(f"distance must be between 0 and 1; it is {distance:g}")
+        if self.farthest.pilot is None:
+            raise refusal(
+                ValueError,
+                "a tolerance that is a given number knows nothing of the data, so it cannot tell how "
+                "probable a verdict is",
+                Advice(
+                    "use nammd.plan(epsilon, distance, pilot=(x, y), rows=rows), with two datasets as pilot",
+                    "use 'nammd plan', with two datasets as a pilot",
+                ),
+            )
+        alpha = between(alpha, "alpha", 0.5)
+        setting = Setting(self.farthest, len(self.bars), None, self.origin.rows, True, alpha)
+        close, far = setting.close(rows, distance), setting.far(rows, distance)
+        return Forecast(rows, distance, close, far, self.epsilon, alpha)
 
     def with_reference(self, x: Any, *, engine: Engine | None = None) -> Gate:
         """Prepare for many checks against the same reference.
@@ -408,11 +472,9 @@ class Tolerance(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tolerance as plain values; `save` writes the same, and what checks need besides."""
-        from nammd.tolerances.file import to_dict
+        from nammd.tolerances.file import summary
 
-        stored = to_dict(self)
-        del stored["uncertainty"]  # a number for every row of the reference
-        return stored
+        return summary(self)
 
     def headline(self) -> str:
         """Return the tolerance in one sentence."""
@@ -427,4 +489,16 @@ class Tolerance(Result):
             ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
         rows += [(r.label, f"{number(r.value)} ± {number(r.standard_error)}") for r in self.origin.rungs]
-        return rows + [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
+        rows += [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
+        return [*rows, ("to expect", self._outlook())] if self.farthest.pilot is not None else rows
+
+    def _outlook(self) -> str:
+        """Say what checks will be able to say."""
+        farthest = self.farthest
+        rows = farthest.rows if isinstance(farthest, Accepted) else self.origin.rows
+        close = self.power(rows, 0.0).close
+        told = f"{counted(rows, 'row')} like the reference will be called CLOSE with probability {close:.2f}"
+        if 2 * self.epsilon >= 1:
+            return told
+        far = self.power(rows, 2 * self.epsilon).far
+        return f"{told}; twice as far as the tolerance, FAR with probability {far:.2f}"

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from nammd.kernels.operations import as_code
 from nammd.questions.distance import Estimate
-from nammd.results import Caution, Limit, Reportable, Tone, interval, number, p_value, probability, with_error
+from nammd.results import (
+    Caution,
+    Limit,
+    Mark,
+    Reportable,
+    Tone,
+    interval,
+    number,
+    p_value,
+    probability,
+    with_error,
+)
+from nammd.tolerances.bars import Bar
+from nammd.tolerances.forecasting import Needed, Obstacle, Setting
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
-Obstacle = Literal["features", "tolerance", "distance"]
+
+POWER = 0.8
+"""The power for which an undecided check says how many rows it would take."""
 
 
 class Decision(StrEnum):
@@ -22,6 +40,44 @@ class Decision(StrEnum):
     CLOSE = "CLOSE"
     FAR = "FAR"
     UNDECIDED = "UNDECIDED"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A candidate held against one of the distances of a tolerance.
+
+    Attributes
+    ----------
+    label : str
+        What the distance was taken from; empty for a number that was given.
+    distance, standard_error : float
+        The distance, and its standard error.
+    pvalue_close, pvalue_far : float
+        The p-values that the candidate is nearer than that, and that it is farther.
+    """
+
+    label: str
+    distance: float
+    standard_error: float
+    pvalue_close: float
+    pvalue_far: float
+
+    @classmethod
+    def of(cls, bar: Bar, pvalue_close: float, pvalue_far: float) -> Held:
+        """Note the outcome."""
+        return cls(bar.label, bar.value, bar.standard_error, pvalue_close, pvalue_far)
+
+
+def combined(held: Sequence[Held]) -> tuple[float, float]:
+    """Return the p-values of "within" and "beyond" of all distances of a tolerance together.
+
+    Within is nearer than the farthest, whichever that is: the smallest p-value times their number. Beyond is
+    farther than each: the largest. Both are NaN where one of them is.
+    """
+    close, far = [each.pvalue_close for each in held], [each.pvalue_far for each in held]
+    if any(math.isnan(p) for p in (*close, *far)):
+        return math.nan, math.nan
+    return min(len(held) * min(close), 1.0), max(far)
 
 
 @dataclass(frozen=True)
@@ -43,18 +99,17 @@ class Verdict(Reportable):
         The p-values of the two tests: that the candidate is within the tolerance, and beyond it.
     alpha : float
         The level of each.
-    rows_needed : tuple of int or None
-        Where undecided: the rows of reference and candidate that would settle it with a probability
-        of 80 %, if the estimated distance is the true one; None if no realistic number would.
-    limited_by : {"features", "tolerance", "distance"} or None
-        Where no number of rows would settle it: what stands in the way. Too few random features, the
-        uncertainty of the tolerance, or a distance that is at the tolerance.
+    held : tuple of Held
+        The candidate against every distance of the tolerance: one, or one for each accepted dataset. CLOSE
+        is nearer than one of them, at a level divided by their number; FAR is farther than each.
     estimate : Estimate
         The distance with everything that belongs to it.
     warnings : tuple of Caution
         What to know before relying on the verdict.
     tolerance : Tolerance
         What the check was made with.
+    setting : Setting
+        The check, as far as a forecast needs it.
     """
 
     decision: Decision
@@ -65,11 +120,11 @@ class Verdict(Reportable):
     pvalue_close: float
     pvalue_far: float
     alpha: float
-    rows_needed: tuple[int, int] | None
-    limited_by: Obstacle | None
+    held: tuple[Held, ...]
     estimate: Estimate
     warnings: tuple[Caution, ...]
     tolerance: Tolerance = field(repr=False, compare=False)
+    setting: Setting = field(repr=False, compare=False)
     datasets = ("reference", "candidate")
 
     @property
@@ -93,9 +148,49 @@ class Verdict(Reportable):
         return self.decision is Decision.CLOSE
 
     @property
+    def void(self) -> bool:
+        """Whether there was nothing to test with."""
+        return math.isnan(self.pvalue_close)
+
+    @property
     def is_far(self) -> bool:
         """Whether the candidate is proven to be beyond the tolerance."""
         return self.decision is Decision.FAR
+
+    @cached_property
+    def _needed(self) -> Needed:
+        if self.decision is not Decision.UNDECIDED or self.void:
+            return Needed(None, None, None)
+        return self.setting.needed(max(self.distance, 0.0), POWER)
+
+    @property
+    def rows_needed(self) -> tuple[int, int] | None:
+        """Where undecided: the rows of reference and candidate that would settle it with 80 % power.
+
+        That is if the estimated distance is the true one; None if no number of candidate rows would do.
+        """
+        return self._needed.rows
+
+    @property
+    def accepted_needed(self) -> int | None:
+        """Where the uncertainty of the tolerance is in the way: from how many accepted rows on it is not."""
+        return self._needed.accepted
+
+    @property
+    def limited_by(self) -> Obstacle | None:
+        """Where no number of candidate rows would settle it: what stands in the way.
+
+        ``"features"``: too few random features. ``"tolerance"``: its uncertainty. ``"reference"``: too few
+        rows of it. ``"distance"``: it is at the tolerance.
+        """
+        return self._needed.limited_by
+
+    @property
+    def decided_by(self) -> str:
+        """The accepted dataset that decided: of CLOSE that with the smallest p-value, of FAR the largest."""
+        if self.is_close:
+            return min(self.held, key=lambda each: each.pvalue_close).label
+        return max(self.held, key=lambda each: each.pvalue_far).label if self.is_far else ""
 
     @property
     def engine(self) -> str:
@@ -144,7 +239,12 @@ class Verdict(Reportable):
     def limit(self) -> Limit:
         """Return the tolerance."""
         pvalues = ("within tolerance", self.pvalue_close), ("beyond tolerance", self.pvalue_far)
-        return Limit("tolerance", self.epsilon, self.epsilon_error, pvalues, self.alpha)
+        marks = tuple(
+            Mark(each.label, each.distance, each.standard_error, each.label == self.decided_by)
+            for each in sorted(self.held, key=lambda each: each.distance)
+        )
+        several = marks if len(marks) > 1 else ()
+        return Limit("tolerance", self.epsilon, self.epsilon_error, pvalues, self.alpha, several)
 
     def settings(self) -> list[tuple[str, str]]:
         """Return where the tolerance came from."""
@@ -182,6 +282,8 @@ class Verdict(Reportable):
         if self.is_far:
             p = p_value(self.pvalue_far)
             return f"FAR: the candidate is beyond the tolerance (distance {distance}, tolerance {eps}, {p})."
+        if self.void:
+            return "UNDECIDED: no test is possible with these data."
         return f"UNDECIDED: these rows do not settle whether the distance, {distance}, is within {eps}."
 
     def advice(self) -> str:
@@ -190,14 +292,19 @@ class Verdict(Reportable):
             return "Nothing needs to be done."
         if self.is_far:
             return "Look at where they differ before relying on the candidate."
-        if self.limited_by == "features":
-            return "More rows alone would not settle it: sketches of more random features may."
-        if self.limited_by == "tolerance":
-            return "More rows alone would not settle it: the tolerance itself is too uncertain for that."
-        if self.rows_needed is None:
-            return "No realistic number of rows would settle it: the distance is at the tolerance."
-        m, n = self.rows_needed
-        return f"About {m} reference rows and {n} candidate rows would settle it (80 % power)."
+        if self.void:
+            return "There is nothing to test with: see the note."
+        return self._needed.sentence(self.tolerance.farthest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields and what it would take to settle an undecided check, ready for JSON."""
+        rows = self.rows_needed
+        return super().to_dict() | {
+            "decided_by": self.decided_by,
+            "rows_needed": None if rows is None else list(rows),
+            "accepted_needed": self.accepted_needed,
+            "limited_by": self.limited_by,
+        }
 
     def meaning(self) -> str:
         """Return what the word means, in one sentence."""
@@ -216,8 +323,21 @@ class Verdict(Reportable):
             ("tolerance", with_error(self.epsilon, self.epsilon_error)),
             ("p-value, within", probability(self.pvalue_close)),
             ("p-value, beyond", probability(self.pvalue_far)),
+            *self._ladder(),
             ("level", f"{self.alpha:g}"),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
             ("kernel", self.estimate.describe_kernel()),
         ]
         return [*rows, ("next", self.advice())] if not self.is_close else rows
+
+    def _ladder(self) -> list[tuple[str, str]]:
+        """Return a row for each accepted dataset, where there are several, the nearest first."""
+        if len(self.held) == 1:
+            return []
+        rows = []
+        for each in sorted(self.held, key=lambda each: each.distance):
+            told = with_error(each.distance, each.standard_error)
+            told += f": p = {probability(each.pvalue_close)} nearer, {probability(each.pvalue_far)} farther"
+            decided = each.label == self.decided_by
+            rows.append((f"against {each.label}", told + (", which decided" if decided else "")))
+        return rows

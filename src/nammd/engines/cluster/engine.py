@@ -49,7 +49,7 @@ class Cluster(Engine):
         How a worker computes a pair of blocks; by default in one thread, since a worker runs as many tasks
         at once as it has threads.
     progress : bool, callable or None
-        Whom to tell how far it is; see `Tiles`.
+        How progress is shown; see `Tiles`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pairs of distributions whose NAMMD is known exactly, and how to put it at a given value.
+"""Mixtures of normal laws and of points, whose NAMMD has a closed form, and how to put it at a given value.
 
 For a Gaussian kernel of bandwidth g and a difference x - y that is normal with mean d and covariance
 S, ``E k(x, y) = det(I + S/g^2)^(-1/2) exp(-d' (g^2 I + S)^(-1) d / 2)``. Mixtures of normals, and of
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,7 @@ class Mixture:
     covariances: tuple[np.ndarray, ...]
 
     def sample(self, rng: np.random.Generator, size: int) -> Any:
+        """Draw rows."""
         which = rng.choice(len(self.weights), size=size, p=self.weights)
         dimension = len(self.means[0])
         roots = np.array([_root(c) for c in self.covariances])
@@ -37,7 +37,7 @@ def _root(covariance: np.ndarray) -> Any:
 
 
 def inner(p: Mixture, q: Mixture, bandwidth: float) -> float:
-    """The mean kernel value of a draw from p and a draw from q."""
+    """Return the mean kernel value of a draw from p and a draw from q."""
     total = 0.0
     for wp, mp, cp in zip(p.weights, p.means, p.covariances, strict=True):
         for wq, mq, cq in zip(q.weights, q.means, q.covariances, strict=True):
@@ -50,20 +50,24 @@ def inner(p: Mixture, q: Mixture, bandwidth: float) -> float:
 
 
 def mmd2_of(p: Mixture, q: Mixture, bandwidth: float = 1.0) -> float:
+    """Return the exact squared MMD under a Gaussian kernel."""
     return inner(p, p, bandwidth) + inner(q, q, bandwidth) - 2 * inner(p, q, bandwidth)
 
 
 def nammd_of(p: Mixture, q: Mixture, bandwidth: float = 1.0) -> float:
+    """Return the exact NAMMD under a Gaussian kernel."""
     norms = inner(p, p, bandwidth) + inner(q, q, bandwidth)
     return mmd2_of(p, q, bandwidth) / (4 - norms)
 
 
 def normal(mean: Any, variance: float) -> Mixture:
+    """Return a normal law with the same variance in every column."""
     mean = np.atleast_1d(mean).astype(float)
     return Mixture((1.0,), (tuple(mean),), (np.eye(len(mean)) * variance,))
 
 
 def points(*weighted: tuple[float, float]) -> Mixture:
+    """Return a law on points, each given by its weight and its place."""
     return Mixture(
         tuple(w for w, _ in weighted),
         tuple((v,) for _, v in weighted),
@@ -72,12 +76,13 @@ def points(*weighted: tuple[float, float]) -> Mixture:
 
 
 def contaminated(shift: float) -> Mixture:
-    """A tenth of the mass far out: strongly skewed influences."""
+    """Return a law with a tenth of its mass far out: strongly skewed influences."""
     one = np.eye(1) * 0.05
     return Mixture((0.9, 0.1), ((shift,), (shift + 3.0,)), (one, one))
 
 
 def correlated(r: float) -> Mixture:
+    """Return a normal law in the plane with a given correlation."""
     return Mixture((1.0,), ((0.0, 0.0),), (np.array([[1.0, r], [r, 1.0]]),))
 
 
@@ -105,5 +110,7 @@ FAMILIES: dict[str, tuple[Callable[[float], tuple[Mixture, Mixture]], float, flo
 
 def pair_at(family: str, value: float) -> tuple[Mixture, Mixture]:
     """Return the pair of a family whose NAMMD under the unit bandwidth is `value`."""
+    from scipy.optimize import brentq
+
     make, low, high = FAMILIES[family]
     return make(brentq(lambda t: nammd_of(*make(t)) - value, low, high, xtol=1e-14))

@@ -9,15 +9,15 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
-from tests import laws
 
-import nammd
-from experiments.calibration import characteristic as line
 from nammd.data.arrays import FloatArray
-from nammd.datasets import discrete_pair
+from nammd.data.checks import choice
+from nammd.datasets.discrete import discrete_pair
+from nammd.datasets.laws import characteristic as line
+from nammd.datasets.laws import mixtures as laws
+from nammd.kernels import Gaussian, Laplace
 
-_GAUSSIAN, _LAPLACE = nammd.Gaussian(1.0), nammd.Laplace(1.0)
+_GAUSSIAN, _LAPLACE = Gaussian(1.0), Laplace(1.0)
 
 
 class _Law(Protocol):
@@ -39,17 +39,28 @@ class _Weighted:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two laws, a kernel, and the NAMMD of the laws under it."""
+class KnownPair:
+    """Two laws, a kernel, and the NAMMD of the laws under it.
+
+    Attributes
+    ----------
+    p, q : law
+        The laws; each has ``sample(rng, rows)``.
+    kernel : Gaussian or Laplace
+        The kernel.
+    nammd : float
+        Their exact distance under that kernel.
+    """
 
     p: _Law
     q: _Law
-    kernel: nammd.Gaussian | nammd.Laplace
+    kernel: Gaussian | Laplace
     nammd: float
 
-    def sample(self, rng: np.random.Generator, m: int, n: int) -> tuple[FloatArray, FloatArray]:
+    def sample(self, rng: Any, m: int, n: int) -> tuple[FloatArray, FloatArray]:
         """Draw m rows from the first and n from the second."""
-        return self.p.sample(rng, m), self.q.sample(rng, n)
+        generator = np.random.default_rng(rng)
+        return self.p.sample(generator, m), self.q.sample(generator, n)
 
 
 _Make = Callable[[float], tuple[Any, Any, float]]
@@ -57,7 +68,7 @@ _Make = Callable[[float], tuple[Any, Any, float]]
 
 @dataclass(frozen=True)
 class Family:
-    """Pairs by a parameter, from 0 to `high`, that moves them apart.
+    """Pairs of laws by a parameter, from 0 to `high`, that moves them apart.
 
     Attributes
     ----------
@@ -74,7 +85,7 @@ class Family:
     about: str
     make: _Make
     high: float
-    kernel: nammd.Gaussian | nammd.Laplace = _GAUSSIAN
+    kernel: Gaussian | Laplace = _GAUSSIAN
 
 
 def _mixtures(make: Callable[[float], tuple[laws.Mixture, laws.Mixture]]) -> _Make:
@@ -89,7 +100,7 @@ def _mixtures(make: Callable[[float], tuple[laws.Mixture, laws.Mixture]]) -> _Ma
 
 def _lines(
     make: Callable[[float], tuple[line.Columns, line.Columns]],
-    kernel: nammd.Gaussian | nammd.Laplace = _GAUSSIAN,
+    kernel: Gaussian | Laplace = _GAUSSIAN,
 ) -> _Make:
     """Take the exact distance from characteristic functions."""
 
@@ -177,16 +188,47 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-@cache
-def pair_at(name: str, margin: float) -> Pair | None:
-    """Return the pair of a family whose NAMMD is `margin`; None where the family has none.
+LAWS = tuple(FAMILIES)
+"""The names of the families."""
 
-    At 0 both laws are the first one of the family.
+
+def known_pair(law: str, nammd: float) -> KnownPair | None:
+    """Return a pair of laws at a known distance.
+
+    Parameters
+    ----------
+    law : str
+        One of ``nammd.datasets.LAWS``.
+    nammd : float
+        The distance, between 0 and 1. At 0 both laws are the same.
+
+    Returns
+    -------
+    KnownPair or None
+        None where the family does not reach that distance.
+
+    Examples
+    --------
+    >>> import nammd
+    >>> from nammd.datasets import known_pair
+    >>> pair = known_pair("exponential", 0.05)
+    >>> x, y = pair.sample(0, 2000, 2000)
+    >>> low, high = nammd.distance(x, y, kernel=pair.kernel).confidence_interval()
+    >>> low < pair.nammd < high
+    True
     """
+    choice(law, "law", LAWS)
+    return _pair_at(law, float(nammd))
+
+
+@cache
+def _pair_at(name: str, margin: float) -> KnownPair | None:
+    from scipy.optimize import brentq
+
     family = FAMILIES[name]
     if margin == 0:
         p = family.make(0.0)[0]
-        return Pair(p, p, family.kernel, 0.0)
+        return KnownPair(p, p, family.kernel, 0.0)
     # Not all families rise all the way, or start at zero: take the first time the margin is crossed.
     grid = np.concatenate([[0.0], family.high * np.geomspace(1e-4, 1.0, 41)])
     excess = [family.make(t)[2] - margin for t in grid]
@@ -194,5 +236,5 @@ def pair_at(name: str, margin: float) -> Pair | None:
         if below <= 0 < above:
             t = brentq(lambda t: family.make(t)[2] - margin, low, high, xtol=1e-14)
             p, q, exact = family.make(t)
-            return Pair(p, q, family.kernel, exact)
+            return KnownPair(p, q, family.kernel, exact)
     return None

@@ -15,8 +15,9 @@ from functools import cache
 
 import numpy as np
 
-import nammd
 from nammd.data.arrays import FloatArray
+from nammd.kernels import Gaussian, Laplace
+from nammd.kernels.operations import scaled_distance
 
 PANELS, ORDER = 100, 20
 
@@ -45,28 +46,26 @@ class Columns:
 
 
 @cache
-def frequencies(
-    kernel: nammd.Gaussian | nammd.Laplace, panels: int = PANELS
-) -> tuple[FloatArray, FloatArray]:
+def frequencies(kernel: Gaussian | Laplace, panels: int = PANELS) -> tuple[FloatArray, FloatArray]:
     """Return positive frequencies and weights that average over the spectral law of a kernel."""
     points, shares = np.polynomial.legendre.leggauss(ORDER)
     unit = ((np.arange(panels)[:, None] + (points + 1) / 2) / panels).ravel()
     weights = np.tile(shares / (2 * panels), panels)
-    if isinstance(kernel, nammd.Gaussian):
+    if scaled_distance(kernel).metric == "sqeuclidean":
         w = 10 * unit  # a normal law has less than 1e-22 beyond ten deviations
         return w / kernel.bandwidth, 10 * weights * math.sqrt(2 / math.pi) * np.exp(-w * w / 2)
     # The spectral law of exp(-|d|) is Cauchy, and the tangent of a uniform angle is Cauchy.
     return np.tan(math.pi / 2 * unit) / kernel.bandwidth, weights
 
 
-def inner(p: Columns, q: Columns, kernel: nammd.Gaussian | nammd.Laplace, panels: int = PANELS) -> float:
+def inner(p: Columns, q: Columns, kernel: Gaussian | Laplace, panels: int = PANELS) -> float:
     """Return the mean kernel value of a draw from p and a draw from q."""
     w, weights = frequencies(kernel, panels)
     column = float(weights @ np.real(p.phi(w) * np.conj(q.phi(w))))
     return column**p.columns
 
 
-def nammd_of(p: Columns, q: Columns, kernel: nammd.Gaussian | nammd.Laplace, panels: int = PANELS) -> float:
+def nammd_of(p: Columns, q: Columns, kernel: Gaussian | Laplace, panels: int = PANELS) -> float:
     """Return the exact NAMMD of two laws."""
     pp, qq, pq = inner(p, p, kernel, panels), inner(q, q, kernel, panels), inner(p, q, kernel, panels)
     return (pp + qq - 2 * pq) / (4 - pp - qq)

@@ -1,0 +1,77 @@
+"""Rows that occur more than once: within a dataset, or in two of them.
+
+A copy of a row is not a new observation. Data that are copied, or that are the same on both sides, look far
+more certain than they are, so it has to be noticed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.arrays import Array, is_spread, to_numpy
+
+Keys = NDArray[np.uint64]
+
+_CHUNK = 1 << 22
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+MANY = 20
+"""With fewer different rows, repetitions may be chance."""
+
+DISTINCT = 0.9
+"""Share of different rows from which on a row that occurs in both datasets is hardly chance."""
+
+
+def row_keys(points: Array) -> Keys | None:
+    """Return a number for every row, the same for the same rows; None where the rows are not at hand.
+
+    >>> import numpy as np
+    >>> keys = row_keys(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
+    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
+    (True, False)
+    """
+    if is_spread(points):
+        return None
+    values = to_numpy(points)
+    rows, columns = values.shape
+    factors = np.random.default_rng(0).integers(0, 2**63, columns, dtype=np.uint64)
+    factors += factors + np.uint64(1)  # odd, so that no bit is lost
+    keys = np.empty(rows, dtype=np.uint64)
+    step = max(_CHUNK // max(columns, 1), 1)
+    for start in range(0, rows, step):
+        part = np.ascontiguousarray(values[start : start + step], dtype=np.float64) + 0.0  # -0 is 0
+        bits = part.view(np.uint64)
+        bits ^= bits >> np.uint64(29)  # numbers with few digits differ in their first bits only
+        bits *= _MIX
+        bits ^= bits >> np.uint64(32)
+        keys[start : start + step] = (bits * factors).sum(axis=1, dtype=np.uint64)
+    return keys
+
+
+def may_be_chance(keys: Keys) -> bool:
+    """Tell whether other data could have the same rows by chance, because nearly all of them are alike."""
+    return bool(len(keys) - np.unique(keys, return_counts=True)[1].max() < MANY)
+
+
+def copies(keys: Keys) -> int:
+    """Return how many times every row is there: 1, unless all of them are there a multiple of that often.
+
+    >>> import numpy as np
+    >>> copies(np.repeat(np.arange(30, dtype=np.uint64), 2))
+    2
+    """
+    counts = np.unique(keys, return_counts=True)[1]
+    return int(np.gcd.reduce(counts)) if len(counts) >= MANY else 1
+
+
+def in_common(one: Keys, other: Keys) -> int:
+    """Return how many rows of the other dataset are rows of the first, where that is hardly chance.
+
+    Where many rows are alike within a dataset, as in a table of a few categories, the same row in both says
+    nothing, and zero is returned.
+    """
+    for keys in (one, other):
+        if len(keys) < MANY or len(np.unique(keys)) < DISTINCT * len(keys):
+            return 0
+    return int(np.isin(other, one).sum())

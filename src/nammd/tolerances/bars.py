@@ -1,0 +1,175 @@
+"""What a candidate is held against: a distance that was accepted, one that a perturbation made, or a number.
+
+Each kind knows how uncertain it is and how it goes together with the distance of a candidate, and so it gives
+the p-values of the two tests itself. A tolerance has one bar, or one for every accepted dataset.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from nammd.data.arrays import FloatArray
+from nammd.questions.distance import Estimate
+from nammd.statistics.difference import Difference
+from nammd.statistics.forecast import Pilot, Rules, estimated_rules, known_rules
+from nammd.statistics.margin import margin
+from nammd.statistics.standing import Standing
+
+
+class Bar(Protocol):
+    """One distance that a candidate is held against."""
+
+    @property
+    def label(self) -> str:
+        """What it was taken from."""
+
+    @property
+    def value(self) -> float:
+        """The distance."""
+
+    @property
+    def standard_error(self) -> float:
+        """Its standard error; zero for a number."""
+
+    @property
+    def pilot(self) -> Pilot | None:
+        """The variability of the pair that it was taken from; None for a number from elsewhere."""
+
+    def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
+        """Return the p-values of "within" and of "beyond"; `shared`: with the reference it was taken from."""
+
+    def rules(self, pilot: Pilot, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
+        """Return the two tests as functions of the estimate, for a reference of m and a candidate of n rows.
+
+        `accepted` is how many accepted rows there would be, where that matters; else as many as there are.
+        """
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """The distance of an accepted dataset.
+
+    Attributes
+    ----------
+    label : str
+        The name of the dataset.
+    standing : Standing
+        The distance, with all that a comparison needs.
+    """
+
+    label: str
+    standing: Standing = field(repr=False, compare=False)
+
+    @property
+    def value(self) -> float:
+        """The estimated distance."""
+        return self.standing.value
+
+    @property
+    def standard_error(self) -> float:
+        """Its standard error."""
+        return self.standing.standard_error
+
+    @property
+    def pilot(self) -> Pilot:
+        """The variability of reference and accepted dataset."""
+        return Pilot.of(self.standing)
+
+    @property
+    def rows(self) -> int:
+        """The number of accepted rows."""
+        return self.standing.y.size
+
+    def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
+        """Return the p-values of comparing the two distances, in both directions."""
+        difference = Difference.of(self.standing, candidate.standing, shared)
+        return difference.closer(), difference.swapped.closer()
+
+    def rules(self, pilot: Pilot, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
+        """Return the two tests as functions of the estimate; the pilot is its own."""
+        return estimated_rules(self.pilot, accepted or self.rows, m, n, shared)
+
+
+@dataclass(frozen=True)
+class Perturbed:
+    """The distance of the reference to perturbed copies of its rows.
+
+    Attributes
+    ----------
+    label : str
+        The perturbation.
+    value, variance : float
+        The estimated distance, and its variance over the rows of the reference.
+    influences : array of shape (m,), or None
+        How far every row of the reference, with its copy, moves the distance; None where it is not kept.
+    pilot : Pilot or None
+        The variability of rows and copies.
+    """
+
+    label: str
+    value: float
+    variance: float
+    influences: FloatArray | None = field(repr=False, compare=False)
+    pilot: Pilot | None = field(repr=False, compare=False)
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the distance."""
+        return math.sqrt(self.variance)
+
+    def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
+        """Return the p-values of the margin, its error and what that shares with the candidate's included."""
+        return _margin_pvalues(candidate, self.value, self.variance - 2 * self._covariance(candidate, shared))
+
+    def _covariance(self, candidate: Estimate, shared: bool) -> float:
+        if not shared:
+            return 0.0
+        if self.influences is not None:
+            return float(self.influences @ candidate.influence_x)
+        return -self.standard_error * float(np.linalg.norm(candidate.influence_x))  # the worst that can be
+
+    def rules(self, pilot: Pilot, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
+        """Return the two tests as functions of the estimate; more rows know the perturbation better."""
+        rows = self.pilot.moments.x.size if self.pilot is not None else m
+        return known_rules(pilot, self.value, m, n, self.variance * rows / m)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A number.
+
+    Attributes
+    ----------
+    label : str
+        Where it came from; empty where it was simply given.
+    value : float
+        The distance.
+    pilot : Pilot or None
+        The variability of the pair that it was taken from.
+    """
+
+    label: str
+    value: float
+    pilot: Pilot | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def standard_error(self) -> float:
+        """Zero."""
+        return 0.0
+
+    def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
+        """Return the p-values of a known margin."""
+        return _margin_pvalues(candidate, self.value, 0.0)
+
+    def rules(self, pilot: Pilot, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
+        """Return the two tests as functions of the estimate."""
+        return known_rules(pilot, self.value, m, n)
+
+
+def _margin_pvalues(candidate: Estimate, value: float, blur: float) -> tuple[float, float]:
+    within = margin(candidate.pair, value, "corrected", "less", blur).pvalue("less")
+    return within, margin(candidate.pair, value, "corrected", "greater", blur).pvalue("greater")
