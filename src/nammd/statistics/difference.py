@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from nammd.statistics.evidence import Evidence
+from nammd.statistics.evidence import Measured
 from nammd.statistics.margin import SWITCH, Pair, quantile, upper_tail
 from nammd.statistics.moments import combined
 from nammd.statistics.near_zero import lower_tails, normal_grid
@@ -285,7 +285,7 @@ class Difference:
         return (sum(variances) - 2 * covariance) / self.second.x.size
 
 
-def standing_of(evidence: Evidence, pair: Pair) -> Standing:
+def standing_of(evidence: Measured, pair: Pair) -> Standing:
     """Return a distance that is estimated as one that can be compared."""
     normed = pair.statistic == "nammd"
     x, y, crossed, seen = evidence.terms(pair.slope(pair.value), pair.scale, normed)
