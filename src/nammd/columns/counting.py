@@ -13,8 +13,7 @@ from nammd.columns.measure import Measure
 from nammd.data.arrays import to_numpy
 from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, TableDataset
 from nammd.data.frames import Frame
-from nammd.data.pieces import Pieces
-from nammd.data.spread import frame_of_piece
+from nammd.data.spread import frame_of_piece, pieces_of
 
 
 def count_columns(dataset: Dataset, measures: Sequence[Measure]) -> dict[str, Counts]:
@@ -23,9 +22,9 @@ def count_columns(dataset: Dataset, measures: Sequence[Measure]) -> dict[str, Co
         return {}
     if isinstance(dataset, SpreadTable):
         look = partial(_count_piece, owner=dataset.name, names=dataset.names, measures=tuple(measures))
-        return _together(dataset.pieces.each(look), measures)
+        return _together(pieces_of(dataset).each(look), measures)
     if isinstance(dataset, SpreadArray):
-        blocks = Pieces.of(dataset.array).each(partial(_count_block, measures=tuple(measures)))
+        blocks = pieces_of(dataset).each(partial(_count_block, measures=tuple(measures)))
         return _together(blocks, measures)
     if isinstance(dataset, TableDataset):
         return _of_frame(_frame(dataset, measures), measures)
