@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 import nammd
+from nammd.explaining.writing import percent, readable
 from nammd.report import build
-from nammd.report.profiles import histogram, percent
+from nammd.report.profiles import histogram
 from nammd.report.projection import principal
-from nammd.report.source import evenly, readable
+from nammd.report.source import evenly
 from tests.report.cases import estimate, estimate_model, people, shifted, shifted_model
 
 

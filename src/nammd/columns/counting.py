@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial, reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from nammd.columns.counts import Counts, merged
 from nammd.columns.measure import Measure
 from nammd.data.arrays import to_numpy
 from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, TableDataset
-from nammd.data.frames import Frame
+from nammd.data.frames import Frame, Values
 from nammd.data.spread import frame_of_piece, pieces_of
 
 
@@ -61,3 +63,29 @@ def _count_block(block: Any, measures: Sequence[Measure]) -> dict[str, Counts]:
 def _together(parts: Sequence[dict[str, Counts]], measures: Sequence[Measure]) -> dict[str, Counts]:
     filled = [part for part in parts if part]
     return {m.name: reduce(merged, (part[m.name] for part in filled)) for m in measures}
+
+
+def count_parts(
+    dataset: Dataset, measures: Sequence[Measure], edges: Sequence[int]
+) -> list[dict[str, Counts]]:
+    """Return the counts of consecutive blocks of rows of a dataset in memory, which end at some edges."""
+    found: list[dict[str, Counts]] = [{} for _ in range(len(edges) - 1)]
+    for measure in measures:
+        values = _values(dataset, measure, measures)
+        for k, (start, stop) in enumerate(pairwise(edges)):
+            found[k][measure.name] = measure.count(_rows(values, slice(start, stop)))
+    return found
+
+
+def _values(dataset: Dataset, measure: Measure, measures: Sequence[Measure]) -> Values:
+    if isinstance(dataset, TableDataset):
+        return _frame(dataset, measures).values(measure.name)
+    assert isinstance(dataset, ArrayDataset)
+    numbers = np.asarray(to_numpy(dataset.array)[:, int(measure.name)], dtype=np.float64)
+    return Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers)
+
+
+def _rows(values: Values, rows: slice) -> Values:
+    numbers = None if values.numbers is None else values.numbers[rows]
+    codes = None if values.codes is None else values.codes[rows]
+    return replace(values, missing=values.missing[rows], numbers=numbers, codes=codes)

@@ -84,8 +84,8 @@ class ColumnCheck:
 
     Attributes
     ----------
-    name, kind : str
-        The column, and what it holds.
+    measure : Measure
+        The column.
     aspect : {"values", "missing", "labels"}
         What of it is shown: the aspect with the largest distance over tolerance.
     distance, standard_error : float
@@ -100,8 +100,7 @@ class ColumnCheck:
         Whether that is proven.
     """
 
-    name: str
-    kind: str
+    measure: Measure = field(repr=False)
     aspect: str
     distance: float
     standard_error: float
@@ -111,9 +110,29 @@ class ColumnCheck:
     beyond: bool = False
 
     @property
+    def name(self) -> str:
+        """What people call the column."""
+        return self.measure.title
+
+    @property
     def ratio(self) -> float:
         """The distance over the tolerance."""
         return max(self.distance, 0.0) / self.tolerance
+
+    def to_dict(self) -> dict[str, str | float | bool]:
+        """Return it as plain values."""
+        return {
+            "name": self.name,
+            "kind": self.measure.kind,
+            "aspect": self.aspect,
+            "distance": self.distance,
+            "standard_error": self.standard_error,
+            "tolerance": self.tolerance,
+            "ratio": self.ratio,
+            "pvalue": self.pvalue,
+            "adjusted": self.adjusted,
+            "beyond": self.beyond,
+        }
 
 
 def aspects(counts: Counts) -> tuple[str, ...]:
@@ -206,9 +225,8 @@ def _checked(limit: ColumnLimit, x: Counts, y: Counts, shared: bool) -> ColumnCh
         for aspect, least in limit.negligible.items()
         if (held := _aspect(limit, aspect, least, x, y, shared)) is not None
     ]
-    kind = limit.measure.kind
     if not found:
-        return ColumnCheck(limit.name, kind, "values", 0.0, 0.0, 1.0, 1.0)
+        return ColumnCheck(limit.measure, "values", 0.0, 0.0, 1.0, 1.0)
     most = max(
         found, key=lambda each: (-each.pvalue, each.ratio) if each.pvalue < HOPELESS else (-1.0, each.ratio)
     )
@@ -234,9 +252,7 @@ def _aspect(
     if bars and pvalue < HOPELESS:
         standing = standing_of(evidence, pair)
         pvalue = max([pvalue, *(_farther(bar, standing, shared) for bar in bars)])
-    return ColumnCheck(
-        limit.name, limit.measure.kind, aspect, pair.value, pair.standard_error, tolerance, pvalue
-    )
+    return ColumnCheck(limit.measure, aspect, pair.value, pair.standard_error, tolerance, pvalue)
 
 
 def _beyond_numbers(evidence: CountEvidence, pair: Pair, numbers: Sequence[float]) -> float:

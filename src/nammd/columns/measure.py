@@ -42,6 +42,10 @@ class Measure:
         By the places of its numbers, by its labels, or, where these are very many, by cells of labels.
     center, scale : float
         Of numbers: what is at zero, and the unit.
+    clock : str
+        Of times: what their seconds count from.
+    of_array : bool
+        Whether it is a column of an array, which has a number for a name.
     """
 
     name: str
@@ -49,6 +53,13 @@ class Measure:
     counted: Counted
     center: float = 0.0
     scale: float = 1.0
+    clock: str = ""
+    of_array: bool = False
+
+    @property
+    def title(self) -> str:
+        """What people call the column."""
+        return f"column {self.name}" if self.of_array else self.name
 
     def count(self, values: Values) -> Counts:
         """Count the values of the column in one dataset, or in a part of one."""
@@ -105,7 +116,8 @@ def measures_of(encoding: Encoding, reference: Dataset) -> tuple[Measure, ...]:
     found = []
     for column in encoding.columns:
         if isinstance(column, NumericColumn):
-            found.append(Measure(column.name, column.kind, "numbers", column.center, column.scale))
+            unit = column.center, column.scale
+            found.append(Measure(column.name, column.kind, "numbers", *unit, column.clock))
         elif isinstance(column, CodedColumn):
             found.append(Measure(column.name, column.kind, "cells"))
         elif isinstance(column, CategoricalColumn):
@@ -125,5 +137,6 @@ def _of_arrays(encoding: Encoding, reference: Dataset) -> tuple[Measure, ...]:
         numbers = np.asarray(rows[:, int(column.name)], dtype=np.float64)
         scale = robust_scale(numbers)
         if scale > 0:
-            found.append(Measure(column.name, "numeric", "numbers", float(np.median(numbers)), scale))
+            center = float(np.median(numbers))
+            found.append(Measure(column.name, "numeric", "numbers", center, scale, of_array=True))
     return tuple(found)

@@ -70,6 +70,8 @@ def measure_to_dict(measure: Measure) -> dict[str, Any]:
         "counted": measure.counted,
         "center": measure.center,
         "scale": measure.scale,
+        "clock": measure.clock,
+        "of_array": measure.of_array,
     }
 
 
@@ -78,7 +80,8 @@ def measure_from_dict(stored: Mapping[str, Any]) -> Measure:
     center, scale = float(stored["center"]), float(stored["scale"])
     if not scale > 0 or not math.isfinite(center) or stored["counted"] not in ("numbers", "labels", "cells"):
         raise ValueError(f"the unit of the column {stored['name']!r} is not valid")
-    return Measure(str(stored["name"]), str(stored["kind"]), stored["counted"], center, scale)
+    name, kind, clock = (str(stored[key]) for key in ("name", "kind", "clock"))
+    return Measure(name, kind, stored["counted"], center, scale, clock, bool(stored["of_array"]))
 
 
 def _scaled(rows: FloatArray, present: int) -> FloatArray:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nammd.data.writing import write_text
+from nammd.explaining.writing import percent
 from nammd.report.builder import ReportProgress, build
 from nammd.report.drawing import Scale, areas
 from nammd.report.model import Bars, Distance, ReportModel
-from nammd.report.profiles import percent
 from nammd.results import number, with_error
 
 if TYPE_CHECKING:

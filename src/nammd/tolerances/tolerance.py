@@ -8,26 +8,29 @@ itself, and a record of where all of it came from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nammd.columns.negligible import Negligible
 from nammd.data.advice import Advice, refusal
 from nammd.data.checks import between, counted, whole
 from nammd.data.encoding import Encoding
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.evidence import MIN_ROWS
+from nammd.explaining.alerts import known_alerts
 from nammd.kernels import Kernel, as_kernel
 from nammd.results import Result, number, with_error
 from nammd.spaces import Space
 from nammd.statistics.forecast import Pilot
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
+from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.forecasting import Forecast, Setting
 from nammd.tolerances.gate import Gate
-from nammd.tolerances.ladder import Rung, paired_influences, split_rungs
+from nammd.tolerances.ladder import Rung, block_edges, paired_influences, split_rungs
 from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
@@ -49,6 +52,10 @@ class Tolerance(Result):
         known of its error.
     origin : Origin
         Where all of it came from.
+    columns : ColumnTolerances or None
+        How far each column may be from the reference by itself; None where columns have no tolerances.
+    fail_on : tuple of str
+        The alerts that make a check fail; see `failing_on`.
 
     Examples
     --------
@@ -65,6 +72,8 @@ class Tolerance(Result):
     space: Space
     bars: tuple[Bar, ...]
     origin: Origin
+    columns: ColumnTolerances | None = field(default=None, compare=False)
+    fail_on: tuple[str, ...] = ()
 
     @classmethod
     def from_reference(
@@ -76,6 +85,7 @@ class Tolerance(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        negligible: Any = None,
         engine: Engine | None = None,
     ) -> Tolerance:
         """Take epsilon from datasets that are known to be acceptable.
@@ -95,6 +105,11 @@ class Tolerance(Result):
             How much each column counts; 1 where it is not named.
         exclude : sequence of str, optional
             Columns to leave out.
+        negligible : mapping, or False, optional
+            What does not matter in a single column, whatever the accepted data do: ``{"shift": 0.1,
+            "categories": 0.01, "missing": 0.01}`` by default, which is a shift by a tenth of a robust
+            standard deviation, and one row in a hundred with another category, or without a value. For one
+            column: ``{"income": {"missing": 0.05}}``. With False, columns have no tolerances of their own.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
 
@@ -129,7 +144,11 @@ class Tolerance(Result):
                     "use --split or --noise instead, or an accepted dataset that really differs",
                 ),
             )
-        return cls._made(bench, bars, "reference", rungs, farthest.label)
+        others = {name: estimate.evidence.y.dataset for name, estimate in estimates.items()}
+        columns = ColumnTolerances.of_reference(
+            bench.space.encoding, bench.reference.dataset, negligible, others
+        )
+        return cls._made(bench, bars, "reference", rungs, farthest.label, columns)
 
     @classmethod
     def from_noise(
@@ -143,6 +162,7 @@ class Tolerance(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        negligible: Any = None,
         rng: Any = 0,
         engine: Engine | None = None,
     ) -> Tolerance:
@@ -170,7 +190,7 @@ class Tolerance(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, engine
+        space, kernel, weights, exclude, negligible, engine
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -189,7 +209,10 @@ class Tolerance(Result):
         influences = paired_influences(estimate)
         variance = float(influences @ influences)
         bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
-        return cls._made(bench, (bar,), "noise", rungs, chosen.label)
+        columns = ColumnTolerances.of_reference(bench.space.encoding, bench.reference.dataset, negligible)
+        if columns is not None:
+            columns = columns.perturbed(kind, level)
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns)
 
     @classmethod
     def from_split(
@@ -202,6 +225,7 @@ class Tolerance(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        negligible: Any = None,
         rng: Any = 0,
         engine: Engine | None = None,
     ) -> Tolerance:
@@ -224,7 +248,7 @@ class Tolerance(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, engine
+        space, kernel, weights, exclude, negligible, engine
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the random halves.
@@ -244,7 +268,11 @@ class Tolerance(Result):
         if value <= resolution:
             label, value = "upper ends of the random halves", resolution
         bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
-        return cls._made(bench, (bar,), "split", rungs, label)
+        reference = bench.reference.dataset
+        columns = ColumnTolerances.of_reference(bench.space.encoding, reference, negligible)
+        if columns is not None:
+            columns = columns.with_blocks(reference, block_edges(len(bench.points), blocks))
+        return cls._made(bench, (bar,), "split", rungs, label, columns)
 
     @classmethod
     def at(
@@ -256,6 +284,7 @@ class Tolerance(Result):
         encoding: Encoding | None = None,
         columns: int | None = None,
         x: Any = None,
+        negligible: Any = False,
     ) -> Tolerance:
         """Fix a tolerance by hand, for those who know.
 
@@ -274,6 +303,9 @@ class Tolerance(Result):
             The number of columns of the arrays to come.
         x : dataset, optional
             The reference to fit the encoding on.
+        negligible : mapping or True, optional
+            To hold every column against what is negligible in it, too; see `from_reference`. It is then
+            measured on the reference of each check.
 
         Returns
         -------
@@ -298,16 +330,24 @@ class Tolerance(Result):
             elif encoding is None:
                 encoding = Encoding.fit(x)
             space = Space(encoding, as_kernel(kernel))
-        return cls(space, (Fixed("", epsilon),), Origin.now("given", 0, space.encoding, None, (), ""))
+        origin = Origin.now("given", 0, space.encoding, None, (), "")
+        allowed = Negligible.of(negligible)
+        each = None if allowed is None else ColumnTolerances(allowed)
+        return cls(space, (Fixed("", epsilon),), origin, each)
 
     @classmethod
     def _made(
-        cls, bench: Measuring, bars: tuple[Bar, ...], how: str, rungs: tuple[Rung, ...], chosen: str
+        cls,
+        bench: Measuring,
+        bars: tuple[Bar, ...],
+        how: str,
+        rungs: tuple[Rung, ...],
+        chosen: str,
+        columns: ColumnTolerances | None,
     ) -> Tolerance:
         reference, space = bench.reference, bench.space
-        return cls(
-            space, bars, Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
-        )
+        origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
+        return cls(space, bars, origin, columns)
 
     @property
     def epsilon(self) -> float:
@@ -351,7 +391,31 @@ class Tolerance(Result):
         rung = self.origin.rung_at(level, kind)
         value = rung.epsilon("choose a higher level")
         bar = Perturbed(rung.label, value, rung.standard_error**2, None, self.farthest.pilot)
-        return replace(self, bars=(bar,), origin=replace(self.origin, chosen=rung.label))
+        columns = None if self.columns is None else self.columns.perturbed(rung.kind, level)
+        return replace(self, bars=(bar,), origin=replace(self.origin, chosen=rung.label), columns=columns)
+
+    def failing_on(self, *alerts: str) -> Tolerance:
+        """Return the same, with alerts that make a check fail, whatever the distance.
+
+        Parameters
+        ----------
+        *alerts : str
+            Their names, such as ``"new-categories"``; see `nammd.explaining.alerts`. None of them: no alert
+            makes a check fail.
+
+        Returns
+        -------
+        Tolerance
+            `save` keeps the choice.
+
+        Examples
+        --------
+        >>> import nammd
+        >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3)
+        >>> tolerance.failing_on("new-categories", "missing-values").fail_on
+        ('new-categories', 'missing-values')
+        """
+        return replace(self, fail_on=known_alerts(alerts))
 
     def power(self, rows: int, distance: float, alpha: float = 0.05) -> Forecast:
         """Tell how probable each verdict is, before there are data.
@@ -397,7 +461,8 @@ class Tolerance(Result):
                 ),
             )
         alpha = between(alpha, "alpha", 0.5)
-        setting = Setting(self.farthest, len(self.bars), None, self.origin.rows, True, alpha)
+        part = 1.0 if self.columns is None else 0.5
+        setting = Setting(self.farthest, len(self.bars), None, self.origin.rows, True, alpha, part)
         close, far = setting.close(rows, distance), setting.far(rows, distance)
         return Forecast(rows, distance, close, far, self.epsilon, alpha)
 
@@ -423,7 +488,16 @@ class Tolerance(Result):
         """
         return Gate.of(self, x, engine)
 
-    def check(self, x: Any, candidate: Any, alpha: float = 0.05, *, engine: Engine | None = None) -> Verdict:
+    def check(
+        self,
+        x: Any,
+        candidate: Any,
+        alpha: float = 0.05,
+        *,
+        joint_only: bool = False,
+        fail_on: Sequence[str] = (),
+        engine: Engine | None = None,
+    ) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
 
         Parameters
@@ -433,7 +507,12 @@ class Tolerance(Result):
         candidate : dataset
             The data in question; a sketch if the reference is one.
         alpha : float
-            The level of each of the two tests, of "within" and of "beyond".
+            The level of each of the two tests, of "within" and of "beyond". Where columns have tolerances of
+            their own, half of it is for the joint distance being beyond, half for single columns.
+        joint_only : bool
+            Leave single columns out of the verdict; they still explain it.
+        fail_on : sequence of str
+            Alerts that make this check fail, beside those of the tolerance; see `failing_on`.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
 
@@ -441,7 +520,8 @@ class Tolerance(Result):
         -------
         Verdict
         """
-        return self.with_reference(x, engine=engine).check(candidate, alpha)
+        gate = self.with_reference(x, engine=engine)
+        return gate.check(candidate, alpha, joint_only=joint_only, fail_on=fail_on)
 
     def save(self, path: str | Path) -> None:
         """Write the tolerance to one readable JSON file."""

@@ -9,6 +9,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from nammd.columns.limits import ColumnCheck
+from nammd.data.checks import counted
+from nammd.explaining.alerts import Alert
+from nammd.explaining.columns import words_for
 from nammd.kernels.operations import as_code
 from nammd.questions.distance import Estimate
 from nammd.results import (
@@ -33,6 +37,13 @@ if TYPE_CHECKING:
 
 POWER = 0.8
 """The power for which an undecided check says how many rows it would take."""
+
+
+MOST_REASONS = 3
+"""So many columns are told of in words."""
+
+MOST_ALERTS = 8
+"""So many alerts are printed; `Verdict.alerts` has all."""
 
 
 class Decision(StrEnum):
@@ -81,6 +92,16 @@ def combined(held: Sequence[Held]) -> tuple[float, float]:
     return min(len(held) * min(close), 1.0), max(far)
 
 
+def decided(close: float, far: float, alpha: float, beyond: Sequence[bool] | None) -> Decision:
+    """Return what the p-values of both tests come to, and whether columns are beyond their tolerances.
+
+    Where columns take part (`beyond` is not None), the joint test of "beyond" has half of the level.
+    """
+    if far <= (alpha if beyond is None else alpha / 2) or any(beyond or ()):
+        return Decision.FAR
+    return Decision.CLOSE if close <= alpha else Decision.UNDECIDED
+
+
 @dataclass(frozen=True)
 class Verdict(Reportable):
     """The outcome of a check against a tolerance.
@@ -111,6 +132,14 @@ class Verdict(Reportable):
         What the check was made with.
     setting : Setting
         The check, as far as a forecast needs it.
+    columns : tuple of ColumnCheck
+        Every column against its own tolerance, those beyond it first, then by distance over tolerance.
+    judged : bool
+        Whether columns take part in the verdict.
+    alerts : tuple of Alert
+        Facts that need no test.
+    fail_on : tuple of str
+        The alerts that make the check fail.
     """
 
     decision: Decision
@@ -126,6 +155,10 @@ class Verdict(Reportable):
     warnings: tuple[Caution, ...]
     tolerance: Tolerance = field(repr=False, compare=False)
     setting: Setting = field(repr=False, compare=False)
+    columns: tuple[ColumnCheck, ...] = ()
+    judged: bool = False
+    alerts: tuple[Alert, ...] = ()
+    fail_on: tuple[str, ...] = ()
     datasets = ("reference", "candidate")
 
     @property
@@ -147,6 +180,32 @@ class Verdict(Reportable):
     def is_close(self) -> bool:
         """Whether the candidate is proven to be within the tolerance."""
         return self.decision is Decision.CLOSE
+
+    @property
+    def beyond(self) -> tuple[ColumnCheck, ...]:
+        """The columns that are proven to be beyond their own tolerances."""
+        return tuple(each for each in self.columns if each.beyond)
+
+    @property
+    def jointly_far(self) -> bool:
+        """Whether the joint distance is proven to be beyond the joint tolerance."""
+        return self.pvalue_far <= (self.alpha / 2 if self.judged else self.alpha)
+
+    @cached_property
+    def reasons(self) -> tuple[str, ...]:
+        """What changed in the columns that matter most, in words: at most three, none without a test."""
+        x, y = self.estimate.evidence.x.dataset, self.estimate.evidence.y.dataset
+        return tuple(words_for(each.measure, each.aspect, x, y) for each in self.beyond[:MOST_REASONS])
+
+    @property
+    def failures(self) -> tuple[Alert, ...]:
+        """The alerts that make the check fail."""
+        return tuple(alert for alert in self.alerts if alert.code in self.fail_on)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the candidate is proven to be close, and no alert makes the check fail."""
+        return self.is_close and not self.failures
 
     @property
     def void(self) -> bool:
@@ -280,9 +339,14 @@ class Verdict(Reportable):
             return (
                 f"CLOSE: the candidate is within the tolerance (distance {distance}, tolerance {eps}, {p})."
             )
+        if self.is_far and not self.jointly_far:
+            return f"FAR: {_are_beyond([each.name for each in self.beyond])}."
         if self.is_far:
-            p = p_value(self.pvalue_far)
-            return f"FAR: the candidate is beyond the tolerance (distance {distance}, tolerance {eps}, {p})."
+            p, also = p_value(self.pvalue_far), ""
+            if self.judged and self.beyond:
+                also = f", and {_are_beyond([each.name for each in self.beyond])}"
+            told = f"(distance {distance}, tolerance {eps}, {p}){also}"
+            return f"FAR: the candidate is beyond the tolerance {told}."
         if self.void:
             return "UNDECIDED: no test is possible with these data."
         return f"UNDECIDED: these rows do not settle whether the distance, {distance}, is within {eps}."
@@ -292,6 +356,8 @@ class Verdict(Reportable):
         if self.is_close:
             return "Nothing needs to be done."
         if self.is_far:
+            if self.reasons:
+                return "Look at these columns before relying on the candidate."
             return "Look at where they differ before relying on the candidate."
         if self.void:
             return "There is nothing to test with: see the note."
@@ -306,6 +372,10 @@ class Verdict(Reportable):
             "rows_needed": None if rows is None else list(rows),
             "accepted_needed": self.accepted_needed,
             "limited_by": self.limited_by,
+            "columns": [plain(each.to_dict()) for each in self.columns],
+            "reasons": list(self.reasons),
+            "alerts": [asdict(alert) | {"fails": alert.code in self.fail_on} for alert in self.alerts],
+            "passed": self.passed,
         }
 
     def meaning(self) -> str:
@@ -326,11 +396,28 @@ class Verdict(Reportable):
             ("p-value, within", probability(self.pvalue_close)),
             ("p-value, beyond", probability(self.pvalue_far)),
             *self._ladder(),
-            ("level", f"{self.alpha:g}"),
+            ("level", self._levels()),
+            *[("changed", reason) for reason in self.reasons],
+            *self._unexplained(),
+            *[("alert", f"{alert}{self._fails(alert)}") for alert in self.alerts[:MOST_ALERTS]],
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
             ("kernel", self.estimate.describe_kernel()),
         ]
         return [*rows, ("next", self.advice())] if not self.is_close else rows
+
+    def _levels(self) -> str:
+        if not self.judged:
+            return f"{self.alpha:g}"
+        columns = counted(len(self.columns), "column")
+        return f"{self.alpha:g}, for FAR half of it for the joint distance and half for {columns}"
+
+    def _unexplained(self) -> list[tuple[str, str]]:
+        """Return how many more columns are beyond than are told of."""
+        more = len(self.beyond) - MOST_REASONS
+        return [("changed", f"{counted(more, 'more column')} beyond the tolerance")] if more > 0 else []
+
+    def _fails(self, alert: Alert) -> str:
+        return ", which fails the check" if alert.code in self.fail_on else ""
 
     def _ladder(self) -> list[tuple[str, str]]:
         """Return a row for each accepted dataset, where there are several, the nearest first."""
@@ -343,3 +430,17 @@ class Verdict(Reportable):
             decided = each.label == self.decided_by
             rows.append((f"against {each.label}", told + (", which decided" if decided else "")))
         return rows
+
+
+def _are_beyond(names: Sequence[str]) -> str:
+    """Say which columns are beyond their own tolerances."""
+    if len(names) == 1:
+        return f"{names[0]} is beyond its own tolerance"
+    shown = names[:MOST_REASONS]
+    more = len(names) - len(shown)
+    told = (
+        ", ".join(shown) + (f" and {more} more" if more else "")
+        if more
+        else (", ".join(shown[:-1]) + f" and {shown[-1]}")
+    )
+    return f"{told} are beyond their own tolerances"

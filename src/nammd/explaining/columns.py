@@ -1,0 +1,30 @@
+"""A column of two datasets in words: `words_for`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nammd.columns.counting import count_columns
+from nammd.columns.measure import Measure
+from nammd.data.arrays import to_numpy
+from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
+from nammd.data.frames import Values
+from nammd.explaining.sentences import sentence
+from nammd.explaining.summaries import Summary, summary_of_counts, summary_of_values
+
+
+def words_for(measure: Measure, aspect: str, reference: Dataset, candidate: Dataset) -> str:
+    """Return what changed in a column, in words: from all rows, or from their counts on a cluster."""
+    before, now = (summary_of(measure, dataset) for dataset in (reference, candidate))
+    return sentence(measure.title, aspect, before, now)
+
+
+def summary_of(measure: Measure, dataset: Dataset) -> Summary:
+    """Summarise a column of a dataset."""
+    if isinstance(dataset, TableDataset):
+        name = dataset.names[0] if dataset.one_column else measure.name
+        return summary_of_values(dataset.frame.values(name))
+    if isinstance(dataset, ArrayDataset) and not dataset.on_cluster:
+        numbers = np.asarray(to_numpy(dataset.array)[:, int(measure.name)], dtype=np.float64)
+        return summary_of_values(Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers))
+    return summary_of_counts(count_columns(dataset, [measure])[measure.name], measure)
