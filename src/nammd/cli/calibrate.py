@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nammd.cli.columns import FailOn, NegligibleOption, alerts, negligible
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Inputs, Told, open_files
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
@@ -57,6 +58,8 @@ def calibrate(
         int | None,
         typer.Option(metavar="N", help="With --split: into how many consecutive blocks; 4 by default."),
     ] = None,
+    allowed: NegligibleOption = None,
+    fail_on: FailOn = None,
     *,
     data: DataOptions,
     kernel: KernelOptions,
@@ -76,6 +79,9 @@ def calibrate(
     still negligible. With --split: what "no change" looks like between blocks of consecutive rows of
     REFERENCE, which should then be in the order of time.
 
+    Beside the joint distance every column has a tolerance of its own: what it differs by in the accepted
+    data, or what is negligible, whichever is larger; see --negligible.
+
     The file is readable JSON. It holds the columns with their scaling, the kernel, the tolerance with its
     standard error, and where all of that came from; no rows of the data.
 
@@ -92,6 +98,7 @@ def calibrate(
         raise ValueError("--kind says which perturbation --noise LEVEL makes; give both")
     if blocks is not None and not split:
         raise ValueError("--blocks says how --split divides the reference; give both")
+    fails = alerts(fail_on)
     require_folder(target)
     refuse_overwriting([target], [reference, *(accepted or [])])
     with Working(quiet=output.json) as working:
@@ -100,7 +107,9 @@ def calibrate(
         if not accepted:
             inputs.require_rows("--split" if split else "--noise")
         working.step("Measuring what is acceptable")
+        inputs.options["negligible"] = negligible(allowed)
         tolerance = _tolerance(inputs, noise, kind, blocks, engine_of(kernel, working, inputs))
+        tolerance = tolerance.failing_on(*fails)
         tolerance.save(target)
     deliver(
         "calibrate",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nammd.cli.columns import FailOn, JointOnly, NegligibleOption, alerts, negligible
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Told, open_files
 from nammd.cli.junit import junit_xml
@@ -47,6 +48,9 @@ def check(
         typer.Option("--epsilon", "-e", help="The tolerance as a number: the largest acceptable NAMMD."),
     ] = None,
     alpha: Alpha = 0.05,
+    allowed: NegligibleOption = None,
+    joint_only: JointOnly = False,
+    fail_on: FailOn = None,
     undecided: Annotated[
         Undecided | None,
         typer.Option(help="Let an undecided check exit with 0 (ok) or 1 (fail) instead of 3."),
@@ -74,16 +78,19 @@ def check(
         nammd check train.csv today.csv --epsilon 0.02 --html report.html
 
     There are three answers. CLOSE: it is proven that the distance is within the tolerance. FAR: it is
-    proven that it is beyond. UNDECIDED: these rows prove neither; the answer then says how many rows
-    would. Each proof is wrong with a probability of at most --alpha.
+    proven that it is beyond, or that a single column is beyond its own tolerance. UNDECIDED: these rows
+    prove neither; the answer then says how many rows would. Each proof is wrong with a probability of at
+    most --alpha. The answer says in words what changed in the columns that matter most, and tells of facts
+    that need no test, such as categories that REFERENCE never has; see --fail-on.
 
     The distance is the NAMMD, from 0 (equal distributions) to 1. Its 95 % interval says how well these
     rows determine it. A tolerance file from 'nammd calibrate' fixes what the distance means, once and for
-    all checks; with --epsilon the scaling and the kernel are taken from REFERENCE each time.
+    all checks; with --epsilon the scaling and the kernel are taken from REFERENCE each time, and columns have
+    tolerances of their own only with --negligible.
 
     Instead of data both may be sketches of them, from 'nammd sketch' with the same tolerance file.
 
-    Exit codes: 0 close, 1 far, 3 undecided (see --undecided), 2 error.
+    Exit codes: 0 close, 1 far or --fail-on, 3 undecided (see --undecided), 2 error.
     """
     if (tolerance is None) == (epsilon is None):
         raise ValueError(
@@ -91,6 +98,9 @@ def check(
             "--epsilon NUMBER" + (", not with both" if epsilon is not None else "")
         )
     require_shares(epsilon=epsilon, alpha=alpha)
+    if allowed is not None and tolerance is not None:
+        raise ValueError("--negligible goes with --epsilon; a tolerance file has what is negligible in it")
+    fails = alerts(fail_on)
     require_folder(html, junit)
     refuse_overwriting([html, junit], [reference, candidate, tolerance])
     started = time.perf_counter()
@@ -108,9 +118,10 @@ def check(
             from nammd.tolerances.tolerance import Tolerance
 
             assert epsilon is not None
-            limit = Tolerance.at(epsilon, space=space)
+            limit = Tolerance.at(epsilon, space=space, negligible=allowed is not None and negligible(allowed))
         x, candidate_data = inputs.datasets
-        verdict = limit.check(x, candidate_data, alpha, engine=engine_of(kernel, working, inputs))
+        engine = engine_of(kernel, working, inputs)
+        verdict = limit.check(x, candidate_data, alpha, joint_only=joint_only, fail_on=fails, engine=engine)
         seconds = time.perf_counter() - started
         if html is not None:
             from nammd.report import write_report
@@ -132,6 +143,8 @@ def check(
 
 def exit_code(verdict: Verdict, undecided: Undecided | None) -> int:
     """Return the exit code of a verdict."""
+    if verdict.failures:
+        return FAR
     if verdict.is_close:
         return CLOSE
     if verdict.is_far:

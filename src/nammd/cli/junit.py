@@ -30,8 +30,8 @@ def junit_xml(verdict: Verdict, name: str, seconds: float, undecided_passes: boo
     str
         The XML document.
     """
-    skipped = not verdict.is_close and not verdict.is_far and undecided_passes
-    failed = not verdict.is_close and not skipped
+    skipped = not verdict.is_close and not verdict.is_far and undecided_passes and not verdict.failures
+    failed = not verdict.passed and not skipped
     counts = {"tests": "1", "failures": str(int(failed)), "errors": "0", "skipped": str(int(skipped))}
     time = f"{seconds:.3f}"
     suites = ElementTree.Element("testsuites", counts | {"name": "nammd", "time": time})
@@ -44,7 +44,8 @@ def junit_xml(verdict: Verdict, name: str, seconds: float, undecided_passes: boo
     if skipped:
         ElementTree.SubElement(case, "skipped", {"message": headline})
     if failed:
-        failure = {"type": str(verdict.decision), "message": headline}
+        kind = str(verdict.decision) if not verdict.is_close else "ALERT"
+        failure = {"type": kind, "message": headline}
         ElementTree.SubElement(case, "failure", failure).text = words
     else:
         ElementTree.SubElement(case, "system-out").text = words

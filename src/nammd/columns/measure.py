@@ -65,8 +65,9 @@ class Measure:
         """Count the values of the column in one dataset, or in a part of one."""
         missing = int(np.count_nonzero(values.missing))
         if self.counted == "numbers":
-            numbers = np.empty(0) if values.numbers is None else values.numbers
-            return self.count_numbers(numbers[~values.missing] if missing else numbers, missing)
+            if values.numbers is None:  # nothing but missing values
+                return self.count_numbers(np.empty(0), missing)
+            return self.count_numbers(values.numbers[~values.missing] if missing else values.numbers, missing)
         if values.codes is None:
             return LabelCounts({}, float(missing))
         found = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))

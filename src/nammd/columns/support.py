@@ -37,6 +37,9 @@ class Support(Protocol):
     def weights(self, counts: Counts) -> FloatArray:
         """Return counts as a vector over the places."""
 
+    def around(self, rows: FloatArray) -> tuple[Support, FloatArray]:
+        """Return a smaller support on which all of some rows are, and the rows there."""
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:
@@ -63,6 +66,12 @@ class Labels:
             found[self.labels[label]] = rows
         found[-1] = counts.missing
         return found
+
+    def around(self, rows: FloatArray) -> tuple[Support, FloatArray]:
+        """Return the labels that occur; that of missing values stays."""
+        kept = [label for label, place in self.labels.items() if rows[place] > 0]
+        places = [*(self.labels[label] for label in kept), -1]
+        return Labels({label: k for k, label in enumerate(kept)}), rows[places]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +102,11 @@ class Values:
         found = np.zeros(self.size)
         found[np.searchsorted(self.places, counts.places)] = counts.rows
         return found
+
+    def around(self, rows: FloatArray) -> tuple[Support, FloatArray]:
+        """Return the values that occur."""
+        there = rows > 0
+        return Values(self.places[there]), rows[there]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +164,12 @@ class Lattice:
         if placed.places.size:
             found[np.rint(placed.places / STEP).astype(np.int64) - self.start] = placed.rows
         return found
+
+    def around(self, rows: FloatArray) -> tuple[Support, FloatArray]:
+        """Return the stretch from the first row to the last."""
+        there = np.flatnonzero(rows > 0)
+        first, last = int(there[0]), int(there[-1])
+        return Lattice(self.start + first, last - first + 1), rows[first : last + 1]
 
 
 def support_of(samples: Sequence[Counts]) -> Support:

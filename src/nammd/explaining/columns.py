@@ -23,7 +23,7 @@ def summary_of(measure: Measure, dataset: Dataset) -> Summary:
     """Summarise a column of a dataset."""
     if isinstance(dataset, TableDataset):
         name = dataset.names[0] if dataset.one_column else measure.name
-        return summary_of_values(dataset.frame.values(name))
+        return summary_of_values(dataset.frame.values(name), labels=measure.counted != "numbers")
     if isinstance(dataset, ArrayDataset) and not dataset.on_cluster:
         numbers = np.asarray(to_numpy(dataset.array)[:, int(measure.name)], dtype=np.float64)
         return summary_of_values(Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers))

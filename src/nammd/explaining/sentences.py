@@ -66,9 +66,10 @@ def of_labels(before: LabelSummary, now: LabelSummary) -> str:
         label: now.shares.get(label, 0.0) - before.shares.get(label, 0.0)
         for label in {*before.shares, *now.shares}
     }
-    most = max(changes, key=lambda label: (abs(changes[label]), label), default=None)
+    # Of two that changed alike, what has become commoner.
+    most = max(changes, key=lambda k: (round(abs(changes[k]), 9), changes[k] > 0, k), default=None)
     largest = abs(changes[most]) if most is not None else 0.0
-    if abs(now.missing - before.missing) > largest or most is None:
+    if most is None or abs(now.missing - before.missing) >= 0.7 * largest:
         return of_missing(before, now)
     total = sum(new.values())
     if len(new) > 1 and total > 1.5 * largest:

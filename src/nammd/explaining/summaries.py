@@ -131,10 +131,12 @@ class LabelSummary:
 Summary: TypeAlias = NumberSummary | LabelSummary
 
 
-def summary_of_values(values: Values) -> Summary:
-    """Summarise the values of a column: every row counts."""
+def summary_of_values(values: Values, labels: bool = False) -> Summary:
+    """Summarise the values of a column, all rows; `labels`: of labels, also where all are missing."""
     total = max(len(values.missing), 1)
     missing = float(np.count_nonzero(values.missing)) / total
+    if values.codes is None and labels:
+        return LabelSummary({}, missing)
     if values.codes is not None:
         counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))
         shares = {n: c / total for n, c in zip(values.categories, counts.tolist(), strict=True) if c}

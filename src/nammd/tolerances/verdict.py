@@ -332,7 +332,14 @@ class Verdict(Reportable):
         return "\n".join(["import nammd", "", *lines])
 
     def headline(self) -> str:
-        """Return the answer in one sentence."""
+        """Return the answer in one sentence, and what fails the check whatever the distance."""
+        if not self.failures:
+            return self._verdict()
+        fails = "; ".join(map(str, self.failures[:MOST_REASONS]))
+        more = len(self.failures) - MOST_REASONS
+        return f"{self._verdict()} The check fails: {fails}" + (f"; and {more} more." if more > 0 else ".")
+
+    def _verdict(self) -> str:
         distance, eps = number(self.distance), number(self.epsilon)
         if self.is_close:
             p = p_value(self.pvalue_close)
@@ -399,7 +406,7 @@ class Verdict(Reportable):
             ("level", self._levels()),
             *[("changed", reason) for reason in self.reasons],
             *self._unexplained(),
-            *[("alert", f"{alert}{self._fails(alert)}") for alert in self.alerts[:MOST_ALERTS]],
+            *self._alerts(),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
             ("kernel", self.estimate.describe_kernel()),
         ]
@@ -416,8 +423,16 @@ class Verdict(Reportable):
         more = len(self.beyond) - MOST_REASONS
         return [("changed", f"{counted(more, 'more column')} beyond the tolerance")] if more > 0 else []
 
-    def _fails(self, alert: Alert) -> str:
-        return ", which fails the check" if alert.code in self.fail_on else ""
+    def _alerts(self) -> list[tuple[str, str]]:
+        """Return the alerts, those that fail the check first, and none that says what was said already."""
+        shown = [alert for alert in self.alerts if alert in self.failures or str(alert) not in self.reasons]
+        shown.sort(key=lambda alert: alert not in self.failures)
+        rows = [
+            ("alert", f"{alert}" + (", which fails the check" if alert in self.failures else ""))
+            for alert in shown[:MOST_ALERTS]
+        ]
+        more = len(shown) - MOST_ALERTS
+        return [*rows, ("alert", f"and {more} more")] if more > 0 else rows
 
     def _ladder(self) -> list[tuple[str, str]]:
         """Return a row for each accepted dataset, where there are several, the nearest first."""
