@@ -13,6 +13,7 @@ from nammd.columns.limits import ColumnCheck
 from nammd.data.checks import counted
 from nammd.explaining.alerts import Alert
 from nammd.explaining.columns import words_for
+from nammd.explaining.pairs import PairCheck, changed_pairs
 from nammd.kernels.operations import as_code
 from nammd.questions.distance import Estimate
 from nammd.results import (
@@ -196,6 +197,19 @@ class Verdict(Reportable):
         """What changed in the columns that matter most, in words: at most three, none without a test."""
         x, y = self.estimate.evidence.x.dataset, self.estimate.evidence.y.dataset
         return tuple(words_for(each.measure, each.aspect, x, y) for each in self.beyond[:MOST_REASONS])
+
+    @cached_property
+    def pairs(self) -> tuple[PairCheck, ...]:
+        """Pairs of columns that no longer go together as before.
+
+        They are looked for where the joint distance is beyond its tolerance, but no single column is.
+        """
+        if not self.jointly_far or self.beyond:
+            return ()
+        x, y = self.estimate.evidence.x.dataset, self.estimate.evidence.y.dataset
+        measures = {each.measure.name: each.measure for each in self.columns}
+        order = [column.name for column in self.tolerance.space.encoding.columns if column.name in measures]
+        return changed_pairs([measures[name] for name in order], x, y, self.alpha / 2)
 
     @property
     def failures(self) -> tuple[Alert, ...]:
@@ -381,6 +395,7 @@ class Verdict(Reportable):
             "limited_by": self.limited_by,
             "columns": [plain(each.to_dict()) for each in self.columns],
             "reasons": list(self.reasons),
+            "pairs": [plain(asdict(pair)) for pair in self.pairs],
             "alerts": [asdict(alert) | {"fails": alert.code in self.fail_on} for alert in self.alerts],
             "passed": self.passed,
         }
@@ -419,7 +434,10 @@ class Verdict(Reportable):
         return f"{self.alpha:g}, for FAR half of it for the joint distance and half for {columns}"
 
     def _unexplained(self) -> list[tuple[str, str]]:
-        """Return how many more columns are beyond than are told of."""
+        """Return how many more columns are beyond than are told of, or which pairs are, where none is."""
+        if self.pairs:
+            rows = [("changed", "no single column explains it; these pairs do")]
+            return rows + [("changed", pair.words()) for pair in self.pairs[:MOST_REASONS]]
         more = len(self.beyond) - MOST_REASONS
         return [("changed", f"{counted(more, 'more column')} beyond the tolerance")] if more > 0 else []
 
