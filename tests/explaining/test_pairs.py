@@ -33,9 +33,8 @@ def test_a_broken_join_is_named_as_a_pair():
     candidate["weight"] = candidate["weight"].sample(frac=1, random_state=0).to_numpy()
     [pair] = pairs(people(0), candidate)
     assert pair.names == ("height", "weight")
-    assert pair.words().startswith(
-        "height and weight no longer go together as before: rank correlation 0.80 -> "
-    )
+    told = "height and weight no longer go together as before: rank correlation 0.80 -> "
+    assert pair.words().startswith(told)
     assert pair.now == pytest.approx(0, abs=0.1)
     assert pair.distance > pair.tolerance
 

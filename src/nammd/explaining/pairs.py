@@ -13,11 +13,17 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nammd.columns.counts import LabelCounts
+from nammd.columns.evidence import evidence_of
 from nammd.columns.measure import Measure
-from nammd.data.arrays import FloatArray
-from nammd.data.dataset import Dataset
+from nammd.columns.negligible import Changes
+from nammd.data.arrays import FloatArray, to_numpy
+from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
+from nammd.data.frames import Values
 from nammd.statistics.adjusting import holm
+from nammd.statistics.margin import Pair, margin
 
 MOST_COLUMNS = 50
 """With more columns there are too many pairs to say anything about one."""
