@@ -43,6 +43,7 @@ CALIBRATION = (
     "calibration-estimated",
     "calibration-coverage",
     "calibration-power",
+    "calibration-columns",
     "calibration-methods",
     "calibration-median-bandwidth",
     "calibration-sketch-accuracy",
