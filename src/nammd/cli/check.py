@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nammd.cli.again import command_again
 from nammd.cli.columns import FailOn, JointOnly, NegligibleOption, alerts, negligible
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Told, open_files
@@ -126,7 +127,8 @@ def check(
         if html is not None:
             from nammd.report import write_report
 
-            write_report(verdict, html, progress=working.part("Writing the report"))
+            part = working.part("Writing the report")
+            write_report(verdict, html, progress=part, command=command_again())
         if junit is not None:
             from nammd.data.writing import write_text
 

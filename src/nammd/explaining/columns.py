@@ -9,14 +9,37 @@ from nammd.columns.measure import Measure
 from nammd.data.arrays import to_numpy
 from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
 from nammd.data.frames import Values
-from nammd.explaining.sentences import sentence
-from nammd.explaining.summaries import Summary, summary_of_counts, summary_of_values
+from nammd.explaining.sentences import most_changed, quoted, sentence, writer_for
+from nammd.explaining.summaries import (
+    LabelSummary,
+    NumberSummary,
+    Summary,
+    summary_of_counts,
+    summary_of_values,
+)
+from nammd.explaining.writing import percent
 
 
 def words_for(measure: Measure, aspect: str, reference: Dataset, candidate: Dataset) -> str:
     """Return what changed in a column, in words: from all rows, or from their counts on a cluster."""
     before, now = (summary_of(measure, dataset) for dataset in (reference, candidate))
     return sentence(measure.title, aspect, before, now)
+
+
+def before_and_now(aspect: str, before: Summary, now: Summary) -> tuple[str, str]:
+    """Return a column in both datasets as two short texts: medians, or shares of what changed most."""
+    if isinstance(before, LabelSummary) and isinstance(now, LabelSummary):
+        label = most_changed(before, now)
+        if label is None:
+            return f"missing {percent(before.missing)}", f"missing {percent(now.missing)}"
+        shares = before.shares.get(label, 0.0), now.shares.get(label, 0.0)
+        return f"{quoted(label)} {percent(shares[0])}", f"{quoted(label)} {percent(shares[1])}"
+    assert isinstance(before, NumberSummary)
+    assert isinstance(now, NumberSummary)
+    if aspect == "missing" or not before.present or not now.present:
+        return f"missing {percent(before.missing)}", f"missing {percent(now.missing)}"
+    write = writer_for(before, now)
+    return f"median {write(before.median)}", f"median {write(now.median)}"
 
 
 def summary_of(measure: Measure, dataset: Dataset) -> Summary:

@@ -62,15 +62,10 @@ def of_missing(before: Summary, now: Summary) -> str:
 def of_labels(before: LabelSummary, now: LabelSummary) -> str:
     """Say which label, or missing ones, changed most."""
     new = {label: share for label, share in now.shares.items() if label not in before.shares}
-    changes = {
-        label: now.shares.get(label, 0.0) - before.shares.get(label, 0.0)
-        for label in {*before.shares, *now.shares}
-    }
-    # Of two that changed alike, what has become commoner.
-    most = max(changes, key=lambda k: (round(abs(changes[k]), 9), changes[k] > 0, k), default=None)
-    largest = abs(changes[most]) if most is not None else 0.0
-    if most is None or abs(now.missing - before.missing) >= 0.7 * largest:
+    most = most_changed(before, now)
+    if most is None:
         return of_missing(before, now)
+    largest = abs(now.shares.get(most, 0.0) - before.shares.get(most, 0.0))
     total = sum(new.values())
     if len(new) > 1 and total > 1.5 * largest:
         return f"{len(new)} new categories, {percent(total)} of rows"
@@ -81,6 +76,20 @@ def of_labels(before: LabelSummary, now: LabelSummary) -> str:
     if most not in now.shares:
         return f"{quoted(most)} is gone, {percent(before.shares[most])} of rows before"
     return f"{quoted(most)} {percent(before.shares[most])} -> {percent(now.shares[most])}"
+
+
+def most_changed(before: LabelSummary, now: LabelSummary) -> str | None:
+    """Return the label whose share changed most; None where missing ones did."""
+    changes = {
+        label: now.shares.get(label, 0.0) - before.shares.get(label, 0.0)
+        for label in {*before.shares, *now.shares}
+    }
+    # Of two that changed alike, what has become commoner.
+    most = max(changes, key=lambda k: (round(abs(changes[k]), 9), changes[k] > 0, k), default=None)
+    if most is None:
+        return None
+    moved = abs(now.missing - before.missing)
+    return None if moved > 0 and moved >= 0.7 * abs(changes[most]) else most
 
 
 def of_numbers(name: str, before: NumberSummary, now: NumberSummary) -> str:

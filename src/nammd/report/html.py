@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import math
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def write_report(result: Any, path: str | Path, progress: ReportProgress | None = None) -> Path:
+def write_report(
+    result: Any, path: str | Path, progress: ReportProgress | None = None, command: str | None = None
+) -> Path:
     """Write a report on a result: one HTML file that needs nothing else.
 
     Parameters
@@ -36,6 +39,8 @@ def write_report(result: Any, path: str | Path, progress: ReportProgress | None 
         The file to write. It is complete or not there at all; one that is there is replaced.
     progress : callable, optional
         Called as ``progress(done, total, what)`` before every step, and once at the end.
+    command : str, optional
+        The command that gives the report again; by default it is Python code.
 
     Returns
     -------
@@ -63,7 +68,10 @@ def write_report(result: Any, path: str | Path, progress: ReportProgress | None 
     if path.is_dir():
         raise IsADirectoryError(f"cannot write the report {path}: it is a folder; give the name of a file")
     environment = _environment()
-    write_text(path, render(build(result, progress), environment))
+    model = build(result, progress)
+    if command is not None:
+        model = replace(model, reproduce=command)
+    write_text(path, render(model, environment))
     return path
 
 

@@ -78,6 +78,13 @@ class ReportedData:
             return Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers)
         return self._part(positions).values(variable.key)
 
+    def texts(self, name: str, positions: NDArray[np.intp]) -> tuple[str | None, ...] | None:
+        """Return the values of a column that takes no part, as text; None where it is not at hand."""
+        if self.frame is None or name not in self.frame.names:
+            return None
+        found = self.frame.take(positions).series(name).to_list()
+        return tuple(None if value is None else str(value)[:80] for value in found)
+
     def writer(self, variable: Variable, span: float = 0.0) -> Callable[[float], str]:
         """Return a function that writes a number of this column for people.
 

@@ -320,6 +320,27 @@ class Verdict(Reportable):
         several = marks if len(marks) > 1 else ()
         return Limit("tolerance", self.epsilon, self.epsilon_error, pvalues, self.alpha, several)
 
+    def column_checks(self) -> tuple[ColumnCheck, ...]:
+        """Return every column against its own tolerance."""
+        return self.columns
+
+    @property
+    def has_column_tolerances(self) -> bool:
+        """Whether columns have tolerances of their own."""
+        return self.tolerance.columns is not None
+
+    def column_pairs(self) -> tuple[PairCheck, ...]:
+        """Return pairs of columns that no longer go together."""
+        return self.pairs
+
+    def column_reasons(self) -> tuple[str, ...]:
+        """Return what changed in the columns, or pairs of them, that matter most."""
+        return self.reasons or tuple(pair.words() for pair in self.pairs[:MOST_REASONS])
+
+    def column_alerts(self) -> tuple[tuple[str, bool], ...]:
+        """Return the alerts, and whether each makes the check fail."""
+        return tuple((str(alert), alert in self.failures) for alert in self.alerts)
+
     def settings(self) -> list[tuple[str, str]]:
         """Return where the tolerance came from."""
         origin = self.tolerance.origin
@@ -335,12 +356,18 @@ class Verdict(Reportable):
         """Return the Python code that gives the result again."""
         level = "" if self.alpha == 0.05 else f", alpha={self.alpha:g}"
         made = 'load("tolerance.json")  # the file that tolerance.save wrote'
+        x, y = (
+            name if sample.dataset.source is None else repr(str(sample.dataset.source.path))
+            for sample, name in zip(
+                (self.estimate.evidence.x, self.estimate.evidence.y), self.datasets, strict=True
+            )
+        )
         if self.tolerance.origin.how == "given":
             kernel = as_code(self.tolerance.kernel) or "kernel"
-            made = f"at({self.epsilon!r}, {kernel}, x=reference)"
+            made = f"at({self.epsilon!r}, {kernel}, x={x})"
         lines = [
             f"tolerance = nammd.Tolerance.{made}",
-            f"verdict = tolerance.check(reference, candidate{level})",
+            f"verdict = tolerance.check({x}, {y}{level})",
             'verdict.report("report.html")',
         ]
         return "\n".join(["import nammd", "", *lines])
