@@ -71,7 +71,7 @@ def check(
 
     For example:
         nammd check train.parquet today.parquet --tolerance tolerance.json
-        nammd check train.csv today.csv --epsilon 0.02 --html report.html
+        nammd check train.csv today.csv -t tolerance.json --html report.html
 
     There are three answers. CLOSE: it is proven that the distance is within the tolerance. FAR: it is
     proven that it is beyond. UNDECIDED: these rows prove neither; the answer then says how many rows

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
 from nammd.data.writing import write_text
 from nammd.spaces import Space
@@ -110,6 +111,8 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     origin["columns"] = tuple(origin["columns"].items())
     origin["versions"] = tuple(origin["versions"].items())
     origin["rungs"] = tuple(Rung(**rung) for rung in origin["rungs"])
+    origin["equivalents"] = tuple((str(kind), float(level)) for kind, level in origin["equivalents"])
+    origin["cautions"] = tuple(Caution(**caution) for caution in origin["cautions"])
     bars = tuple(_bar_from_dict(bar) for bar in stored["bars"])
     tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin))
     if not 0 < tolerance.epsilon < 1:

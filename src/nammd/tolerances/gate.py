@@ -189,7 +189,7 @@ class Gate:
         return Setting(bar, len(self.tolerance.bars), estimate.pair, estimate.m, self.is_the_one, alpha)
 
     def _cautions(self, estimate: Estimate, decision: Decision) -> tuple[Caution, ...]:
-        found = list(estimate.warnings)
+        found = [*estimate.warnings, *self.tolerance.origin.cautions]
         reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
         encoding = self.tolerance.space.encoding
         extra = encoding.extra_columns(candidate)
