@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nammd.data import counts
 from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
 from nammd.data.naming import require_unique
@@ -186,7 +187,9 @@ def _values(series: Any) -> Values:
     if missing.all():
         return Values(None, missing)
     if dtype.is_numeric():
-        return _measured("numeric", _floats(series), whole=str(dtype).startswith(("Int", "UInt")))
+        numbers = _floats(series)
+        integers = str(dtype).startswith(("Int", "UInt")) or _beyond_integers(numbers)
+        return _measured("numeric", numbers, whole=integers)
     if dtype == nw.Boolean:
         return _labelled("boolean", series, missing)
     if dtype in (nw.String, nw.Categorical, nw.Enum):
@@ -194,9 +197,10 @@ def _values(series: Any) -> Values:
     if dtype in (nw.Date, nw.Datetime):
         # Microseconds since 1970: in UTC where there is a zone, by the clock on the wall where there is none.
         clock: Clock = "zoned" if getattr(dtype, "time_zone", None) else "local"
-        return _measured("datetime", _floats(series.dt.timestamp("us")) / 1e6, clock=clock)
+        return _measured("datetime", _seconds(series, lambda s: s.dt.timestamp("us")), clock=clock)
     if dtype == nw.Duration:
-        return _measured("datetime", _floats(series.dt.total_microseconds()) / 1e6, clock="duration")
+        passed = _seconds(series, lambda s: s.dt.total_microseconds())
+        return _measured("datetime", passed, clock="duration")
     if dtype in (nw.List, nw.Array):
         return _arrow_vectors(series, missing) or _vectors(series.to_list(), missing)
     if dtype == nw.Struct:
@@ -207,7 +211,21 @@ def _values(series: Any) -> Values:
 def _floats(series: Any) -> FloatArray:
     import narwhals as nw
 
+    held = counts.held(series)
+    if counts.is_arrow(held):
+        return counts.floats(held)
     return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _seconds(series: Any, microseconds: Callable[[Any], Any]) -> FloatArray:
+    found = counts.seconds(counts.held(series))
+    return _floats(microseconds(series)) / 1e6 if found is None else found
+
+
+def _beyond_integers(numbers: FloatArray) -> bool:
+    """Tell whether floats are what text makes of unsigned 64-bit integers, which elsewhere are whole."""
+    present = numbers[~np.isnan(numbers)]
+    return bool(present.size and 2.0**63 <= present.max() < 2.0**64 and (present % 1 == 0).all())
 
 
 def _measured(kind: Kind, values: FloatArray, whole: bool = False, clock: Clock = "") -> Values:
@@ -285,7 +303,7 @@ def _arrow_vectors(series: Any, missing: NDArray[np.bool_]) -> Values | None:
     inside = lists.type.value_type
     if not high or not (pa.types.is_integer(inside) or pa.types.is_floating(inside)):
         return Values(None, missing, trouble=_OTHER_LISTS)
-    flat = pc.list_flatten(lists.drop_null()).cast(pa.float64())
+    flat = pc.list_flatten(lists.drop_null()).cast(pa.float64(), safe=False)
     return _rows_of_numbers(flat.to_numpy(zero_copy_only=False).reshape(-1, high), missing)
 
 
@@ -354,7 +372,11 @@ def _moment_seconds(value: Any) -> float:
         value = datetime.datetime.combine(value, datetime.time())
     if value.tzinfo is None:
         value = value.replace(tzinfo=_UTC)
-    return float((value - datetime.datetime(1970, 1, 1, tzinfo=_UTC)).total_seconds())
+    return _passed_seconds(value - datetime.datetime(1970, 1, 1, tzinfo=_UTC))
+
+
+def _passed_seconds(value: datetime.timedelta) -> float:
+    return (value // datetime.timedelta(microseconds=1)) / 1e6  # by the steps of `counts`, to the last digit
 
 
 def _clock_seconds(value: datetime.time) -> float:
@@ -363,7 +385,7 @@ def _clock_seconds(value: datetime.time) -> float:
 
 _TIMES: dict[type, Callable[[Any], float]] = {
     datetime.date: _moment_seconds,  # a datetime is a date too
-    datetime.timedelta: datetime.timedelta.total_seconds,
+    datetime.timedelta: _passed_seconds,
     datetime.time: _clock_seconds,
 }
 
