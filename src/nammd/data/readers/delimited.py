@@ -16,6 +16,7 @@ from typing import Any
 
 from nammd.data.naming import require_unique
 from nammd.data.readers.formats import explained, open_text, optional, require_text
+from nammd.data.readers.quotes import require_closed_quotes
 from nammd.data.readers.sources import BLOCK_BYTES, TableFile, sliced
 
 Types = dict[str, Any]
@@ -33,6 +34,7 @@ def open_delimited(path: Path, tabs: bool = False) -> TableFile:
     if one_block and len(head.strip().splitlines()) == 1:
         raise ValueError(f"{path} has columns but no rows")
     delimiter, notes = ("\t", ()) if tabs else _delimiter(head)
+    require_closed_quotes(path, [head] if one_block else _blocks(path), delimiter)
     names = _names(path, delimiter)
     require_unique(names, str(path))
     types = _distant_moments(path, delimiter)
@@ -46,6 +48,12 @@ def open_delimited(path: Path, tabs: bool = False) -> TableFile:
                 yield from sliced(batch, batch_rows)
 
     return TableFile(path, names, stream, notes)
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with explained(path, "CSV"), open_text(path) as file:
+        while block := file.read(BLOCK_BYTES):
+            yield block
 
 
 def _delimiter(head: bytes) -> tuple[str, tuple[str, ...]]:

@@ -78,7 +78,7 @@ class _Quotes:
         joined = np.diff(places, prepend=-2) == 1  # two in a row stand for one in the text
         opens = np.arange(len(places)) % 2 == int(self._inside)
         after = values[places + 1]
-        starts = self._table[before] | (joined & np.roll(~opens, 1))
+        starts = self._table[before] | joined
         ends = self._table[after] | (after == _QUOTE)
         return bool(np.where(opens, starts, ends).all())
 
@@ -104,6 +104,6 @@ class _Quotes:
 
     def _refusal(self, what: str) -> ValueError:
         return ValueError(
-            f"{self._path} has a quote that {what}: the value that begins in line {self._opened}; everything up "
-            'to the next quote would count as one value. Close it, or double a quote that is meant as such ("")'
+            f"{self._path} has a quote that {what}, near line {self._opened}; everything up to the next quote "
+            'would count as one value, so close it, or double a quote that is part of a value ("")'
         )
