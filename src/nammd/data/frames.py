@@ -12,6 +12,7 @@ import numbers
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -30,6 +31,9 @@ one, nothing (a duration), or midnight. Empty where there are no times. Columns 
 meet: their seconds mean different things."""
 
 _UTC = datetime.UTC
+
+_KEPT_CELLS = 1 << 21
+"""A table keeps the values of so many cells once they are found: of many columns, the look takes the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +141,7 @@ class Frame:
         self.owner = owner
         self.names = tuple(map(column_name, table.columns)) if names is None else names
         self.rows = len(table)
+        self._seen: dict[str, Values] = {}
         self._places = {name: place for place, name in enumerate(self.names)}
         # The integer 1 and the text '1' are different names in pandas, but not here.
         require_unique(self.names, owner)
@@ -147,6 +152,14 @@ class Frame:
 
     def values(self, name: str) -> Values:
         """Return the values of a column, after checking that they are finite."""
+        if name in self._seen:
+            return self._seen[name]
+        values = self._checked(name)
+        if len(self._seen) * self.rows < _KEPT_CELLS:
+            self._seen[name] = values
+        return values
+
+    def _checked(self, name: str) -> Values:
         values = _values(self.series(name))
         if values.numbers is not None and np.isinf(values.numbers).any():
             infinite = np.isinf(values.numbers).reshape(self.rows, -1).any(axis=1)
@@ -163,7 +176,12 @@ class Frame:
 
     def series(self, name: str) -> Any:
         """Return a column as it is, as a narwhals series."""
-        return self._table[:, self._places[name]]
+        return self._columns[self._places[name]]
+
+    @cached_property
+    def _columns(self) -> list[Any]:
+        # All at once: libraries look through the names of all columns to find one of them.
+        return list(self._table.iter_columns())
 
     def take(self, positions: NDArray[np.intp]) -> Frame:
         """Return some of the rows."""
@@ -182,7 +200,7 @@ def column_name(name: Any) -> str:
 def _values(series: Any) -> Values:
     import narwhals as nw
 
-    missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
+    missing = _missing(series)
     dtype = series.dtype
     if missing.all():
         return Values(None, missing)
@@ -206,6 +224,13 @@ def _values(series: Any) -> Values:
     if dtype == nw.Struct:
         return Values(None, missing, trouble="records")
     return _from_objects(series.to_list(), missing)
+
+
+def _missing(series: Any) -> NDArray[np.bool_]:
+    native = series.to_native()
+    if counts.is_arrow(native) and not native.null_count:
+        return np.zeros(len(native), dtype=bool)
+    return np.asarray(series.is_null().to_numpy(), dtype=bool)
 
 
 def _floats(series: Any) -> FloatArray:

@@ -133,8 +133,8 @@ class KernelSums:
         )
         if not all(np.isfinite(np.sum(part)) for part in parts):
             raise ValueError(
-                "the kernel gives values that are not finite numbers on these data; is its bandwidth far from "
-                "the scale of the data?"
+                "the kernel gives values that are not finite numbers on these data; is its bandwidth far "
+                "from the scale of the data?"
             )
 
     @property

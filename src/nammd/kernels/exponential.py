@@ -31,8 +31,8 @@ FLOAT64_LIMIT = 1e4
 PACKED_ROWS = 4096
 
 _TOO_NARROW = (
-    "the bandwidth is so far from the scale of the data that their ratio is beyond all numbers; take one of the "
-    "size of the distances between rows"
+    "the bandwidth is so far from the scale of the data that their ratio is beyond all numbers; take one of "
+    "the size of the distances between rows"
 )
 
 

@@ -147,8 +147,8 @@ def _require_shallow(path: Path, block: bytes, first_line: int) -> None:
         steps = _STEP[signs]
         if len(steps) and int(np.cumsum(steps).max()) > _DEEPEST:
             raise ValueError(
-                f"{path} nests values more than {_DEEPEST} deep in line {first_line + number}; columns hold plain "
-                "values, so write it without nesting"
+                f"{path} nests values more than {_DEEPEST} deep in line {first_line + number}; columns hold "
+                "plain values, so write it without nesting"
             )
 
 

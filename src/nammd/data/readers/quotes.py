@@ -1,7 +1,7 @@
 """Quotes in a delimited file: one that is never closed swallows rows without a word.
 
-A parser takes everything up to the next quote for one value, so a lost quote in the last column leaves a table
-that looks right and has fewer rows. Where quotes stand is therefore checked before the file is parsed.
+A parser takes everything up to the next quote for one value, so a lost quote in the last column leaves a
+table that looks right and has fewer rows. Where quotes stand is therefore checked before the file is parsed.
 """
 
 from __future__ import annotations
@@ -104,6 +104,6 @@ class _Quotes:
 
     def _refusal(self, what: str) -> ValueError:
         return ValueError(
-            f"{self._path} has a quote that {what}, near line {self._opened}; everything up to the next quote "
-            'would count as one value, so close it, or double a quote that is part of a value ("")'
+            f"{self._path} has a quote that {what}, near line {self._opened}; everything up to the next "
+            'quote would count as one value, so close it, or double a quote that is part of a value ("")'
         )
