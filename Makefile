@@ -15,7 +15,8 @@ demo: $(VENV)/.demo
 	@$(BIN)/python examples/digits.py demo
 	@echo
 	@echo "== Credit applications, month by month =="
-	@$(BIN)/nammd demo --keep demo
+	@rm -rf demo/applications
+	@$(BIN)/nammd demo --keep demo/applications
 
 test: $(VENV)/.test
 	$(BIN)/python -m ruff check .

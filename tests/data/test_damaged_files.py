@@ -1,4 +1,4 @@
-"""Files that are damaged, cut or boundless are refused by name; none is read in part, and none takes the memory."""
+"""Files that are damaged, cut or boundless are refused by name, and none is read in part."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_no_cut_or_damage_of_an_arrow_file_ends_the_process(streamed: bool, tmp_
     whole = tmp_path / "whole.arrow"
     with (pa.ipc.new_stream if streamed else pa.ipc.new_file)(whole, table.schema) as writer:
         writer.write_table(table, max_chunksize=90)
-    content, rng = whole.read_bytes(), np.random.default_rng(0)
+    content, rng, refusals = whole.read_bytes(), np.random.default_rng(0), []
     for k in range(150):
         data = bytearray(content)
         if k % 3 == 0:
@@ -110,7 +110,9 @@ def test_no_cut_or_damage_of_an_arrow_file_ends_the_process(streamed: bool, tmp_
         try:
             read(path).to_dataset()
         except ValueError as error:
-            assert str(path) in str(error)
+            refusals.append(str(error))
+    assert refusals
+    assert all("damaged.arrow" in words for words in refusals)
 
 
 def test_offsets_outside_of_an_arrow_file_are_refused(tmp_path: Path) -> None:
@@ -131,7 +133,7 @@ def test_damaged_parquet_pages_with_checksums_are_refused(folder: bool, tmp_path
     data = bytearray(path.read_bytes())
     data[20_000] ^= 1
     path.write_bytes(bytes(data))
-    with pytest.raises(ValueError, match="cannot be read as .*damaged"):
+    with pytest.raises(ValueError, match=r"cannot be read as .*damaged"):
         read(tmp_path if folder else path)
 
 

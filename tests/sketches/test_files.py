@@ -112,7 +112,7 @@ def test_any_changed_byte_is_refused(path):
     for at in described:
         for flip in (0x01, 0x08, 0x20, 0xFF):
             path.write_bytes(whole[:at] + bytes([whole[at] ^ flip]) + whole[at + 1 :])
-            with pytest.raises(ValueError, match="damaged|not a sketch file") as caught:
+            with pytest.raises(ValueError, match=r"damaged|not a sketch file") as caught:
                 nammd.Sketch.load(path)
             words = str(caught.value)
             assert "x.sketch" in words
@@ -121,7 +121,7 @@ def test_any_changed_byte_is_refused(path):
 
 @pytest.mark.parametrize("version", [True, 0, -5, "1", None, 1.0])
 def test_a_version_that_never_was_is_damage(path, version):
-    with pytest.raises(ValueError, match="the sketch file .*x.sketch is damaged: its version is"):
+    with pytest.raises(ValueError, match=r"the sketch file .*x.sketch is damaged: its version is"):
         nammd.Sketch.load(rewritten(path, description=set_to("version", version)))
 
 

@@ -22,7 +22,7 @@ def _samples() -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("bandwidth", [5e-324, 1e-320, 2e-308])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_bandwidth_without_digits_is_refused(kernel: type, bandwidth: float) -> None:
-    with pytest.raises(ValueError, match="bandwidth must be at least 2.23e-308, below which numbers lose"):
+    with pytest.raises(ValueError, match=r"bandwidth must be at least 2.23e-308, below which numbers lose"):
         kernel(bandwidth)
 
 
@@ -46,7 +46,7 @@ def test_extreme_bandwidths_end(kernel: type, bandwidth: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "start, end", [(math.nan, 0.0), (0.0, math.nan), (math.inf, 0.0), (math.nan, math.nan)]
+    ("start", "end"), [(math.nan, 0.0), (0.0, math.nan), (math.inf, 0.0), (math.nan, math.nan)]
 )
 @pytest.mark.parametrize("holds", [True, False])
 def test_a_boundary_without_ends_is_no_number(start: float, end: float, holds: bool) -> None:

@@ -65,8 +65,8 @@ def require_version(version: Any, known: int, what: str, again: str, oldest: int
         raise ValueError(f"{what} is damaged: its version is {repr(version)[:30]}")
     if version > known:
         raise ValueError(
-            f"{what} was written by a newer nammd (file version {version}, this one reads {known}); upgrade nammd "
-            "to use it"
+            f"{what} was written by a newer nammd (file version {version}, this one reads {known}); upgrade "
+            "nammd to use it"
         )
     if version < oldest:
         raise ValueError(f"{what} was made by an earlier version: {again}")
