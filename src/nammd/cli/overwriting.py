@@ -16,8 +16,8 @@ def require_replaceable(target: Path, force: bool) -> None:
         return
     if _kept(target) is None:
         raise FileExistsError(
-            f"{str(target)!r} is there already, and is not a tolerance that can be read; choose another name, "
-            "or say --force to replace it"
+            f"{str(target)!r} is there already, and is not a tolerance that can be read; choose another "
+            "name, or say --force to replace it"
         )
 
 
@@ -27,8 +27,8 @@ def save_tolerance(tolerance: Tolerance, target: Path, force: bool) -> None:
     if kept is not None and not _same(kept, tolerance):
         raise FileExistsError(
             f"{str(target)!r} is there already and is another tolerance: {kept.epsilon:.4g} there, "
-            f"{tolerance.epsilon:.4g} now, from other data or options; choose another name, or say --force to "
-            "replace it"
+            f"{tolerance.epsilon:.4g} now, from other data or options; choose another name, or say --force "
+            "to replace it"
         )
     tolerance.save(target)
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data import counts
-from nammd.data.advice import Advice, refusal
+from nammd.data.advice import Advice, naming, refusal
 from nammd.data.arrays import FloatArray
 from nammd.data.naming import require_unique
 
@@ -160,7 +160,8 @@ class Frame:
         return values
 
     def _checked(self, name: str) -> Values:
-        values = _values(self.series(name))
+        with naming(f"the column {name!r} of {self.owner}"):
+            values = _values(self.series(name))
         if values.numbers is not None and np.isinf(values.numbers).any():
             infinite = np.isinf(values.numbers).reshape(self.rows, -1).any(axis=1)
             raise refusal(
