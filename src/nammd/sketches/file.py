@@ -110,7 +110,7 @@ def read(path: Path) -> Sketch:
     except KeyError as error:
         raise ValueError(f"the sketch file {path} is damaged: {error.args[0]!r} is missing") from None
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ValueError(f"the sketch file {path} is damaged: {error}") from None
+        raise ValueError(f"the sketch file {path} is damaged: {str(error)[:300]}") from None
 
 
 _UNREADABLE = (

@@ -58,7 +58,7 @@ def read(path: Path) -> Tolerance:
         return from_dict(stored)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         why = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{what} is damaged: {why}") from None
+        raise ValueError(f"{what} is damaged: {why[:300]}") from None
 
 
 def rendered(stored: dict[str, Any]) -> bytes:
