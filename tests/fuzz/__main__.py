@@ -18,6 +18,13 @@ def main() -> int:
         seed, start, end = map(int, sys.argv[2:])
         work(seed, range(start, end))
         return 0
+    if sys.argv[1:2] == ["--known"]:
+        from tests.fuzz.trials import CORPUS, known
+
+        for path in sorted(CORPUS.iterdir()):
+            print(path.name, flush=True)
+            known(path)
+        return 0
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Try hostile inputs.")
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
@@ -41,9 +48,7 @@ def main() -> int:
         told = len(outcome.findings)
         print(f"{outcome.tried.total()} inputs, {told} findings", flush=True)
 
-    outcome = run(
-        chosen.seed, chosen.start, chosen.inputs, say=say, until=time.monotonic() + chosen.seconds
-    )
+    outcome = run(chosen.seed, chosen.start, chosen.inputs, say=say, until=time.monotonic() + chosen.seconds)
     say(outcome)
     print(", ".join(f"{count} {kind}" for kind, count in sorted(outcome.tried.items())))
     return 1 if outcome.findings else 0

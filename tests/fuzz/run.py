@@ -87,7 +87,11 @@ def run(seed: int, start: int, inputs: int, *, say: Any = None, until: float = f
     outcome, number, end = Outcome(), start, start + inputs
     while number < end and time.monotonic() < until:
         command = [sys.executable, "-m", "tests.fuzz", "--work", str(seed), str(number), str(end)]
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
+        environment = os.environ | {
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "MALLOC_ARENA_MAX": "2",
+        }
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         ) as process:

@@ -39,7 +39,7 @@ class Finding(Exception):
 
 @contextlib.contextmanager
 def refusing(*names: str) -> Iterator[None]:
-    """Let errors pass that are refusals: of a kind for input, in one sentence, which names what it is about."""
+    """Let errors pass that are refusals: of a kind for input, in one sentence that names what it is about."""
     try:
         yield
     except Finding:
@@ -116,7 +116,9 @@ def data_file(path: Path, content: bytes, sample: int | None = None) -> None:
         if dataset.is_table:
             _require_estimate(nammd.distance(_reference("kind" in dataset.names), dataset))
         else:
-            _require_estimate(nammd.distance(np.zeros((5, dataset.width)) + np.eye(5, dataset.width), dataset))
+            _require_estimate(
+                nammd.distance(np.zeros((5, dataset.width)) + np.eye(5, dataset.width), dataset)
+            )
 
 
 # --- files of nammd's own
@@ -161,7 +163,27 @@ def tolerance_bytes(rng: Random, folder: Path) -> None:
 
 
 STRANGE: tuple[Any, ...] = (
-    *(None, True, False, 0, 1, -1, 2, -5, 10**30, 10**400, 0.0, -0.0, 0.5, 1e-320, 1e308, -1e308, "", "x", "é"),
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2,
+        -5,
+        10**30,
+        10**400,
+        0.0,
+        -0.0,
+        0.5,
+        1e-320,
+        1e308,
+        -1e308,
+        "",
+        "x",
+        "é",
+    ),
     *("AAAA", "gaussian", "numeric", "0", [], [[]], {}, {"kind": "gaussian"}, [1, 2], ["a", "a"], "x" * 5000),
 )
 
@@ -378,3 +400,20 @@ def attempt(seed: int, number: int, folder: Path) -> None:
 def name_of(number: int) -> str:
     """Return what kind of input a number stands for."""
     return _EACH[number % len(_EACH)].__name__
+
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+def known(path: Path) -> None:
+    """Try a file that was a finding once: it is refused."""
+    with refusing(path.name):
+        if path.suffix == ".json":
+            nammd.Tolerance.load(path)
+        elif path.suffix == ".safetensors":
+            from nammd.kernels.deep import Deep
+
+            Deep.load(path)
+        else:
+            open_file(path)
+        raise Finding("it is taken")
