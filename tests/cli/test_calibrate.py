@@ -17,7 +17,7 @@ def test_accepted_data_set_the_tolerance(nammd, tmp_path, files, reference):
 
 def test_the_farthest_of_several_accepted_files_counts(nammd, files, reference):
     both = nammd("calibrate", reference, files / "accepted.parquet", files / "far.parquet", "--json").json
-    far = nammd("calibrate", reference, files / "far.parquet", "--json").json
+    far = nammd("calibrate", reference, files / "far.parquet", "--force", "--json").json
     assert both["epsilon"] == pytest.approx(far["epsilon"])
     assert both["origin"]["chosen"] == str(files / "far.parquet")
     assert len(both["origin"]["rungs"]) == 2
@@ -56,7 +56,7 @@ def test_options_of_the_data_are_frozen_into_the_tolerance(nammd, tmp_path, refe
 
 def test_the_same_seed_gives_the_same_tolerance(nammd, reference):
     def epsilon(seed):
-        return nammd("calibrate", reference, "--split", "--seed", seed, "--json").json["epsilon"]
+        return nammd("calibrate", reference, "--split", "--seed", seed, "--force", "--json").json["epsilon"]
 
     assert epsilon(1) == epsilon(1) != epsilon(2)
 

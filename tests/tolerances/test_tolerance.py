@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import nammd
+from nammd.data.seal import sealed
 from nammd.datasets import applications
 from nammd.datasets.laws import mixtures as laws
-from nammd.tolerances.file import checksum
+from nammd.tolerances.file import rendered
 from nammd.tolerances.gate import Gate
 from tests.simulate import KERNEL, noise
 
@@ -264,8 +265,7 @@ def damage(**changes):
                 del stored[key]
             else:
                 stored[key] = value
-        stored["checksum"] = checksum({key: stored[key] for key in stored if key != "checksum"})
-        return json.dumps(stored)
+        return sealed(rendered(stored)).decode()
 
     return change
 

@@ -13,6 +13,7 @@ from nammd.cli.computing import engine_of
 from nammd.cli.data import Inputs, Told, open_files
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
+from nammd.cli.overwriting import require_replaceable, save_tolerance
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ def calibrate(
     target: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the tolerance.")
     ] = Path("tolerance.json"),
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace FILE even if it is something else than this tolerance.")
+    ] = False,
     noise: Annotated[
         float | None,
         typer.Option(metavar="LEVEL", help="Accept a perturbation of this size, say 0.3."),
@@ -108,6 +112,7 @@ def calibrate(
     if blocks is not None and not split:
         raise ValueError("--blocks says how --split divides the reference; give both")
     require_folder(target)
+    require_replaceable(target, force)
     refuse_overwriting([target], [reference, *(accepted or [])])
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), *(("accepted", path) for path in accepted or [])]
@@ -121,7 +126,7 @@ def calibrate(
         elif keep:
             raise ValueError("--keep is for ACCEPTED and --split; with --noise there is nothing to keep")
         tolerance = _tolerance(inputs, noise, kind, blocks, how)
-        tolerance.save(target)
+        save_tolerance(tolerance, target, force)
     deliver(
         "calibrate",
         tolerance,
