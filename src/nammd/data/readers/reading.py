@@ -196,6 +196,7 @@ def counted_batches(
     # Not a generator itself, so that mistakes in the call show at the call.
     with naming(str(Path(path).expanduser())):
         source = _open(Path(path), key, features)
+        parts: Iterator[Any]
         if isinstance(source, ArrayFile):
             chosen = _array_columns(source, columns)
             parts = (_select(batch, chosen) for batch in source.stream(batch_rows))
