@@ -18,7 +18,7 @@ from nammd.report.builder import ReportProgress, build
 from nammd.report.drawing import Scale, areas
 from nammd.report.model import Bars, Distance, ReportModel
 from nammd.report.profiles import percent
-from nammd.results import number, with_error
+from nammd.results import number, share_of, with_error
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -117,7 +117,7 @@ def _environment() -> Environment:
         "percent": percent,
         "pvalue": _pvalue,
     }
-    environment.globals["tolerance_words"] = with_error
+    environment.globals |= {"tolerance_words": with_error, "share_of": share_of}
     environment.tests["bars"] = lambda profile: isinstance(profile, Bars)
     return environment
 
@@ -147,4 +147,6 @@ def _interval_words(distance: Distance) -> str:
     )
     if distance.epsilon is None:
         return words + "."
-    return f"{words}; the {distance.limit} is {with_error(distance.epsilon, distance.epsilon_error)}."
+    limit = with_error(distance.epsilon, distance.epsilon_error)
+    part = share_of(measured.value, distance.epsilon, distance.limit)
+    return f"{words}; the {distance.limit} is {limit}, so it is {part}."

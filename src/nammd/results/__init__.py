@@ -2,7 +2,7 @@
 
 from nammd.data.advice import Caution
 from nammd.results.base import Limit, Mark, Reportable, Result, Tone, plain
-from nammd.results.words import NAMES, interval, number, p_value, probability, with_error
+from nammd.results.words import NAMES, interval, number, p_value, probability, share, share_of, with_error
 
 __all__ = [
     "NAMES",
@@ -17,5 +17,7 @@ __all__ = [
     "p_value",
     "plain",
     "probability",
+    "share",
+    "share_of",
     "with_error",
 ]

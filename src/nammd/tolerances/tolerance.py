@@ -21,7 +21,7 @@ from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.evidence import MIN_ROWS
 from nammd.kernels import Kernel, as_kernel
-from nammd.results import Result, number, with_error
+from nammd.results import Result, share_of, with_error
 from nammd.spaces import Space
 from nammd.statistics.forecast import Pilot
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
@@ -488,7 +488,13 @@ class Tolerance(Result):
             ("kernel", str(self.kernel)),
             ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
-        rows += [(r.label, f"{number(r.value)} ± {number(r.standard_error)}") for r in self.origin.rungs]
+        rows += [
+            (
+                r.label,
+                f"{with_error(r.value, r.standard_error)}, {share_of(r.value, self.epsilon, 'tolerance')}",
+            )
+            for r in self.origin.rungs
+        ]
         rows += [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
         return [*rows, ("to expect", self._outlook())] if self.farthest.pilot is not None else rows
 

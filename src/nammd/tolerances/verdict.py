@@ -21,6 +21,7 @@ from nammd.results import (
     number,
     p_value,
     probability,
+    share_of,
     with_error,
 )
 from nammd.tolerances.bars import Bar
@@ -273,18 +274,18 @@ class Verdict(Reportable):
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
-        distance, eps = number(self.distance), number(self.epsilon)
+        told = f"distance {number(self.distance)}, {self.share_told()} {number(self.epsilon)}"
         if self.is_close:
-            p = p_value(self.pvalue_close)
-            return (
-                f"CLOSE: the candidate is within the tolerance (distance {distance}, tolerance {eps}, {p})."
-            )
+            return f"CLOSE: the candidate is within the tolerance ({told}, {p_value(self.pvalue_close)})."
         if self.is_far:
-            p = p_value(self.pvalue_far)
-            return f"FAR: the candidate is beyond the tolerance (distance {distance}, tolerance {eps}, {p})."
+            return f"FAR: the candidate is beyond the tolerance ({told}, {p_value(self.pvalue_far)})."
         if self.void:
             return "UNDECIDED: no test is possible with these data."
-        return f"UNDECIDED: these rows do not settle whether the distance, {distance}, is within {eps}."
+        return f"UNDECIDED: these rows do not settle whether the candidate is within the tolerance ({told})."
+
+    def share_told(self) -> str:
+        """Return the distance as a share of the tolerance."""
+        return share_of(self.distance, self.epsilon, "tolerance")
 
     def advice(self) -> str:
         """Return what to do next, in one sentence."""
@@ -319,7 +320,11 @@ class Verdict(Reportable):
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         rows = [
-            ("distance", f"NAMMD = {number(self.distance)}, 95 % interval {interval(self.interval)}"),
+            (
+                "distance",
+                f"NAMMD = {number(self.distance)}, {self.share_told()}, "
+                f"95 % interval {interval(self.interval)}",
+            ),
             ("tolerance", with_error(self.epsilon, self.epsilon_error)),
             ("p-value, within", probability(self.pvalue_close)),
             ("p-value, beyond", probability(self.pvalue_far)),
@@ -337,6 +342,7 @@ class Verdict(Reportable):
         rows = []
         for each in sorted(self.held, key=lambda each: each.distance):
             told = with_error(each.distance, each.standard_error)
+            told += f", {share_of(each.distance, self.epsilon, 'tolerance')}"
             told += f": p = {probability(each.pvalue_close)} nearer, {probability(each.pvalue_far)} farther"
             decided = each.label == self.decided_by
             rows.append((f"against {each.label}", told + (", which decided" if decided else "")))
