@@ -15,7 +15,7 @@ MANY_TIMES = 10.0
 
 
 def number(value: float) -> str:
-    """Write a number for people: some significant digits, and an exponent where zeros would have to be counted.
+    """Write a number for people: some significant digits, and an exponent instead of many zeros.
 
     >>> number(0.0005942), number(0.00000372), number(-2.384e-9)
     ('0.0005942', '3.72e-6', '-2.38e-9')

@@ -26,6 +26,7 @@ from nammd.results import (
 )
 from nammd.tolerances.bars import Bar
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
+from nammd.tolerances.reasons import differs_most
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -81,6 +82,17 @@ def combined(held: Sequence[Held]) -> tuple[float, float]:
     return min(len(held) * min(close), 1.0), max(far)
 
 
+def decided(pvalue_close: float, pvalue_far: float, alpha: float) -> Decision:
+    """Return what follows from the p-values of both tests; a NaN proves nothing."""
+    return (
+        Decision.FAR
+        if pvalue_far <= alpha
+        else Decision.CLOSE
+        if pvalue_close <= alpha
+        else Decision.UNDECIDED
+    )
+
+
 @dataclass(frozen=True)
 class Verdict(Reportable):
     """The outcome of a check against a tolerance.
@@ -111,6 +123,8 @@ class Verdict(Reportable):
         What the check was made with.
     setting : Setting
         The check, as far as a forecast needs it.
+    adjusted : str
+        How the p-values were adjusted for further candidates; empty where they were not.
     """
 
     decision: Decision
@@ -126,6 +140,7 @@ class Verdict(Reportable):
     warnings: tuple[Caution, ...]
     tolerance: Tolerance = field(repr=False, compare=False)
     setting: Setting = field(repr=False, compare=False)
+    adjusted: str = field(default="", repr=False)
     datasets = ("reference", "candidate")
 
     @property
@@ -253,6 +268,7 @@ class Verdict(Reportable):
         versions = ", ".join(f"{name} {version}" for name, version in origin.versions)
         rows = [
             ("level of each test", f"{self.alpha:g}"),
+            *([("p-values", self.adjusted)] if self.adjusted else []),
             ("tolerance taken from", origin.sentence()),
             ("tolerance made", f"{origin.created} with {versions}"),
         ]
@@ -297,15 +313,28 @@ class Verdict(Reportable):
             return "There is nothing to test with: see the note."
         return self._needed.sentence(self.tolerance.farthest)
 
+    def reason(self) -> str:
+        """Return why, in a few words for a table: what differs most, or what it would take to settle it."""
+        if self.is_far:
+            return differs_most(self.estimate.evidence.x, self.estimate.evidence.y)
+        if self.void or self.is_close:
+            return self.warnings[0].message if self.warnings else ""
+        return self.advice()
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and what it would take to settle an undecided check, ready for JSON."""
         rows = self.rows_needed
-        return super().to_dict() | {
-            "decided_by": self.decided_by,
-            "rows_needed": None if rows is None else list(rows),
-            "accepted_needed": self.accepted_needed,
-            "limited_by": self.limited_by,
-        }
+        adjusted = {"adjusted": self.adjusted} if self.adjusted else {}
+        return (
+            super().to_dict()
+            | adjusted
+            | {
+                "decided_by": self.decided_by,
+                "rows_needed": None if rows is None else list(rows),
+                "accepted_needed": self.accepted_needed,
+                "limited_by": self.limited_by,
+            }
+        )
 
     def meaning(self) -> str:
         """Return what the word means, in one sentence."""
@@ -328,6 +357,7 @@ class Verdict(Reportable):
             ("tolerance", with_error(self.epsilon, self.epsilon_error)),
             ("p-value, within", probability(self.pvalue_close)),
             ("p-value, beyond", probability(self.pvalue_far)),
+            *([("p-values", self.adjusted)] if self.adjusted else []),
             *self._ladder(),
             ("level", f"{self.alpha:g}"),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
