@@ -317,9 +317,9 @@ class Verdict(Reportable):
         """Return why, in a few words for a table: what differs most, or what it would take to settle it."""
         if self.is_far:
             return differs_most(self.estimate.evidence.x, self.estimate.evidence.y)
-        if self.void or self.is_close:
+        if self.void:
             return self.warnings[0].message if self.warnings else ""
-        return self.advice()
+        return "" if self.is_close else self.advice()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and what it would take to settle an undecided check, ready for JSON."""

@@ -7,11 +7,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from nammd.data.advice import prefixed
 from nammd.data.checks import between, choice, counted
-from nammd.results import Result, Tone, share
+from nammd.results import Caution, Cell, Page, Paged, Table, Tone, Track, interval, number, share, with_error
 from nammd.statistics.adjusting import holm
 from nammd.tolerances.verdict import Decision, Verdict, decided
 
@@ -26,6 +27,9 @@ FAILED = "ERROR"
 
 FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """What says that a candidate cannot be checked; anything else is a fault of the program."""
+
+SHOWN = 3
+"""So many candidates are named where several have the same to say."""
 
 _WORST_FIRST = (FAILED, Decision.FAR.value, Decision.UNDECIDED.value, Decision.CLOSE.value)
 _TONES: dict[str, Tone] = {FAILED: "far", "FAR": "far", "UNDECIDED": "undecided", "CLOSE": "close"}
@@ -86,7 +90,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Verdicts(Result):
+class Verdicts(Paged):
     """Several candidates against one tolerance, in the order in which they were given.
 
     Attributes
@@ -165,6 +169,74 @@ class Verdicts(Result):
             f"p-values are adjusted for {counted(self._tested, 'candidate')} by Holm's method."
         )
 
+    def cautions(self) -> tuple[Caution, ...]:
+        """Return the cautions of all candidates, each with those that it is about."""
+        found: dict[Caution, list[str]] = {}
+        for entry in self.entries:
+            for caution in () if entry.verdict is None else entry.verdict.cautions():
+                found.setdefault(caution, []).append(entry.name)
+        return tuple(Caution(c.code, f"{_some(names)}: {c.message}") for c, names in found.items())
+
+    def settings(self) -> list[tuple[str, str]]:
+        """Return what the candidates were held against, as labels and values."""
+        verdict = next((entry.verdict for entry in self.entries if entry.verdict is not None), None)
+        if verdict is None:
+            return []
+        return [
+            ("tolerance", with_error(verdict.epsilon, verdict.epsilon_error)),
+            ("level", f"{self.alpha:g}" + (f", {verdict.adjusted}" if verdict.adjusted else "")),
+            ("reference rows", str(verdict.estimate.m)),
+            ("kernel", verdict.estimate.describe_kernel()),
+        ]
+
+    def page(self, links: Mapping[str, str] | None = None) -> Page:
+        """Return what an index of the candidates says.
+
+        Parameters
+        ----------
+        links : mapping of str to str, optional
+            The page of each candidate, by its name.
+
+        Returns
+        -------
+        Page
+        """
+        links = links or {}
+        table = Table(
+            "The candidates",
+            ("candidate", "verdict", "of the tolerance", "distance, 95 % interval", "why"),
+            tuple(_cells(entry, links.get(entry.name, "")) for entry in self.entries),
+            "Dot: the distance. Bar: its 95 % interval. Left of the dashed line, the tolerance, is close.",
+        )
+        return Page(
+            title="Are the candidates close enough to the reference?",
+            sentence=self.headline().removeprefix(f"{self.worst.word}: ").capitalize(),
+            word=self.worst.word,
+            tone=self.tone,
+            advice=self.claim(),
+            tables=(table,),
+            cautions=tuple(caution.message for caution in self.cautions()),
+            settings=tuple(self.settings()),
+        )
+
+    def report(self, path: str | Path) -> Path:
+        """Write an index of the candidates, and a report on each of them.
+
+        Parameters
+        ----------
+        path : str or Path
+            The folder to write to; it is made if it is not there.
+
+        Returns
+        -------
+        Path
+            The index, ``index.html`` in that folder.
+        """
+        from nammd.report import write_index
+
+        written: Path = write_index(self, path)
+        return written
+
     @property
     def _tested(self) -> int:
         return sum(entry.verdict is not None for entry in self.entries)
@@ -181,7 +253,26 @@ class Verdicts(Result):
 
     def __str__(self) -> str:
         lines = aligned([("candidate", "verdict", "of the tolerance", "why"), *self.table()])
-        return "\n".join([self.headline(), *(f"  {line}" for line in lines), f"  {self.claim()}"])
+        lines += [self.claim(), *(f"Note: {caution.message}" for caution in self.cautions())]
+        return "\n  ".join([self.headline(), *lines])
+
+
+def _cells(entry: Checked, link: str) -> tuple[Cell, ...]:
+    """Return a row of the index."""
+    name, word = Cell(entry.name, link=link), Cell(entry.word, tone=entry.tone)
+    verdict = entry.verdict
+    if verdict is None:
+        return name, word, Cell(), Cell(), Cell(entry.reason)
+    told = f"{number(verdict.distance)}, {interval(verdict.interval)}"
+    track = Track(verdict.distance, *verdict.interval, verdict.epsilon)
+    return name, word, Cell(entry.share), Cell(told, track=track), Cell(entry.reason)
+
+
+def _some(names: list[str]) -> str:
+    """Return the first few names."""
+    if len(names) <= SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[:SHOWN])} and {len(names) - SHOWN} more"
 
 
 def aligned(rows: list[tuple[str, ...]]) -> list[str]:
