@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from nammd.results import (
     interval,
     number,
     p_value,
+    plain,
     probability,
     share_of,
     with_error,
@@ -324,17 +325,14 @@ class Verdict(Reportable):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and what it would take to settle an undecided check, ready for JSON."""
         rows = self.rows_needed
-        adjusted = {"adjusted": self.adjusted} if self.adjusted else {}
-        return (
-            super().to_dict()
-            | adjusted
-            | {
-                "decided_by": self.decided_by,
-                "rows_needed": None if rows is None else list(rows),
-                "accepted_needed": self.accepted_needed,
-                "limited_by": self.limited_by,
-            }
-        )
+        found = super().to_dict() | {
+            "held": [plain(asdict(each)) for each in self.held],
+            "decided_by": self.decided_by,
+            "rows_needed": None if rows is None else list(rows),
+            "accepted_needed": self.accepted_needed,
+            "limited_by": self.limited_by,
+        }
+        return found | ({"adjusted": self.adjusted} if self.adjusted else {})
 
     def meaning(self) -> str:
         """Return what the word means, in one sentence."""
