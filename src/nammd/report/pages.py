@@ -101,7 +101,7 @@ def failure_page(name: str, message: str) -> Page:
     """Return the page of something that could not be done."""
     return Page(
         title=name,
-        sentence=message[:1].upper() + message[1:],
+        sentence=message,
         word="ERROR",
         tone="far",
         advice="Nothing was compared, so nothing is known about these data.",

@@ -3,7 +3,17 @@
 from nammd.data.advice import Caution
 from nammd.results.base import Limit, Mark, Reportable, Result, Tone, plain
 from nammd.results.page import Cell, Page, Paged, Table, Track, text_cells
-from nammd.results.words import NAMES, interval, number, p_value, probability, share, share_of, with_error
+from nammd.results.words import (
+    NAMES,
+    aligned,
+    interval,
+    number,
+    p_value,
+    probability,
+    share,
+    share_of,
+    with_error,
+)
 
 __all__ = [
     "NAMES",
@@ -18,6 +28,7 @@ __all__ = [
     "Table",
     "Tone",
     "Track",
+    "aligned",
     "interval",
     "number",
     "p_value",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 NAMES: dict[str, str] = {"nammd": "NAMMD", "mmd2": "MMD²"}
 """What the distances are called."""
@@ -80,3 +81,16 @@ def with_error(value: float, error: float) -> str:
     ('0.02', '0.02 ± 0.001')
     """
     return number(value) + (f" ± {number(error)}" if error else "")
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of cells as lines in which the cells stand below each other; the last is as long as it is.
+
+    >>> aligned([("a", "b", "c"), ("long name", "x", "")])
+    ['a          b  c', 'long name  x']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    return [
+        "  ".join([*(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)), row[-1]]).rstrip()
+        for row in rows
+    ]

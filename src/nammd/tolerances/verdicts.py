@@ -12,7 +12,20 @@ from typing import Any, Literal, TypeAlias
 
 from nammd.data.advice import prefixed
 from nammd.data.checks import between, choice, counted
-from nammd.results import Caution, Cell, Page, Paged, Table, Tone, Track, interval, number, share, with_error
+from nammd.results import (
+    Caution,
+    Cell,
+    Page,
+    Paged,
+    Table,
+    Tone,
+    Track,
+    aligned,
+    interval,
+    number,
+    share,
+    with_error,
+)
 from nammd.statistics.adjusting import holm
 from nammd.tolerances.verdict import Decision, Verdict, decided
 
@@ -201,7 +214,7 @@ class Verdicts(Paged):
         -------
         Page
         """
-        links = links or {}
+        links, told = links or {}, self.headline().removeprefix(f"{self.worst.word}: ")
         table = Table(
             "The candidates",
             ("candidate", "verdict", "of the tolerance", "distance, 95 % interval", "why"),
@@ -210,7 +223,7 @@ class Verdicts(Paged):
         )
         return Page(
             title="Are the candidates close enough to the reference?",
-            sentence=self.headline().removeprefix(f"{self.worst.word}: ").capitalize(),
+            sentence=told[:1].upper() + told[1:],
             word=self.worst.word,
             tone=self.tone,
             advice=self.claim(),
@@ -273,19 +286,6 @@ def _some(names: list[str]) -> str:
     if len(names) <= SHOWN:
         return ", ".join(names)
     return f"{', '.join(names[:SHOWN])} and {len(names) - SHOWN} more"
-
-
-def aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return rows of cells as lines in which the cells stand below each other; the last is as long as it is.
-
-    >>> aligned([("a", "b", "c"), ("long name", "x", "")])
-    ['a          b  c', 'long name  x']
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-    return [
-        "  ".join([*(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in rows
-    ]
 
 
 def error_to_dict(error: BaseException | None) -> dict[str, str]:
