@@ -82,7 +82,8 @@ class Candidates:
         header = ("candidate", "verdict", "of the tolerance", "why")
         print_table(verdicts.headline(), header, verdicts.table(), verdicts.tone)
         told = Told(self.inputs, space)
-        facts = [*verdicts.settings(), *told.facts(), ("claim", verdicts.claim())]
+        own = [row for row in verdicts.settings() if row[0] != "reference"]
+        facts = [*own, *told.facts(), ("claim", verdicts.claim())]
         facts += [("report", str(index))] if index is not None else []
         print_facts(None, facts, [caution.message for caution in verdicts.cautions()])
         notes = told.notes()

@@ -50,7 +50,7 @@ _COUNTED = {
     "CLOSE": "within the tolerance",
     "FAR": "beyond the tolerance",
     "UNDECIDED": "undecided",
-    FAILED: "not checked",
+    FAILED: "not be checked",
 }
 
 
@@ -162,10 +162,10 @@ class Verdicts(Paged):
         """Return the answer in one sentence."""
         total, counts = len(self.entries), self.counts
         (word, number), *others = counts.items()
+        verb = "could" if word == FAILED else "is" if number == 1 else "are"
         if not others:
-            which = "the candidate is" if total == 1 else f"all {total} candidates are"
-            return f"{word}: {which} {_COUNTED[word]}."
-        verb = "is" if number == 1 else "are"
+            which = "the candidate" if total == 1 else f"all {total} candidates"
+            return f"{word}: {which} {verb} {_COUNTED[word]}."
         rest = ", ".join(f"{number} {_COUNTED[word]}" for word, number in others)
         return f"{word}: {number} of {total} candidates {verb} {_COUNTED[word]} ({rest})."
 
@@ -195,10 +195,11 @@ class Verdicts(Paged):
         verdict = next((entry.verdict for entry in self.entries if entry.verdict is not None), None)
         if verdict is None:
             return []
+        x = verdict.estimate.evidence.x.dataset
         return [
             ("tolerance", with_error(verdict.epsilon, verdict.epsilon_error)),
             ("level", f"{self.alpha:g}" + (f", {verdict.adjusted}" if verdict.adjusted else "")),
-            ("reference rows", str(verdict.estimate.m)),
+            ("reference", f"{'' if x.source is None else f'{x.name}, '}{counted(verdict.estimate.m, 'row')}"),
             ("kernel", verdict.estimate.describe_kernel()),
         ]
 
@@ -219,7 +220,7 @@ class Verdicts(Paged):
             "The candidates",
             ("candidate", "verdict", "of the tolerance", "distance, 95 % interval", "why"),
             tuple(_cells(entry, links.get(entry.name, "")) for entry in self.entries),
-            "Dot: the distance. Bar: its 95 % interval. Left of the dashed line, the tolerance, is close.",
+            "Dot: the distance. Bar: its 95 % interval. The dashed line is the tolerance.",
         )
         return Page(
             title="Are the candidates close enough to the reference?",
