@@ -44,5 +44,5 @@ def _kept(target: Path) -> Tolerance | None:
 
 def _same(one: Tolerance, other: Tolerance) -> bool:
     """Tell whether two tolerances differ in nothing but when, and with which versions, they were made."""
-    when = {"created": other.origin.created, "versions": other.origin.versions}
-    return replace(one, origin=replace(one.origin, **when)) == other
+    then = replace(one.origin, created=other.origin.created, versions=other.origin.versions)
+    return replace(one, origin=then) == other
