@@ -198,7 +198,7 @@ def counted_batches(
         source = _open(Path(path), key, features)
         if isinstance(source, ArrayFile):
             chosen = _array_columns(source, columns)
-            parts = (_select(batch, chosen) for batch in source.stream(batch_rows))
+            parts: Iterator[Any] = (_select(batch, chosen) for batch in source.stream(batch_rows))
         else:
             parts = _table_batches(source, _table_columns(source, columns), batch_rows, keep=False)
     return _named(parts, str(source.path)), source.rows
