@@ -10,6 +10,7 @@ import numpy as np
 from nammd.data.advice import Advice, refusal
 from nammd.data.checks import between
 from nammd.data.encoding import Encoding
+from nammd.data.written import Reading
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.kernels import as_kernel
@@ -36,6 +37,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        reading: Reading | None = None,
         engine: Engine | None = None,
     ) -> Self:
         """Take epsilon from datasets that are known to be acceptable.
@@ -55,6 +57,9 @@ class Constructors(Result):
             How much each column counts; 1 where it is not named.
         exclude : sequence of str, optional
             Columns to leave out.
+        reading : Reading, optional
+            How numbers, dates and missing values are written, as far as that is not to be found out. The
+            tolerance keeps it, and candidates are read in the same way.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
 
@@ -72,7 +77,9 @@ class Constructors(Result):
         named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
         if not named:
             raise ValueError("give at least one accepted dataset")
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
         bench = Measuring.of(x, how, engine)
         estimates = bench.distances({str(name): data for name, data in named.items()})
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
@@ -103,6 +110,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        reading: Reading | None = None,
         rng: Any = 0,
         engine: Engine | None = None,
     ) -> Self:
@@ -130,7 +138,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, engine
+        space, kernel, weights, exclude, reading, engine
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -139,7 +147,9 @@ class Constructors(Result):
         -------
         Tolerance
         """
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
         bench = Measuring.of(x, how, engine).in_memory("from_noise")
         rungs, estimates, kind = noise_rungs(
             bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
@@ -162,6 +172,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        reading: Reading | None = None,
         rng: Any = 0,
         engine: Engine | None = None,
     ) -> Self:
@@ -184,7 +195,7 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, engine
+        space, kernel, weights, exclude, reading, engine
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the random halves.
@@ -193,7 +204,9 @@ class Constructors(Result):
         -------
         Tolerance
         """
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
         bench = Measuring.of(x, how, engine).in_memory("from_split")
         # Each of them compares all rows: halves with halves, blocks with what is left.
         with passes(*[1.0] * (blocks + splits), what=comparing(len(bench.points))):
