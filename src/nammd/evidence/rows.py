@@ -83,13 +83,10 @@ class RowEvidence:
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """What to know: few rows, rows in common, or nothing to test with."""
+        cells = unread(*dict.fromkeys([self.x, self.y]))
         if self.obstacle is not None:
-            return (self.obstacle,)
-        return (
-            few_rows(self.x.size, self.y.size)
-            + rows_in_common(self.x, self.y)
-            + unread(*dict.fromkeys([self.x, self.y]))
-        )
+            return (self.obstacle, *cells)
+        return few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y) + cells
 
 
 class Known(NamedTuple):

@@ -19,6 +19,7 @@ import numpy as np
 from nammd.data.arrays import Array, FloatArray, like, namespace
 from nammd.data.checks import counted
 from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, TableDataset
+from nammd.data.encoding.changes import Changes, changes
 from nammd.data.encoding.choosing import CONSTANT
 from nammd.data.encoding.columns import ArrayColumn, Column, LeftOut
 from nammd.data.encoding.fitting import fitted_columns
@@ -35,6 +36,9 @@ from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.data.spread import distinct_values, encoded
 from nammd.data.written.reading import Reading
 from nammd.data.written.understanding import Remark, in_form, without_words
+
+_TOLD = 12
+"""So many columns that are left out are named with their reasons."""
 
 
 @dataclass(frozen=True)
@@ -294,6 +298,29 @@ class Encoding:
             lines.append("Left out")
             lines += [f"  {entry.column:<{pad}}  {entry.reason}" for entry in self.left_out]
         return "\n".join(lines)
+
+    def compared(self) -> str:
+        """Say in one line how many columns are compared, and which are not and why.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"age": [20, 30, 40], "land": ["DE", "DE", "DE"], "note": ["x", "y", "y"]})
+        >>> Encoding.fit(table, exclude=["note"]).compared()
+        "1 compared; 2 left out: 'land' (every row has the same value), 'note' (excluded)"
+        """
+        told = f"{len(self.columns)} compared"
+        if not self.left_out:
+            return told
+        some = [f"{entry.column!r} ({entry.reason})" for entry in self.left_out[:_TOLD]]
+        more = len(self.left_out) - len(some)
+        return f"{told}; {len(self.left_out)} left out: {', '.join(some)}" + (
+            f", {more} more" if more else ""
+        )
+
+    def changes(self, table: Any) -> Changes:
+        """Return which of the columns left out hold something else in a table, or could be compared now."""
+        return changes(self.left_out, self.reading, open_dataset(table, "the data"))
 
     def read_as(self) -> dict[str, str]:
         """Return, for each column that the reference holds as text, what it is read as."""
