@@ -69,7 +69,7 @@ def test_prices_and_dates_of_every_style_are_compared(nammd, tmp_path, style):
 
 def test_a_small_rise_of_prices_is_found_in_a_european_file(nammd, tmp_path):
     reference = month(tmp_path / "reference.csv", "European", 0, rows=3000)
-    nammd("calibrate", reference, "--noise", 0.1, "-o", "t.json")
+    nammd("calibrate", reference, "--noise", 0.1, "--anyway", "-o", "t.json")
     dearer = month(tmp_path / "next.csv", "European", 1, factor=1.6, rows=3000)
     assert nammd("check", reference, dearer, "-t", "t.json").code == 1
 
@@ -120,7 +120,7 @@ def test_a_check_reads_the_next_file_as_the_reference(nammd, tmp_path):
     (tmp_path / "r.csv").write_text(
         "a;b\n" + "".join(f"{k},{k * k % 97};{'xyz'[k % 3]}\n" for k in range(300))
     )
-    assert nammd("calibrate", "r.csv", "--noise", 0.5, "-o", "t.json").code == 0
+    assert nammd("calibrate", "r.csv", "--noise", 0.5, "--anyway", "-o", "t.json").code == 0
     # Thousands by themselves look like decimals to everybody who does not know the reference.
     (tmp_path / "c.csv").write_text(
         "a;b\n" + "".join(f"1.{2 * k + 100};{'xyz'[k % 3]}\n" for k in range(300))
@@ -135,7 +135,7 @@ def test_cells_that_cannot_be_read_are_counted_and_said(nammd, tmp_path):
     first, rows = ([f"{k},{(k + n) % 97};{'xyz'[k % 3]}" for k in range(300)] for n in (0, 50))
     (tmp_path / "r.csv").write_text("a;b\n" + "\n".join(first))
     (tmp_path / "c.csv").write_text("a;b\n" + "\n".join(["on request;x"] * 12 + rows[:288]))
-    nammd("calibrate", "r.csv", "--noise", 0.5, "-o", "t.json")
+    nammd("calibrate", "r.csv", "--noise", 0.5, "--anyway", "-o", "t.json")
     ran = nammd("check", "r.csv", "c.csv", "-t", "t.json")
     assert "c.csv: 12 of 300 values of 'a' cannot be read as numbers with decimal commas" in ran.out
     assert "such as 'on request'" in ran.out
@@ -151,17 +151,17 @@ def test_placeholders_are_reported(nammd, tmp_path):
     income = np.where(np.arange(500) % 10 == 0, -999, rng.integers(10, 100, 500))
     table = pd.DataFrame({"land": land, "income": income, "x": rng.normal(size=500)})
     table.to_csv(tmp_path / "x.csv", index=False)
-    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "-o", "t.json")
+    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "t.json")
     assert "'land': 155 of 500 values read as missing: NA; use --na '' if that is a value" in ran.err
     assert "'land': 145 of 500 values are unknown, which counts as a category; use --na 'unknown'" in ran.err
     assert "'income': 50 of 500 values are -999, far from all others; use --na '-999'" in ran.err
     encoding = json.loads((tmp_path / "t.json").read_text())["encoding"]
     assert encoding["columns"][0]["categories"] == ["DE", "unknown"]
-    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "-o", "n.json", "--na", "")
+    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "n.json", "--na", "")
     encoding = json.loads((tmp_path / "n.json").read_text())["encoding"]
     assert set(encoding["columns"][0]["categories"]) == {"DE", "NA", "unknown"}
     assert encoding["reading"] == {"na": []}
-    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "-o", "m.json", "--na", "NA,unknown,-999")
+    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "m.json", "--na", "NA,unknown,-999")
     encoding = json.loads((tmp_path / "m.json").read_text())["encoding"]
     assert encoding["columns"][0]["categories"] == ["DE"]
     assert encoding["columns"][1]["center"] > 40
@@ -193,7 +193,7 @@ def test_every_check_says_which_columns_it_compared(nammd, tmp_path):
         parquet.write_table(pa.table(columns | {"skip": rng.normal(size=rows)}), path)
 
     table(tmp_path / "r.parquet", [f"note {k}" for k in range(200)], ["a"] * 200)
-    nammd("calibrate", "r.parquet", "--noise", 0.5, "--exclude", "skip", "-o", "t.json")
+    nammd("calibrate", "r.parquet", "--noise", 0.5, "--anyway", "--exclude", "skip", "-o", "t.json")
     table(tmp_path / "same.parquet", [f"note {k}" for k in range(300, 600)], ["a"] * 300, 300)
     ran = nammd("check", "r.parquet", "same.parquet", "-t", "t.json")
     [line] = [line for line in ran.out.splitlines() if line.lstrip().startswith("columns")]

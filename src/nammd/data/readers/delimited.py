@@ -18,6 +18,7 @@ from typing import Any
 from nammd.data.naming import require_unique
 from nammd.data.readers.charsets import UTF8, charset_of, not_utf8
 from nammd.data.readers.formats import explained, open_text, optional, require_text
+from nammd.data.readers.quotes import require_closed_quotes
 from nammd.data.readers.sources import BLOCK_BYTES, TableFile, sliced
 from nammd.data.written.reading import Reading
 
@@ -53,10 +54,12 @@ def open_delimited(path: Path, tabs: bool = False, reading: Reading | None = Non
         raise ValueError(f"{path} has columns but no rows")
     delimiter, notes = ("\t", ()) if tabs else _delimiter(head)
     style = _Style(path, delimiter, charset, tuple(said.missing))
+    require_closed_quotes(path, [head] if one_block else _blocks(style), delimiter)
     names = _names(style)
     require_unique(names, str(path))
-    as_text = {*said.text, *_doubtful(style, head, names)}
-    types: Types = {name: optional("pyarrow", "app", "").string() for name in names if name in as_text}
+    types = _distant_moments(style)
+    text = optional("pyarrow", "app", "reading CSV files").string()
+    types |= {name: text for name in {*said.text, *_doubtful(style, head, names)} if name in names}
     if not one_block:
         types = _settled_types(style, names, types)
 
@@ -119,6 +122,12 @@ def _doubtful(style: _Style, head: bytes, names: tuple[str, ...]) -> list[str]:
     return found
 
 
+def _blocks(style: _Style) -> Iterator[bytes]:
+    with explained(style.path, "CSV"), open_text(style.path, style.charset) as file:
+        while block := file.read(BLOCK_BYTES):
+            yield block
+
+
 def _delimiter(head: bytes) -> tuple[str, tuple[str, ...]]:
     """Return what separates the columns: a comma, unless the header has none and something else."""
     header = head.lstrip().splitlines()[0].decode("utf-8", errors="replace")
@@ -156,6 +165,30 @@ def _reader(
         )
 
 
+def _distant_moments(style: _Style) -> Types:
+    """Return the types of moments too far for nanoseconds (the years 1 or 9999), which Arrow takes for text.
+
+    Only the first block is looked at; where a later one disagrees the type is relaxed like any other.
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    types: Types = {}
+    with _explained(style), _reader(style, {}, []) as reader:
+        batch = next(iter(reader), None)
+    if batch is None:
+        return types
+    for name, column in zip(batch.schema.names, _without_blanks(batch).columns, strict=True):
+        if not pa.types.is_string(column.type) or column.null_count == len(column):
+            continue
+        for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+            try:
+                column.cast(kind)
+            except pa.ArrowInvalid:
+                continue
+            types[name] = kind
+            break
+    return types
+
+
 def _settled_types(style: _Style, names: tuple[str, ...], types: Types) -> Types:
     pa = optional("pyarrow", "app", "reading CSV files")
     ladder = [
@@ -166,8 +199,10 @@ def _settled_types(style: _Style, names: tuple[str, ...], types: Types) -> Types
         pa.time32("s"),
         pa.timestamp("s"),
         pa.timestamp("ns"),
+        pa.timestamp("us"),
         pa.timestamp("s", "UTC"),
         pa.timestamp("ns", "UTC"),
+        pa.timestamp("us", "UTC"),
         pa.float64(),
         pa.string(),
     ]
