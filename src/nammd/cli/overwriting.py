@@ -44,5 +44,5 @@ def _kept(target: Path) -> Tolerance | None:
 
 def _same(one: Tolerance, other: Tolerance) -> bool:
     """Tell whether two tolerances differ in nothing but when, and with which versions, they were made."""
-    origin = replace(one.origin, created=other.origin.created, versions=other.origin.versions)
-    return replace(one, origin=origin) == other
+    then = replace(one.origin, created=other.origin.created, versions=other.origin.versions)
+    return replace(one, origin=then) == other

@@ -17,7 +17,7 @@ from nammd.data.encoding import Encoding
 from nammd.engines import Engine
 from nammd.evidence import MIN_ROWS
 from nammd.kernels import Kernel
-from nammd.results import number, with_error
+from nammd.results import share_of, with_error
 from nammd.spaces import Space
 from nammd.tolerances.bars import Accepted, Bar, Perturbed
 from nammd.tolerances.constructors import Constructors
@@ -259,7 +259,14 @@ class Tolerance(Constructors):
         ]
         if self.origin.equivalents:
             rows.append(("about as far as", in_words(self.origin.equivalents)))
-        rows += [(r.label, f"{number(r.value)} ± {number(r.standard_error)}") for r in self.origin.rungs]
+        rows += [
+            (
+                r.label,
+                f"{with_error(r.value, r.standard_error)}, {share_of(r.value, self.epsilon, 'tolerance')}",
+            )
+            for r in self.origin.rungs
+        ]
+        rows += [("read as", f"{name}: {words}") for name, words in self.encoding.read_as().items()]
         rows += [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
         return [*rows, ("to expect", self._outlook())] if self.farthest.pilot is not None else rows
 
