@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from nammd.columns.negligible import Negligible
-from nammd.data.advice import Advice, refusal
+from nammd.data.advice import Advice, Caution, refusal
 from nammd.data.checks import between
 from nammd.data.encoding import Encoding
+from nammd.data.written import Reading
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.kernels import as_kernel
@@ -23,6 +26,7 @@ from nammd.tolerances.ladder import Rung, block_edges, paired_influences, split_
 from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.soundness import drifting, refuse_ordered_rows, refuse_separating_columns
 
 
 class Constructors(Result):
@@ -39,6 +43,9 @@ class Constructors(Result):
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
         negligible: Any = None,
+        reading: Reading | None = None,
+        keep: Sequence[str] = (),
+        anyway: bool = False,
         engine: Engine | None = None,
     ) -> Self:
         """Take epsilon from datasets that are known to be acceptable.
@@ -63,6 +70,14 @@ class Constructors(Result):
             "categories": 0.01, "missing": 0.01}`` by default, which is a shift by a tenth of a robust
             standard deviation, and one row in a hundred with another category, or without a value. For one
             column: ``{"income": {"missing": 0.05}}``. With False, columns have no tolerances of their own.
+        reading : Reading, optional
+            How numbers, dates and missing values are written, as far as that is not to be found out. The
+            tolerance keeps it, and candidates are read in the same way.
+        keep : sequence of str
+            Columns to compare although they alone tell accepted data from the reference.
+        anyway : bool
+            Whether to make a tolerance that is mostly noise, or too small to be resolved; it then carries a
+            caution.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
 
@@ -74,13 +89,16 @@ class Constructors(Result):
         Raises
         ------
         ValueError
-            If no accepted dataset is measurably different from the reference: then use `from_split` or
-            `from_noise`.
+            If no accepted dataset is measurably different from the reference, if epsilon is mostly noise, or
+            if the reference's rows cannot resolve it: then use `from_split` or `from_noise`. If a column
+            alone, such as a time of arrival, tells accepted data from the reference: then exclude or keep it.
         """
         named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
         if not named:
             raise ValueError("give at least one accepted dataset")
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
         bench = Measuring.of(x, how, engine)
         estimates = bench.distances({str(name): data for name, data in named.items()})
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
@@ -97,11 +115,19 @@ class Constructors(Result):
                     "use --split or --noise instead, or an accepted dataset that really differs",
                 ),
             )
+
+        def without(columns: tuple[str, ...]) -> float:
+            left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
+            other = Measuring.of(bench.reference.dataset, left, engine)
+            return max(estimate.value for estimate in other.distances(named).values())
+
+        samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
+        refuse_separating_columns(bench.reference, samples, keep, without, farthest.value)
         others = {name: estimate.evidence.y.dataset for name, estimate in estimates.items()}
         columns = ColumnTolerances.of_reference(
             bench.space.encoding, bench.reference.dataset, negligible, others
         )
-        return cls._made(bench, bars, "reference", rungs, farthest.label, columns)
+        return cls._made(bench, bars, "reference", rungs, farthest.label, columns, anyway)
 
     @classmethod
     def from_noise(
@@ -116,6 +142,8 @@ class Constructors(Result):
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
         negligible: Any = None,
+        reading: Reading | None = None,
+        anyway: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
     ) -> Self:
@@ -143,7 +171,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, negligible, engine
+        space, kernel, weights, exclude, negligible, reading, anyway, engine
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -152,7 +180,9 @@ class Constructors(Result):
         -------
         Tolerance
         """
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
         bench = Measuring.of(x, how, engine).in_memory("from_noise")
         rungs, estimates, kind = noise_rungs(
             bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
@@ -165,7 +195,7 @@ class Constructors(Result):
         columns = ColumnTolerances.of_reference(bench.space.encoding, bench.reference.dataset, negligible)
         if columns is not None:
             columns = columns.perturbed(kind, level)
-        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns)
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway)
 
     @classmethod
     def from_split(
@@ -179,6 +209,9 @@ class Constructors(Result):
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
         negligible: Any = None,
+        reading: Reading | None = None,
+        keep: Sequence[str] = (),
+        anyway: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
     ) -> Self:
@@ -201,17 +234,27 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, negligible, engine
+        space, kernel, weights, exclude, negligible, reading, anyway, engine
             As for `from_reference`.
+        keep : sequence of str
+            Columns by which rows may be ordered although they take part.
         rng : int, numpy.random.Generator or None
             Generator for the random halves.
 
         Returns
         -------
         Tolerance
+
+        Raises
+        ------
+        ValueError
+            If the rows are sorted by one of the columns that are compared: then blocks differ by the sorting.
         """
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
         bench = Measuring.of(x, how, engine).in_memory("from_split")
+        refuse_ordered_rows(bench.space.encoding, bench.points, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.
         with passes(*[1.0] * (blocks + splits), what=comparing(len(bench.points))):
             rungs, estimates = split_rungs(bench.points, bench.distance_between, blocks, splits, rng)
@@ -225,7 +268,8 @@ class Constructors(Result):
         columns = ColumnTolerances.of_reference(bench.space.encoding, reference, negligible)
         if columns is not None:
             columns = columns.with_blocks(reference, block_edges(len(bench.points), blocks))
-        return cls._made(bench, (bar,), "split", rungs, label, columns)
+        cautions = () if label != drift.label else (drifting(label),)
+        return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, cautions)
 
     @classmethod
     def at(
@@ -297,13 +341,25 @@ class Constructors(Result):
         rungs: tuple[Rung, ...],
         chosen: str,
         columns: ColumnTolerances | None,
+        anyway: bool,
+        cautions: tuple[Caution, ...] = (),
     ) -> Self:
         reference, space = bench.reference, bench.space
         origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
-        return cls._of(space, bars, origin, columns)
+        made = cls._of(space, bars, origin, columns).checked(anyway)
+        known = bench.equivalents(max(bar.value for bar in bars))
+        told = cautions + made.origin.cautions
+        return cls._of(space, bars, replace(made.origin, equivalents=known, cautions=told), columns)
+
+    origin: Origin
 
     @classmethod
+    @abstractmethod
     def _of(
         cls, space: Space, bars: tuple[Bar, ...], origin: Origin, columns: ColumnTolerances | None
     ) -> Self:
-        raise NotImplementedError
+        """Make one from its parts."""
+
+    @abstractmethod
+    def checked(self, anyway: bool) -> Self:
+        """Return it, with its cautions, if it is of use."""

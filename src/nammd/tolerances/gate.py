@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from nammd.columns.counting import count_columns
 from nammd.columns.counts import Counts
 from nammd.columns.limits import ColumnCheck, ColumnLimit, check_columns
 from nammd.columns.negligible import Negligible
 from nammd.data.checks import between, whole
+from nammd.data.dataset import Dataset
 from nammd.data.naming import listed
 from nammd.data.opening import open_dataset
 from nammd.engines import Engine, require_engine
@@ -29,6 +30,7 @@ from nammd.tolerances.bars import Fixed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.forecasting import Setting
 from nammd.tolerances.verdict import Decision, Held, Verdict, combined, decided
+from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -129,6 +131,62 @@ class Gate:
             fail_on=fails,
         )
 
+    def check_all(
+        self,
+        candidates: Mapping[str, Any],
+        alpha: float = 0.05,
+        *,
+        adjust: Adjustment = "none",
+        errors: Literal["raise", "keep"] = "raise",
+        joint_only: bool = False,
+        fail_on: Sequence[str] = (),
+        progress: CheckProgress | None = None,
+    ) -> Verdicts:
+        """Decide for each of several candidates; the reference is summed once.
+
+        Parameters
+        ----------
+        candidates : mapping of str to dataset
+            The data in question, by name; see `distance`. In place of a dataset may be a function that
+            returns it, which is called when its turn comes.
+        alpha : float
+            The level of each of the two tests.
+        adjust : {"none", "holm"}
+            With ``"none"`` each candidate is decided as `check` does. With ``"holm"`` the p-values of each
+            direction are adjusted for the number of candidates: with probability 1 - alpha no CLOSE among
+            all of them is wrong, and with probability 1 - alpha no FAR.
+        errors : {"raise", "keep"}
+            What to do about a candidate that cannot be checked: raise the error, or keep it as an entry,
+            and go on.
+        joint_only, fail_on
+            As for `check`.
+        progress : callable, optional
+            Called as ``progress(done, total, name)`` before every candidate.
+
+        Returns
+        -------
+        Verdicts
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nammd
+        >>> rng = np.random.default_rng(0)
+        >>> gate = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2).with_reference(
+        ...     rng.normal(size=(500, 2))
+        ... )
+        >>> weeks = {f"week {k}": rng.normal((0.0, 0.5 * k), size=(300, 2)) for k in range(3)}
+        >>> print(gate.check_all(weeks))
+        FAR: 1 of 3 candidates is beyond the tolerance (2 within the tolerance).
+          candidate  verdict  of the tolerance  why
+          week 0     CLOSE    4.2 %
+          week 1     CLOSE    32 %
+          week 2     FAR      183 %             column 1 differs most
+          Each CLOSE and each FAR is wrong with a probability of at most 0.05.
+        """
+        check = partial(self.check, joint_only=joint_only, fail_on=fail_on)
+        return check_each(check, candidates, alpha, adjust, errors, progress)
+
     def distance(self, candidate: Any) -> Estimate:
         """Estimate the distance of a candidate to the reference, without a verdict.
 
@@ -143,6 +201,8 @@ class Gate:
         """
         named = {"the reference": self.reference.dataset, "the candidate": candidate}
         reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
+        if reference.keeps_rows and reference.points is self.reference.points:
+            reference = self.reference  # which knows its digest and keys from earlier checks
         known = self._known[0] if self._known else None
         [evidence] = gather([(reference, sample)], engine=self.engine, known=known)
         if reference.keeps_rows and not self._known and reference.points is self.reference.points:
@@ -262,7 +322,7 @@ class Gate:
         return Setting(bar, several, estimate.pair, estimate.m, self.is_the_one, alpha, part)
 
     def _cautions(self, estimate: Estimate, decision: Decision) -> tuple[Caution, ...]:
-        found = list(estimate.warnings)
+        found = [*estimate.warnings, *self.tolerance.origin.cautions]
         reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
         encoding = self.tolerance.space.encoding
         extra = encoding.extra_columns(candidate)
@@ -281,6 +341,7 @@ class Gate:
                     f"now: {listed(changed)}",
                 )
             )
+        found += self._changed_columns(candidate)
         made_from = self.tolerance.origin.digest
         # A digest of data on a cluster is a pass over them, so it is made only where it is needed.
         given = self.reference.digest if made_from else ""
@@ -306,3 +367,25 @@ class Gate:
                 Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
             )
         return tuple(found)
+
+    def _changed_columns(self, candidate: Dataset) -> list[Caution]:
+        """Say which columns that are not compared became something else, or could be compared now."""
+        types, usable = self.tolerance.space.encoding.changes(candidate)
+        found = []
+        if types:
+            found.append(
+                Caution(
+                    "type-changed",
+                    f"columns that are not compared changed their type: {', '.join(types)}; calibrate again "
+                    "if they should count",
+                )
+            )
+        if usable:
+            found.append(
+                Caution(
+                    "now-usable",
+                    f"columns that are not compared could be now: {', '.join(usable)}; calibrate again if "
+                    "they should count",
+                )
+            )
+        return found

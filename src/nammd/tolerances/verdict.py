@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,10 +27,12 @@ from nammd.results import (
     p_value,
     plain,
     probability,
+    share_of,
     with_error,
 )
 from nammd.tolerances.bars import Bar
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
+from nammd.tolerances.reasons import differs_most
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -93,10 +95,11 @@ def combined(held: Sequence[Held]) -> tuple[float, float]:
     return min(len(held) * min(close), 1.0), max(far)
 
 
-def decided(close: float, far: float, alpha: float, beyond: Sequence[bool] | None) -> Decision:
+def decided(close: float, far: float, alpha: float, beyond: Sequence[bool] | None = None) -> Decision:
     """Return what the p-values of both tests come to, and whether columns are beyond their tolerances.
 
-    Where columns take part (`beyond` is not None), the joint test of "beyond" has half of the level.
+    Where columns take part (`beyond` is not None), the joint test of "beyond" has half of the level. A NaN
+    proves nothing.
     """
     if far <= (alpha if beyond is None else alpha / 2) or any(beyond or ()):
         return Decision.FAR
@@ -141,6 +144,8 @@ class Verdict(Reportable):
         Facts that need no test.
     fail_on : tuple of str
         The alerts that make the check fail.
+    adjusted : str
+        How the p-values were adjusted for further candidates; empty where they were not.
     """
 
     decision: Decision
@@ -160,6 +165,7 @@ class Verdict(Reportable):
     judged: bool = False
     alerts: tuple[Alert, ...] = ()
     fail_on: tuple[str, ...] = ()
+    adjusted: str = field(default="", repr=False)
     datasets = ("reference", "candidate")
 
     @property
@@ -191,6 +197,18 @@ class Verdict(Reportable):
     def jointly_far(self) -> bool:
         """Whether the joint distance is proven to be beyond the joint tolerance."""
         return self.pvalue_far <= (self.alpha / 2 if self.judged else self.alpha)
+
+    def decided_again(self) -> Verdict:
+        """Return the verdict that follows from the p-values, where these were adjusted."""
+        beyond = [each.beyond for each in self.columns] if self.judged else None
+        return replace(self, decision=decided(self.pvalue_close, self.pvalue_far, self.alpha, beyond))
+
+    @property
+    def pvalue_beyond(self) -> float:
+        """The p-value of FAR as a whole: of the joint distance and of all columns that take part."""
+        if not self.judged:
+            return self.pvalue_far
+        return min(1.0, 2 * min(self.pvalue_far, *(each.adjusted for each in self.columns)))
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:
@@ -347,6 +365,7 @@ class Verdict(Reportable):
         versions = ", ".join(f"{name} {version}" for name, version in origin.versions)
         rows = [
             ("level of each test", f"{self.alpha:g}"),
+            *([("p-values", self.adjusted)] if self.adjusted else []),
             ("tolerance taken from", origin.sentence()),
             ("tolerance made", f"{origin.created} with {versions}"),
         ]
@@ -381,23 +400,22 @@ class Verdict(Reportable):
         return f"{self._verdict()} The check fails: {fails}" + (f"; and {more} more." if more > 0 else ".")
 
     def _verdict(self) -> str:
-        distance, eps = number(self.distance), number(self.epsilon)
+        told = f"distance {number(self.distance)}, {self.share_told()} {number(self.epsilon)}"
         if self.is_close:
-            p = p_value(self.pvalue_close)
-            return (
-                f"CLOSE: the candidate is within the tolerance (distance {distance}, tolerance {eps}, {p})."
-            )
+            return f"CLOSE: the candidate is within the tolerance ({told}, {p_value(self.pvalue_close)})."
+        also = _are_beyond([each.name for each in self.beyond]) if self.judged and self.beyond else ""
         if self.is_far and not self.jointly_far:
-            return f"FAR: {_are_beyond([each.name for each in self.beyond])}."
+            return f"FAR: {also}."
         if self.is_far:
-            p, also = p_value(self.pvalue_far), ""
-            if self.judged and self.beyond:
-                also = f", and {_are_beyond([each.name for each in self.beyond])}"
-            told = f"(distance {distance}, tolerance {eps}, {p}){also}"
-            return f"FAR: the candidate is beyond the tolerance {told}."
+            more = f", and {also}" if also else ""
+            return f"FAR: the candidate is beyond the tolerance ({told}, {p_value(self.pvalue_far)}){more}."
         if self.void:
             return "UNDECIDED: no test is possible with these data."
-        return f"UNDECIDED: these rows do not settle whether the distance, {distance}, is within {eps}."
+        return f"UNDECIDED: these rows do not settle whether the candidate is within the tolerance ({told})."
+
+    def share_told(self) -> str:
+        """Return the distance as a share of the tolerance."""
+        return share_of(self.distance, self.epsilon, "tolerance")
 
     def advice(self) -> str:
         """Return what to do next, in one sentence."""
@@ -411,10 +429,20 @@ class Verdict(Reportable):
             return "There is nothing to test with: see the note."
         return self._needed.sentence(self.tolerance.farthest)
 
+    def reason(self) -> str:
+        """Return why, in a few words for a table: what differs most, or what it would take to settle it."""
+        if self.is_far and self.column_reasons():
+            return self.column_reasons()[0]
+        if self.is_far:
+            return differs_most(self.estimate.evidence.x, self.estimate.evidence.y)
+        if self.void:
+            return self.warnings[0].message if self.warnings else ""
+        return "" if self.is_close else self.advice()
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and what it would take to settle an undecided check, ready for JSON."""
         rows = self.rows_needed
-        return super().to_dict() | {
+        found = super().to_dict() | {
             "held": [plain(asdict(each)) for each in self.held],
             "decided_by": self.decided_by,
             "rows_needed": None if rows is None else list(rows),
@@ -426,6 +454,7 @@ class Verdict(Reportable):
             "alerts": [asdict(alert) | {"fails": alert.code in self.fail_on} for alert in self.alerts],
             "passed": self.passed,
         }
+        return found | ({"adjusted": self.adjusted} if self.adjusted else {})
 
     def meaning(self) -> str:
         """Return what the word means, in one sentence."""
@@ -440,16 +469,22 @@ class Verdict(Reportable):
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         rows = [
-            ("distance", f"NAMMD = {number(self.distance)}, 95 % interval {interval(self.interval)}"),
+            (
+                "distance",
+                f"NAMMD = {number(self.distance)}, {self.share_told()}, "
+                f"95 % interval {interval(self.interval)}",
+            ),
             ("tolerance", with_error(self.epsilon, self.epsilon_error)),
             ("p-value, within", probability(self.pvalue_close)),
             ("p-value, beyond", probability(self.pvalue_far)),
+            *([("p-values", self.adjusted)] if self.adjusted else []),
             *self._ladder(),
             ("level", self._levels()),
             *[("changed", reason) for reason in self.reasons],
             *self._unexplained(),
             *self._alerts(),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
+            ("columns", self.tolerance.space.encoding.compared()),
             ("kernel", self.estimate.describe_kernel()),
         ]
         return [*rows, ("next", self.advice())] if not self.is_close else rows
@@ -486,6 +521,7 @@ class Verdict(Reportable):
         rows = []
         for each in sorted(self.held, key=lambda each: each.distance):
             told = with_error(each.distance, each.standard_error)
+            told += f", {share_of(each.distance, self.epsilon, 'tolerance')}"
             told += f": p = {probability(each.pvalue_close)} nearer, {probability(each.pvalue_far)} farther"
             decided = each.label == self.decided_by
             rows.append((f"against {each.label}", told + (", which decided" if decided else "")))
