@@ -58,7 +58,7 @@ def test_data_like_the_reference_have_no_pairs():
 
 
 def test_a_verdict_says_that_pairs_explain_it_and_only_where_no_column_does():
-    reference, accepted = people(0), people(1).assign(age=lambda d: d["age"] + 2)
+    reference, accepted = people(0), people(1).assign(age=lambda d: d["age"] + 4)
     tolerance = nammd.Tolerance.from_reference(reference, accepted)
     broken = people(2)
     broken["weight"] = broken["weight"].sample(frac=1, random_state=0).to_numpy()

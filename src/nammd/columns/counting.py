@@ -13,15 +13,22 @@ import numpy as np
 from nammd.columns.counts import Counts, merged
 from nammd.columns.measure import Measure
 from nammd.data.arrays import to_numpy
-from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, TableDataset
+from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, SummaryDataset, TableDataset
 from nammd.data.frames import Frame, Values
 from nammd.data.spread import frame_of_piece, pieces_of
+
+
+def has_counts(dataset: Dataset) -> bool:
+    """Tell whether the columns of a dataset can be counted: there are rows, or a summary that kept counts."""
+    return dataset.keeps_rows or getattr(getattr(dataset, "summary", None), "tally", None) is not None
 
 
 def count_columns(dataset: Dataset, measures: Sequence[Measure]) -> dict[str, Counts]:
     """Return the counts of columns by name: all rows, in one pass, in linear time."""
     if not measures:
         return {}
+    if isinstance(dataset, SummaryDataset):
+        return {measure.name: dataset.summary.tally[measure.name] for measure in measures}
     if isinstance(dataset, SpreadTable):
         look = partial(_count_piece, owner=dataset.name, names=dataset.names, measures=tuple(measures))
         return _together(pieces_of(dataset).each(look), measures)

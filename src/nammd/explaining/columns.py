@@ -22,6 +22,8 @@ from nammd.explaining.writing import percent
 
 def words_for(measure: Measure, aspect: str, reference: Dataset, candidate: Dataset) -> str:
     """Return what changed in a column, in words: from all rows, or from their counts on a cluster."""
+    if measure.counted == "cells" and not isinstance(reference, TableDataset):
+        return f"{measure.title}: its categories are distributed differently"  # their names are not known
     before, now = (summary_of(measure, dataset) for dataset in (reference, candidate))
     return sentence(measure.title, aspect, before, now)
 

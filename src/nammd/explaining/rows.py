@@ -14,7 +14,7 @@ from nammd.explaining.alerts import Alert
 from nammd.explaining.sentences import quoted
 from nammd.explaining.writing import percent, readable
 
-_SOME = 0.01
+_SOME, _MOST = 0.01, 0.5
 
 
 def row_alerts(x: Any, y: Any) -> tuple[Alert, ...]:
@@ -25,14 +25,12 @@ def row_alerts(x: Any, y: Any) -> tuple[Alert, ...]:
     if (x.same_rows(y) and not x.constant) or common == x.size == y.size:
         return (Alert("same-data", "", "the candidate is the reference: all rows are the same"),)
     found = []
-    if common >= _SOME * y.size:
-        share = percent(common / y.size)
-        found.append(
-            Alert("rows-in-reference", "", f"{share} of the candidate's rows are rows of the reference")
-        )
-    # Where rows of the reference repeat too, as in a table of a few categories, it is no news.
-    again, before = _repeated(y.keys), _repeated(x.keys)
-    if len(y.keys) >= MANY and before <= 1 - DISTINCT and again >= max(_SOME, 2 * before):
+    shared, again, before = common / y.size, _repeated(y.keys), _repeated(x.keys)
+    # Rows of few values are alike by chance, within a dataset as between two of them; that is no news.
+    if shared >= max(_SOME, min(3 * max(again, before), _MOST)):
+        message = f"{percent(shared)} of the candidate's rows are rows of the reference"
+        found.append(Alert("rows-in-reference", "", message))
+    if len(y.keys) >= MANY and before <= 1 - DISTINCT and again >= max(_SOME, 2 * before, 3 * shared):
         message = f"{percent(again)} of the candidate's rows repeat an earlier row"
         found.append(Alert("repeated-rows", "", message))
     return tuple(found)

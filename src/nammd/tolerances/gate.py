@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from nammd.columns.counting import count_columns
+from nammd.columns.counting import count_columns, has_counts
 from nammd.columns.counts import Counts
 from nammd.columns.limits import ColumnCheck, ColumnLimit, check_columns
 from nammd.columns.negligible import Negligible
@@ -274,7 +274,7 @@ class Gate:
     def _limits(self) -> tuple[ColumnLimit, ...]:
         """The columns with their tolerances; where they have none, with what is negligible by default."""
         reference = self.reference.dataset
-        if not reference.keeps_rows:
+        if not has_counts(reference):
             return ()
         columns = self.tolerance.columns or ColumnTolerances(Negligible())
         return columns.of_gate(self.tolerance.space.encoding, reference)
@@ -293,7 +293,7 @@ class Gate:
 
     def _counted(self, estimate: Estimate) -> dict[str, Counts]:
         candidate = estimate.evidence.y.dataset
-        if not candidate.keeps_rows:
+        if not has_counts(candidate):
             return {}
         return count_columns(candidate, [limit.measure for limit in self._limits])
 
