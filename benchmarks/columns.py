@@ -31,7 +31,7 @@ def measure(scale: Scale) -> Iterator[Measurement]:
 
 
 def _once(rows: int, columns: int) -> tuple[float, float, float]:
-    """Return the seconds of computing, the memory beyond the data in megabytes, and the seconds by the clock."""
+    """Return the seconds of computing, the megabytes beyond the data, and the seconds by the clock."""
     rng = np.random.default_rng(0)
     x, y = (open_dataset(rng.normal(size=(rows, columns)), name) for name in ("x", "y"))
     measures = [Measure(str(k), "numeric", "numbers") for k in range(columns)]
