@@ -98,7 +98,7 @@ def check(
 
     For example:
         nammd check train.parquet today.parquet --tolerance tolerance.json
-        nammd check train.csv today.csv --epsilon 0.02 --html report.html
+        nammd check train.csv today.csv -t tolerance.json --html report.html
         nammd check train.parquet week-*.parquet -t tolerance.json --adjust holm
 
     There are three answers. CLOSE: it is proven that the distance is within the tolerance. FAR: it is

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nammd.cli.printing import one_line, printable
+from nammd.data.writing import require_writable
 
 if TYPE_CHECKING:
     from nammd.cli.options import OutputOptions
@@ -72,12 +73,7 @@ def require_folder(*paths: Path | None) -> None:
     for path in paths:
         if path is None:
             continue
-        if path.is_dir():
-            raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
-        if not os.access(path.parent, os.W_OK):
-            raise PermissionError(f"cannot write {str(path)!r}: permission denied")
+        require_writable(path)
 
 
 def require_new_folder(path: Path) -> None:
