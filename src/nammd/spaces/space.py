@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nammd.data.advice import naming
 from nammd.data.arrays import aligned
 from nammd.data.blocks import require_finite_blocks
 from nammd.data.dataset import ArrayDataset, Dataset
@@ -160,5 +161,6 @@ def fitted_kernel(encoding: Encoding, datasets: Sequence[Dataset], kernel: Any) 
         each = [drawn_rows([p], [name], share) for p, name in zip(points, names, strict=True)]
         rows = np.concatenate(each)
     # Opened already: what has been checked once is not checked again.
-    made: Kernel = family.median(ArrayDataset("the data", rows, array=rows))
+    with naming(" and ".join(names)):
+        made: Kernel = family.median(ArrayDataset("the data", rows, array=rows))
     return made
