@@ -1,4 +1,4 @@
-"""The level of verdicts whose tolerance was itself estimated, from accepted data as far away as the candidate."""
+"""The level of verdicts whose tolerance was estimated, from accepted data as far away as the candidate."""
 
 from __future__ import annotations
 
@@ -146,7 +146,9 @@ def _section(results: Results[Estimated]) -> Section:
         str(Sizes.of(size)).replace(" : ", "\n: "): [spot for spot in found if spot.size == size]
         for size in settings.sizes
     }
-    dots = Dots(groups, settings.margins, ALPHA, (0.0, 0.2), "rows: reference and accepted : candidate", "said")
+    dots = Dots(
+        groups, settings.margins, ALPHA, (0.0, 0.2), "rows: reference and accepted : candidate", "said"
+    )
     panels = [
         {
             f"{asked.upper()}, {title}": f"{prefix}{asked} {kind}"
@@ -166,8 +168,8 @@ def _section(results: Results[Estimated]) -> Section:
         pictures=[
             Picture(
                 "calibration_estimated",
-                "How often a candidate exactly as far away as the accepted data is called FAR or CLOSE, both of "
-                "which are wrong; each dot is a case at a distance. Triangles are beyond the edge.",
+                "How often a candidate exactly as far away as the accepted data is called FAR or CLOSE, both "
+                "of which are wrong; each dot is a case at a distance. Triangles are beyond the edge.",
                 lambda figure: dots.draw(figure, panels),
                 (12.0, 5.6),
             )
@@ -194,7 +196,7 @@ EXPERIMENT = Experiment(
             "exponential: longer or stray rows",
             "rare value: more often or up",
         ),
-        margins=(0.01, 0.05),
+        margins=(0.05,),
         sizes=("20:20", "50:50", "50:500", "500:50"),
     ),
     full=Estimated(repetitions=1000, large_repetitions=200),

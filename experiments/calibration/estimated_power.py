@@ -1,4 +1,4 @@
-"""What checks can prove: CLOSE for data like the reference, FAR beyond the tolerance, by the rules before and now."""
+"""What checks can prove: CLOSE for data like the reference, FAR beyond the tolerance; by two rules."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ def _note(counts: Counter[str], rule: str, close: float, far: float) -> None:
 def _section(results: Results[Power]) -> Section:
     found = text.outcomes(results)
     return Section(
-        body=text.body(found, results.settings),
+        body=text.body(found, results.settings.margins, results.settings.sizes),
         agreement="no printed numbers",
         sentence=text.sentence(found),
         pictures=[
             Picture(
                 "calibration_estimated_power",
-                "How often a check comes to a verdict: the plain rule across, the present one upwards; each dot is a "
-                "case at a distance and a size. Hollow: there the plain rule breaks its level.",
-                lambda figure: text.draw(figure, found, results.settings),
+                "How often a check comes to a verdict: the plain rule across, the present one upwards; each "
+                "dot is a case at a distance and a size. Hollow: there the plain rule breaks its level.",
+                lambda figure: text.draw(figure, found, results.settings.margins),
                 (10.5, 3.8),
             )
         ],

@@ -1,4 +1,4 @@
-"""What the page says of verdicts with an estimated tolerance: tables, the bars, and where something remains."""
+"""What the page says of verdicts with an estimated tolerance: tables, bars, and what remains."""
 
 from __future__ import annotations
 
@@ -54,23 +54,23 @@ def body(found: Sequence[Spot], sizes: Sequence[str], accepted: Sequence[int]) -
         for n in sorted({spot.tries for spot in found})
     )
     return (
-        "The tolerance is the estimated distance of accepted data, and the candidate is exactly as far from the "
-        "reference as they are, so FAR is wrong and CLOSE is wrong, and each may be said in 5% of all samples. "
-        f"{counted(len(alike), 'law')} where accepted data and candidate have the same distribution, and "
-        f"{counted(len(different), 'case', 'cases')} where they are equally far away in *different* ways (one "
-        "shifted, the other with stray rows), both ways round where their sizes differ; at NAMMD "
-        f"{margins}. Sizes are the rows of the reference and of the accepted data, and after the colon those of "
-        "the candidate; *500 and 50 : 500* has a reference of 500 rows and 50 accepted ones. With several "
-        "accepted datasets all are equally far, which is the worst for CLOSE; for FAR the worst is that the "
-        "others are nearer, and then one decides alone. `Tolerance` and *shared* compare with the same reference "
-        "sample, *separate* with another one, of as many rows as the candidate. *Plain* is the rule that knows "
-        "the variance of the difference and nothing else, and near zero a normal law.\n\n"
-        f"The largest rate, and how many settings are above {ALPHA:g} by more than chance explains, which is "
-        f"{band} ({grid.ERRORS:g} standard errors):\n\n"
+        "The tolerance is the estimated distance of accepted data, and the candidate is exactly as far from "
+        "the reference as they are, so FAR is wrong and CLOSE is wrong, and each may be said in 5% of all "
+        f"samples. {counted(len(alike), 'law')} where accepted data and candidate have the same "
+        f"distribution, and {counted(len(different), 'case', 'cases')} where they are equally far away in "
+        "*different* ways (one shifted, the other with stray rows), both ways round where their sizes "
+        f"differ; at NAMMD {margins}. Sizes are the rows of the reference and of the accepted data, and "
+        "after the colon those of the candidate; *500 and 50 : 500* has a reference of 500 rows and 50 "
+        "accepted ones. With several accepted datasets all are equally far, which is the worst for CLOSE; "
+        "for FAR the worst is that the others are nearer, and then one decides alone. `Tolerance` and "
+        "*shared* compare with the same reference sample, *separate* with another one, of as many rows as "
+        "the candidate. *Plain* is the rule that knows the variance of the difference and nothing else, and "
+        f"near zero a normal law.\n\nThe largest rate, and how many settings are above {ALPHA:g} by more "
+        f"than chance explains, which is {band} ({grid.ERRORS:g} standard errors):\n\n"
         + "\n".join(_by_size(found, sizes, _rules(accepted, asked), asked) for asked in ASKED)
-        + f"\nBy how many rows there are on the smallest side; at most 1% of the settings above {ALPHA:g} by more "
-        f"than chance explains and none above {HIGHEST:g} is the aim with {MANY} rows or more, none above "
-        f"{HIGHEST_OF_FEW:g} with fewer:\n\n"
+        + f"\nBy how many rows there are on the smallest side; at most 1% of the settings above {ALPHA:g} by "
+        f"more than chance explains and none above {HIGHEST:g} is the aim with {MANY} rows or more, none "
+        f"above {HIGHEST_OF_FEW:g} with fewer:\n\n"
         + _bars(found, accepted)
         + "\nHow often the 95% interval for the difference of the two distances, which is zero, holds it; "
         f"{LEAST:g} is the aim with {MANY} rows or more, up to what chance explains:\n\n"
@@ -112,7 +112,12 @@ def _bars(found: Sequence[Spot], accepted: Sequence[int]) -> str:
     return table(
         [
             *("falsely", "rule", f"{MANY} rows or more: largest", "above by more than chance"),
-            *(f"above {HIGHEST:g}", f"{few}: largest", "above by more than chance", f"above {HIGHEST_OF_FEW:g}"),
+            *(
+                f"above {HIGHEST:g}",
+                f"{few}: largest",
+                "above by more than chance",
+                f"above {HIGHEST_OF_FEW:g}",
+            ),
         ],
         rows,
     )
@@ -151,10 +156,13 @@ def sentence(found: Sequence[Spot], accepted: Sequence[int]) -> str:
             rules = _rules(accepted, asked)
             present = [name for name in rules.values() if not name.startswith("plain")]
             worst, off, judged = _summary(here, present)
-            plain, plain_off, _ = _summary(here, [name for name in rules.values() if name.startswith("plain")])
+            plain, plain_off, _ = _summary(
+                here, [name for name in rules.values() if name.startswith("plain")]
+            )
             parts.append(
-                f"{told} {asked.upper()} is said falsely in at most {worst}, and above {ALPHA:g} by more than chance "
-                f"explains in {off} of {judged} settings; by the plain rule in at most {plain}, and in {plain_off}."
+                f"{told} {asked.upper()} is said falsely in at most {worst}, and above {ALPHA:g} by more "
+                f"than chance explains in {off} of {judged} settings; by the plain rule in at most {plain}, "
+                f"and in {plain_off}."
             )
     return " ".join(parts)
 
@@ -186,7 +194,8 @@ def notes(found: Sequence[Spot], accepted: Sequence[int]) -> list[str]:
     void = sum(spot.counts["void shared"] + spot.counts["void separate"] for spot in found)
     if void:
         made.append(
-            f"In {counted(int(void), 'comparison')} there was no variance to divide by; no verdict is counted there."
+            f"In {counted(int(void), 'comparison')} there was no variance to divide by; no verdict is "
+            "counted there."
         )
     return made
 
@@ -195,8 +204,8 @@ def _without_tolerance(without: Sequence[Spot], accepted: int) -> str:
     none = f"none {accepted}"
     worst = _worst(without, none)
     told = (
-        "Where the estimated distance of the accepted data is not positive there is no tolerance, and no verdict: in "
-        f"up to {worst.told(none)} of the samples."
+        "Where the estimated distance of the accepted data is not positive there is no tolerance, and no "
+        f"verdict: in up to {worst.told(none)} of the samples."
     )
     rates = []
     for spot in without:
@@ -207,6 +216,6 @@ def _without_tolerance(without: Sequence[Spot], accepted: int) -> str:
         return told
     rate, asked, spot = max(rates, key=lambda each: each[0])
     return (
-        f"{told} Among the tolerances that were made, the largest share that goes wrong with {MANY} rows or more is "
-        f"{rate:.3f} ({asked.upper()}, {spot.where})."
+        f"{told} Among the tolerances that were made, the largest share that goes wrong with {MANY} rows or "
+        f"more is {rate:.3f} ({asked.upper()}, {spot.where})."
     )

@@ -1,7 +1,8 @@
 """The rules before these: the plain variance of a difference, and a normal law near zero.
 
-They stand here to be seen beside the present ones. "Beyond" is the difference over its standard error; "within"
-also had to clear a normal law at the margin with the largest variance that the covariance operators allow.
+They stand here to be seen beside the present ones. "Beyond" is the difference over its standard error;
+"within" also had to clear a normal law at the margin with the largest variance that the covariance operators
+allow.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def plain_pvalues(rule: Difference) -> tuple[float, float]:
 
 
 def plain_closeness(pair: Pair, eps: float) -> float:
-    """Return the p-value of "closer than a known margin", near zero by a normal law with the same variance."""
+    """Return the p-value of "closer than a known margin", near zero by a normal law of equal variance."""
     test = margin(pair, eps, "corrected", "less")
     if not test.usable:
         return math.nan
@@ -41,7 +42,7 @@ def plain_closeness(pair: Pair, eps: float) -> float:
 
 
 def _bound(rule: Difference, quadratic: float) -> float:
-    """Return the variance of the difference with the second pair at the margin, and in the worst direction."""
+    """Return the variance of the difference, the second pair at the margin and in the worst direction."""
     second, eps = rule.second, max(rule.first.value, 0.0)
     variance = max(quadratic, 0.0) + max(rule.variance_parts[0] - second.variance_parts[0], 0.0)
     for side, value in zip((second.moments.x, second.moments.y), second.operators.eigenvalues, strict=True):

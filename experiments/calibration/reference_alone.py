@@ -15,7 +15,7 @@ from experiments.calibration.cases import MOVING, Sizes
 from experiments.calibration.grid import ALPHA
 from experiments.experiment import Cell, Context, Experiment, Values, chunks
 from experiments.results import Results
-from experiments.section import Picture, Section
+from experiments.section import Section
 from experiments.settings import Settings
 from nammd.datasets.laws.families import FAMILIES, known_pair
 
@@ -46,7 +46,15 @@ class Alone(Settings):
     drifts: tuple[float, ...] = (0.0, 0.05)
     levels: tuple[float, ...] = (0.3, 1.0)
     split_laws: tuple[str, ...] = (
-        *("shifted normal", "five columns", "rare stray", "exponential", "Poisson", "Student", "four clusters"),
+        *(
+            "shifted normal",
+            "five columns",
+            "rare stray",
+            "exponential",
+            "Poisson",
+            "Student",
+            "four clusters",
+        ),
         "Cauchy",
     )
     split_sizes: tuple[str, ...] = ("100:100", "400:100")
@@ -85,9 +93,7 @@ def _split(counts: Counter[str], cell: Cell, context: Context) -> None:
     blocks = int(cell["blocks"])
     assert pair is not None  # or it would be no cell
     last = sizes.reference - np.linspace(0, sizes.reference, blocks + 1).astype(int)[-2]
-    x = np.concatenate(
-        [pair.p.sample(context.rng, sizes.reference - last), pair.q.sample(context.rng, last)]
-    )
+    x = np.concatenate([pair.p.sample(context.rng, sizes.reference - last), pair.q.sample(context.rng, last)])
     tolerance = nammd.Tolerance.from_split(
         x, blocks=blocks, kernel=pair.kernel, rng=context.rng, engine=context.engine
     )
@@ -137,9 +143,10 @@ def _noise(counts: Counter[str], cell: Cell, context: Context) -> None:
     counts["close with the noise"] += verdict.is_close
 
 
-
 def _section(results: Results[Alone]) -> Section:
-    return Section(text.body(results), "no printed numbers", text.sentence(results), notes=text.notes(results))
+    return Section(
+        text.body(results), "no printed numbers", text.sentence(results), notes=text.notes(results)
+    )
 
 
 EXPERIMENT = Experiment(
