@@ -19,7 +19,7 @@ ALIKE = tuple(FAMILIES)
 DIFFERENT = tuple(TRIPLES)
 """They have different laws."""
 
-MOVING = ("normal and point", "four values")
+MOVING = ("normal and point",)
 """Families whose first law is another one at every distance, so that a reference has no second candidate."""
 
 TURNED = ", turned"

@@ -131,9 +131,9 @@ def sentence(found: Outcomes) -> str:
     kept = [change for key, change in far if not _broken(found, key, "far")]
     if broken and kept:
         parts.append(
-            f"FAR changes by {np.mean(broken):+.2f} on average in the {len(broken)} settings where the plain "
-            f"rule says it too often at the tolerance itself, and by {np.mean(kept):+.2f} in the other "
-            f"{len(kept)}."
+            f"FAR changes by {np.mean(broken):+.2f} on average in {counted(len(broken), 'setting')} where "
+            "the plain rule says it too often at the tolerance itself, and by "
+            f"{np.mean(kept):+.2f} in {counted(len(kept), 'other')}."
         )
     return " ".join(parts)
 
