@@ -35,38 +35,47 @@ class Estimated(Settings):
         The rows, as `Sizes` reads them.
     accepted : tuple of int
         How many accepted datasets.
-    several_rows : int
-        Where a sample has more rows than this, there is one accepted dataset.
-    large_rows, large_repetitions, large_margins
-        The repetitions and margins where a sample has more rows than `large_rows`.
+    several : tuple of str
+        The sizes where there are several accepted datasets; elsewhere there is one.
+    large_rows, large_repetitions
+        The repetitions where a sample has more rows than `large_rows`.
+    largest_rows, largest_repetitions, largest_margins
+        The same, and the margins, where it has more than `largest_rows`.
     """
 
     laws: tuple[str, ...] = (*ALIKE, *DIFFERENT)
     margins: tuple[float, ...] = (0.005, 0.01, 0.05, 0.3)
     sizes: tuple[str, ...] = (
-        *("20:20", "20:200", "200:20", "50:50", "50:500", "500:50", "200:200", "500/50:500"),
+        *("20:20", "20:200", "200:20", "50:50", "50:500", "500:50", "500/50:500", "200:200"),
         *("200:2000", "2000:200"),
     )
     accepted: tuple[int, ...] = (1, 2, 5)
-    several_rows: int = 200
-    large_rows: int = 1000
+    several: tuple[str, ...] = ("20:20", "20:200", "50:50")
+    large_rows: int = 200
     large_repetitions: int = 1
-    large_margins: tuple[float, ...] = (0.005, 0.05)
+    largest_rows: int = 1000
+    largest_repetitions: int = 1
+    largest_margins: tuple[float, ...] = (0.005, 0.05)
 
-    def numbers(self, sizes: Sizes) -> tuple[int, ...]:
+    def numbers(self, size: str) -> tuple[int, ...]:
         """Return how many accepted datasets there are, in turn."""
-        return self.accepted if sizes.largest <= self.several_rows else self.accepted[:1]
+        return self.accepted if size in self.several else self.accepted[:1]
+
+    def repeated(self, size: str) -> int:
+        """Return the repetitions."""
+        rows = Sizes.of(size).largest
+        if rows > self.largest_rows:
+            return self.largest_repetitions
+        return self.large_repetitions if rows > self.large_rows else self.repetitions
 
 
 def _cells(settings: Estimated) -> Iterator[Cell]:
-    most = -(-max(settings.repetitions, settings.large_repetitions) // CHUNK)
+    most = -(-max(settings.repeated(size) for size in settings.sizes) // CHUNK)
     for part in range(most):  # all settings in turn, so that an early end leaves none out
         for size in settings.sizes:
             sizes = Sizes.of(size)
-            large = sizes.largest > settings.large_rows
-            repetitions = settings.large_repetitions if large else settings.repetitions
-            margins = settings.large_margins if large else settings.margins
-            pieces = dict(chunks(repetitions, CHUNK))
+            margins = settings.margins if sizes.largest <= settings.largest_rows else settings.largest_margins
+            pieces = dict(chunks(settings.repeated(size), CHUNK))
             if part not in pieces:
                 continue
             for name in settings.laws:
@@ -80,7 +89,7 @@ def _cells(settings: Estimated) -> Iterator[Cell]:
 def _run(settings: Estimated, cell: Cell, context: Context) -> Values:
     case, sizes = case_of(str(cell["law"]), float(cell["margin"])), Sizes.of(str(cell["size"]))
     assert case is not None  # or it would be no cell
-    accepted = settings.numbers(sizes)
+    accepted = settings.numbers(str(cell["size"]))
     counts = {"far": [0] * len(accepted), "close": [0] * len(accepted), "none": [0] * len(accepted)}
     counts |= {name: [0] * len(SIDES) for name in SIDED}
     for _ in range(int(cell["count"])):
@@ -130,7 +139,7 @@ def spots(results: Results[Estimated]) -> list[Spot]:
     joined: dict[tuple[str, float, str], tuple[int, dict[str, float]]] = {}
     for done in results.cells:
         key = (done.cell["law"], done.cell["margin"], done.cell["size"])
-        accepted = settings.numbers(Sizes.of(key[2]))
+        accepted = settings.numbers(key[2])
         tries, counts = joined.get(key, (0, {}))
         for name, values in done.values.items():
             kinds = [str(number) for number in accepted] if name in ("far", "close", "none") else SIDES
@@ -199,14 +208,14 @@ EXPERIMENT = Experiment(
         margins=(0.05,),
         sizes=("20:20", "50:50", "50:500", "500:50"),
     ),
-    full=Estimated(repetitions=1000, large_repetitions=200),
+    full=Estimated(repetitions=500, large_repetitions=200, largest_repetitions=40),
     tiny=Estimated(
         repetitions=2,
         large_repetitions=2,
         laws=("uniform", "normal: up or wider"),
         margins=(0.05,),
         sizes=("20:20", "20:40"),
-        several_rows=30,
+        several=("20:20",),
     ),
     cells=_cells,
     run_cell=_run,

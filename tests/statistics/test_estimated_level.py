@@ -34,6 +34,9 @@ FALSELY_FAR = [
 ]
 """Where the plain rule says FAR too often."""
 
+FALSELY_CLOSE = [("rare stray", 0.05, "20:200")]
+"""Where one in eight accepted samples has none of the rare rows, and so no variance at all."""
+
 HARMLESS = [
     ("shifted normal", 0.05, "50:50"),
     ("five columns", 0.05, "20:100"),
@@ -80,7 +83,7 @@ def test_far_is_not_said_too_often_where_the_plain_rule_says_it(law, margin, siz
     assert rates.far <= HIGHEST
 
 
-@pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + HARMLESS)
+@pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + FALSELY_CLOSE + HARMLESS)
 def test_close_is_not_said_too_often(law, margin, size):
     assert _rates(law, margin, size).close <= HIGHEST
 
@@ -90,13 +93,32 @@ def test_where_all_is_well_far_is_not_merely_silent(law, margin, size):
     assert 0.008 <= _rates(law, margin, size).far <= HIGHEST
 
 
-@pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + HARMLESS)
+@pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + FALSELY_CLOSE + HARMLESS)
 def test_the_interval_of_the_difference_covers(law, margin, size):
     assert _rates(law, margin, size).covers >= 0.95 - 3 * noise(0.95, REPETITIONS)
 
 
-@pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + HARMLESS)
+@pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + FALSELY_CLOSE + HARMLESS)
 def test_two_accepted_datasets_hold_the_level_too(law, margin, size):
     rates = _rates(law, margin, size)
     assert rates.close_of_two <= HIGHEST
     assert rates.far_of_two <= rates.far
+
+
+def test_few_equal_rows_prove_nothing_about_rare_ones_and_many_do():
+    rng, kernel = np.random.default_rng(2), nammd.Gaussian(1.0)
+    x, mixed = rng.normal(size=(200, 1)), rng.choice([0.4, 2.4], (200, 1), p=[0.9, 0.1])
+    for rows, decided in ((20, False), (400, True)):
+        equal = np.full((rows, 1), 0.4)
+        both = nammd.compare_pairs((x, equal), (x, mixed), kernel=kernel)
+        assert max(both.rule.closer(), both.rule.swapped.closer()) >= 0.5
+        assert (min(both.rule.closer(), both.rule.swapped.closer()) <= 0.05) is decided
+        turned = nammd.compare_pairs((x, mixed), (x, equal), kernel=kernel)
+        assert turned.rule.closer() == pytest.approx(both.rule.swapped.closer())
+
+
+def test_a_candidate_that_is_all_zeros_is_far():
+    rng = np.random.default_rng(2)
+    x, accepted = rng.normal(size=(300, 2)), rng.normal(loc=0.5, size=(300, 2))
+    tolerance = nammd.Tolerance.from_reference(x, accepted)
+    assert tolerance.check(x, np.zeros((60, 2))).is_far
