@@ -155,9 +155,7 @@ def _section(results: Results[Estimated]) -> Section:
         str(Sizes.of(size)).replace(" : ", "\n: "): [spot for spot in found if spot.size == size]
         for size in settings.sizes
     }
-    dots = Dots(
-        groups, settings.margins, ALPHA, (0.0, 0.2), "rows: reference and accepted : candidate", "said"
-    )
+    dots = Dots(groups, settings.margins, ALPHA, (0.0, 0.2), "rows", "said")
     panels = [
         {
             f"{asked.upper()}, {title}": f"{prefix}{asked} {kind}"

@@ -65,8 +65,9 @@ def body(found: Sequence[Spot], sizes: Sequence[str], accepted: Sequence[int]) -
         "for FAR the worst is that the others are nearer, and then one decides alone. `Tolerance` and "
         "*shared* compare with the same reference sample, *separate* with another one, of as many rows as "
         "the candidate. *Plain* is the rule that knows the variance of the difference and nothing else, and "
-        f"near zero a normal law.\n\nThe largest rate, and how many settings are above {ALPHA:g} by more "
-        f"than chance explains, which is {band} ({grid.ERRORS:g} standard errors):\n\n"
+        "near zero a normal law. Tolerances that are mostly noise are kept here, as with `anyway=True`.\n\n"
+        f"The largest rate, and how many settings are above {ALPHA:g} by more than chance explains, which is "
+        f"{band} ({grid.ERRORS:g} standard errors):\n\n"
         + "\n".join(_by_size(found, sizes, _rules(accepted, asked), asked) for asked in ASKED)
         + f"\nBy how many rows there are on the smallest side; at most 1% of the settings above {ALPHA:g} by "
         f"more than chance explains and none above {HIGHEST:g} is the aim with {MANY} rows or more, none "
