@@ -119,14 +119,19 @@ def test_near_zero_the_plain_rule_of_a_known_margin_proves_less():
 
 def test_chunks_of_all_settings_come_in_turn():
     settings = Estimated(
-        repetitions=estimated.CHUNK + 5, large_repetitions=7, laws=("uniform",), margins=(0.05,)
+        repetitions=estimated.CHUNK + 5,
+        large_repetitions=9,
+        largest_repetitions=7,
+        laws=("uniform",),
+        margins=(0.05,),
     )
     cells = list(estimated._cells(settings))
     assert [cell["chunk"] for cell in cells] == sorted(cell["chunk"] for cell in cells)
-    assert sum(cell["count"] for cell in cells if cell["size"] == "50:50") == settings.repetitions
-    large = [cell for cell in cells if cell["size"] == "2000:200"]
-    assert {cell["margin"] for cell in large} == {0.005, 0.05}
-    assert {cell["count"] for cell in large} == {7}
+    repeated = {size: sum(c["count"] for c in cells if c["size"] == size) for size in ("50:50", "50:500")}
+    assert repeated == {"50:50": settings.repetitions, "50:500": 9}
+    largest = [cell for cell in cells if cell["size"] == "2000:200"]
+    assert {cell["margin"] for cell in largest} == {0.005, 0.05}
+    assert {cell["count"] for cell in largest} == {7}
 
 
 def test_counts_are_named_by_rule_and_joined():
