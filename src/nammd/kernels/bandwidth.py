@@ -69,7 +69,7 @@ def median_distance(rows: FloatArray, metric: Metric) -> float:
         median = float(np.median(distances))
     if not np.isfinite(median):
         raise ValueError(
-            "the distances between rows are beyond all numbers, so no bandwidth can be taken from them; divide "
-            "the data by a number such as 1e10"
+            "the distances between rows are beyond all numbers, so no bandwidth can be taken from them; "
+            "divide the data by a number such as 1e10"
         )
     return median
