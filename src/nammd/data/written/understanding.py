@@ -163,7 +163,7 @@ class Unread:
 def converted(values: Values, texts: Texts, form: Form) -> tuple[Values, Unread | None]:
     """Return a column of text as what a form makes of it, and what could not be read."""
     assert values.codes is not None
-    numbers, read, whole = form.read(texts.texts)
+    numbers, read, whole = texts.read(form)
     places = {text: k for k, text in enumerate(texts.texts)}
     # By the place among the texts that occur; the last one stands for missing values.
     into = np.array([*(places.get(text, -1) for text in values.categories), -1], np.intp)[values.codes]
