@@ -265,3 +265,12 @@ def test_the_report_shows_numbers_and_dates_as_what_they_are(nammd, tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert "€" not in page.split("<body", 1)[1].replace("the sign €", "")
     assert "median" in page
+
+
+def test_sketches_read_files_as_the_tolerance_says(nammd, tmp_path):
+    month(tmp_path / "r.csv", "European, euros", 0)
+    month(tmp_path / "c.csv", "European, euros", 1, factor=100)
+    assert nammd("calibrate", "r.csv", "--noise", 0.7, "--anyway", "-o", "t.json").code == 0
+    for name in "rc":
+        assert nammd("sketch", f"{name}.csv", "-t", "t.json", "-o", f"{name}.sketch").code == 0
+    assert nammd("check", "r.sketch", "c.sketch", "-t", "t.json").code == 1
