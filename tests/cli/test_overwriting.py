@@ -94,7 +94,7 @@ def test_a_sketch_replaces_sketches_only(nammd, files, tolerance, tmp_path):
         "--tolerance",
         tolerance,
         "--n-features",
-        16,
+        64,
     ]
     target.write_text("notes of mine")
     ran = nammd(*words)
