@@ -267,7 +267,9 @@ class Constructors(Result):
         reference = bench.reference.dataset
         columns = ColumnTolerances.of_reference(bench.space.encoding, reference, negligible)
         if columns is not None:
-            columns = columns.with_blocks(reference, block_edges(len(bench.points), blocks))
+            columns = columns.with_blocks(
+                bench.space.encoding, reference, block_edges(len(bench.points), blocks)
+            )
         cautions = () if label != drift.label else (drifting(label),)
         return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, cautions)
 
