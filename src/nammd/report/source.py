@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, is_spread, to_numpy
 from nammd.data.dataset import Dataset, TableDataset
+from nammd.data.encoding import Encoding
 from nammd.data.frames import Frame, Values
 from nammd.results import Reportable
 
@@ -61,11 +62,14 @@ class ReportedData:
         What the kernel compared.
     frame : Frame or None
         The table it came from; None for arrays.
+    encoding : Encoding or None
+        How its columns were read.
     """
 
     name: str
     encoded: FloatArray = field(repr=False)
     frame: Frame | None = field(repr=False)
+    encoding: Encoding | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> int:
@@ -77,7 +81,13 @@ class ReportedData:
         if self.frame is None or variable.key is None:
             numbers = self.encoded[positions, variable.slots][:, 0] / variable.weight
             return Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers)
-        return self._part(positions).values(variable.key)
+        kept = self.frame.read.get(variable.key)
+        if kept is not None:  # text that was read as something else
+            return kept[1].take(positions)
+        part = self._part(positions)
+        return (
+            part.values(variable.key) if self.encoding is None else self.encoding.values(part, variable.key)
+        )
 
     def writer(self, variable: Variable, span: float = 0.0) -> Callable[[float], str]:
         """Return a function that writes a number of this column for people.
@@ -86,7 +96,8 @@ class ReportedData:
         """
         if self.frame is None or variable.key is None or variable.kind != "datetime":
             return readable
-        write = _time_writer(self.frame, variable.key)
+        clock = "" if self.encoding is None else getattr(self.encoding.column(variable.key), "clock", "")
+        write = _duration if clock == "time of day" else _time_writer(self.frame, variable.key)
         return _day if write is _moment and span > _MANY_DAYS else write
 
     @cached_property
@@ -149,7 +160,7 @@ def source_of(result: Any) -> Source:
     )
     samples = estimate.evidence.x, estimate.evidence.y
     x, y = (
-        ReportedData(name, to_numpy(sample.points), _frame(sample.dataset, variables))
+        ReportedData(name, to_numpy(sample.points), _frame(sample.dataset, variables), encoding)
         for name, sample in zip(result.datasets, samples, strict=True)
     )
     return Source(x, y, variables, tuple((entry.column, entry.reason) for entry in encoding.left_out))
