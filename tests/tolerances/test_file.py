@@ -123,7 +123,7 @@ def test_the_line_ends_of_another_system_are_no_change(tmp_path):
     assert nammd.Tolerance.load(path) == MADE["given"]
 
 
-@pytest.mark.parametrize("number", ["1" + "0" * 400, "1" + "0" * 5000, "-1e999", "NaN"])
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "1" + "0" * 5000, "-1e999", "NaN", "1e80"])
 def test_numbers_beyond_all_numbers_are_refused_as_damage(number, tmp_path):
     path = tmp_path / "t.json"
     MADE["given"].save(path)

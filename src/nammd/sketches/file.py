@@ -68,7 +68,7 @@ def is_sketch_file(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return f"{_DESCRIPTION}.npy" in archive.namelist()
-    except (OSError, zipfile.BadZipFile, NotImplementedError):
+    except (OSError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile):  # names that are no text
         return False
 
 

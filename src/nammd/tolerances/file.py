@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 FORMAT = "nammd-tolerance"
 VERSION = 3
+_ABSURD = 1e60
+"""Everything in a tolerance is of the size of kernel values; cubes of larger numbers are no numbers."""
 _AGAIN = "calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
 
 
@@ -228,4 +230,6 @@ def _finite_values(stored: dict[str, Any]) -> dict[str, Any]:
 def _finite(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(f"{name} is not a number")
+    if abs(value) > _ABSURD:
+        raise ValueError(f"{name} is out of all proportion")
     return float(value)
