@@ -127,5 +127,33 @@ def copied_rows(sample: Sample) -> Caution | None:
     )
 
 
+def few_groups(x: Sample, y: Sample, effective: tuple[float, float]) -> tuple[Caution, ...]:
+    """Return a caution where there are too few groups for the tests to hold their level."""
+    if min(effective) >= FEW_ROWS:
+        return ()
+    counts = " and ".join(f"{number:.3g}" for number in effective)
+    unit = "blocks of time" if any(s.units is not None and s.units.reach for s in (x, y)) else "groups"
+    return (
+        Caution(
+            "few-groups",
+            f"with fewer than {FEW_ROWS} {unit} on a side (effectively {counts} here) the error rates of "
+            "tests and intervals are only approximate",
+        ),
+    )
+
+
+def groups_in_common(x: Sample, y: Sample, shared: int) -> tuple[Caution, ...]:
+    """Say that groups are in both datasets, and what was done about it."""
+    if not shared or x.units is None or y.units is None:
+        return ()
+    return (
+        Caution(
+            "groups-in-common",
+            f"{shared} of the {y.units.count} groups of {y.name} are in {x.name} too: they are taken as the "
+            "same and handled jointly; give them different labels if they are not",
+        ),
+    )
+
+
 def _in_common(x: Sample, y: Sample) -> int:
     return 0 if x.keys is None or y.keys is None else in_common(x.keys, y.keys)

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nammd.data.arrays import Array, aligned, digest_of, is_constant, take_rows
+import numpy as np
+
+from nammd.data.arrays import Array, FloatArray, aligned, digest_of, is_constant, take_rows
 from nammd.data.dataset import Dataset
 from nammd.data.repeats import Keys, may_be_chance, row_keys
 from nammd.data.sampling import Positions, representatives
+from nammd.data.units import RowUnits
 
 if TYPE_CHECKING:
     from nammd.spaces.space import Space
@@ -44,6 +47,26 @@ class Sample:
     def size(self) -> int:
         """The number of rows."""
         return int(self.points.shape[0])
+
+    @property
+    def units(self) -> RowUnits | None:
+        """Which rows belong together, where somebody said so."""
+        return self.dataset.units
+
+    @cached_property
+    def by_unit(self) -> Array:
+        """The points in the order of their groups."""
+        order = None if self.units is None else self.units.order
+        return self.points if order is None else take_rows(self.points, order)
+
+    def in_order(self, values: FloatArray) -> FloatArray:
+        """Return values for the rows in the order of their groups, in the order of the rows."""
+        order = None if self.units is None else self.units.order
+        if order is None:
+            return values
+        found = np.empty_like(values)
+        found[order] = values
+        return found
 
     @cached_property
     def constant(self) -> bool:

@@ -151,7 +151,15 @@ class Difference:
     def _degrees(self, variance: float) -> float:
         spreads = [one.spread for one in (self.first, self.second) if one.spread is not None]
         due = self._by_frequencies
-        return min((spread.degrees_of_freedom(due, variance) for spread in spreads), default=math.inf)
+        least = min((spread.degrees_of_freedom(due, variance) for spread in spreads), default=math.inf)
+        return min(least, self._group_degrees)
+
+    @cached_property
+    def _group_degrees(self) -> float:
+        """How well the variance is known where it is that of groups of rows; else infinite."""
+        both = [(one.standard_error**2, one.degrees) for one in (self.first, self.second)]
+        squares = sum(variance**2 / degrees for variance, degrees in both)
+        return sum(variance for variance, _ in both) ** 2 / squares if squares > 0 else math.inf
 
     @cached_property
     def _borrowed(self) -> tuple[float, float, float]:

@@ -110,9 +110,10 @@ class Pair:
         """Return what random frequencies add to the third cumulant of U."""
         return 0.0 if self.spread is None else self.spread.third_cumulant(self.slope(eps) - 1.0)
 
-    def degrees_of_freedom(self, due: float, total: float) -> float:
-        """Return how well the variance is known of which a part is due to random frequencies."""
-        return math.inf if self.spread is None else self.spread.degrees_of_freedom(due, total)
+    def degrees_of_freedom(self, due: float, total: float, a: float = 1.0) -> float:
+        """Return how well the variance is known: it may be due to random frequencies, or to few groups."""
+        groups = self.moments.degrees(a)
+        return groups if self.spread is None else min(self.spread.degrees_of_freedom(due, total), groups)
 
     def cubic_and_quadratic(self, eps: float, alternative: Alternative) -> tuple[float, float]:
         """Return the two parts of the third cumulant of U that are due to rows.
@@ -233,7 +234,7 @@ def margin(
         safe = total = 0.0
     if variance != "corrected":
         deviation = math.sqrt(total + extra) if total > 0 else math.nan
-        degrees = pair.degrees_of_freedom(extra, total + extra)
+        degrees = pair.degrees_of_freedom(extra, total + extra, a)
         return Margin(u, deviation, share, 0.0, 0.0, None, scale, degrees)
     if not safe > 0:
         return Margin(u, 0.0, share, 0.0, 0.0, None, scale)
@@ -255,7 +256,7 @@ def margin(
         (cubic + 3 * quadratic) / unit,
         law,
         scale,
-        pair.degrees_of_freedom(extra, safe),
+        pair.degrees_of_freedom(extra, safe, a),
     )
 
 
@@ -272,7 +273,8 @@ def near_zero(pair: Pair, eps: float, quadratic: float, added: float = 0.0) -> N
         spread = math.sqrt(value) + excess * math.sqrt(max(side.v1, 0.0) / centre)
         along += spread**2 / side.size
     rest = max(quadratic - 2 * along**2, 0.0) + added
-    return NearZero(centre, along, rest, pair.degrees_of_freedom(pair.approximation(eps), rest))
+    degrees = pair.degrees_of_freedom(pair.approximation(eps), rest, pair.slope(eps))
+    return NearZero(centre, along, rest, degrees)
 
 
 def confidence_interval(pair: Pair, level: float) -> tuple[float, float]:

@@ -76,13 +76,13 @@ class Influences:
         influence is ``a p - q``.
     cubes : array of shape (4,)
         Means over *all* rows of ``p^3, p^2 q, p q^2, q^3``.
-    size : int
-        The number of rows of the whole sample.
+    size : int or float
+        The number of rows of the whole sample; of rows that belong together, the effective number of units.
     """
 
     parts: FloatArray = field(repr=False)
     cubes: FloatArray
-    size: int
+    size: float
 
     @classmethod
     def of(cls, p: FloatArray, q: FloatArray, chosen: NDArray[np.intp]) -> Influences:
@@ -151,7 +151,7 @@ class Skewness:
 
 
 def quadratic_part(
-    a: float, sizes: tuple[int, int], forms: tuple[FloatArray, FloatArray, FloatArray]
+    a: float, sizes: tuple[float, float], forms: tuple[FloatArray, FloatArray, FloatArray]
 ) -> float:
     """Return B from the means of ``g_i k(i, j) g_j`` within x, within y and across, g any of p and q."""
     (m, n), (own_x, own_y, cross) = sizes, forms

@@ -82,7 +82,7 @@ class Accepted:
     @property
     def rows(self) -> int:
         """The number of accepted rows."""
-        return self.standing.y.size
+        return self.pilot.rows[1]
 
     def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
         """Return the p-values of comparing the two distances, in both directions."""
@@ -134,7 +134,7 @@ class Perturbed:
 
     def rules(self, pilot: Pilot, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
         """Return the two tests as functions of the estimate; more rows know the perturbation better."""
-        rows = self.pilot.moments.x.size if self.pilot is not None else m
+        rows = self.pilot.rows[0] if self.pilot is not None else m
         return known_rules(pilot, self.value, m, n, self.variance * rows / m)
 
 

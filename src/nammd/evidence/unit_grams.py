@@ -1,0 +1,168 @@
+"""Kernel values between some groups that stand for a sample, evaluated when they are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
+from nammd.data.sampling import Positions, representatives
+from nammd.engines.blas import single_threaded_blas
+from nammd.engines.units import Labels, Units
+from nammd.spaces import Sample
+from nammd.statistics.skewness import top_eigenvalue
+from nammd.statistics.units import UnitSide
+
+ROWS = 2048
+"""About so many rows stand for a sample, spread over its groups."""
+
+_PANEL = 256
+
+
+@dataclass(frozen=True, eq=False)
+class UnitGram:
+    """Sums of kernel values between groups that stand for a sample.
+
+    Of large groups some rows stand for all; their weights are raised to the weight of the group.
+    """
+
+    sample: Sample
+    units: Units = field(repr=False)
+
+    @cached_property
+    def chosen(self) -> Positions:
+        """Which groups stand for the sample."""
+        return representatives(len(self.units))
+
+    @cached_property
+    def rows(self) -> tuple[Array, Any, NDArray[np.intp]]:
+        """Some rows of these groups, the matrix that sums by group, and how many rows each has."""
+        from scipy.sparse import csr_array
+
+        units, most = self.units, max(ROWS // len(self.chosen), 1)
+        rng, places, weights, counts = np.random.default_rng(0), [], [], []
+        for group in self.chosen:
+            start, count = int(units.starts[group]), int(units.rows[group])
+            few = np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
+            own = units.row_weights[start + few]
+            places.append(start + few)
+            weights.append(own * (units.sizes[group] / own.sum()))
+            counts.append(len(few))
+        every, total = np.concatenate(places), np.array(counts, dtype=np.intp)
+        edges = np.r_[0, np.cumsum(total)]
+        adder = csr_array(
+            (np.concatenate(weights), np.arange(len(every)), edges), shape=(len(total), len(every))
+        )
+        order = None if self.sample.units is None else self.sample.units.order
+        positions = every if order is None else order[every]
+        return take_rows(self.sample.points, positions), adder, total
+
+    @property
+    def sizes(self) -> FloatArray:
+        """The sizes of the groups that stand for the sample."""
+        return self.units.sizes[self.chosen]
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The sums between the groups; on the diagonal those within a group, a row with itself included."""
+        found = between(self, self)
+        points, _, counts = self.rows
+        kernel, edges = self.sample.space.kernel, np.r_[0, np.cumsum(counts)]
+        for place, group in enumerate(self.chosen):
+            start, count = int(self.units.starts[group]), int(self.units.rows[group])
+            if counts[place] == count or counts[place] == 1:
+                continue  # all of its rows are there, or none to tell how alike they are
+            own = self.units.row_weights[start : start + count]
+            part = points[edges[place] : edges[place + 1]]
+            gram = to_numpy(kernel(part, part))
+            alike = (gram.sum() - np.trace(gram)) / (counts[place] * (counts[place] - 1))
+            size, alone = float(own.sum()), float(own @ own)
+            found[place, place] = (size * size - alone) * alike + alone * float(np.trace(gram)) / len(gram)
+        return found
+
+    @cached_property
+    def eigenvalue(self) -> float:
+        """The largest eigenvalue of the covariance operator of a group of the effective size."""
+        gram, s = self.values, self.sizes
+        means = gram.sum(axis=0) / s.sum()
+        centred = gram - np.outer(s, means) - np.outer(means, s) + np.outer(s, s) * (means.sum() / s.sum())
+        with single_threaded_blas:  # many small products: more threads would mostly wait for each other
+            top = top_eigenvalue(centred, float(np.trace(gram)))
+        sizes, groups = self.units.sizes, len(self.units) / len(self.chosen)
+        effective = sizes.sum() ** 2 / (sizes @ sizes)
+        return float(effective * top * groups / sizes.sum() ** 2)
+
+
+def between(one: UnitGram, two: UnitGram) -> FloatArray:
+    """Return the sums of kernel values between the groups that stand for two samples."""
+    (points, adder, _), (others, lower, _) = one.rows, two.rows
+    kernel, found = one.sample.space.kernel, np.zeros((adder.shape[0], lower.shape[0]))
+    for start in range(0, adder.shape[1], _PANEL):
+        stop = min(start + _PANEL, adder.shape[1])
+        tile = to_numpy(kernel(points[start:stop], others))
+        found += adder[:, start:stop] @ (lower @ tile.T).T
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class UnitGrams:
+    """Gram matrices of groups, scaled so that a mean over groups is one over pairs of rows.
+
+    What differs between groups because of their sizes alone is taken off.
+    """
+
+    own_x: UnitGram
+    own_y: UnitGram
+    sides: tuple[UnitSide, UnitSide]
+    common: tuple[Labels, Labels]
+
+    @cached_property
+    def x(self) -> FloatArray:
+        """The values between groups of x."""
+        return _within(self.own_x, self.sides[0])
+
+    @cached_property
+    def y(self) -> FloatArray:
+        """The values between groups of y."""
+        return _within(self.own_y, self.sides[1])
+
+    @cached_property
+    def cross(self) -> FloatArray:
+        """The values between groups of x and groups of y; zero for a group that is in both."""
+        one, two = self.own_x, self.own_y
+        s, t = one.sizes, two.sizes
+        found = between(one, two) - self.sides[0].cross_mean * np.outer(s - s.mean(), t - t.mean())
+        pairs = np.outer(s, t)
+        if len(self.common[0]):
+            same = one.units.numbers[one.chosen][:, None] == two.units.numbers[two.chosen]
+            found[same] = pairs[same] = 0.0
+        scaled: FloatArray = found * (found.size / pairs.sum())
+        return scaled
+
+    @cached_property
+    def eigenvalues(self) -> tuple[float, float]:
+        """The largest eigenvalues of the two covariance operators."""
+        x, y = (own.eigenvalue * side.lifted for own, side in zip(self._own, self.sides, strict=True))
+        if not len(self.common[0]):
+            return x, y
+        return x, y
+
+    @property
+    def _own(self) -> tuple[UnitGram, UnitGram]:
+        return self.own_x, self.own_y
+
+
+def _within(own: UnitGram, side: UnitSide) -> FloatArray:
+    s, numbers = own.sizes, own.units.numbers[own.chosen]
+    found = own.values - side.mean * np.outer(s - s.mean(), s - s.mean())
+    near = np.abs(numbers[:, None] - numbers) <= own.units.reach
+    pairs = np.where(near, 0.0, np.outer(s, s))
+    count = len(s)
+    # The diagonal stays: whoever takes a mean over distinct groups takes it off.
+    kept = np.where(near & ~np.eye(count, dtype=bool), 0.0, found)
+    scaled: FloatArray = kept * (count * (count - 1) / pairs.sum())
+    return scaled
