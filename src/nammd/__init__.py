@@ -8,6 +8,7 @@
 True
 """
 
+from nammd.data.blocks_in_time import Blocks
 from nammd.engines import (
     Cluster,
     Cuda,
@@ -35,6 +36,7 @@ from nammd.tolerances.verdict import Decision, Verdict
 __version__ = "0.1.0"
 
 __all__ = [
+    "Blocks",
     "Caution",
     "ClosenessResult",
     "Cluster",

@@ -17,6 +17,8 @@ def assert_close(
     *,
     alpha: float = 0.05,
     undecided: str = "fail",
+    groups: Any = None,
+    row_weights: Any = None,
 ) -> Verdict:
     """Assert that a dataset is within a tolerance of the reference.
 
@@ -33,6 +35,9 @@ def assert_close(
     undecided : {"fail", "pass"}
         What to do where the data do not settle it. Failing is the safe choice: only proven closeness
         passes.
+    groups, row_weights : optional
+        Which rows belong together, and how much each counts; see `nammd.distance`. What the tolerance
+        remembers need not be said again, but for arrays.
 
     Returns
     -------
@@ -56,7 +61,7 @@ def assert_close(
         raise ValueError(f"undecided must be 'fail' or 'pass', not {undecided!r}")
     if not isinstance(tolerance, Tolerance):
         tolerance = Tolerance.load(tolerance)
-    verdict = tolerance.check(x, y, alpha)
+    verdict = tolerance.check(x, y, alpha, groups=groups, row_weights=row_weights)
     tolerated = {Decision.CLOSE} | ({Decision.UNDECIDED} if undecided == "pass" else set())
     if verdict.decision not in tolerated:
         raise AssertionError(str(verdict))

@@ -1,13 +1,13 @@
 """Which rows of a dataset belong together, and how much each of them counts: `RowUnits`.
 
 Rows of one customer, patient or sensor are not independent of each other. A dataset that is told so
-carries the number of each row's group, and the names of the groups, by which another dataset's are found again.
+carries the number of each row's group, and the names of the groups, by which another dataset's are found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,7 +31,11 @@ class RowUnits:
     reach : int
         1 where neighbouring groups depend on each other too, as blocks of time do; else 0.
     by : str
-        What the groups are, in words.
+        What the groups are: the name of a column, or how blocks of time were chosen.
+    weights_by : str
+        Where the weights came from; empty where all rows count alike.
+    length : int
+        The rows of a block of time; 0 where groups are no blocks.
     """
 
     codes: NDArray[np.intp] = field(repr=False)
@@ -39,11 +43,13 @@ class RowUnits:
     weights: FloatArray | None = field(default=None, repr=False)
     reach: int = 0
     by: str = "group"
+    weights_by: str = ""
+    length: int = 0
 
     @property
     def count(self) -> int:
         """How many groups there are."""
-        return int(self.codes.max()) + 1 if self.names is None else len(self.names)
+        return len(np.unique(self.codes)) if self.names is None else len(self.names)
 
     @cached_property
     def order(self) -> NDArray[np.intp] | None:
@@ -55,17 +61,26 @@ class RowUnits:
     @cached_property
     def rows(self) -> NDArray[np.intp]:
         """How many rows each group has."""
-        return np.bincount(self.codes, minlength=self.count)
+        return np.bincount(self.codes)
 
     @cached_property
     def sizes(self) -> FloatArray:
         """The sum of the weights of each group's rows."""
-        return np.bincount(self.codes, weights=self.weights, minlength=self.count).astype(np.float64)
+        return np.bincount(self.codes, weights=self.weights).astype(np.float64)
 
     @property
     def singles(self) -> bool:
         """Whether every row is a group of its own."""
         return self.count == len(self.codes)
+
+    def take(self, rows: NDArray[np.intp]) -> RowUnits:
+        """Return the units of some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        if self.names is None:  # numbers with gaps, where neighbours in time are not there
+            return replace(self, codes=self.codes[rows], weights=weights)
+        kept, codes = np.unique(self.codes[rows], return_inverse=True)
+        names = tuple(self.names[code] for code in kept)
+        return replace(self, codes=codes.reshape(-1).astype(np.intp), names=names, weights=weights)
 
     @classmethod
     def alone(cls, rows: int) -> RowUnits:
@@ -86,11 +101,15 @@ def numbered(units: Sequence[RowUnits]) -> list[NDArray[np.intp]]:
     """
     every = sorted({name for each in units if each.names is not None for name in each.names})
     places = {name: place for place, name in enumerate(every)}
-    found, free = [], len(every)
+    found: dict[int, NDArray[np.intp]] = {}
+    free = len(every)
     for each in units:
+        if id(each) in found:
+            continue  # the very same: a copy of the dataset
         if each.names is not None:
-            found.append(np.array([places[name] for name in each.names], dtype=np.intp))
+            found[id(each)] = np.array([places[name] for name in each.names], dtype=np.intp)
             continue
-        found.append(np.arange(free, free + each.count))
-        free += each.count + each.reach + 1  # the last block of one dataset is no neighbour of another's
-    return found
+        count = int(each.codes.max()) + 1
+        found[id(each)] = np.arange(free, free + count)
+        free += count + each.reach + 1  # the last block of one dataset is no neighbour of another's
+    return [found[id(each)] for each in units]

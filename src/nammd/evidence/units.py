@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -116,6 +116,34 @@ class UnitEvidence:
         found: FloatArray = 2 * (slope * p - q) / (side.effective * scale)
         return found
 
+    def row_influences(self, number: int, slope: float, scale: float) -> FloatArray:
+        """Return how far each row of a sample moves the distance; those of a group add up to the group's."""
+        side, sample = self.sides[number], (self.x, self.y)[number]
+        units = side.units
+        own = side.within.rows - np.repeat(side.others(units.sizes) * side.mean, units.rows)
+        across = side.across - np.repeat(side.partners * side.cross_mean, units.rows)
+        moved = slope * own / side.own_pairs.sum() - across / side.other_pairs.sum()
+        return sample.in_order(2 * units.row_weights * moved / scale)
+
+    def described(self) -> list[tuple[str, str]]:
+        """Return the rows of a printed table that say what the groups and weights are."""
+        return described((self.x, self.y), self.effective_groups, self.shared_groups)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the same for programs."""
+        one, two = self.x.units, self.y.units
+        assert one is not None
+        assert two is not None
+        return {
+            "x": one.count,
+            "y": two.count,
+            "effective": list(self.effective_groups),
+            "in_both": self.shared_groups,
+            "by": one.by,
+            "row_weights": one.weights_by or None,
+            "block_lengths": [one.length, two.length] if one.reach else None,
+        }
+
     @cached_property
     def effective_groups(self) -> tuple[float, float]:
         """How many groups of equal size tell as much as those of x, and of y."""
@@ -148,6 +176,29 @@ class KnownUnits(NamedTuple):
     sample: Sample
     sums: UnitWithin
     gram: UnitGram
+
+
+def described(
+    samples: tuple[Sample, Sample], effective: tuple[float, float], shared: int
+) -> list[tuple[str, str]]:
+    """Return the rows of a printed table that say which rows belong together, and how they count."""
+    one, two = (sample.units for sample in samples)
+    assert one is not None
+    assert two is not None
+    counts = f"{one.count} and {two.count}"
+    enough = f"effectively {effective[0]:.0f} and {effective[1]:.0f}"
+    rows = []
+    if one.reach:
+        chosen = f", length by {one.by}" if one.by != "time" else ""
+        rows.append(("blocks of time", f"{counts}, of {one.length} and {two.length} rows{chosen}"))
+    elif not (one.singles and two.singles) or one.names is not None:
+        by = f" by {one.by}" if one.by != "group" else ""
+        both = f"; {shared} in both" if shared else ""
+        rows.append(("groups", f"{counts}{by} ({enough}{both})"))
+    if one.weights_by or two.weights_by:
+        alone = "" if rows else f" ({enough} rows)"
+        rows.append(("row weights", f"by {one.weights_by or two.weights_by}{alone}"))
+    return rows
 
 
 def with_units(sample: Sample) -> Sample:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -88,8 +89,19 @@ class Sample:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the points, in their order."""
-        return digest_of(self.points)
+        """A digest of the points, in their order, and of how they belong together."""
+        digest = digest_of(self.points)
+        if self.units is None:
+            return digest
+        weights = b"" if self.units.weights is None else self.units.weights.tobytes()
+        return hashlib.sha256(digest.encode() + self.units.codes.tobytes() + weights).hexdigest()
+
+    def taken(self, rows: Positions) -> Sample:
+        """Return some of the rows as a sample."""
+        dataset = self.dataset
+        if dataset.units is not None:
+            dataset = replace(dataset, units=dataset.units.take(rows))
+        return replace(self, dataset=dataset, points=take_rows(self.points, rows))
 
     @cached_property
     def representatives(self) -> tuple[Positions, Array]:

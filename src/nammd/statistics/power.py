@@ -20,7 +20,7 @@ def power_at(pilot: Pilot, eps: float, true: float, m: int, n: int, alpha: float
 
 def rows_for(pilot: Pilot, eps: float, true: float, power: float, alpha: float) -> tuple[int, int] | None:
     """Return the smallest sizes with that power, in the proportion of the pilot's, or None."""
-    m, n = pilot.moments.x.size, pilot.moments.y.size
+    m, n = pilot.rows
 
     def sizes(rows: int) -> tuple[int, int]:
         return round(rows * m / min(m, n)), round(rows * n / min(m, n))

@@ -129,8 +129,10 @@ class Perturbed:
         if not shared:
             return 0.0
         if self.influences is not None:
-            return float(self.influences @ candidate.influence_x)
-        return -self.standard_error * float(np.linalg.norm(candidate.influence_x))  # the worst that can be
+            return float(self.influences @ candidate.unit_influences(0))
+        return -self.standard_error * float(
+            np.linalg.norm(candidate.unit_influences(0))
+        )  # the worst that can be
 
     def rules(self, pilot: Pilot, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
         """Return the two tests as functions of the estimate; more rows know the perturbation better."""

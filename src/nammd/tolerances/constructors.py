@@ -8,8 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from nammd.data.advice import Advice, refusal
+from nammd.data.belonging import Belonging, told_one
+from nammd.data.blocks_in_time import Blocks
 from nammd.data.checks import between
 from nammd.data.encoding import Encoding
+from nammd.data.opening import open_dataset
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.kernels import as_kernel
@@ -21,6 +24,7 @@ from nammd.tolerances.ladder import Rung, paired_influences, split_rungs
 from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.remembering import Remembered
 
 
 class Constructors(Result):
@@ -37,6 +41,8 @@ class Constructors(Result):
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
         engine: Engine | None = None,
+        groups: Any = None,
+        row_weights: Any = None,
     ) -> Self:
         """Take epsilon from datasets that are known to be acceptable.
 
@@ -57,6 +63,12 @@ class Constructors(Result):
             Columns to leave out.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
+        groups : str, Blocks or sequence of arrays, optional
+            Which rows belong together; see `distance`. Arrays: one for the reference, and one for each
+            accepted dataset. The tolerance remembers it: a column, or blocks of time, is looked up again in
+            every check, and labels have to be given to every check.
+        row_weights : str or sequence of arrays, optional
+            How much each row counts; likewise.
 
         Returns
         -------
@@ -73,8 +85,9 @@ class Constructors(Result):
         if not named:
             raise ValueError("give at least one accepted dataset")
         how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
-        bench = Measuring.of(x, how, engine)
-        estimates = bench.distances({str(name): data for name, data in named.items()})
+        said = Belonging(groups, row_weights)
+        bench = Measuring.of(x, how, engine, said.part(0, 1 + len(named)))
+        estimates = bench.distances({str(name): data for name, data in named.items()}, said)
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
         bars = tuple(Accepted(name, estimate.standing) for name, estimate in estimates.items())
         farthest = max(bars, key=lambda bar: bar.value)
@@ -89,7 +102,7 @@ class Constructors(Result):
                     "use --split or --noise instead, or an accepted dataset that really differs",
                 ),
             )
-        return cls._made(bench, bars, "reference", rungs, farthest.label)
+        return cls._made(bench, bars, "reference", rungs, farthest.label, said)
 
     @classmethod
     def from_noise(
@@ -105,6 +118,8 @@ class Constructors(Result):
         exclude: Sequence[str] | None = None,
         rng: Any = 0,
         engine: Engine | None = None,
+        groups: Any = None,
+        row_weights: Any = None,
     ) -> Self:
         """Take epsilon from controlled perturbations of the reference itself.
 
@@ -130,7 +145,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, engine
+        space, kernel, weights, exclude, engine, groups, row_weights
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -140,7 +155,15 @@ class Constructors(Result):
         Tolerance
         """
         how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
-        bench = Measuring.of(x, how, engine).in_memory("from_noise")
+        said = Belonging(groups, row_weights)
+        if isinstance(groups, Blocks):
+            raise refusal(
+                ValueError,
+                "a perturbed copy is no series of its own, so blocks of time do not go with a tolerance from "
+                "noise",
+                Advice("use Tolerance.from_reference or Tolerance.from_split", "use ACCEPTED or --split"),
+            )
+        bench = Measuring.of(x, how, engine, said.part(0, 1)).in_memory("from_noise")
         rungs, estimates, kind = noise_rungs(
             bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
         )
@@ -149,7 +172,7 @@ class Constructors(Result):
         influences = paired_influences(estimate)
         variance = float(influences @ influences)
         bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
-        return cls._made(bench, (bar,), "noise", rungs, chosen.label)
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label, said)
 
     @classmethod
     def from_split(
@@ -164,6 +187,8 @@ class Constructors(Result):
         exclude: Sequence[str] | None = None,
         rng: Any = 0,
         engine: Engine | None = None,
+        groups: Any = None,
+        row_weights: Any = None,
     ) -> Self:
         """Take epsilon from what "no change" looks like within the reference itself.
 
@@ -184,7 +209,7 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, engine
+        space, kernel, weights, exclude, engine, groups, row_weights
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the random halves.
@@ -194,17 +219,19 @@ class Constructors(Result):
         Tolerance
         """
         how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
-        bench = Measuring.of(x, how, engine).in_memory("from_split")
+        said = Belonging(groups, row_weights)
+        bench = Measuring.of(x, how, engine, said.part(0, 1)).in_memory("from_split")
         # Each of them compares all rows: halves with halves, blocks with what is left.
-        with passes(*[1.0] * (blocks + splits), what=comparing(len(bench.points))):
-            rungs, estimates = split_rungs(bench.points, bench.distance_between, blocks, splits, rng)
+        rows, units = len(bench.points), bench.reference.units
+        with passes(*[1.0] * (blocks + splits), what=comparing(rows)):
+            rungs, estimates = split_rungs(rows, bench.distance_between, blocks, splits, rng, units)
         drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
         resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
         label, value = drift.label, drift.value
         if value <= resolution:
             label, value = "upper ends of the random halves", resolution
         bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
-        return cls._made(bench, (bar,), "split", rungs, label)
+        return cls._made(bench, (bar,), "split", rungs, label, said)
 
     @classmethod
     def at(
@@ -216,6 +243,8 @@ class Constructors(Result):
         encoding: Encoding | None = None,
         columns: int | None = None,
         x: Any = None,
+        groups: str | Blocks | None = None,
+        row_weights: str | None = None,
     ) -> Self:
         """Fix a tolerance by hand, for those who know.
 
@@ -234,6 +263,9 @@ class Constructors(Result):
             The number of columns of the arrays to come.
         x : dataset, optional
             The reference to fit the encoding on.
+        groups, row_weights : optional
+            A column, or blocks of time, that every check is to take; see `distance`. Without them a check may
+            still say which rows belong together.
 
         Returns
         -------
@@ -246,7 +278,7 @@ class Constructors(Result):
         0.02
         """
         epsilon = between(epsilon, "epsilon")
-        ways = (space, encoding, columns, x)
+        said, ways = Belonging(groups, row_weights), (space, encoding, columns, x)
         if sum(given is not None for given in ways) != 1 or (space is None) == (kernel is None):
             raise TypeError(
                 "give a space; or a kernel, and one of encoding, columns and x: how many columns, of which "
@@ -256,19 +288,25 @@ class Constructors(Result):
             if columns is not None:
                 encoding = Encoding.identity(columns)
             elif encoding is None:
-                encoding = Encoding.fit(x)
+                encoding = Encoding.fit(told_one(open_dataset(x, "x"), said))
             space = Space(encoding, as_kernel(kernel))
-        return cls._of(space, (Fixed("", epsilon),), Origin.now("given", 0, space.encoding, None, (), ""))
+        origin = Origin.now("given", 0, space.encoding, None, (), "")
+        return cls._of(space, (Fixed("", epsilon),), origin, Remembered.of(said))
 
     @classmethod
     def _made(
-        cls, bench: Measuring, bars: tuple[Bar, ...], how: str, rungs: tuple[Rung, ...], chosen: str
+        cls,
+        bench: Measuring,
+        bars: tuple[Bar, ...],
+        how: str,
+        rungs: tuple[Rung, ...],
+        chosen: str,
+        said: Belonging,
     ) -> Self:
         reference, space = bench.reference, bench.space
-        return cls._of(
-            space, bars, Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
-        )
+        origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
+        return cls._of(space, bars, origin, Remembered.of(said))
 
     @classmethod
-    def _of(cls, space: Space, bars: tuple[Bar, ...], origin: Origin) -> Self:
+    def _of(cls, space: Space, bars: tuple[Bar, ...], origin: Origin, remembered: Remembered) -> Self:
         raise NotImplementedError

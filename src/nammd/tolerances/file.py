@@ -26,6 +26,7 @@ from nammd.statistics.standing import RowsOfX, SampleTerms, Standing
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.ladder import Rung
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.remembering import Remembered
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -93,6 +94,7 @@ def summary(tolerance: Tolerance) -> dict[str, Any]:
         "epsilon": tolerance.epsilon,
         "epsilon_error": tolerance.epsilon_error,
         **tolerance.space.to_dict(),
+        "rows": dataclasses.asdict(tolerance.remembered),
         "origin": origin,
     }
 
@@ -111,7 +113,8 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     origin["versions"] = tuple(origin["versions"].items())
     origin["rungs"] = tuple(Rung(**rung) for rung in origin["rungs"])
     bars = tuple(_bar_from_dict(bar) for bar in stored["bars"])
-    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin))
+    remembered = Remembered(**stored.get("rows", {}))
+    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin), remembered)
     if not 0 < tolerance.epsilon < 1:
         raise ValueError(f"epsilon is {tolerance.epsilon}, not between 0 and 1")
     return tolerance
@@ -191,7 +194,12 @@ def _standing_from_dict(stored: dict[str, Any]) -> Standing:
 def _moments_from_dict(stored: dict[str, Any]) -> Moments:
     x, y = (Components(**_finite_values(stored[name])) for name in ("x", "y"))
     xy, dxy, bound = (_finite(stored[name], name) for name in ("xy", "dxy", "bound"))
-    return Moments(x, y, xy, dxy, bound, stored["cross"])
+    groups: dict[str, Any] = {
+        name: tuple(_finite(value, name) for value in stored[name])
+        for name in ("freedom", "between", "per_unit")
+        if stored.get(name) is not None
+    }
+    return Moments(x, y, xy, dxy, bound, stored["cross"], **groups)
 
 
 def _eigenvalues(stored: dict[str, Any]) -> tuple[float, float]:

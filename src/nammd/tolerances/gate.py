@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from nammd.data.belonging import NOTHING_SAID, Belonging, told_one
 from nammd.data.checks import between, whole
 from nammd.data.naming import listed
 from nammd.data.opening import open_dataset
 from nammd.engines import Engine, require_engine
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.evidence.rows import Known
+from nammd.evidence.units import KnownUnits
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.results import Caution
@@ -19,6 +21,7 @@ from nammd.statistics.margin import NEAR_DEGENERATE
 from nammd.statistics.power import distribution_free
 from nammd.tolerances.bars import Fixed
 from nammd.tolerances.forecasting import Setting
+from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
 from nammd.tolerances.verdict import Decision, Held, Verdict, combined
 
 if TYPE_CHECKING:
@@ -38,6 +41,8 @@ class Gate:
         What close enough means.
     reference : Sample
         What candidates are compared with, as points of the space of the tolerance.
+    remembered : Remembered
+        How its rows belong together, and so those of candidates.
 
     Examples
     --------
@@ -53,20 +58,25 @@ class Gate:
     tolerance: Tolerance
     reference: Sample
     engine: Engine | None = None
-    _known: list[Known] = field(default_factory=list, init=False, repr=False)
+    remembered: Remembered = NOTHING_REMEMBERED
+    _known: list[Known | KnownUnits] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
-    def of(cls, tolerance: Tolerance, x: Any, engine: Engine | None) -> Gate:
-        """Make the reference ready, whatever it is."""
+    def of(cls, tolerance: Tolerance, x: Any, engine: Engine | None, said: Belonging = NOTHING_SAID) -> Gate:
+        """Make the reference ready, whatever it is, and whatever was said of its rows."""
         require_engine(engine)
         dataset = open_dataset(x, "the reference", by_workers=bool(getattr(engine, "reads_files", False)))
-        wanted = bool(tolerance.origin.digest)
+        wanted, given = bool(tolerance.origin.digest), tolerance.origin.how == "given"
+        settled = tolerance.remembered.settled(said, given)
+        dataset = told_one(dataset, settled)
         [reference] = prepare(
             {"the reference": dataset}, space=tolerance.space, engine=engine, digest=wanted, least=MIN_ROWS
         )
-        return cls(tolerance, reference, engine)
+        return cls(tolerance, reference, engine, Remembered.of(settled))
 
-    def check(self, candidate: Any, alpha: float = 0.05) -> Verdict:
+    def check(
+        self, candidate: Any, alpha: float = 0.05, *, groups: Any = None, row_weights: Any = None
+    ) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
 
         Parameters
@@ -75,13 +85,17 @@ class Gate:
             The data in question; see `distance`.
         alpha : float
             The level of each of the two tests.
+        groups, row_weights : optional
+            Which rows of the candidate belong together, and how much each counts: arrays, since a column or
+            blocks of time are those of the reference.
 
         Returns
         -------
         Verdict
         """
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
-        estimate, shared = self.distance(candidate), self.is_the_one
+        said = Belonging(groups, row_weights)
+        estimate, shared = self.distance(candidate, **said.options), self.is_the_one
         held = [Held.of(bar, *bar.pvalues(estimate, shared)) for bar in self.tolerance.bars]
         p_close, p_far = combined(held)
         decision = (
@@ -103,19 +117,27 @@ class Gate:
             setting=self._setting(estimate, alpha),
         )
 
-    def distance(self, candidate: Any) -> Estimate:
+    def distance(self, candidate: Any, *, groups: Any = None, row_weights: Any = None) -> Estimate:
         """Estimate the distance of a candidate to the reference, without a verdict.
 
         Parameters
         ----------
         candidate : dataset
             The data in question; see `distance`. A sketch if the reference is one.
+        groups, row_weights : optional
+            As for `check`.
 
         Returns
         -------
         Estimate
         """
-        named = {"the reference": self.reference.dataset, "the candidate": candidate}
+        by_workers = bool(getattr(self.engine, "reads_files", False))
+        opened = open_dataset(candidate, "the candidate", by_workers=by_workers)
+        if opened is not self.reference.dataset:
+            opened = told_one(
+                opened, self.remembered.settled(Belonging(groups, row_weights), True).part(0, 1)
+            )
+        named = {"the reference": self.reference.dataset, "the candidate": opened}
         reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
         known = self._known[0] if self._known else None
         [evidence] = gather([(reference, sample)], engine=self.engine, known=known)

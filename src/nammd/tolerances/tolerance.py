@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from nammd.data.advice import Advice, refusal
+from nammd.data.belonging import Belonging
 from nammd.data.checks import between, counted, whole
 from nammd.data.encoding import Encoding
 from nammd.engines import Engine
@@ -24,6 +25,7 @@ from nammd.tolerances.constructors import Constructors
 from nammd.tolerances.forecasting import Forecast, Setting
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
 from nammd.tolerances.verdict import Verdict
 
 
@@ -42,6 +44,8 @@ class Tolerance(Constructors):
         known of its error.
     origin : Origin
         Where all of it came from.
+    remembered : Remembered
+        Which rows belong together, and how they count, where that was said; every check says the same.
 
     Examples
     --------
@@ -58,10 +62,11 @@ class Tolerance(Constructors):
     space: Space
     bars: tuple[Bar, ...]
     origin: Origin
+    remembered: Remembered = NOTHING_REMEMBERED
 
     @classmethod
-    def _of(cls, space: Space, bars: tuple[Bar, ...], origin: Origin) -> Self:
-        return cls(space, bars, origin)
+    def _of(cls, space: Space, bars: tuple[Bar, ...], origin: Origin, remembered: Remembered) -> Self:
+        return cls(space, bars, origin, remembered)
 
     @property
     def epsilon(self) -> float:
@@ -155,7 +160,9 @@ class Tolerance(Constructors):
         close, far = setting.close(rows, distance), setting.far(rows, distance)
         return Forecast(rows, distance, close, far, self.epsilon, alpha)
 
-    def with_reference(self, x: Any, *, engine: Engine | None = None) -> Gate:
+    def with_reference(
+        self, x: Any, *, engine: Engine | None = None, groups: Any = None, row_weights: Any = None
+    ) -> Gate:
         """Prepare for many checks against the same reference.
 
         The reference is encoded once, and summed once, with the first check; each further check then costs
@@ -169,15 +176,27 @@ class Tolerance(Constructors):
             features approximate, the error of the approximation is taken into account.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
+        groups, row_weights : optional
+            Which rows of the reference belong together, and how much each counts; see `distance`. What the
+            tolerance remembers need not be said again, but for arrays.
 
         Returns
         -------
         Gate
             It has one method that matters, ``check(candidate, alpha=0.05)``.
         """
-        return Gate.of(self, x, engine)
+        return Gate.of(self, x, engine, Belonging(groups, row_weights))
 
-    def check(self, x: Any, candidate: Any, alpha: float = 0.05, *, engine: Engine | None = None) -> Verdict:
+    def check(
+        self,
+        x: Any,
+        candidate: Any,
+        alpha: float = 0.05,
+        *,
+        engine: Engine | None = None,
+        groups: Any = None,
+        row_weights: Any = None,
+    ) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
 
         Parameters
@@ -190,12 +209,17 @@ class Tolerance(Constructors):
             The level of each of the two tests, of "within" and of "beyond".
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
+        groups, row_weights : optional
+            Which rows belong together, and how much each counts; see `distance`. What the tolerance remembers
+            need not be said again, but for arrays.
 
         Returns
         -------
         Verdict
         """
-        return self.with_reference(x, engine=engine).check(candidate, alpha)
+        said = Belonging(groups, row_weights)
+        gate = Gate.of(self, x, engine, said.part(0, 2))
+        return gate.check(candidate, alpha, **said.part(1, 2).options)
 
     def save(self, path: str | Path) -> None:
         """Write the tolerance to one readable JSON file."""
@@ -244,6 +268,7 @@ class Tolerance(Constructors):
             ("kernel", str(self.kernel)),
             ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
+        rows += self.remembered.facts()
         rows += [(r.label, f"{number(r.value)} ± {number(r.standard_error)}") for r in self.origin.rungs]
         rows += [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
         return [*rows, ("to expect", self._outlook())] if self.farthest.pilot is not None else rows

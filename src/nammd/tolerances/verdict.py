@@ -328,6 +328,7 @@ class Verdict(Reportable):
             *self._ladder(),
             ("level", f"{self.alpha:g}"),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
+            *self.estimate.describe_groups(),
             ("kernel", self.estimate.describe_kernel()),
         ]
         return [*rows, ("next", self.advice())] if not self.is_close else rows
