@@ -41,6 +41,7 @@ PAPER = (
 CALIBRATION = (
     "calibration-level",
     "calibration-estimated",
+    "calibration-groups",
     "calibration-coverage",
     "calibration-power",
     "calibration-methods",

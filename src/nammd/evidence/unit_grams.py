@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -149,11 +150,42 @@ class UnitGrams:
         x, y = (own.eigenvalue * side.lifted for own, side in zip(self._own, self.sides, strict=True))
         if not len(self.common[0]):
             return x, y
-        return x, y
+        # Groups that are in both move both mean embeddings: as far as these go together, nothing moves.
+        apart = x / self.sides[0].effective + y / self.sides[1].effective
+        share = self._joint_eigenvalue() / apart if apart > 0 else 1.0
+        return x * share, y * share
+
+    def _joint_eigenvalue(self) -> float:
+        """Return the largest eigenvalue of the covariance of the difference of the mean embeddings."""
+        one, two = self.own_x, self.own_y
+        across = between(one, two)
+        gram = np.block([[one.values, across], [across.T, two.values]])
+        centred = np.block(
+            [[_centring(one), np.zeros(across.shape)], [np.zeros(across.T.shape), _centring(two)]]
+        )
+        numbers = np.r_[one.units.numbers[one.chosen], two.units.numbers[two.chosen]]
+        parts = np.r_[np.full(len(one.chosen), 1.0), np.full(len(two.chosen), -1.0)]
+        for own, place in ((one, slice(0, len(one.chosen))), (two, slice(len(one.chosen), None))):
+            parts[place] *= math.sqrt(len(own.units) / len(own.chosen)) / own.units.sizes.sum()
+        groups, where = np.unique(numbers, return_inverse=True)
+        joined = np.zeros((len(groups), len(numbers)))
+        joined[where.reshape(-1), np.arange(len(numbers))] = parts
+        moved = joined @ centred
+        form = moved @ gram @ moved.T
+        with single_threaded_blas:
+            return top_eigenvalue((form + form.T) / 2, float(np.trace(form)))
 
     @property
     def _own(self) -> tuple[UnitGram, UnitGram]:
         return self.own_x, self.own_y
+
+
+def _centring(own: UnitGram) -> FloatArray:
+    """Return the matrix that takes off the mean embedding times the size of each group."""
+    matrix: FloatArray = (
+        np.eye(len(own.sizes)) - np.outer(own.sizes, np.ones(len(own.sizes))) / own.sizes.sum()
+    )
+    return matrix
 
 
 def _within(own: UnitGram, side: UnitSide) -> FloatArray:
