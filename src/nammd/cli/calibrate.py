@@ -122,11 +122,19 @@ def _tolerance(
     x = reference.dataset
     if accepted:
         named = {str(file.path): file.dataset for file in accepted}
-        return Tolerance.from_reference(x, named, engine=engine, **inputs.options)
+        return Tolerance.from_reference(x, named, engine=engine, **inputs.options, **inputs.said.options)
     if noise is not None:
         perturbed = None if kind is None else kind.value
         return Tolerance.from_noise(
-            x, level=noise, kind=perturbed, rng=inputs.seed, engine=engine, **inputs.options
+            x,
+            level=noise,
+            kind=perturbed,
+            rng=inputs.seed,
+            engine=engine,
+            **inputs.options,
+            **inputs.said.options,
         )
     number = 4 if blocks is None else blocks
-    return Tolerance.from_split(x, blocks=number, rng=inputs.seed, engine=engine, **inputs.options)
+    return Tolerance.from_split(
+        x, blocks=number, rng=inputs.seed, engine=engine, **inputs.options, **inputs.said.options
+    )

@@ -120,10 +120,7 @@ def told_one(dataset: Dataset, said: Belonging) -> Dataset:
         raise refusal(
             TypeError,
             f"{dataset.name} is a sketch, which keeps no rows to put into groups",
-            Advice(
-                "give groups when it is made: Sketch.of(data, features, groups=...)",
-                "give --group when it is made: nammd sketch --group COLUMN",
-            ),
+            Advice("compare the data themselves", "compare the files themselves"),
         )
     if dataset.on_cluster:
         raise refusal(
@@ -168,19 +165,7 @@ def _labels(dataset: Dataset, groups: Any, rows: int) -> tuple[NDArray[np.intp],
     """Return the number of each row's group, and the names of the groups, sorted."""
     if isinstance(groups, str):
         assert isinstance(dataset, TableDataset)
-        values = dataset.frame.values(groups)
-        what = f"the column {groups!r} of {dataset.name}"
-        if values.trouble or values.kind == "vector":
-            raise TypeError(f"{what} holds {values.trouble or 'lists'}, which name no groups")
-        missing = values.missing
-        raw: Any = missing
-        if values.codes is not None:
-            raw = np.array([*values.categories, ""], dtype=object)[values.codes]
-        elif values.whole and not missing.any():
-            # As they are: long numbers of accounts and the like do not fit into a float.
-            raw = np.asarray(dataset.frame.series(groups).to_numpy())
-        elif values.numbers is not None:
-            raw = values.numbers
+        raw, missing = _label_column(dataset, groups)
     else:
         what = f"groups of {dataset.name}"
         raw = _one_dimensional(groups, rows, what, "label")
@@ -196,6 +181,21 @@ def _labels(dataset: Dataset, groups: Any, rows: int) -> tuple[NDArray[np.intp],
         )
     names, codes = np.unique(np.array(_texts(raw), dtype=str), return_inverse=True)
     return codes.reshape(-1).astype(np.intp), tuple(str(name) for name in names)
+
+
+def _label_column(dataset: TableDataset, column: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the labels in a column, and where there are none."""
+    series = dataset.frame.series(column)
+    if str(series.dtype).startswith(("Int", "UInt")) and not series.is_null().any():
+        # As they are: long numbers of accounts and the like do not fit into a float.
+        return np.asarray(series.to_numpy()), np.zeros(len(series), dtype=bool)
+    values = dataset.frame.values(column)
+    if values.trouble or values.kind == "vector":
+        held = values.trouble or "lists"
+        raise TypeError(f"the column {column!r} of {dataset.name} holds {held}, which name no groups")
+    if values.codes is not None:
+        return np.array([*values.categories, ""], dtype=object)[values.codes], values.missing
+    return (values.missing if values.numbers is None else values.numbers), values.missing
 
 
 def _texts(labels: Any) -> list[str]:

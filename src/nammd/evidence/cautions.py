@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nammd.data.advice import Caution
+from nammd.data.dataset import Dataset
+from nammd.data.group_like import looks_like_groups
 from nammd.data.repeats import copies, in_common
 from nammd.spaces import Sample
 from nammd.statistics.spread import Spread
@@ -125,6 +127,12 @@ def copied_rows(sample: Sample) -> Caution | None:
         f"every row of {sample.name} is there {often}, or a multiple of that, so there is nothing to test "
         "with: a copy is not a new observation; leave the copies out",
     )
+
+
+def group_like(*datasets: Dataset) -> tuple[Caution, ...]:
+    """Return a caution where a column looks as if it said which rows belong together."""
+    found = next((caution for d in datasets if (caution := looks_like_groups(d)) is not None), None)
+    return () if found is None else (found,)
 
 
 def few_groups(x: Sample, y: Sample, effective: tuple[float, float]) -> tuple[Caution, ...]:

@@ -10,7 +10,7 @@ from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray, to_numpy
 from nammd.engines.blas import single_threaded_blas
 from nammd.engines.sums import KernelSums, WithinSums
-from nammd.evidence.cautions import copied_rows, few_rows, rows_in_common, same_rows
+from nammd.evidence.cautions import copied_rows, few_rows, group_like, rows_in_common, same_rows
 from nammd.spaces import Sample
 from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import CrossPairs, Moments
@@ -85,7 +85,8 @@ class RowEvidence:
         """What to know: few rows, rows in common, or nothing to test with."""
         if self.obstacle is not None:
             return (self.obstacle,)
-        return few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y)
+        found = few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y)
+        return found + group_like(self.x.dataset, self.y.dataset)
 
 
 class Known(NamedTuple):

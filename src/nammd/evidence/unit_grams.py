@@ -36,8 +36,16 @@ class UnitGram:
 
     @cached_property
     def chosen(self) -> Positions:
-        """Which groups stand for the sample."""
-        return representatives(len(self.units))
+        """Which groups stand for the sample.
+
+        By the order in which they are met in the data, so that rows which are groups of their own are those
+        that would stand for the sample without groups.
+        """
+        count = len(self.units)
+        if self.sample.units is None:
+            return representatives(count)
+        _, met = np.unique(self.sample.units.codes, return_index=True)
+        return np.sort(np.argsort(met)[representatives(count)])
 
     @cached_property
     def rows(self) -> tuple[Array, Any, NDArray[np.intp]]:

@@ -8,8 +8,8 @@ for its rows of y, or keeps them. Pairs of rows within a group are left out of t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from nammd.engines import Engine
 from nammd.engines.units import Units
 from nammd.evidence.units import described, with_units
 from nammd.kernels import Kernel
-from nammd.methods.permutation import NAMMDPermutation, tie_of
 from nammd.questions.two_sample import TwoSampleResult
 from nammd.spaces import Sample
 from nammd.statistics.permutations import (
@@ -30,6 +29,9 @@ from nammd.statistics.permutations import (
     signs_at_once,
 )
 from nammd.statistics.units import effective_groups
+
+if TYPE_CHECKING:
+    from nammd.methods.permutation import NAMMDPermutation
 
 ENOUGH = 3
 """Groups of neighbouring sizes are exchanged together until there are so many of them on each side."""
@@ -126,6 +128,8 @@ def group_test(
     method: NAMMDPermutation, x: Sample, y: Sample, *, alpha: float, rng: np.random.Generator, engine: Engine
 ) -> TwoSampleResult:
     """Test two samples whose rows belong together; `method` says which statistic, and how often."""
+    from nammd.methods.permutation import tie_of
+
     kernel = x.space.kernel if method.kernel is None else method.kernel
     x, y = with_units(x), with_units(y)
     together = Labelled.of(x, y)
@@ -180,7 +184,7 @@ def _statistics(
             inside = float(forms[-1]) - total - 4 * _between_halves(together, pooled, kernel)
             forms, signs = forms[:-1], signs[:, :-1]
         means = _means(forms - inside, total, within.rows @ signs, sides, sizes, shared)
-        statistics.append(method._statistic(means, kernel.bound))
+        statistics.append(method.of_means(means, kernel.bound))
     every = np.concatenate(statistics)
     return float(every[0]), every[1:]
 
@@ -211,13 +215,3 @@ def _between_halves(together: Labelled, pooled: Any, kernel: Kernel) -> float:
         one, two = slice(edges[half], edges[half + 1]), slice(edges[half + 1], edges[half + 2])
         found += float(weights[one] @ to_numpy(kernel(pooled[one], pooled[two])) @ weights[two])
     return found
-
-
-def for_groups(method: Any) -> NAMMDPermutation:
-    """Return the method, or say which ones can relabel whole groups."""
-    if not isinstance(method, NAMMDPermutation):
-        raise TypeError(
-            f"the method {method.name!r} relabels single rows, and these belong together; use 'nammd' or "
-            "'mmd'"
-        )
-    return replace(method)

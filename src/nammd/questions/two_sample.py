@@ -224,10 +224,15 @@ def two_sample_test(
         chosen = dataclasses.replace(chosen, kernel=samples[0].space.kernel)  # type: ignore[type-var]
     engine = choose_engine(engine, *points)
     if any(sample.units is not None for sample in samples):
-        from nammd.methods.group_permutation import for_groups, group_test
-
-        generator = np.random.default_rng(rng)
-        return group_test(for_groups(chosen), *samples, alpha=alpha, rng=generator, engine=engine)
+        if not hasattr(chosen, "test_groups"):
+            raise TypeError(
+                f"the method {chosen.name!r} relabels single rows, and these belong together; use 'nammd' or "
+                "'mmd'"
+            )
+        found: TwoSampleResult = chosen.test_groups(
+            *samples, alpha=alpha, rng=np.random.default_rng(rng), engine=engine
+        )
+        return found
     return chosen.test(*points, alpha=alpha, rng=np.random.default_rng(rng), engine=engine)
 
 

@@ -75,6 +75,10 @@ class Pilot:
         x, y = self.moments.per_unit
         return m / x, n / y
 
+    def enough(self, m: float, n: float) -> bool:
+        """Tell whether so many rows are enough units for any test."""
+        return min(self.units(m, n)) >= 4 - 1e-9
+
     @property
     def rows(self) -> tuple[int, int]:
         """The rows of the pilot."""

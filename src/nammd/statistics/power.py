@@ -14,6 +14,8 @@ LARGEST_PLAN = 10**10
 
 def power_at(pilot: Pilot, eps: float, true: float, m: int, n: int, alpha: float) -> float:
     """Return the power of the test of a known margin, on the side of the margin where the truth is."""
+    if not pilot.enough(m, n):
+        return 0.0
     rules, law = known_rules(pilot, eps, m, n), pilot.law(true, m, n)
     return (rules.far if true > eps else rules.close)(law, pilot.scale, alpha)
 

@@ -44,12 +44,17 @@ class Remembered:
             return cls("column", said.groups, None, stored)
         return cls("labels", None, None, stored)
 
+    @property
+    def said(self) -> bool:
+        """Whether anything was said."""
+        return bool(self.kind) or self.row_weights is not None
+
     def settled(self, said: Belonging, fixed: bool) -> Belonging:
         """Return what holds for a check; `fixed`: the tolerance is a number, which has nothing to remember.
 
         What was a column or blocks of time is looked up again without being asked for.
         """
-        if self == NOTHING_REMEMBERED:
+        if not self.said:
             if said and not fixed:
                 raise refusal(
                     ValueError,
