@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from nammd.data.advice import Advice, refusal
+from nammd.data.advice import Advice, Caution, refusal
 from nammd.data.belonging import Belonging, told_one
 from nammd.data.blocks_in_time import Blocks
 from nammd.data.checks import between
@@ -25,6 +27,7 @@ from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
 from nammd.tolerances.remembering import Remembered
+from nammd.tolerances.soundness import drifting, refuse_ordered_rows, refuse_separating_columns
 
 
 class Constructors(Result):
@@ -40,6 +43,8 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        keep: Sequence[str] = (),
+        anyway: bool = False,
         engine: Engine | None = None,
         groups: Any = None,
         row_weights: Any = None,
@@ -61,6 +66,11 @@ class Constructors(Result):
             How much each column counts; 1 where it is not named.
         exclude : sequence of str, optional
             Columns to leave out.
+        keep : sequence of str
+            Columns to compare although they alone tell accepted data from the reference.
+        anyway : bool
+            Whether to make a tolerance that is mostly noise, or too small to be resolved; it then carries a
+            caution.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
         groups : str, Blocks or sequence of arrays, optional
@@ -78,8 +88,9 @@ class Constructors(Result):
         Raises
         ------
         ValueError
-            If no accepted dataset is measurably different from the reference: then use `from_split` or
-            `from_noise`.
+            If no accepted dataset is measurably different from the reference, if epsilon is mostly noise, or
+            if the reference's rows cannot resolve it: then use `from_split` or `from_noise`. If a column
+            alone, such as a time of arrival, tells accepted data from the reference: then exclude or keep it.
         """
         named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
         if not named:
@@ -102,7 +113,17 @@ class Constructors(Result):
                     "use --split or --noise instead, or an accepted dataset that really differs",
                 ),
             )
-        return cls._made(bench, bars, "reference", rungs, farthest.label, said)
+
+        opened = {name: estimate.evidence.y.dataset for name, estimate in estimates.items()}
+
+        def without(columns: tuple[str, ...]) -> float:
+            left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
+            other = Measuring.of(bench.reference.dataset, left, engine)
+            return max(estimate.value for estimate in other.distances(opened).values())
+
+        samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
+        refuse_separating_columns(bench.reference, samples, keep, without, farthest.value)
+        return cls._made(bench, bars, "reference", rungs, farthest.label, anyway, said)
 
     @classmethod
     def from_noise(
@@ -116,6 +137,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        anyway: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
         groups: Any = None,
@@ -145,7 +167,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, engine, groups, row_weights
+        space, kernel, weights, exclude, anyway, engine, groups, row_weights
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -172,7 +194,7 @@ class Constructors(Result):
         influences = paired_influences(estimate)
         variance = float(influences @ influences)
         bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
-        return cls._made(bench, (bar,), "noise", rungs, chosen.label, said)
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label, anyway, said)
 
     @classmethod
     def from_split(
@@ -185,6 +207,8 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        keep: Sequence[str] = (),
+        anyway: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
         groups: Any = None,
@@ -209,18 +233,26 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, engine, groups, row_weights
+        space, kernel, weights, exclude, anyway, engine, groups, row_weights
             As for `from_reference`.
+        keep : sequence of str
+            Columns by which rows may be ordered although they take part.
         rng : int, numpy.random.Generator or None
             Generator for the random halves.
 
         Returns
         -------
         Tolerance
+
+        Raises
+        ------
+        ValueError
+            If the rows are sorted by one of the columns that are compared: then blocks differ by the sorting.
         """
         how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
         said = Belonging(groups, row_weights)
         bench = Measuring.of(x, how, engine, said.part(0, 1)).in_memory("from_split")
+        refuse_ordered_rows(bench.space.encoding, bench.points, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.
         rows, units = len(bench.points), bench.reference.units
         with passes(*[1.0] * (blocks + splits), what=comparing(rows)):
@@ -231,7 +263,8 @@ class Constructors(Result):
         if value <= resolution:
             label, value = "upper ends of the random halves", resolution
         bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
-        return cls._made(bench, (bar,), "split", rungs, label, said)
+        cautions = () if label != drift.label else (drifting(label),)
+        return cls._made(bench, (bar,), "split", rungs, label, anyway, said, cautions)
 
     @classmethod
     def at(
@@ -301,12 +334,26 @@ class Constructors(Result):
         how: str,
         rungs: tuple[Rung, ...],
         chosen: str,
+        anyway: bool,
         said: Belonging,
+        cautions: tuple[Caution, ...] = (),
     ) -> Self:
         reference, space = bench.reference, bench.space
         origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
-        return cls._of(space, bars, origin, Remembered.of(said))
+        remembered = Remembered.of(said)
+        made = cls._of(space, bars, origin, remembered).checked(anyway)
+        known = bench.equivalents(max(bar.value for bar in bars))
+        told = cautions + made.origin.cautions
+        origin = replace(made.origin, equivalents=known, cautions=told)
+        return cls._of(space, bars, origin, remembered)
+
+    origin: Origin
 
     @classmethod
+    @abstractmethod
     def _of(cls, space: Space, bars: tuple[Bar, ...], origin: Origin, remembered: Remembered) -> Self:
-        raise NotImplementedError
+        """Make one from its parts."""
+
+    @abstractmethod
+    def checked(self, anyway: bool) -> Self:
+        """Return it, with its cautions, if it is of use."""

@@ -16,6 +16,7 @@ from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample, Space
 from nammd.statistics.moments import CrossPairs
+from nammd.tolerances.units import equivalents
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,16 @@ class Measuring:
                 ),
             )
         return replace(self, reference=replace(self.reference, points=to_numpy(self.reference.points)))
+
+    def equivalents(self, epsilon: float) -> tuple[tuple[str, float], ...]:
+        """Return which perturbations of the reference are about as far as epsilon; see `units`."""
+        if is_spread(self.reference.points):
+            return ()
+        # A few rows, wherever they come from, and each for itself: this is about how far, not how certain.
+        alone = replace(self.reference, dataset=replace(self.reference.dataset, units=None))
+        here = replace(self, engine=None, reference=alone)
+        points = to_numpy(self.reference.points)
+        return equivalents(points, self.space.encoding, here.paired_distance, epsilon)
 
     def distances(self, others: Mapping[str, Any], said: Belonging = NOTHING_SAID) -> dict[str, Estimate]:
         """Estimate the distances of other datasets to the reference, all in one run.
