@@ -129,6 +129,20 @@ class UnitEvidence:
         """Return the rows of a printed table that say what the groups and weights are."""
         return described((self.x, self.y), self.effective_groups, self.shared_groups)
 
+    def options_as_code(self) -> list[str]:
+        """Return what was said of the rows, as options of a question in Python."""
+        one = self.x.units
+        assert one is not None
+        found = []
+        if one.reach:
+            found.append(f"groups=nammd.Blocks(length={one.length})")
+        elif one.names is not None:
+            found.append("groups=(groups_of_x, groups_of_y)" if one.by == "group" else f"groups={one.by!r}")
+        if one.weights_by:
+            given = one.weights_by != "row weights"
+            found.append(f"row_weights={one.weights_by!r}" if given else "row_weights=(weights_x, weights_y)")
+        return found
+
     def summary(self) -> dict[str, Any]:
         """Return the same for programs."""
         one, two = self.x.units, self.y.units

@@ -240,6 +240,8 @@ class Estimate(Reportable):
             options.append(f'statistic="{self.statistic}"')
         if self.cross != "full":
             options.append(f'cross="{self.cross}"')
+        if isinstance(self.evidence, UnitEvidence):
+            options += self.evidence.options_as_code()
         body = "".join(f"    {option},\n" for option in ["x", "y", *options, *last])
         return f'import nammd\n\nresult = nammd.{function}(\n{body})\nresult.report("report.html")'
 

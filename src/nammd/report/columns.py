@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.questions.distance import Estimate, distance
 from nammd.questions.two_sample import two_sample_test
+from nammd.report.groups import options_for
 from nammd.report.leaving_out import NOTHING, Found, WithoutColumns, measured
 from nammd.report.model import ColumnPart, Contributions, Measured
 from nammd.report.profiles import profile
@@ -49,8 +50,10 @@ def contributions(source: Source, estimate: Estimate, alpha: float, step: Step) 
     wide = len(source.variables) > WIDE
     count = WIDE_DRAWN if wide else len(source.variables)
     most = int(np.clip((_PAIRS / count) ** 0.5, LEAST_ROWS, MOST_ROWS))
-    x, y = (side.encoded[evenly(side.rows, most)] for side in source.sides)
-    left_out = WithoutColumns(x, y, estimate)
+    positions = [evenly(side.rows, most) for side in source.sides]
+    x, y = (side.encoded[rows] for side, rows in zip(source.sides, positions, strict=True))
+    belonging = options_for(estimate, *positions)
+    left_out = WithoutColumns(x, y, estimate, belonging)
     # Holm's method multiplies the smallest p-value by the number of columns, so permutations must be
     # fine enough for that to be significant.
     permutations = 0 if wide else max(999, int(np.ceil(1.5 * count / alpha)) - 1)
@@ -59,11 +62,13 @@ def contributions(source: Source, estimate: Estimate, alpha: float, step: Step) 
     for variable in most_different(source) if wide else source.variables:
         step(f"column {variable.name!r}" if variable.key else variable.name)
         columns = x[:, variable.slots], y[:, variable.slots]
-        alone = NOTHING if _constant(*columns) else distance(*columns, statistic=estimate.statistic)
+        alone = (
+            NOTHING if _constant(*columns) else distance(*columns, statistic=estimate.statistic, **belonging)
+        )
         if wide:
             found.append(_Column(variable, alone))
         else:
-            p = _pvalue(*columns, estimate.statistic, permutations)
+            p = _pvalue(*columns, estimate.statistic, permutations, belonging)
             found.append(_Column(variable, alone, left_out.without(variable.slots), p))
     # A constant column cannot differ: it is no test, and the others do not pay for it.
     tested = [f for f in found if f.pvalue is not None]
@@ -127,11 +132,13 @@ class _Column:
         )
 
 
-def _pvalue(x: FloatArray, y: FloatArray, statistic: Statistic, permutations: int) -> float | None:
+def _pvalue(
+    x: FloatArray, y: FloatArray, statistic: Statistic, permutations: int, belonging: dict[str, Any]
+) -> float | None:
     if _constant(x, y):
         return None
     method: Literal["nammd", "mmd"] = "nammd" if statistic == "nammd" else "mmd"
-    return two_sample_test(x, y, method=method, permutations=permutations, rng=0).pvalue
+    return two_sample_test(x, y, method=method, permutations=permutations, rng=0, **belonging).pvalue
 
 
 def _constant(x: FloatArray, y: FloatArray) -> bool:
