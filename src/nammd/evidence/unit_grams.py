@@ -11,17 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
-from nammd.data.sampling import Positions, representatives
+from nammd.data.sampling import REPRESENTATIVES, Positions, representatives
 from nammd.engines.blas import single_threaded_blas
 from nammd.engines.units import Labels, Units
 from nammd.spaces import Sample
 from nammd.statistics.skewness import top_eigenvalue
 from nammd.statistics.units import UnitSide
 
-ROWS = 2048
-"""About so many rows stand for a sample, spread over its groups."""
-
-_PANEL = 256
+ROWS = REPRESENTATIVES
+"""About so many rows stand for a sample, spread over its groups; two at least of a group that has them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +40,12 @@ class UnitGram:
         that would stand for the sample without groups.
         """
         count = len(self.units)
+        most = ROWS if len(self.units.labels) < 1.5 * count else ROWS // 2
+        some = representatives(count, most)
         if self.sample.units is None:
-            return representatives(count)
+            return some
         _, met = np.unique(self.sample.units.codes, return_index=True)
-        return np.sort(np.argsort(met)[representatives(count)])
+        return np.sort(np.argsort(met)[some])
 
     @cached_property
     def rows(self) -> tuple[Array, Any, NDArray[np.intp]]:
@@ -78,19 +78,21 @@ class UnitGram:
     @cached_property
     def values(self) -> FloatArray:
         """The sums between the groups; on the diagonal those within a group, a row with itself included."""
-        found = between(self, self)
-        points, _, counts = self.rows
-        kernel, edges = self.sample.space.kernel, np.r_[0, np.cumsum(counts)]
-        for place, group in enumerate(self.chosen):
-            start, count = int(self.units.starts[group]), int(self.units.rows[group])
-            if counts[place] == count or counts[place] == 1:
-                continue  # all of its rows are there, or none to tell how alike they are
-            own = self.units.row_weights[start : start + count]
-            part = points[edges[place] : edges[place + 1]]
-            gram = to_numpy(kernel(part, part))
-            alike = (gram.sum() - np.trace(gram)) / (counts[place] * (counts[place] - 1))
-            size, alone = float(own.sum()), float(own @ own)
-            found[place, place] = (size * size - alone) * alike + alone * float(np.trace(gram)) / len(gram)
+        points, adder, counts = self.rows
+        gram = to_numpy(self.sample.space.kernel(points, points))
+        found: FloatArray = adder @ (adder @ gram.T).T
+        # Of a group that only some rows stand for: how alike two of its rows are, and rows with themselves.
+        first = np.r_[0, np.cumsum(counts)[:-1]]
+        own = np.add.reduceat(gram, first, axis=1)[
+            np.arange(len(gram)), np.repeat(np.arange(len(counts)), counts)
+        ]
+        own, alone = np.add.reduceat(own, first), np.add.reduceat(np.diagonal(gram), first)
+        part = (counts > 1) & (counts < self.units.rows[self.chosen])
+        alike = (own - alone)[part] / (counts * (counts - 1))[part]
+        squares = np.add.reduceat(self.units.row_weights**2, self.units.starts)[self.chosen][part]
+        sizes = self.sizes[part]
+        places = np.flatnonzero(part)
+        found[places, places] = (sizes**2 - squares) * alike + squares * (alone / counts)[part]
         return found
 
     @cached_property
@@ -109,11 +111,8 @@ class UnitGram:
 def between(one: UnitGram, two: UnitGram) -> FloatArray:
     """Return the sums of kernel values between the groups that stand for two samples."""
     (points, adder, _), (others, lower, _) = one.rows, two.rows
-    kernel, found = one.sample.space.kernel, np.zeros((adder.shape[0], lower.shape[0]))
-    for start in range(0, adder.shape[1], _PANEL):
-        stop = min(start + _PANEL, adder.shape[1])
-        tile = to_numpy(kernel(points[start:stop], others))
-        found += adder[:, start:stop] @ (lower @ tile.T).T
+    gram = to_numpy(one.sample.space.kernel(points, others))
+    found: FloatArray = adder @ (lower @ gram.T).T
     return found
 
 
