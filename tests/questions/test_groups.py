@@ -130,3 +130,32 @@ def test_sketches_and_clusters_are_refused_with_advice():
     spread = [array.from_array(x) for x in np.random.default_rng(0).normal(size=(2, 50, 2))]
     with pytest.raises(TypeError, match=r"spread over a Dask cluster.*bring it to memory with \.compute\(\)"):
         nammd.distance(*spread, groups=(np.arange(50), np.arange(50)))
+
+
+def test_people_who_are_in_the_reference_and_in_both_others_cancel_in_a_comparison():
+    """The error of the difference by many draws, with the same people in all three datasets or in none."""
+
+    def run(seed, shared):
+        rng = np.random.default_rng(seed)
+        people, groups = rng.normal(size=(40, 2)), np.repeat(np.arange(40), 4)
+
+        def dataset(shift):
+            who = people if shared else rng.normal(size=(40, 2))
+            return 0.9 * who[groups] + 0.4 * rng.normal(size=(160, 2)) + [shift, 0.0]
+
+        x, y, z = dataset(0.0), dataset(0.8), dataset(0.8)
+        labels = [groups, groups, groups] if shared else [groups, groups + 100, groups + 200]
+        return nammd.compare_pairs(
+            (x, y),
+            (x, z),
+            groups=((labels[0], labels[1]), (labels[0], labels[2])),
+            kernel=nammd.Gaussian(1.0),
+        )
+
+    for shared in (False, True):
+        found = [run(seed, shared) for seed in range(60)]
+        spread = np.std([c.difference for c in found])
+        told = np.median([c.standard_error for c in found])
+        assert told > 0.75 * spread
+    assert [c.code for c in found[0].warnings] == ["groups-in-common"] * len(found[0].warnings)
+    assert "independent of each other" in str(found[0].warnings[-1])

@@ -102,6 +102,23 @@ def same_on_both_sides(first: Any, second: Any) -> tuple[Caution, ...]:
     )
 
 
+def groups_of_both_pairs(first: Any, second: Any) -> tuple[Caution, ...]:
+    """Return a caution where groups are in the second datasets of two pairs, which is not accounted for."""
+    one, two = (getattr(evidence.y, "units", None) for evidence in (first, second))
+    if one is None or two is None or one.names is None or two.names is None:
+        return ()
+    common = len(set(one.names) & set(two.names))
+    if not common or first.y.same_rows(second.y):
+        return ()
+    return (
+        Caution(
+            "groups-in-common",
+            f"{common} groups of {second.y.name} are in {first.y.name} too; the comparison takes the two as "
+            "independent of each other",
+        ),
+    )
+
+
 def rows_in_common(x: Sample, y: Sample) -> tuple[Caution, ...]:
     """Return a caution where some rows are in both datasets."""
     common = _in_common(x, y)

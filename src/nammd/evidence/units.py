@@ -80,7 +80,7 @@ class UnitEvidence:
     def terms(self, slope: float, scale: float, normed: bool) -> Terms:
         """Return how the groups take part in a distance of that slope and scale."""
         chosen = self.own[0].chosen, self.own[1].chosen
-        return unit_terms(self.sides, chosen, self._grams, (slope, scale, normed))
+        return unit_terms(self.sides, chosen, self._grams, (slope, scale, normed), self.unit_sums.common)
 
     @cached_property
     def sums(self) -> KernelSums:

@@ -12,7 +12,7 @@ from nammd.data.checks import between, choice
 from nammd.data.opening import open_all
 from nammd.engines import Engine
 from nammd.evidence import gather, prepare
-from nammd.evidence.cautions import same_on_both_sides
+from nammd.evidence.cautions import groups_of_both_pairs, same_on_both_sides
 from nammd.questions.distance import Estimate
 from nammd.results import (
     NAMES,
@@ -289,6 +289,7 @@ def compare_estimates(
     either = min(2 * min(closer, farther), 1.0)
     pvalue = {"greater": farther, "less": closer, "two-sided": either}[alternative]
     warnings = first.warnings + tuple(w for w in second.warnings if w not in first.warnings)
+    warnings += groups_of_both_pairs(first.evidence, second.evidence)
     if not shared:
         warnings += same_on_both_sides(first.evidence, second.evidence)
     if not rule.usable and not (first.pair.void or second.pair.void):

@@ -71,6 +71,7 @@ class Difference:
             (-both.with_phi[1], -both.with_phi[0]),
             (-both.with_eta[1], -both.with_eta[0]),
             (-both.with_other[1], -both.with_other[0]),
+            both.whole,
         )  # fmt: skip
         return Difference(self.second, self.first, turned)
 
@@ -129,7 +130,10 @@ class Difference:
         """The variance of the difference: the part due to single rows, and all of it; unbiased."""
         one, two = self.first, self.second
         linear, total = (a + b for a, b in zip(one.variance_parts, two.variance_parts, strict=True))
-        if self.together is not None:
+        if self.together is not None and self.together.whole is not None:
+            linear -= 2 * self.together.whole / two.moments.x.size
+            total -= 2 * self.together.whole / two.moments.x.size
+        elif self.together is not None:
             x, scale = two.moments.x, one.scale * two.scale
             a1, a2 = one.slope, two.slope
             crossed = self.together.covariance - a1 * x.w - a2 * one.moments.x.w

@@ -66,6 +66,8 @@ class Together:
     with_phi, with_eta, with_other : tuple of two float
         For each distance: the means of ``X phi`` and ``X eta``, and of ``X_i k(i, j) phi_y(j)`` over the
         rows of x and of its own y.
+    whole : float or None
+        The covariance of the two influences of a unit, all of it, where units of x are in a y too.
     """
 
     covariance: float
@@ -74,6 +76,7 @@ class Together:
     with_phi: tuple[float, float]
     with_eta: tuple[float, float]
     with_other: tuple[float, float]
+    whole: float | None = None
 
 
 class Operators(Protocol):
@@ -245,6 +248,8 @@ class RowsOfX:
         Which rows stand for x, and their Gram matrix; None likewise.
     scale_of_units : UnitScale or None
         Where rows belong together, and all of this is about units; None likewise, or where they do not.
+    joint : bool
+        Whether units of x are in y too; `across` then has what they do there.
     """
 
     slope: float
@@ -256,6 +261,7 @@ class RowsOfX:
     chosen: Rows | None = field(default=None, repr=False)
     gram: FloatArray | None = field(default=None, repr=False)
     scale_of_units: UnitScale | None = None
+    joint: bool = False
 
     def together(self, other: RowsOfX) -> Together:
         """Return how two distances depend on their common x; `other` is the second, and knows all of x."""
@@ -281,6 +287,7 @@ class RowsOfX:
             with_phi=(mean(x * phi[0]), mean(x * phi[1])),
             with_eta=(mean(x * eta[0]), mean(x * eta[1])),
             with_other=(float(np.mean(some * self.felt)), float(np.mean(some * other.felt))),
+            whole=units.covariance(*phi) if units is not None and (self.joint or other.joint) else None,
         )
 
 

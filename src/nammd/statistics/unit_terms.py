@@ -24,8 +24,12 @@ def unit_terms(
     chosen: tuple[Rows, Rows],
     grams: Grams,
     scaling: tuple[float, float, bool],
+    common: tuple[Rows, Rows],
 ) -> tuple[SampleTerms, SampleTerms, float, RowsOfX]:
-    """Return the terms of both samples, how they meet, and the units of x; see `standing.row_terms`."""
+    """Return the terms of both samples, how they meet, and the units of x; see `standing.row_terms`.
+
+    `common` are the places, in x and in y, of the units that are in both.
+    """
     slope, scale, normed = scaling
     phi = [2 * (slope * p - q) / scale for p, q in (side.influences for side in sides)]
     eta = [2 * side.influences[0] / scale * normed for side in sides]
@@ -43,7 +47,12 @@ def unit_terms(
     ]
     crossed = float(np.mean(some[0] * felt))
     p, q = sides[0].influences
-    units = RowsOfX(slope, scale, normed, q, felt, p, chosen[0], grams.x, _scale(sides[0]))
+    joint = len(common[0]) > 0
+    if joint:  # a unit moves the distance from both sides
+        q, (other_p, other_q) = q.copy(), sides[1].influences
+        moved = (slope * other_p - other_q)[common[1]]
+        q[common[0]] -= moved * sides[0].effective / sides[1].effective
+    units = RowsOfX(slope, scale, normed, q, felt, p, chosen[0], grams.x, _scale(sides[0]), joint)
     return terms[0], terms[1], crossed, units
 
 

@@ -165,7 +165,7 @@ def _standing_to_dict(standing: Standing) -> dict[str, Any]:
         "y": dataclasses.asdict(standing.y),
         "crossed": standing.crossed,
         "constant": standing.constant,
-        "rows": {"across": _packed(seen.across), "felt": _packed(seen.felt)},
+        "rows": {"across": _packed(seen.across), "felt": _packed(seen.felt), "joint": seen.joint},
     }
 
 
@@ -182,9 +182,9 @@ def _standing_from_dict(stored: dict[str, Any]) -> Standing:
     )
     rows = stored["rows"]
     across, felt = _unpacked(rows["across"]), _unpacked(rows["felt"])
-    return dataclasses.replace(
-        standing, seen=RowsOfX(standing.slope, standing.scale, True, across, felt)
-    )  # fmt: skip
+    joint = bool(rows.get("joint", False))
+    seen = RowsOfX(standing.slope, standing.scale, True, across, felt, joint=joint)
+    return dataclasses.replace(standing, seen=seen)
 
 
 def _moments_from_dict(stored: dict[str, Any]) -> Moments:
