@@ -90,28 +90,35 @@ def _cells(settings: _Groups) -> Iterator[Cell]:
 
 
 def _settings(settings: _Groups) -> Iterator[tuple[str, str, float, int, str, float]]:
-    """List the settings, those first that matter most."""
+    """List the settings; those of many rows last."""
     some = [correlation for correlation in settings.correlations if correlation > 0] or [0.0]
-    for count in settings.groups:
-        for law in settings.laws:
-            for margin in settings.margins:
-                for sizes in SIZES:
-                    for correlation in settings.correlations:
-                        yield "groups", law, margin, count, sizes, correlation
+    few, many = ([c for c in settings.groups if (c >= 100) == large] for large in (False, True))
+    yield from _plain(settings, few)
     for law in settings.laws:
         for margin in settings.margins:
             for rows in settings.rows:
                 for memory in settings.memories:
                     yield "series", law, margin, rows, "", memory
-            for count in settings.groups:
-                if count >= 500:
-                    continue
-                for kind in ("estimated", "both", "weights"):
+            for kind in ("estimated", "both", "weights"):
+                for count in few:
                     yield kind, law, margin, count, "unequal", some[-1]
-        for count in settings.groups:
-            if count < 500:
+        for count in few:
+            for sizes in SIZES:
+                yield "permutation", law, 0.0, count, sizes, some[-1]
+    yield from _plain(settings, many)
+    for kind in ("estimated", "both", "weights", "permutation"):
+        for law in settings.laws:
+            if 100 in many:
+                yield kind, law, 0.0 if kind == "permutation" else 0.05, 100, "unequal", some[-1]
+
+
+def _plain(settings: _Groups, counts: Sequence[int]) -> Iterator[tuple[str, str, float, int, str, float]]:
+    for count in counts:
+        for law in settings.laws:
+            for margin in settings.margins:
                 for sizes in SIZES:
-                    yield "permutation", law, 0.0, count, sizes, some[-1]
+                    for correlation in settings.correlations:
+                        yield "groups", law, margin, count, sizes, correlation
 
 
 def draw(law: Any, rng: np.random.Generator, groups: Groups, correlation: float) -> FloatArray:
@@ -417,7 +424,7 @@ EXPERIMENT = Experiment(
         rows=(200,),
         memories=(0.7,),
     ),
-    full=_Groups(repetitions=300, middle_repetitions=150, large_repetitions=20),
+    full=_Groups(repetitions=300, middle_repetitions=100, large_repetitions=10),
     tiny=_Groups(
         repetitions=2,
         middle_repetitions=1,

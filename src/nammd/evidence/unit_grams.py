@@ -120,31 +120,33 @@ def between(one: UnitGram, two: UnitGram) -> FloatArray:
 class UnitGrams:
     """Gram matrices of groups, scaled so that a mean over groups is one over pairs of rows.
 
-    What differs between groups because of their sizes alone is taken off.
+    What is due to the sizes of groups alone, the mean kernel value times the product of two sizes, is taken
+    off; of rows that stand for themselves nothing is, since their influences add up to zero. Sums over pairs
+    of *distinct* groups do so only up to a term of the order of one group, which is left where not `centred`.
     """
 
     own_x: UnitGram
     own_y: UnitGram
     sides: tuple[UnitSide, UnitSide]
     common: tuple[Labels, Labels]
+    centred: bool = True
 
     @cached_property
     def x(self) -> FloatArray:
         """The values between groups of x."""
-        return _within(self.own_x, self.sides[0])
+        return self._within(self.own_x, self.sides[0])
 
     @cached_property
     def y(self) -> FloatArray:
         """The values between groups of y."""
-        return _within(self.own_y, self.sides[1])
+        return self._within(self.own_y, self.sides[1])
 
     @cached_property
     def cross(self) -> FloatArray:
         """The values between groups of x and groups of y; zero for a group that is in both."""
         one, two = self.own_x, self.own_y
-        s, t = one.sizes, two.sizes
-        found = between(one, two) - self.sides[0].cross_mean * np.outer(s - s.mean(), t - t.mean())
-        pairs = np.outer(s, t)
+        pairs = np.outer(one.sizes, two.sizes)
+        found = between(one, two) - self.sides[0].cross_mean * self._by_size(one.sizes, two.sizes)
         if len(self.common[0]):
             same = one.units.numbers[one.chosen][:, None] == two.units.numbers[two.chosen]
             found[same] = pairs[same] = 0.0
@@ -182,6 +184,24 @@ class UnitGrams:
         with single_threaded_blas:
             return top_eigenvalue((form + form.T) / 2, float(np.trace(form)))
 
+    def _within(self, own: UnitGram, side: UnitSide) -> FloatArray:
+        s, numbers = own.sizes, own.units.numbers[own.chosen]
+        pairs = np.outer(s, s)
+        found = own.values - side.mean * self._by_size(s, s)
+        near = np.abs(numbers[:, None] - numbers) <= own.units.reach
+        pairs = np.where(near, 0.0, pairs)
+        count = len(s)
+        # The diagonal stays: whoever takes a mean over distinct groups takes it off.
+        kept = np.where(near & ~np.eye(count, dtype=bool), 0.0, found)
+        scaled: FloatArray = kept * (count * (count - 1) / pairs.sum())
+        return scaled
+
+    def _by_size(self, s: FloatArray, t: FloatArray) -> FloatArray:
+        """Return what two groups have in common because of their sizes; nothing where all are one row."""
+        pairs = np.outer(s, t)
+        found: FloatArray = pairs - np.sqrt(pairs) if self.centred else np.outer(s - s.mean(), t - t.mean())
+        return found
+
     @property
     def _own(self) -> tuple[UnitGram, UnitGram]:
         return self.own_x, self.own_y
@@ -193,15 +213,3 @@ def _centring(own: UnitGram) -> FloatArray:
         np.eye(len(own.sizes)) - np.outer(own.sizes, np.ones(len(own.sizes))) / own.sizes.sum()
     )
     return matrix
-
-
-def _within(own: UnitGram, side: UnitSide) -> FloatArray:
-    s, numbers = own.sizes, own.units.numbers[own.chosen]
-    found = own.values - side.mean * np.outer(s - s.mean(), s - s.mean())
-    near = np.abs(numbers[:, None] - numbers) <= own.units.reach
-    pairs = np.where(near, 0.0, np.outer(s, s))
-    count = len(s)
-    # The diagonal stays: whoever takes a mean over distinct groups takes it off.
-    kept = np.where(near & ~np.eye(count, dtype=bool), 0.0, found)
-    scaled: FloatArray = kept * (count * (count - 1) / pairs.sum())
-    return scaled

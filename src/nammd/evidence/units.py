@@ -18,7 +18,7 @@ from nammd.evidence.unit_grams import UnitGram, UnitGrams
 from nammd.spaces import Sample
 from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import CrossPairs, Moments
-from nammd.statistics.skewness import Skewness
+from nammd.statistics.skewness import CarefulSkewness
 from nammd.statistics.unit_terms import unit_skewness, unit_terms
 from nammd.statistics.units import UnitSide, effective_groups, sides, unit_moments
 
@@ -59,9 +59,10 @@ class UnitEvidence:
         return unit_moments(self.unit_sums, (self.x.size, self.y.size))
 
     @cached_property
-    def higher_order(self) -> Skewness:
+    def higher_order(self) -> CarefulSkewness:
         """What is of higher order; the kernel is evaluated, on some rows, when it is asked for."""
-        return unit_skewness(self.sides, (self.own[0].chosen, self.own[1].chosen), self._grams)
+        chosen, plain = (self.own[0].chosen, self.own[1].chosen), replace(self._grams, centred=False)
+        return unit_skewness(self.sides, chosen, (self._grams, plain))
 
     @cached_property
     def _grams(self) -> UnitGrams:

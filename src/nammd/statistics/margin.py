@@ -16,7 +16,7 @@ from typing import Literal
 from nammd.statistics.evidence import Evidence
 from nammd.statistics.moments import Moments, combined
 from nammd.statistics.near_zero import NearZero
-from nammd.statistics.skewness import HigherOrder
+from nammd.statistics.skewness import CarefulSkewness, HigherOrder
 from nammd.statistics.spread import Spread
 
 Statistic = Literal["nammd", "mmd2"]
@@ -122,6 +122,9 @@ class Pair:
         often have opposite signs; so it is used where it makes the test more cautious.
         """
         cubic, quadratic = self.skewness.cubic_and_quadratic(self.slope(eps))
+        if isinstance(self.skewness, CarefulSkewness):
+            low, high = self.skewness.bounds(self.slope(eps))
+            quadratic = low if alternative == "greater" else high
         if not self.skewness.knows_cubic:
             quadratic = min(quadratic, 0.0) if alternative == "greater" else max(quadratic, 0.0)
         return cubic, quadratic

@@ -8,15 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.statistics.skewness import Grams, Influences, Skewness
+from nammd.statistics.skewness import CarefulSkewness, Grams, Influences
 from nammd.statistics.standing import Rows, RowsOfX, SampleTerms, UnitScale, form_of
 from nammd.statistics.units import UnitSide
 
 
-def unit_skewness(sides: tuple[UnitSide, UnitSide], chosen: tuple[Rows, Rows], grams: Grams) -> Skewness:
+def unit_skewness(
+    sides: tuple[UnitSide, UnitSide], chosen: tuple[Rows, Rows], grams: tuple[Grams, Grams]
+) -> CarefulSkewness:
     """Return what is of higher order, from the influences of units and the Gram matrices of some."""
     x, y = (_influences(side, some) for side, some in zip(sides, chosen, strict=True))
-    return Skewness(x, y, grams)
+    return CarefulSkewness(x, y, *grams)
 
 
 def unit_terms(
