@@ -34,6 +34,22 @@ def test_a_column_and_arrays_say_the_same():
     assert by_arrays.standard_error == by_column.standard_error
 
 
+def test_a_file_of_text_says_the_same(tmp_path):
+    from pyarrow import csv
+
+    tables = frame(0), frame(1)
+    for name, table in zip("xy", tables, strict=True):
+        csv.write_csv(table, tmp_path / f"{name}.csv")
+    paths = [tmp_path / f"{name}.csv" for name in "xy"]
+    for how in (
+        {"groups": "customer", "row_weights": "weight"},
+        {"groups": nammd.Blocks("when", 5), "row_weights": "weight"},
+    ):
+        found, expected = nammd.distance(*paths, **how), nammd.distance(*tables, **how)
+        assert found.value == pytest.approx(expected.value, rel=1e-9)
+        assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
+
+
 def test_long_numbers_of_accounts_stay_apart():
     base = 2**60
     ids = np.repeat(base + np.arange(20), 3)

@@ -21,6 +21,7 @@ from typer.models import ArgumentInfo
 
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
 _ENGINE, _ROWS = "Where it is computed", "Rows that belong together"
+_WRITTEN = "How the data are written (by default found out)"
 _NAMES = {"two_sample": "test"}  # whose own name pytest would collect
 
 
@@ -66,8 +67,21 @@ class DataOptions:
         ),
     ] = 0
     key: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Which array of an .npz file to take.", rich_help_panel=_DATA),
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which array of an .npz file to take; given again, for the next file and all after it.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SQL",
+            help="What to ask a database such as sqlite:///shop.db; given again, for the next file and all "
+            "after it.",
+            rich_help_panel=_DATA,
+        ),
     ] = None
     features: Annotated[
         str | None,
@@ -114,6 +128,51 @@ class DataOptions:
             help="The rows of a block of time; by default chosen from the data. Without --time, rows are "
             "in the order of time as they are.",
             rich_help_panel=_ROWS,
+        ),
+    ] = None
+
+    decimal: Annotated[
+        str | None,
+        typer.Option(metavar="MARK", help="What stands before decimals: . or ,", rich_help_panel=_WRITTEN),
+    ] = None
+    thousands: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MARK", help="What stands between thousands: , . ' or a space.", rich_help_panel=_WRITTEN
+        ),
+    ] = None
+    date_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="How dates are written: day-first, month-first, year-first, or a pattern such as %d.%m.%Y.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None
+    na: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help="What stands for a missing value instead of NA, n/a, NULL and the like; '' for empty cells "
+            "only.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None
+    text: Annotated[
+        str | None,
+        typer.Option(
+            "--text",
+            metavar="A,B,C",
+            help="Compare these columns as text, even if they look like numbers or dates.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The encoding of text files, such as latin-1; by default it is recognised.",
+            rich_help_panel=_WRITTEN,
         ),
     ] = None
 

@@ -214,9 +214,9 @@ def _weights(dataset: Dataset, weights: Any, rows: int) -> FloatArray:
         assert isinstance(dataset, TableDataset)
         values = dataset.frame.values(weights)
         what = f"the column {weights!r} of {dataset.name}, which gives the weights of rows,"
-        if values.kind != "numeric" or values.numbers is None:
+        found: FloatArray | None = values.numbers if values.kind == "numeric" else _numbers_in(values)
+        if found is None:
             raise TypeError(f"{what} holds no numbers")
-        found: FloatArray = values.numbers
     else:
         what = f"row_weights of {dataset.name}"
         raw = _one_dimensional(weights, rows, what, "number")
@@ -237,6 +237,17 @@ def _weights(dataset: Dataset, weights: Any, rows: int) -> FloatArray:
         )
     scaled: FloatArray = found / found.mean()  # they matter in proportion only
     return scaled
+
+
+def _numbers_in(values: Values) -> FloatArray | None:
+    """Return the numbers that a column of text holds, as that of a CSV file may; None where it holds others."""
+    if values.codes is None or not values.categories:
+        return None
+    try:
+        numbers = np.array([*map(float, values.categories), np.nan])
+    except ValueError:
+        return None
+    return numbers[values.codes]
 
 
 def _blocks(dataset: Dataset, blocks: Blocks, columns: tuple[str, ...], rows: int) -> RowUnits:
@@ -272,6 +283,9 @@ def _times(dataset: Dataset, column: str) -> FloatArray:
         return values.numbers
     if values.kind != "categorical" or values.codes is None:
         raise TypeError(f"{what} does not tell a time; give dates, times or numbers")
+    numbers = _numbers_in(values)
+    if numbers is not None:
+        return numbers
     return np.array([_moment(text, what) for text in values.categories])[values.codes]
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
+from nammd.data.checks import choice, whole
 from nammd.data.seal import ROOM, require_seal, require_version, sealed
 from nammd.data.writing import write_bytes
 from nammd.spaces import Space
@@ -195,7 +196,11 @@ def _moments_from_dict(stored: dict[str, Any]) -> Moments:
         for name in ("freedom", "between", "per_unit")
         if stored.get(name) is not None
     }
-    return Moments(x, y, xy, dxy, bound, stored["cross"], **groups)
+    cross = choice(stored["cross"], "cross", ("full", "off-diagonal"))
+    moments = Moments(x, y, xy, dxy, bound, cross, **groups)
+    if not (bound > 0 and moments.denominator > 0):
+        raise ValueError("its moments are not those of a kernel with that bound")
+    return moments
 
 
 def _eigenvalues(stored: dict[str, Any]) -> tuple[float, float]:
@@ -215,7 +220,10 @@ def _unpacked(text: str) -> FloatArray:
 
 
 def _finite_values(stored: dict[str, Any]) -> dict[str, Any]:
-    return {name: value if name == "size" else _finite(value, name) for name, value in stored.items()}
+    return {
+        name: whole(value, "size", 2) if name == "size" else _finite(value, name)
+        for name, value in stored.items()
+    }
 
 
 def _finite(value: Any, name: str) -> float:

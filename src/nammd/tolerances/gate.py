@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nammd.data.belonging import NOTHING_SAID, Belonging, told_one
 from nammd.data.checks import between, whole
+from nammd.data.dataset import Dataset
 from nammd.data.naming import listed
 from nammd.data.opening import open_dataset
 from nammd.engines import Engine, require_engine
@@ -67,7 +68,8 @@ class Gate:
     def of(cls, tolerance: Tolerance, x: Any, engine: Engine | None, said: Belonging = NOTHING_SAID) -> Gate:
         """Make the reference ready, whatever it is, and whatever was said of its rows."""
         require_engine(engine)
-        dataset = open_dataset(x, "the reference", by_workers=bool(getattr(engine, "reads_files", False)))
+        by_workers, written = bool(getattr(engine, "reads_files", False)), tolerance.space.encoding.for_files
+        dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
         wanted, given = bool(tolerance.origin.digest), tolerance.origin.how == "given"
         settled = tolerance.remembered.settled(said, given)
         dataset = told_one(dataset, settled)
@@ -183,7 +185,8 @@ class Gate:
         Estimate
         """
         by_workers = bool(getattr(self.engine, "reads_files", False))
-        opened = open_dataset(candidate, "the candidate", by_workers=by_workers)
+        written = self.tolerance.space.encoding.for_files
+        opened = open_dataset(candidate, "the candidate", by_workers=by_workers, reading=written)
         if opened is not self.reference.dataset:
             opened = told_one(
                 opened, self.remembered.settled(Belonging(groups, row_weights), True).part(0, 1)
@@ -283,6 +286,7 @@ class Gate:
                     f"now: {listed(changed)}",
                 )
             )
+        found += self._changed_columns(candidate)
         made_from = self.tolerance.origin.digest
         # A digest of data on a cluster is a pass over them, so it is made only where it is needed.
         given = self.reference.digest if made_from else ""
@@ -308,3 +312,25 @@ class Gate:
                 Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
             )
         return tuple(found)
+
+    def _changed_columns(self, candidate: Dataset) -> list[Caution]:
+        """Say which columns that are not compared became something else, or could be compared now."""
+        types, usable = self.tolerance.space.encoding.changes(candidate)
+        found = []
+        if types:
+            found.append(
+                Caution(
+                    "type-changed",
+                    f"columns that are not compared changed their type: {', '.join(types)}; calibrate again "
+                    "if they should count",
+                )
+            )
+        if usable:
+            found.append(
+                Caution(
+                    "now-usable",
+                    f"columns that are not compared could be now: {', '.join(usable)}; calibrate again if "
+                    "they should count",
+                )
+            )
+        return found
