@@ -220,10 +220,14 @@ def _unpacked(text: str) -> FloatArray:
 
 
 def _finite_values(stored: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: whole(value, "size", 2) if name == "size" else _finite(value, name)
-        for name, value in stored.items()
-    }
+    return {name: _size(value) if name == "size" else _finite(value, name) for name, value in stored.items()}
+
+
+def _size(value: Any) -> float:
+    """Return a number of rows, or an effective number of groups, which need not be whole."""
+    if isinstance(value, float) and value >= 2:
+        return _finite(value, "size")
+    return whole(value, "size", 2)
 
 
 def _finite(value: Any, name: str) -> float:
