@@ -115,7 +115,7 @@ def _settings(settings: _Groups) -> Iterator[tuple[str, str, float, int, str, fl
 def _plain(settings: _Groups, counts: Sequence[int]) -> Iterator[tuple[str, str, float, int, str, float]]:
     for count in counts:
         for law in settings.laws:
-            for margin in settings.margins:
+            for margin in settings.margins if count < 500 else settings.margins[1:2]:
                 for sizes in SIZES:
                     for correlation in settings.correlations:
                         yield "groups", law, margin, count, sizes, correlation
@@ -424,7 +424,7 @@ EXPERIMENT = Experiment(
         rows=(200,),
         memories=(0.7,),
     ),
-    full=_Groups(repetitions=300, middle_repetitions=100, large_repetitions=10),
+    full=_Groups(repetitions=200, middle_repetitions=60, large_repetitions=10),
     tiny=_Groups(
         repetitions=2,
         middle_repetitions=1,

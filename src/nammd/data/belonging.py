@@ -240,7 +240,7 @@ def _weights(dataset: Dataset, weights: Any, rows: int) -> FloatArray:
 
 
 def _numbers_in(values: Values) -> FloatArray | None:
-    """Return the numbers that a column of text holds, as in a CSV file; None where it holds something else."""
+    """Return the numbers that a column of text holds, as in a CSV file; None where it holds other things."""
     if values.codes is None or not values.categories:
         return None
     try:
