@@ -46,6 +46,7 @@ CALIBRATION = (
     "calibration-groups",
     "calibration-coverage",
     "calibration-power",
+    "calibration-columns",
     "calibration-methods",
     "calibration-median-bandwidth",
     "calibration-sketch-accuracy",

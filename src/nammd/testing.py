@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ def assert_close(
     *,
     alpha: float = 0.05,
     undecided: str = "fail",
+    joint_only: bool = False,
+    fail_on: Sequence[str] = (),
     groups: Any = None,
     row_weights: Any = None,
 ) -> Verdict:
@@ -35,6 +38,10 @@ def assert_close(
     undecided : {"fail", "pass"}
         What to do where the data do not settle it. Failing is the safe choice: only proven closeness
         passes.
+    joint_only : bool
+        Leave single columns out of the verdict; they still explain it.
+    fail_on : sequence of str
+        Alerts that make the assertion fail, beside those of the tolerance; see `nammd.explaining.alerts`.
     groups, row_weights : optional
         Which rows belong together, and how much each counts; see `nammd.distance`. What the tolerance
         remembers need not be said again, but for arrays.
@@ -61,9 +68,11 @@ def assert_close(
         raise ValueError(f"undecided must be 'fail' or 'pass', not {undecided!r}")
     if not isinstance(tolerance, Tolerance):
         tolerance = Tolerance.load(tolerance)
-    verdict = tolerance.check(x, y, alpha, groups=groups, row_weights=row_weights)
+    verdict = tolerance.check(
+        x, y, alpha, joint_only=joint_only, fail_on=fail_on, groups=groups, row_weights=row_weights
+    )
     tolerated = {Decision.CLOSE} | ({Decision.UNDECIDED} if undecided == "pass" else set())
-    if verdict.decision not in tolerated:
+    if verdict.decision not in tolerated or verdict.failures:
         raise AssertionError(str(verdict))
     return verdict
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from nammd.columns.negligible import Negligible
 from nammd.data.advice import Advice, Caution, refusal
 from nammd.data.belonging import Belonging, told_one
 from nammd.data.blocks_in_time import Blocks
@@ -23,11 +24,12 @@ from nammd.results import Result
 from nammd.spaces import Space
 from nammd.statistics.forecast import Pilot
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
-from nammd.tolerances.ladder import Rung, paired_influences, split_rungs
+from nammd.tolerances.columns import ColumnTolerances
+from nammd.tolerances.ladder import Rung, block_edges, paired_influences, split_rungs
 from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
-from nammd.tolerances.remembering import Remembered
+from nammd.tolerances.remembering import Remembered, for_columns
 from nammd.tolerances.soundness import drifting, refuse_ordered_rows, refuse_separating_columns
 
 
@@ -44,6 +46,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        negligible: Any = None,
         reading: Reading | None = None,
         keep: Sequence[str] = (),
         anyway: bool = False,
@@ -68,6 +71,11 @@ class Constructors(Result):
             How much each column counts; 1 where it is not named.
         exclude : sequence of str, optional
             Columns to leave out.
+        negligible : mapping, or False, optional
+            What does not matter in a single column, whatever the accepted data do: ``{"shift": 0.1,
+            "categories": 0.01, "missing": 0.01}`` by default, which is a shift by a tenth of a robust
+            standard deviation, and one row in a hundred with another category, or without a value. For one
+            column: ``{"income": {"missing": 0.05}}``. With False, columns have no tolerances of their own.
         reading : Reading, optional
             How numbers, dates and missing values are written, as far as that is not to be found out. The
             tolerance keeps it, and candidates are read in the same way.
@@ -130,7 +138,11 @@ class Constructors(Result):
 
         samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
         refuse_separating_columns(bench.reference, samples, keep, without, farthest.value)
-        return cls._made(bench, bars, "reference", rungs, farthest.label, anyway, said)
+        others = {name: estimate.evidence.y.dataset for name, estimate in estimates.items()}
+        columns = ColumnTolerances.of_reference(
+            bench.space.encoding, bench.reference.dataset, for_columns(negligible, said), others
+        )
+        return cls._made(bench, bars, "reference", rungs, farthest.label, columns, anyway, said)
 
     @classmethod
     def from_noise(
@@ -144,6 +156,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        negligible: Any = None,
         reading: Reading | None = None,
         anyway: bool = False,
         rng: Any = 0,
@@ -175,7 +188,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, reading, anyway, engine, groups, row_weights
+        space, kernel, weights, exclude, negligible, reading, anyway, engine, groups, row_weights
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -204,7 +217,12 @@ class Constructors(Result):
         influences = paired_influences(estimate)
         variance = float(influences @ influences)
         bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
-        return cls._made(bench, (bar,), "noise", rungs, chosen.label, anyway, said)
+        columns = ColumnTolerances.of_reference(
+            bench.space.encoding, bench.reference.dataset, for_columns(negligible, said)
+        )
+        if columns is not None:
+            columns = columns.perturbed(kind, level)
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway, said)
 
     @classmethod
     def from_split(
@@ -217,6 +235,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        negligible: Any = None,
         reading: Reading | None = None,
         keep: Sequence[str] = (),
         anyway: bool = False,
@@ -244,7 +263,7 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, reading, anyway, engine, groups, row_weights
+        space, kernel, weights, exclude, negligible, reading, anyway, engine, groups, row_weights
             As for `from_reference`.
         keep : sequence of str
             Columns by which rows may be ordered although they take part.
@@ -276,8 +295,14 @@ class Constructors(Result):
         if value <= resolution:
             label, value = "upper ends of the random halves", resolution
         bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
+        reference = bench.reference.dataset
+        columns = ColumnTolerances.of_reference(
+            bench.space.encoding, reference, for_columns(negligible, said)
+        )
+        if columns is not None:
+            columns = columns.with_blocks(reference, block_edges(len(bench.points), blocks))
         cautions = () if label != drift.label else (drifting(label),)
-        return cls._made(bench, (bar,), "split", rungs, label, anyway, said, cautions)
+        return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, said, cautions)
 
     @classmethod
     def at(
@@ -289,6 +314,7 @@ class Constructors(Result):
         encoding: Encoding | None = None,
         columns: int | None = None,
         x: Any = None,
+        negligible: Any = False,
         groups: str | Blocks | None = None,
         row_weights: str | None = None,
     ) -> Self:
@@ -309,6 +335,9 @@ class Constructors(Result):
             The number of columns of the arrays to come.
         x : dataset, optional
             The reference to fit the encoding on.
+        negligible : mapping or True, optional
+            To hold every column against what is negligible in it, too; see `from_reference`. It is then
+            measured on the reference of each check.
         groups, row_weights : optional
             A column, or blocks of time, that every check is to take; see `distance`. Without them a check may
             still say which rows belong together.
@@ -337,7 +366,9 @@ class Constructors(Result):
                 encoding = Encoding.fit(told_one(open_dataset(x, "x"), said))
             space = Space(encoding, as_kernel(kernel))
         origin = Origin.now("given", 0, space.encoding, None, (), "")
-        return cls._of(space, (Fixed("", epsilon),), origin, Remembered.of(said))
+        allowed = Negligible.of(for_columns(negligible, said))
+        each = None if allowed is None else ColumnTolerances(allowed)
+        return cls._of(space, (Fixed("", epsilon),), origin, each, Remembered.of(said))
 
     @classmethod
     def _made(
@@ -347,6 +378,7 @@ class Constructors(Result):
         how: str,
         rungs: tuple[Rung, ...],
         chosen: str,
+        columns: ColumnTolerances | None,
         anyway: bool,
         said: Belonging,
         cautions: tuple[Caution, ...] = (),
@@ -354,17 +386,24 @@ class Constructors(Result):
         reference, space = bench.reference, bench.space
         origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
         remembered = Remembered.of(said)
-        made = cls._of(space, bars, origin, remembered).checked(anyway)
+        made = cls._of(space, bars, origin, columns, remembered).checked(anyway)
         known = bench.equivalents(max(bar.value for bar in bars))
         told = cautions + made.origin.cautions
         origin = replace(made.origin, equivalents=known, cautions=told)
-        return cls._of(space, bars, origin, remembered)
+        return cls._of(space, bars, origin, columns, remembered)
 
     origin: Origin
 
     @classmethod
     @abstractmethod
-    def _of(cls, space: Space, bars: tuple[Bar, ...], origin: Origin, remembered: Remembered) -> Self:
+    def _of(
+        cls,
+        space: Space,
+        bars: tuple[Bar, ...],
+        origin: Origin,
+        columns: ColumnTolerances | None,
+        remembered: Remembered,
+    ) -> Self:
         """Make one from its parts."""
 
     @abstractmethod

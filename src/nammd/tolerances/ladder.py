@@ -75,6 +75,12 @@ def paired_influences(estimate: Estimate) -> FloatArray:
     return influences
 
 
+def block_edges(rows: int, blocks: int) -> list[int]:
+    """Return where consecutive blocks of rows begin and end."""
+    edges: list[int] = np.linspace(0, rows, blocks + 1).astype(int).tolist()
+    return edges
+
+
 def split_rungs(
     rows: int,
     distance: Callable[[Positions, Positions], Estimate],
@@ -99,7 +105,7 @@ def split_rungs(
     for k in range(splits):
         estimate = distance(*_halves(rows, units, generator))
         rungs.append(Rung.of(f"random halves {k + 1}", estimate, "random"))
-    edges = np.linspace(0, rows, blocks + 1).astype(int)
+    edges = block_edges(rows, blocks)
     for k, (start, stop) in enumerate(pairwise(edges)):
         rest = np.concatenate([np.arange(start), np.arange(stop, rows)])
         label = f"block {k + 1} of {blocks}"

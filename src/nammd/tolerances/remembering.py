@@ -118,3 +118,20 @@ class Remembered:
 
 
 NOTHING_REMEMBERED = Remembered()
+
+
+def for_columns(negligible: Any, said: Belonging) -> Any:
+    """Return what is negligible in single columns; nothing where rows belong together.
+
+    Columns are counted row by row, and so would be called beyond their tolerance far too often.
+    """
+    if not said:
+        return negligible
+    if negligible:
+        raise refusal(
+            ValueError,
+            "single columns are held against their tolerances row by row, which is too sure of itself where "
+            "rows belong together",
+            Advice("leave negligible out", "leave --negligible out"),
+        )
+    return False
