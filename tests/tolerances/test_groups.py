@@ -139,3 +139,12 @@ def test_a_forecast_counts_rows_in_groups():
     plain = nammd.Tolerance.from_reference(X.select(["a", "b"]), ACCEPTED.select(["a", "b"]))
     distance = 2 * max(tolerance.epsilon, plain.epsilon)
     assert tolerance.power(100, distance).far < plain.power(100, distance).far
+
+
+def test_single_columns_take_no_part_where_rows_belong_together(tolerance):
+    """They are counted row by row, and would be called beyond their tolerances far too often."""
+    assert tolerance.columns is None
+    found = [tolerance.check(X, table(seed)).columns for seed in (11, 12)]
+    assert found == [(), ()]
+    with pytest.raises(ValueError, match="row by row, which is too sure of itself"):
+        nammd.Tolerance.from_reference(X, ACCEPTED, groups="customer", negligible=True)

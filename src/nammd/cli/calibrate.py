@@ -133,7 +133,8 @@ def calibrate(
         working.step("Measuring what is acceptable")
         how = {"engine": engine_of(kernel, working, inputs), "anyway": anyway, **inputs.options}
         how |= inputs.said.options
-        how["negligible"] = negligible(allowed)
+        # Where rows belong together, columns have no tolerances of their own unless somebody insists.
+        how["negligible"] = None if allowed is None and inputs.said else negligible(allowed)
         if noise is None:
             how["keep"] = keep or ()
         elif keep:
