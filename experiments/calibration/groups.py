@@ -44,6 +44,8 @@ KINDS = {
 SIZES = {"equal": (5, 6), "unequal": (1, 31)}
 """The rows of a group, from and up to."""
 
+_POOL = 10_000
+
 Groups = NDArray[np.intp]
 
 
@@ -214,13 +216,13 @@ def _weights(pair: KnownPair, margin: float, cell: Cell, context: Context, count
 
 
 def _both(pair: KnownPair, margin: float, cell: Cell, context: Context, counts: Counter[str]) -> None:
-    """Give the groups of both datasets draws in common that go together by their ranks."""
+    """Give the groups of both datasets draws in common that go together: of one rank in many draws."""
     rng, count, sizes = context.rng, int(cell["groups"]), str(cell["sizes"])
     gx, gy = labels(rng, count, sizes), labels(rng, count, sizes)
-    order, found = rng.permutation(count), []
+    ranks, found = rng.choice(_POOL, count, replace=False), []
     for law, groups in ((pair.p, gx), (pair.q, gy)):
-        common, own = np.asarray(law.sample(rng, count)), np.asarray(law.sample(rng, len(groups)))
-        common = common[np.argsort(common if common.ndim == 1 else common[:, 0])][order]
+        common, own = np.asarray(law.sample(rng, _POOL)), np.asarray(law.sample(rng, len(groups)))
+        common = common[np.argsort(common if common.ndim == 1 else common[:, 0])][ranks]
         kept = rng.random(len(groups)) < np.sqrt(float(cell["correlation"]))
         found.append(_where(kept, common[groups], own))
     how: dict[str, Any] = {"kernel": pair.kernel, "engine": context.engine}
