@@ -389,9 +389,9 @@ def _draw(figure: Figure, found: Sequence[_Spot]) -> None:
                     middle = index + 0.27 * (k - (len(correlations) - 1) / 2)
                     across = middle + np.linspace(-0.1, 0.1, len(here))
                     rates = np.clip([s.rate(f"{alternative} {name}") for s in here], 0, 0.4)
-                    ax.scatter(across, rates, s=7, color=COLOURS[k], linewidth=0)
-            ax.axhspan(0.0, 0.065, color=FAINT, alpha=0.5, linewidth=0)
-            ax.axhline(ALPHA, color=INK, linewidth=0.8)
+                    ax.scatter(across, rates, s=9, color=COLOURS[k], linewidth=0, zorder=3)
+            ax.axhspan(0.0, 0.065, color=FAINT, alpha=0.5, linewidth=0, zorder=0)
+            ax.axhline(ALPHA, color=INK, linewidth=0.8, zorder=1)
             ax.set_ylim(-0.01, 0.41)
             ax.set_xticks(range(len(counts)), [str(count) for count in counts], fontsize=SMALL - 1)
             asked = "farther?" if alternative == "greater" else "closer?"
