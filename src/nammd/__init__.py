@@ -8,6 +8,7 @@
 True
 """
 
+from nammd.data.blocks_in_time import Blocks
 from nammd.engines import (
     Cluster,
     Cuda,
@@ -36,6 +37,7 @@ from nammd.tolerances.verdicts import Verdicts
 __version__ = "0.1.0"
 
 __all__ = [
+    "Blocks",
     "Caution",
     "ClosenessResult",
     "Cluster",
