@@ -194,6 +194,19 @@ class Moments:
         """Return the part of V due to single rows, of order 1/m; the rest is due to pairs."""
         return 4 * (self.x.linear(a) / self.x.size + self.y.linear(a) / self.y.size)
 
+    def variances_given_x(self, a: float) -> tuple[float, float]:
+        """Return the variance of U over draws of y alone, and the part of it due to single rows.
+
+        With x fixed, a row of y is seen by these rows of x and not by their population: the variance of its
+        mean cross kernel value is then ``c`` and what single rows of x add to it, over m.
+        """
+        if self.cross != "full":
+            raise ValueError("with x fixed, all pairs of rows count: use cross='full'")
+        x, y, m, n = self.x, self.y, self.x.size, self.y.size
+        seen = y.c + (self.dxy - x.c - y.c) / m
+        total = a * a * y.own() + 4 * seen / n - 8 * a * y.w / n
+        return total, 4 * (a * a * y.v1 + seen - 2 * a * y.w) / n
+
     def resized(self, m: int, n: int) -> Moments:
         """Return the same of samples of other sizes: these are moments of the populations."""
         cross = self.cross if m == n else "full"
