@@ -18,7 +18,11 @@ EXPERIMENT = Experiment(
     title="A year of batches",
     seed=67,
     quick=Streams(
-        repetitions=200, estimated=50, years=2, changes=3, laws=("shifted normal", "exponential", "two points")
+        repetitions=200,
+        estimated=50,
+        years=2,
+        changes=3,
+        laws=("shifted normal", "exponential", "two points"),
     ),
     full=Streams(repetitions=5000, estimated=1000, years=60, changes=40),
     tiny=Streams(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 import nammd
 from experiments.calibration import grid
@@ -193,7 +194,7 @@ class Stream:
         return _first(self.far <= level)
 
 
-def _first(hits: FloatArray) -> int:
+def _first(hits: NDArray[np.bool_]) -> int:
     return int(np.argmax(hits)) if hits.any() else len(hits)
 
 

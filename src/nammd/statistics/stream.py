@@ -42,8 +42,9 @@ class GivenReference:
         ``MMD2 - eps D``: above zero where the estimate exceeds the tolerance.
     deviation : float
         Its standard deviation over draws of the batch; zero where there is nothing to test with.
-    reference : float
-        Its standard deviation over draws of the reference.
+    reference, features : float
+        Its standard deviation over draws of the reference, and over draws of the random features that stand for
+        the kernel; zero where the kernel is exact.
     error : float
         The standard error of the distance over draws of the batch.
     """
@@ -51,6 +52,7 @@ class GivenReference:
     u: float
     deviation: float
     reference: float
+    features: float
     error: float
 
     @classmethod
@@ -59,11 +61,10 @@ class GivenReference:
         moments, a = pair.moments, pair.slope(eps)
         u = moments.mmd2 - eps * pair.scale
         if pair.constant or pair.void:
-            return cls(u, 0.0, 0.0, math.nan)
-        # Random features are fixed like the reference, and their error does not average out either.
-        reference = 4 * max(moments.x.linear(a), 0.0) / moments.x.size + pair.approximation(eps)
+            return cls(u, 0.0, 0.0, 0.0, math.nan)
+        reference = math.sqrt(4 * max(moments.x.linear(a), 0.0) / moments.x.size)
         error = math.sqrt(_safe(pair, pair.slope(pair.value))) / pair.scale
-        return cls(u, math.sqrt(_safe(pair, a)), math.sqrt(reference), error)
+        return cls(u, math.sqrt(_safe(pair, a)), reference, math.sqrt(pair.approximation(eps)), error)
 
     def score(self, *, below: bool = False, paid: bool = False) -> float:
         """Return the normal score of "beyond", or of "within" (`below`); NaN where there is none.
@@ -71,10 +72,20 @@ class GivenReference:
         `paid`: less what the error of the reference may add, for a claim about the population that it was
         drawn from. It is taken off every batch alike, since it is the same in all of them.
         """
-        if not self.deviation > 0:
-            return math.nan
         u = -self.u if below else self.u
-        return (u - (PAID * self.reference if paid else 0.0)) / self.deviation
+        return score(u, self.deviation, self.features, self.reference if paid else 0.0)
+
+
+def score(u: float, deviation: float, *frozen: float) -> float:
+    """Return a normal score of u, less what errors that are the same in every batch may add; NaN for none.
+
+    Where random features stand for an exact kernel their error is among them, whatever is claimed: it does not
+    average out, and the tolerance was not made with them.
+
+    >>> score(3.0, 1.5), round(score(3.0, 1.5, 0.3, 0.4), 3)
+    (2.0, 1.347)
+    """
+    return (u - PAID * math.hypot(*frozen)) / deviation if deviation > 0 else math.nan
 
 
 def _safe(pair: Pair, a: float) -> float:

@@ -1,0 +1,99 @@
+"""A reference inside a history, so that nothing else is needed beside the file.
+
+Tables are kept as Arrow, arrays as NumPy has them, sketches as their files. What is too large, or lies on a cluster,
+is left where it is: of a file the path is kept, of anything else nothing, and it is given again with every batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nammd.data.advice import Advice, refusal
+from nammd.data.arrays import to_numpy
+from nammd.data.dataset import ArrayDataset, Dataset, SummaryDataset, TableDataset
+from nammd.data.opening import open_content, open_dataset
+from nammd.monitor.history import Kept
+from nammd.sketches import Sketch
+
+LARGEST = 256 * 2**20
+"""Bytes up to which a reference is kept inside."""
+
+
+def packed(dataset: Dataset, rows: int, digest: str, largest: int = LARGEST) -> tuple[Kept, bytes]:
+    """Return a reference as it is to be kept, with its content."""
+    path = "" if dataset.source is None else str(dataset.source.path.resolve())
+    name = dataset.name if dataset.source is None else dataset.source.path.name
+    kind, content = ("elsewhere", b"") if dataset.on_cluster else _content(dataset)
+    if len(content) > largest:
+        kind, content = "elsewhere", b""
+    if kind == "elsewhere" and path:
+        kind = "file"
+    seal = hashlib.sha256(content).hexdigest() if content else ""
+    return Kept(name, rows, digest, kind, path, seal), content
+
+
+def unpacked(kept: Kept, content: bytes) -> Dataset:
+    """Return the reference again, or say what is to be done where it is not inside."""
+    if content and hashlib.sha256(content).hexdigest() != kept.content:
+        raise ValueError(
+            "the monitor is damaged: its reference is not what was written; take it from a backup"
+        )
+    if kept.kind == "arrow":
+        import pyarrow as pa
+
+        with pa.ipc.open_stream(pa.py_buffer(content)) as reader:
+            return open_content(reader.read_all(), kept.name)
+    if kept.kind == "array":
+        return open_content(np.load(io.BytesIO(content), allow_pickle=False), kept.name)
+    if kept.kind == "sketch":
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "reference.sketch")
+            file.write_bytes(content)
+            return open_content(Sketch.load(file), kept.name)
+    if kept.kind == "file" and Path(kept.path).exists():
+        return open_dataset(kept.path, kept.name)
+    where = f", {kept.path}," if kept.path else ""
+    raise refusal(
+        FileNotFoundError,
+        f"the reference{where} is not kept in the monitor and is not there",
+        Advice("give it with Monitor.open(path, reference=...)", "give it with --reference FILE"),
+    )
+
+
+def _content(dataset: Dataset) -> tuple[str, bytes]:
+    if isinstance(dataset, SummaryDataset):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "reference.sketch")
+            dataset.summary.save(file)
+            return "sketch", file.read_bytes()
+    if isinstance(dataset, TableDataset):
+        return "arrow", _as_arrow(dataset.given if dataset.source is None else _table_of(dataset))
+    assert isinstance(dataset, ArrayDataset)
+    content = io.BytesIO()
+    np.save(content, to_numpy(dataset.array), allow_pickle=False)
+    return "array", content.getvalue()
+
+
+def _table_of(dataset: TableDataset) -> Any:
+    """Return what a file was read as."""
+    return dataset.given
+
+
+def _as_arrow(table: Any) -> bytes:
+    import narwhals as nw
+    import pyarrow as pa
+
+    frame = nw.from_native(table, allow_series=True)
+    if isinstance(frame, nw.Series):
+        frame = frame.to_frame()
+    arrow = (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).to_arrow()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, arrow.schema) as writer:
+        writer.write_table(arrow)
+    return bytes(sink.getvalue())
