@@ -9,6 +9,7 @@ import pytest
 import nammd
 from nammd.datasets import applications
 from nammd.datasets.laws import mixtures as laws
+from nammd.tolerances.file import checksum
 from nammd.tolerances.gate import Gate
 from tests.simulate import KERNEL, noise
 
@@ -263,6 +264,7 @@ def damage(**changes):
                 del stored[key]
             else:
                 stored[key] = value
+        stored["checksum"] = checksum({key: stored[key] for key in stored if key != "checksum"})
         return json.dumps(stored)
 
     return change
@@ -275,14 +277,22 @@ def damage(**changes):
         (lambda stored: json.dumps([1, 2]), "not a tolerance file"),
         (damage(format="other"), "not a tolerance file"),
         (damage(version=99), "newer nammd"),
-        (damage(epsilon="wide"), "damaged: epsilon is not a number"),
-        (damage(epsilon=2.0), "not between 0 and 1"),
+        (damage(version=1), "made by an earlier version: calibrate again"),
+        (damage(version=True), "its version is True"),
+        (damage(version=0), "its version is 0"),
         (damage(kernel={"kind": "cubic"}), "unknown kind of kernel"),
         (damage(kernel={"kind": "gaussian"}), "damaged"),
         (damage(kernel=KeyError), "'kernel' is missing"),
         (damage(origin={}), "damaged"),
         (damage(encoding={}), "damaged"),
-        (damage(uncertainty={"linear": 1.0}), "damaged"),
+        (damage(bars=KeyError), "'bars' is missing"),
+        (damage(bars=[]), "damaged"),
+        (
+            damage(bars=[{"kind": "fixed", "label": "", "value": "wide", "pilot": None}]),
+            "value is not a number",
+        ),
+        (damage(bars=[{"kind": "fixed", "label": "", "value": 2.0, "pilot": None}]), "not between 0 and 1"),
+        (damage(bars=[{"kind": "other", "label": "", "value": 0.5, "pilot": None}]), "'other' is not known"),
     ],
 )
 def test_damaged_files_are_refused_with_a_sentence(tmp_path, tolerance, change, message):

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from nammd.statistics.evidence import Evidence
 from nammd.statistics.margin import SWITCH, Pair, quantile, upper_tail
 from nammd.statistics.moments import combined
@@ -76,7 +78,7 @@ class Difference:
     def usable(self) -> bool:
         """Whether there is a variance to divide by."""
         one, two = self.first, self.second
-        if one.void or two.void or (one.constant and two.constant):
+        if one.void or two.void or one.constant or two.constant:
             return False
         return self.standard_error > ROUNDING
 
@@ -238,7 +240,8 @@ class Difference:
         rest = max(rest, ROUNDING**2)
         excess = self.value - (laws[1][None, :] - laws[0][:, None])
         tails = lower_tails(excess / math.sqrt(rest), self._degrees(rest))
-        return float(weights @ tails @ weights)
+        with np.errstate(under="ignore"):
+            return float(weights @ tails @ weights)
 
     def _common(self, delta: float) -> tuple[float, float] | None:
         """Return the distances, apart by delta, that fit both estimates best; None where there are none."""

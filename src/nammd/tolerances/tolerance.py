@@ -378,7 +378,9 @@ class Tolerance(Result):
         >>> rng = np.random.default_rng(0)
         >>> train, accepted = rng.normal(size=(600, 2)), rng.normal(loc=0.4, size=(600, 2))
         >>> tolerance = nammd.Tolerance.from_reference(train, accepted)
-        >>> print(tolerance.power(200, 0.0).headline())
+        >>> print(tolerance.power(100, 2 * tolerance.epsilon).headline())
+        A candidate of 100 rows at a distance of 0.0281 is called CLOSE with probability 0.00 and FAR with
+        probability 0.54.
         """
         rows = whole(rows, "rows", MIN_ROWS)
         distance = float(distance)

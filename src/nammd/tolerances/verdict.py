@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from nammd.results import (
     interval,
     number,
     p_value,
+    plain,
     probability,
     with_error,
 )
@@ -300,6 +301,7 @@ class Verdict(Reportable):
         """Return the fields and what it would take to settle an undecided check, ready for JSON."""
         rows = self.rows_needed
         return super().to_dict() | {
+            "held": [plain(asdict(each)) for each in self.held],
             "decided_by": self.decided_by,
             "rows_needed": None if rows is None else list(rows),
             "accepted_needed": self.accepted_needed,
