@@ -19,6 +19,7 @@ from nammd.engines import (
 )
 from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis, RandomFeatures
+from nammd.monitor import BatchVerdict, Monitor
 from nammd.questions.closeness import ClosenessResult, closeness_test
 from nammd.questions.comparison import PairComparison, compare_pairs
 from nammd.questions.distance import Estimate, distance
@@ -35,6 +36,7 @@ from nammd.tolerances.verdict import Decision, Verdict
 __version__ = "0.1.0"
 
 __all__ = [
+    "BatchVerdict",
     "Caution",
     "ClosenessResult",
     "Cluster",
@@ -51,6 +53,7 @@ __all__ = [
     "Laplace",
     "LongComputationWarning",
     "Mahalanobis",
+    "Monitor",
     "OnDevice",
     "PairComparison",
     "Plan",

@@ -164,6 +164,10 @@ class Frame:
         """Return a column as it is, as a narwhals series."""
         return self._table[:, self._places[name]]
 
+    def to_arrow(self) -> Any:
+        """Return the table as Arrow has it."""
+        return self._table.to_arrow().rename_columns(list(self.names))
+
     def take(self, positions: NDArray[np.intp]) -> Frame:
         """Return some of the rows."""
         return Frame(self._table[positions.tolist()], self.owner, self.names)

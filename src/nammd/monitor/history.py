@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nammd.monitor import schema
-from nammd.monitor.records import BATCH_COLUMNS, Batch, Damaged, Era, Event, EventKind
+from nammd.monitor.records import BATCH_COLUMNS, Batch, Damaged, Era, Event, EventKind, checksum
 
 PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
@@ -40,7 +40,7 @@ class Kept:
         How many rows it has.
     digest : str
         Of its rows, as points of the space of its tolerance; empty where there is none, as of a sketch.
-    kind : {"arrow", "array", "sketch", "file", "elsewhere"}
+    kind : {"table", "column", "array", "sketch", "file", "elsewhere"}
         How: its content inside, or the path of a file, or nothing at all.
     path : str
         Where it came from; empty where it was data in memory.
@@ -120,7 +120,8 @@ class History:
                 with _transaction(db):
                     schema.bring_up(db)
                     stored = json.dumps(settings, sort_keys=True, allow_nan=False)
-                    db.execute("INSERT INTO monitor VALUES (1, ?, ?, ?, ?)", (*monitor, stored))
+                    row = [*monitor, stored]
+                    db.execute("INSERT INTO monitor VALUES (1, ?, ?, ?, ?, ?)", (*row, checksum(row)))
                     begin(Writer(db))
                 db.execute("PRAGMA journal_mode = WAL")
             try:
@@ -238,6 +239,11 @@ class Writer:
             (at, kind, key, cause, text),
         )
 
+    def events(self, after: int) -> tuple[Event, ...]:
+        """Return the events after one of them, by its number."""
+        rows = self._db.execute(f"SELECT {_EVENT} FROM event WHERE number > ? ORDER BY number", (after,))
+        return tuple(Event(*row) for row in rows.fetchall())
+
     def begin_era(self, at: str, tolerance: str, reference: int) -> int:
         """Begin to hold batches against something else; return its number."""
         cursor = self._db.execute(
@@ -258,16 +264,17 @@ class Writer:
 
 
 _BATCH = ", ".join(BATCH_COLUMNS)
+_EVENT = "number, at, kind, key, cause, text"
 
 
 def _snapshot(db: sqlite3.Connection) -> Snapshot:
-    beginning = db.execute("SELECT title, created, settings FROM monitor").fetchone()
-    if beginning is None:
-        raise Damaged("its beginning is missing")
-    title, created, settings = beginning
+    beginning = db.execute("SELECT created, made_by, title, settings, checksum FROM monitor").fetchone()
+    if beginning is None or checksum(list(beginning[:-1])) != beginning[-1]:
+        raise Damaged("its beginning is not what was written")
+    created, _, title, settings, _ = beginning
     batches = db.execute(f"SELECT {_BATCH}, checksum FROM batch ORDER BY number").fetchall()
     eras = db.execute("SELECT number, since, tolerance, reference FROM era ORDER BY number").fetchall()
-    events = db.execute("SELECT number, at, kind, key, cause, text FROM event ORDER BY number").fetchall()
+    events = db.execute(f"SELECT {_EVENT} FROM event ORDER BY number").fetchall()
     [tests] = db.execute("SELECT tests FROM tally").fetchone()
     return Snapshot(
         title=title,
@@ -311,7 +318,7 @@ def _sentences(path: Path) -> Iterator[None]:
             if any(mark in words for mark in marks):
                 raise kind(f"the monitor {path} {meaning}") from None
         raise _damaged(path, error) from None
-    except (Damaged, json.JSONDecodeError) as error:
+    except (Damaged, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise _damaged(path, error) from None
 
 

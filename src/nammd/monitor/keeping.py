@@ -1,7 +1,8 @@
 """A reference inside a history, so that nothing else is needed beside the file.
 
-Tables are kept as Arrow, arrays as NumPy has them, sketches as their files. What is too large, or lies on a cluster,
-is left where it is: of a file the path is kept, of anything else nothing, and it is given again with every batch.
+Tables are kept as Arrow, arrays as NumPy has them, sketches as their files. What is too large, or lies on a
+cluster, is left where it is: of a file the path is kept, of anything else nothing, and it is given again
+with every batch.
 """
 
 from __future__ import annotations
@@ -44,11 +45,12 @@ def unpacked(kept: Kept, content: bytes) -> Dataset:
         raise ValueError(
             "the monitor is damaged: its reference is not what was written; take it from a backup"
         )
-    if kept.kind == "arrow":
+    if kept.kind in ("table", "column"):
         import pyarrow as pa
 
         with pa.ipc.open_stream(pa.py_buffer(content)) as reader:
-            return open_content(reader.read_all(), kept.name)
+            table = reader.read_all()
+        return open_content(table if kept.kind == "table" else table.column(0), kept.name)
     if kept.kind == "array":
         return open_content(np.load(io.BytesIO(content), allow_pickle=False), kept.name)
     if kept.kind == "sketch":
@@ -73,27 +75,17 @@ def _content(dataset: Dataset) -> tuple[str, bytes]:
             dataset.summary.save(file)
             return "sketch", file.read_bytes()
     if isinstance(dataset, TableDataset):
-        return "arrow", _as_arrow(dataset.given if dataset.source is None else _table_of(dataset))
+        return "column" if dataset.one_column else "table", _arrow_bytes(dataset.frame.to_arrow())
     assert isinstance(dataset, ArrayDataset)
     content = io.BytesIO()
     np.save(content, to_numpy(dataset.array), allow_pickle=False)
     return "array", content.getvalue()
 
 
-def _table_of(dataset: TableDataset) -> Any:
-    """Return what a file was read as."""
-    return dataset.given
-
-
-def _as_arrow(table: Any) -> bytes:
-    import narwhals as nw
+def _arrow_bytes(table: Any) -> bytes:
     import pyarrow as pa
 
-    frame = nw.from_native(table, allow_series=True)
-    if isinstance(frame, nw.Series):
-        frame = frame.to_frame()
-    arrow = (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).to_arrow()
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, arrow.schema) as writer:
-        writer.write_table(arrow)
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
     return bytes(sink.getvalue())

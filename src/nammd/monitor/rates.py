@@ -45,13 +45,12 @@ class Spending:
         'at most 1 false alarm a year is expected (level 0.00274 for each batch)'
         """
         choice(rate, "rate", get_args(RateName))
-        found = cls(
-            rate, per_year(false_alarms) if rate == "budget" else between(alpha, "alpha"), _every(every)
-        )
+        amount = per_year(false_alarms) if rate == "budget" else between(alpha, "alpha")
+        found = cls(rate, amount, _every(every))
         if found.levels.line <= 2:
             raise ValueError(
-                f"{false_alarms} with a batch every {every} is a level of {1 / found.levels.line:.2g} for each "
-                "batch, and it must be below 0.5; allow fewer false alarms"
+                f"{false_alarms} with a batch every {every} is a level of {1 / found.levels.line:.2g} for "
+                "each batch, and it must be below 0.5; allow fewer false alarms"
             )
         return found
 

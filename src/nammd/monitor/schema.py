@@ -17,7 +17,8 @@ _FIRST = (
         created TEXT NOT NULL,
         made_by TEXT NOT NULL,
         title TEXT NOT NULL,
-        settings TEXT NOT NULL
+        settings TEXT NOT NULL,
+        checksum TEXT NOT NULL
     )""",
     """CREATE TABLE reference (
         number INTEGER PRIMARY KEY,

@@ -231,12 +231,22 @@ def state_of(history: Snapshot) -> State:
 
 def _levels(arrived: Sequence[Batch], spending: Spending) -> dict[str, float]:
     """Return the level of every batch: tests spend in the order in which they were made."""
-    tests = max((batch.number for batch in arrived), default=0)
-    pvalues = [float("nan")] * tests  # of batches that were replaced or forgotten nothing is known
-    for batch in arrived:
-        pvalues[batch.number - 1] = batch.pvalue_far
-    levels = spending.levels.levels(pvalues)
+    levels = spending.levels.levels(_pvalues(arrived, max((batch.number for batch in arrived), default=0)))
     return {batch.key: levels[batch.number - 1] for batch in arrived}
+
+
+def next_level(history: Snapshot) -> float:
+    """Return the level of the next test."""
+    pvalues = _pvalues(history.batches, history.tests)
+    return Spending.from_dict(history.settings).levels.levels([*pvalues, 1.0])[-1]
+
+
+def _pvalues(arrived: Sequence[Batch], tests: int) -> list[float]:
+    """Return the p-values of all tests in their order; of batches that are gone nothing is known."""
+    found = [float("nan")] * tests
+    for batch in arrived:
+        found[batch.number - 1] = batch.pvalue_far
+    return found
 
 
 def _stream(

@@ -43,8 +43,8 @@ class GivenReference:
     deviation : float
         Its standard deviation over draws of the batch; zero where there is nothing to test with.
     reference, features : float
-        Its standard deviation over draws of the reference, and over draws of the random features that stand for
-        the kernel; zero where the kernel is exact.
+        Its standard deviation over draws of the reference, and over draws of the random features that stand
+        for the kernel; zero where the kernel is exact.
     error : float
         The standard error of the distance over draws of the batch.
     """
@@ -79,8 +79,8 @@ class GivenReference:
 def score(u: float, deviation: float, *frozen: float) -> float:
     """Return a normal score of u, less what errors that are the same in every batch may add; NaN for none.
 
-    Where random features stand for an exact kernel their error is among them, whatever is claimed: it does not
-    average out, and the tolerance was not made with them.
+    Where random features stand for an exact kernel their error is among them, whatever is claimed: it does
+    not average out, and the tolerance was not made with them.
 
     >>> score(3.0, 1.5), round(score(3.0, 1.5, 0.3, 0.4), 3)
     (2.0, 1.347)

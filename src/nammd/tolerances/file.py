@@ -36,18 +36,32 @@ VERSION = 2
 
 def write(tolerance: Tolerance, path: Path) -> None:
     """Write a tolerance; the file is complete or not there at all."""
+    write_text(path, dumps(tolerance))
+
+
+def dumps(tolerance: Tolerance) -> str:
+    """Return what the file of a tolerance holds."""
     stored = to_dict(tolerance)
     stored["checksum"] = checksum(stored)
-    write_text(path, json.dumps(stored, indent=1, allow_nan=False) + "\n")
+    return json.dumps(stored, indent=1, allow_nan=False) + "\n"
 
 
 def read(path: Path) -> Tolerance:
     """Read a tolerance, or say in a sentence what is wrong with the file."""
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no tolerance file {path}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not a tolerance file: it is not valid JSON ({error})") from None
+    return loads(text, path)
+
+
+def loads(text: str, path: Path) -> Tolerance:
+    """Return the tolerance in what a file holds; `path` is for messages."""
+    try:
+        stored = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not a tolerance file: it is not valid JSON ({error})") from None
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise ValueError(f"{path} is not a tolerance file written by nammd")

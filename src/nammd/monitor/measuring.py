@@ -1,0 +1,114 @@
+"""From a batch to what its history keeps of it."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nammd.data.dataset import Dataset
+from nammd.data.opening import open_dataset
+from nammd.monitor.records import Batch, Era
+from nammd.sketches import Sketch
+from nammd.statistics.margin import margin
+from nammd.statistics.stream import GivenReference
+from nammd.tolerances.gate import Gate
+from nammd.tolerances.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class BatchSample:
+    """A batch that has been opened.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        The batch; where the reference is a sketch, a sketch.
+    digest : str
+        Of its rows as points, in their order; of a sketch, of its sums.
+    source : str
+        The name of its file; empty where it was data in memory.
+    """
+
+    dataset: Dataset
+    digest: str
+    source: str
+
+
+def sample_of(gate: Gate, data: Any, key: str) -> BatchSample:
+    """Open a batch; rows are sketched where the reference is a sketch."""
+    dataset = open_dataset(data, f"the batch {key}")
+    source = "" if dataset.source is None else dataset.source.path.name
+    space = gate.tolerance.space
+    if not gate.reference.keeps_rows and dataset.keeps_rows:
+        sketch = Sketch.of(dataset, gate.reference.sketch.features, space=space)  # type: ignore[attr-defined]
+        dataset = open_dataset(sketch, f"the batch {key}")
+    sample = space.sample(dataset, digest=True)
+    digest = sample.digest or sums_digest(sample.sketch)
+    return BatchSample(dataset, digest, source)
+
+
+def sums_digest(sketch: Sketch) -> str:
+    """Return a digest of the sums of a sketch."""
+    found = hashlib.sha256(f"{sketch.n} {sketch.features!r} {sketch.encoding}".encode())
+    for sums in (sketch.total, sketch.products):
+        found.update(np.ascontiguousarray(sums, dtype="<f8").tobytes())
+    return found.hexdigest()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was found of a batch."""
+
+    batch: Batch
+    verdict: Verdict
+
+    def with_report(self, path: Path, beside: Path) -> Measured:
+        """Note where the page about the batch is, as seen from the file of the history."""
+        try:
+            where = os.path.relpath(path.resolve(), beside.resolve().parent)
+        except ValueError:  # on another drive
+            where = str(path.resolve())
+        return replace(self, batch=replace(self.batch, report=Path(where).as_posix()))
+
+
+def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -> Measured:
+    """Check a batch, and keep what the stream needs of it."""
+    from nammd import __version__
+
+    verdict = gate.check(sample.dataset, level)
+    pair, eps = verdict.estimate.pair, gate.tolerance.epsilon
+    tested = margin(pair, eps, "corrected", "greater")
+    given = GivenReference.of(pair, eps)
+    batch = Batch(
+        key=key,
+        number=0,  # it gets one when it is stored
+        era=era.number,
+        digest=sample.digest,
+        added=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        source=sample.source,
+        m=verdict.estimate.m,
+        n=verdict.estimate.n,
+        epsilon=eps,
+        u=given.u,
+        deviation=tested.deviation,
+        share=tested.share,
+        given=given.deviation,
+        reference=given.reference,
+        features=given.features,
+        error=given.error,
+        distance=verdict.distance,
+        low=verdict.interval[0],
+        high=verdict.interval[1],
+        pvalue_close=verdict.pvalue_close,
+        pvalue_far=verdict.pvalue_far,
+        cautions=tuple((caution.code, caution.message) for caution in verdict.warnings),
+        columns=tuple(str(words) for words in getattr(verdict, "moved", ())),
+        settings={"engine": verdict.engine, "nammd": __version__},
+    )
+    return Measured(batch, verdict)

@@ -1,0 +1,417 @@
+"""Watching a stream of batches against a tolerance: `Monitor`."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from nammd.data.checks import choice
+from nammd.data.opening import open_dataset
+from nammd.engines import Engine
+from nammd.monitor import changes
+from nammd.monitor.alerting import OnAlarm, alert
+from nammd.monitor.history import History, Snapshot, Writer
+from nammd.monitor.keeping import packed, unpacked
+from nammd.monitor.keys import as_key
+from nammd.monitor.measuring import Measured, measure, sample_of
+from nammd.monitor.rates import RateName, Spending
+from nammd.monitor.records import Era, Event
+from nammd.monitor.state import State, next_level, state_of
+from nammd.monitor.table import Backend, table_of
+from nammd.monitor.verdict import BatchVerdict
+from nammd.results import Result
+from nammd.tolerances.file import dumps, loads
+from nammd.tolerances.gate import Gate
+from nammd.tolerances.tolerance import Tolerance
+
+Claim: TypeAlias = Literal["reference", "population"]
+
+
+class Monitor:
+    """A stream of batches, watched against a tolerance, with its history in one file.
+
+    Make one with `Monitor.create`, and open it again with `Monitor.open`. There are two layers, each with a
+    claim of its own. Every batch is CLOSE, FAR or UNDECIDED at a level such that the false alarms stay within
+    their budget, however batches depend on each other. And all batches together are evidence of a drift that
+    no single one shows; that is relative to these rows of the reference.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import nammd
+    >>> rng = np.random.default_rng(0)
+    >>> train = rng.normal(size=(500, 2))
+    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "shop.monitor")
+    >>> monitor = nammd.Monitor.create(path, tolerance, train, false_alarms="1/year", every="day")
+    >>> print(monitor.add(rng.normal(size=(300, 2)), key="2026-03-01").decision)
+    CLOSE
+    >>> print(monitor.add(rng.normal(loc=1.0, size=(300, 2)), key="2026-03-02").decision)
+    FAR
+    >>> nammd.Monitor.open(path).state.headline()
+    'Beyond tolerance since 2026-03-02: that batch is FAR.'
+    """
+
+    def __init__(self, path: str | Path, *, reference: Any = None, engine: Engine | None = None) -> None:
+        self.path = Path(path).expanduser()
+        self.engine = engine
+        self._history = History(self.path)
+        self._given = reference
+        self._gate: tuple[int, Gate] | None = None
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        tolerance: Tolerance | str | Path,
+        reference: Any,
+        *,
+        false_alarms: str | float = "1/year",
+        every: str | float = "day",
+        rate: RateName = "budget",
+        alpha: float = 0.05,
+        claim: Claim = "reference",
+        title: str | None = None,
+        engine: Engine | None = None,
+    ) -> Monitor:
+        """Begin to watch a stream.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file of the history; it must not be there yet.
+        tolerance : Tolerance or path
+            What close enough means.
+        reference : dataset
+            What batches are compared with; see `distance`. It is kept in the file, unless it is larger than
+            256 MB or on a cluster.
+        false_alarms : str or float
+            How many false alarms are acceptable: ``"1/year"``, ``"2/month"``, or a number of them a year.
+        every : str or float
+            How often batches come: ``"hour"``, ``"day"``, ``"week"``, ``"month"``, or how many a year.
+        rate : {"budget", "ever", "discoveries"}
+            What is bounded: the expected false alarms a year; the probability that there is ever one, by
+            `alpha`; or the expected share of false ones among all alarms, by `alpha`.
+        alpha : float
+            The bound, for the latter two.
+        claim : {"reference", "population"}
+            What the stream's evidence is about: these rows of the reference, or the population that they
+            were drawn from. The latter takes the error of the reference into account, and notices slow drift
+            later.
+        title : str, optional
+            What is watched; by default the name of the file.
+        engine : Engine, optional
+            Which engine computes; by default the one where the data is.
+
+        Returns
+        -------
+        Monitor
+        """
+        where = Path(path).expanduser()
+        limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
+        choice(claim, "claim", get_args(Claim))
+        spending = Spending.of(false_alarms, every, rate, alpha)
+        gate = _gate_of(limit, reference, engine)
+        kept, content = _packed(gate)
+        now = _now()
+
+        def begin(writer: Writer) -> None:
+            number = writer.keep(kept, content)
+            writer.begin_era(now, dumps(limit), number)
+            writer.event(
+                now, "created", text=f"Batches are compared with {kept.name}; {spending.sentence()}."
+            )
+
+        from nammd import __version__
+
+        settings = spending.to_dict() | {"claim": claim}
+        head = (now, f"nammd {__version__}", where.stem if title is None else str(title))
+        History.create(where, head, settings, begin)
+        made = cls(where, reference=None if kept.content else reference, engine=engine)
+        made._gate = 1, gate
+        return made
+
+    @classmethod
+    def open(cls, path: str | Path, *, reference: Any = None, engine: Engine | None = None) -> Monitor:
+        """Open a monitor.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file of the history.
+        reference : dataset, optional
+            The reference, where it is not kept in the file.
+        engine : Engine, optional
+            Which engine computes; by default the one where the data is.
+
+        Returns
+        -------
+        Monitor
+        """
+        return cls(path, reference=reference, engine=engine)
+
+    @property
+    def state(self) -> State:
+        """The state of the stream, worked out from the batches that there are now."""
+        return state_of(self._history.read())
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """What close enough means now."""
+        return loads(self._history.read().eras[-1].tolerance, self.path)
+
+    def add(
+        self,
+        data: Any,
+        key: Any,
+        *,
+        replace: bool = False,
+        report: str | Path | None = None,
+        on_alarm: OnAlarm = None,
+    ) -> BatchVerdict:
+        """Check a batch, and add it to the history.
+
+        Parameters
+        ----------
+        data : dataset
+            The batch; see `distance`. Where the reference is a sketch, rows are sketched like it.
+        key : str, date or int
+            What the batch is called. Where all keys tell a time, that is the order of the stream; else their
+            names. The same batch under the same key changes nothing; other data under it are refused.
+        replace : bool
+            Whether other data under the same key take the place of those that are there.
+        report : str or Path, optional
+            A page about the batch to write; see `Verdict.report`.
+        on_alarm : str, sequence of str or callable, optional
+            A command that is run where the batch opens an alarm, with the event as JSON on its standard
+            input; or a function that is called with the same. If it fails there is a warning; the batch has
+            been added.
+
+        Returns
+        -------
+        BatchVerdict
+        """
+        name = as_key(key)
+        seen = self._history.read()
+        era, gate = self._current(seen)
+        sample = sample_of(gate, data, name)
+        before = self._found(seen, name, sample.digest, replace)
+        if before is not None:
+            return before
+        measured = measure(gate, sample, name, era, next_level(seen))
+        if report is not None:
+            measured = measured.with_report(measured.verdict.report(report), self.path)
+        found, state = self._history.write(lambda writer: self._store(writer, measured, replace))
+        if found is None:  # another process was quicker with the same batch
+            return BatchVerdict.of(state, name)
+        result = BatchVerdict.of(state, name, measured.verdict, found)
+        self._tell(on_alarm, result)
+        return result
+
+    def history(self, backend: Backend | None = None) -> Any:
+        """Return the batches as a table, in the order of the stream.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose table; by default the first of these that is installed.
+
+        Returns
+        -------
+        table
+        """
+        return table_of(self.state, backend)
+
+    def note(self, text: str, key: Any = None) -> None:
+        """Write a note into the history.
+
+        Parameters
+        ----------
+        text : str
+            The note.
+        key : str, date or int, optional
+            The batch that it is about.
+        """
+        words, name = _line(text, "a note"), "" if key is None else as_key(key)
+        self._history.write(lambda writer: writer.event(_now(), "note", name, text=words))
+
+    def acknowledge(self, text: str = "", key: Any = None) -> int:
+        """Acknowledge the alarms that are open, or that of a batch; they stay open until the data are back.
+
+        Parameters
+        ----------
+        text : str
+            What is to be said about it.
+        key : str, date or int, optional
+            The batch that opened the alarm; by default all that are open.
+
+        Returns
+        -------
+        int
+            How many alarms were acknowledged.
+        """
+        words, name = _line(text, "a note") if text else "", None if key is None else as_key(key)
+        return int(self._history.write(lambda writer: changes.acknowledge(writer, _now(), words, name)))
+
+    def forget(self, key: Any) -> None:
+        """Remove a batch, as if it had never come; that it was there stays among the events.
+
+        Parameters
+        ----------
+        key : str, date or int
+            The batch.
+        """
+        name = as_key(key)
+
+        def remove(writer: Writer) -> None:
+            if writer.find(name) is None:
+                raise LookupError(f"the monitor {self.path} has no batch {name!r}")
+            changes.follow(writer, _now(), lambda: writer.remove(name))
+            writer.event(_now(), "batch forgotten", name, text=f"The batch {name} was removed.")
+
+        self._history.write(remove)
+
+    def change(self, *, tolerance: Tolerance | str | Path | None = None, reference: Any = None) -> None:
+        """Hold the batches to come against another tolerance or reference; the evidence starts anew.
+
+        Parameters
+        ----------
+        tolerance : Tolerance or path, optional
+            The new tolerance.
+        reference : dataset, optional
+            The new reference.
+        """
+        if tolerance is None and reference is None:
+            raise TypeError("give a tolerance, a reference or both")
+        era, gate = self._current(self._history.read())
+        limit = gate.tolerance
+        if tolerance is not None:
+            limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
+        new = _gate_of(limit, gate.reference.dataset if reference is None else reference, self.engine)
+        kept, content = _packed(new)
+        now = _now()
+
+        def begin(writer: Writer) -> int:
+            number = era.reference if reference is None else writer.keep(kept, content)
+            if tolerance is not None:
+                words = (
+                    f"The tolerance is {limit.epsilon:.4g} from here on; it was {gate.tolerance.epsilon:.4g}."
+                )
+                writer.event(now, "tolerance changed", text=words)
+            if reference is not None:
+                writer.event(
+                    now, "reference changed", text=f"Batches are compared with {kept.name} from here on."
+                )
+            return writer.begin_era(now, dumps(limit), number)
+
+        number = self._history.write(begin)
+        if reference is not None:
+            self._given = None if kept.content else reference
+        self._gate = number, new
+
+    def page(self, path: str | Path) -> Path:
+        """Write a page about the stream: one HTML file that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write; it is replaced if it is there.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from nammd.monitor.page import write_page
+
+        return write_page(self.state, Path(path), self.path)
+
+    def __str__(self) -> str:
+        state = self.state
+        return f"{state.title}: {state.headline()}"
+
+    def _current(self, seen: Snapshot) -> tuple[Era, Gate]:
+        """Return what batches are held against now; another process may have changed it."""
+        era = seen.eras[-1]
+        if self._gate is None or self._gate[0] != era.number:
+            kept, content = self._history.reference(era.reference)
+            reference = unpacked(kept, content) if self._given is None else self._given
+            gate = _gate_of(loads(era.tolerance, self.path), reference, self.engine)
+            if kept.digest and gate.reference.digest and kept.digest != gate.reference.digest:
+                raise ValueError(
+                    f"the reference is not the one that {self.path} was made with: its rows differ; to "
+                    "compare with others from here on, use 'nammd monitor change' or Monitor.change"
+                )
+            self._gate = era.number, gate
+        return era, self._gate[1]
+
+    def _found(self, seen: Snapshot, key: str, digest: str, replace: bool) -> BatchVerdict | None:
+        """Return what is said of a batch that is there already."""
+        there = next((batch for batch in seen.batches if batch.key == key), None)
+        if there is None:
+            return None
+        if changes.same(there, digest, seen.eras[-1]):
+            return BatchVerdict.of(state_of(seen), key)
+        if not replace:
+            raise changes.refused(key)
+        return None
+
+    def _store(
+        self, writer: Writer, measured: Measured, replace: bool
+    ) -> tuple[tuple[Event, ...] | None, State]:
+        batch, now = measured.batch, _now()
+        there = writer.find(batch.key)
+        if there is not None:
+            if changes.same(there, batch.digest, writer.read().eras[-1]):
+                return None, state_of(writer.read())
+            if not replace:
+                raise changes.refused(batch.key)
+            writer.event(now, "batch replaced", batch.key, text=f"Other data took the place of {batch.key}.")
+        return changes.follow(writer, now, lambda: writer.insert(batch))
+
+    def _tell(self, on_alarm: OnAlarm, result: BatchVerdict) -> None:
+        if on_alarm is None:
+            return
+        about = {
+            "monitor": str(self.path.resolve()),
+            "state": result.state.headline(),
+            "batch": _plain(result),
+        }
+        for event in result.events:
+            if event.kind == "alarm opened" and (trouble := alert(on_alarm, event, about)):
+                warnings.warn(f"{trouble}; the batch has been added all the same", stacklevel=3)
+
+
+def _gate_of(tolerance: Tolerance, reference: Any, engine: Engine | None) -> Gate:
+    return tolerance.with_reference(open_dataset(reference, "the reference"), engine=engine)
+
+
+def _packed(gate: Gate) -> Any:
+    reference = gate.reference
+    return packed(reference.dataset, reference.size, reference.digest or "")
+
+
+def _plain(result: Result) -> dict[str, Any]:
+    found = result.to_dict()
+    return {
+        name: found[name]
+        for name in ("key", "decision", "level", "distance", "interval", "epsilon", "columns")
+    }
+
+
+def _line(text: Any, what: str) -> str:
+    words = " ".join(str(text).split())
+    if not words or len(words) > 2000:
+        raise ValueError(f"{what} must have between 1 and 2000 letters")
+    return words
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+__all__: Sequence[str] = ["Monitor"]
