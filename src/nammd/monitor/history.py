@@ -202,6 +202,18 @@ class History:
             ).fetchall()
         return Kept(*row), b"".join(bytes(part) for (part,) in parts)
 
+    def sums(self, era: Era) -> tuple[bytes | None, dict[str, bytes]]:
+        """Return the sums of the reference of an era and of its batches, where there are any."""
+        with self._open() as db, _transaction(db, "DEFERRED"):
+            reference = db.execute(
+                "SELECT content FROM reference_sums WHERE reference = ?", (era.reference,)
+            ).fetchone()
+            rows = db.execute(
+                "SELECT key, batch_sums.content FROM batch_sums JOIN batch USING (key) WHERE batch.era = ?",
+                (era.number,),
+            ).fetchall()
+        return None if reference is None else reference[0], {str(key): bytes(value) for key, value in rows}
+
 
 class Writer:
     """What can be done within a transaction."""
@@ -218,19 +230,28 @@ class Writer:
         row = self._db.execute(f"SELECT {_BATCH}, checksum FROM batch WHERE key = ?", (key,)).fetchone()
         return None if row is None else Batch.from_row(row)
 
-    def insert(self, batch: Batch) -> Batch:
-        """Add a batch, which gets the next number; one with its key is replaced."""
+    def insert(self, batch: Batch, sums: bytes = b"") -> Batch:
+        """Add a batch with its sums, which gets the next number; one with its key is replaced."""
         self._db.execute("UPDATE tally SET tests = tests + 1")
         [number] = self._db.execute("SELECT tests FROM tally").fetchone()
         numbered = replace(batch, number=int(number))
         self.remove(batch.key)
         places = ", ".join("?" * (len(BATCH_COLUMNS) + 1))
         self._db.execute(f"INSERT INTO batch ({_BATCH}, checksum) VALUES ({places})", numbered.to_row())
+        if sums:
+            self._db.execute("INSERT INTO batch_sums VALUES (?, ?)", (batch.key, sums))
         return numbered
 
     def remove(self, key: str) -> None:
         """Remove a batch, if it is there."""
         self._db.execute("DELETE FROM batch WHERE key = ?", (key,))
+
+    def keep_sums_of(self, chosen: Callable[[list[str]], Sequence[str]]) -> None:
+        """Keep the sums of some batches only: those that are chosen from the keys of all that have some."""
+        keys = [str(key) for (key,) in self._db.execute("SELECT key FROM batch_sums").fetchall()]
+        kept = set(chosen(keys)) if keys else set()
+        dropped = [(key,) for key in keys if key not in kept]
+        self._db.executemany("DELETE FROM batch_sums WHERE key = ?", dropped)
 
     def event(self, at: str, kind: EventKind, key: str = "", cause: str = "", text: str = "") -> None:
         """Add an event."""
@@ -251,8 +272,8 @@ class Writer:
         )
         return int(cursor.lastrowid or 0)
 
-    def keep(self, kept: Kept, content: bytes) -> int:
-        """Keep a reference; return its number."""
+    def keep(self, kept: Kept, content: bytes, sums: bytes = b"") -> int:
+        """Keep a reference with its sums; return its number."""
         cursor = self._db.execute(
             "INSERT INTO reference (name, rows, digest, kind, path, content) VALUES (?, ?, ?, ?, ?, ?)",
             (kept.name, kept.rows, kept.digest, kept.kind, kept.path, kept.content),
@@ -260,6 +281,8 @@ class Writer:
         number = int(cursor.lastrowid or 0)
         parts = [(number, k, content[k * PART : (k + 1) * PART]) for k in range(-(-len(content) // PART))]
         self._db.executemany("INSERT INTO reference_part VALUES (?, ?, ?)", parts)
+        if sums:
+            self._db.execute("INSERT INTO reference_sums VALUES (?, ?)", (number, sums))
         return number
 
 

@@ -54,10 +54,7 @@ def unpacked(kept: Kept, content: bytes) -> Dataset:
     if kept.kind == "array":
         return open_content(np.load(io.BytesIO(content), allow_pickle=False), kept.name)
     if kept.kind == "sketch":
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "reference.sketch")
-            file.write_bytes(content)
-            return open_content(Sketch.load(file), kept.name)
+        return open_content(sketch_from(content), kept.name)
     if kept.kind == "file" and Path(kept.path).exists():
         return open_dataset(kept.path, kept.name)
     where = f", {kept.path}," if kept.path else ""
@@ -68,12 +65,23 @@ def unpacked(kept: Kept, content: bytes) -> Dataset:
     )
 
 
+def sketch_bytes(sketch: Sketch) -> bytes:
+    """Return what the file of a sketch holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        return sketch.save(Path(folder, "sums.sketch")).read_bytes()
+
+
+def sketch_from(content: bytes) -> Sketch:
+    """Return the sketch in what a file holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "sums.sketch")
+        file.write_bytes(content)
+        return Sketch.load(file)
+
+
 def _content(dataset: Dataset) -> tuple[str, bytes]:
     if isinstance(dataset, SummaryDataset):
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "reference.sketch")
-            dataset.summary.save(file)
-            return "sketch", file.read_bytes()
+        return "sketch", sketch_bytes(dataset.summary)
     if isinstance(dataset, TableDataset):
         return "column" if dataset.one_column else "table", _arrow_bytes(dataset.frame.to_arrow())
     assert isinstance(dataset, ArrayDataset)

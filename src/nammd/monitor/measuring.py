@@ -13,6 +13,8 @@ import numpy as np
 
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
+from nammd.monitor.keeping import sketch_bytes
+from nammd.monitor.pooling import sums_of
 from nammd.monitor.records import Batch, Era
 from nammd.sketches import Sketch
 from nammd.statistics.margin import margin
@@ -67,6 +69,7 @@ class Measured:
 
     batch: Batch
     verdict: Verdict
+    sums: bytes
 
     def with_report(self, path: Path, beside: Path) -> Measured:
         """Note where the page about the batch is, as seen from the file of the history."""
@@ -111,4 +114,5 @@ def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -
         columns=tuple(str(words) for words in getattr(verdict, "moved", ())),
         settings={"engine": verdict.engine, "nammd": __version__},
     )
-    return Measured(batch, verdict)
+    sums = sums_of(gate, sample.dataset)
+    return Measured(batch, verdict, b"" if sums is None else sketch_bytes(sums))

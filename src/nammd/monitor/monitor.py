@@ -14,9 +14,10 @@ from nammd.engines import Engine
 from nammd.monitor import changes
 from nammd.monitor.alerting import OnAlarm, alert
 from nammd.monitor.history import History, Snapshot, Writer
-from nammd.monitor.keeping import packed, unpacked
+from nammd.monitor.keeping import packed, sketch_bytes, sketch_from, unpacked
 from nammd.monitor.keys import as_key
 from nammd.monitor.measuring import Measured, measure, sample_of
+from nammd.monitor.pooling import WINDOWS, Window, members, pooled, sums_of
 from nammd.monitor.rates import RateName, Spending
 from nammd.monitor.records import Era, Event
 from nammd.monitor.state import State, next_level, state_of
@@ -117,10 +118,11 @@ class Monitor:
         spending = Spending.of(false_alarms, every, rate, alpha)
         gate = _gate_of(limit, reference, engine)
         kept, content = _packed(gate)
+        sums = _sums(gate)
         now = _now()
 
         def begin(writer: Writer) -> None:
-            number = writer.keep(kept, content)
+            number = writer.keep(kept, content, sums)
             writer.begin_era(now, dumps(limit), number)
             writer.event(
                 now, "created", text=f"Batches are compared with {kept.name}; {spending.sentence()}."
@@ -226,6 +228,22 @@ class Monitor:
         """
         return table_of(self.state, backend)
 
+    def pooled(self) -> tuple[Window, ...]:
+        """Return the distances of the last 7, 30 and 90 days, each taken together.
+
+        Returns
+        -------
+        tuple of Window
+            Empty where the tolerance has no random features and the reference is no sketch: nothing is kept
+            of the rows of earlier batches then.
+        """
+        era = self._history.read().eras[-1]
+        reference, sums = self._history.sums(era)
+        if reference is None or not sums:
+            return ()
+        sketches = {key: sketch_from(content) for key, content in sums.items()}
+        return pooled(loads(era.tolerance, self.path), sketch_from(reference), sketches)
+
     def note(self, text: str, key: Any = None) -> None:
         """Write a note into the history.
 
@@ -293,10 +311,11 @@ class Monitor:
             limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
         new = _gate_of(limit, gate.reference.dataset if reference is None else reference, self.engine)
         kept, content = _packed(new)
+        sums = _sums(new)
         now = _now()
 
         def begin(writer: Writer) -> int:
-            number = era.reference if reference is None else writer.keep(kept, content)
+            number = writer.keep(kept, content, sums)  # its digest and its sums are those of the new space
             if tolerance is not None:
                 words = (
                     f"The tolerance is {limit.epsilon:.4g} from here on; it was {gate.tolerance.epsilon:.4g}."
@@ -371,7 +390,12 @@ class Monitor:
             if not replace:
                 raise changes.refused(batch.key)
             writer.event(now, "batch replaced", batch.key, text=f"Other data took the place of {batch.key}.")
-        return changes.follow(writer, now, lambda: writer.insert(batch))
+
+        def insert() -> None:
+            writer.insert(batch, measured.sums)
+            writer.keep_sums_of(lambda keys: members(keys, WINDOWS[-1])[0])
+
+        return changes.follow(writer, now, insert)
 
     def _tell(self, on_alarm: OnAlarm, result: BatchVerdict) -> None:
         if on_alarm is None:
@@ -393,6 +417,11 @@ def _gate_of(tolerance: Tolerance, reference: Any, engine: Engine | None) -> Gat
 def _packed(gate: Gate) -> Any:
     reference = gate.reference
     return packed(reference.dataset, reference.size, reference.digest or "")
+
+
+def _sums(gate: Gate) -> bytes:
+    sums = sums_of(gate, gate.reference.dataset)
+    return b"" if sums is None else sketch_bytes(sums)
 
 
 def _plain(result: Result) -> dict[str, Any]:

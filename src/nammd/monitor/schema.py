@@ -78,7 +78,19 @@ _FIRST = (
     "INSERT INTO tally VALUES (1, 0)",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_SUMS = (
+    # Of batches and of references, where the tolerance has features; the last days are summed from them.
+    """CREATE TABLE batch_sums (
+        key TEXT PRIMARY KEY REFERENCES batch (key) ON DELETE CASCADE,
+        content BLOB NOT NULL
+    )""",
+    """CREATE TABLE reference_sums (
+        reference INTEGER PRIMARY KEY REFERENCES reference (number),
+        content BLOB NOT NULL
+    )""",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_FIRST, _SUMS)
 VERSION = len(STEPS)
 
 
