@@ -14,7 +14,7 @@ import pytest
 
 from nammd.monitor import changes, schema
 from nammd.monitor.history import History
-from nammd.monitor.records import Batch, checksum
+from nammd.monitor.records import Batch, Moved, checksum
 from nammd.monitor.state import state_of
 from tests.monitor.records import batch, days, new_history
 from tests.waiting import GUARD
@@ -35,7 +35,11 @@ def path(tmp_path):
 
 def test_what_was_written_is_read_again(path):
     history = new_history(path)
-    one = batch("2026-03-01", cautions=(("few-rows", "only 'few' \u2014 rows"),), columns=("age: older",))
+    one = batch(
+        "2026-03-01",
+        cautions=(("few-rows", "only 'few' \u2014 rows"),),
+        columns=(Moved("age", "age: older", 1.5),),
+    )
     one = Batch(**(one.__dict__ | {"deviation": float("nan"), "settings": {"engine": "tiles"}}))
     add(history, one)
     [found] = History(path).read().batches

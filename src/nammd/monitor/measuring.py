@@ -111,7 +111,7 @@ def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -
         pvalue_close=verdict.pvalue_close,
         pvalue_far=verdict.pvalue_far,
         cautions=tuple((caution.code, caution.message) for caution in verdict.warnings),
-        columns=tuple(str(words) for words in getattr(verdict, "moved", ())),
+        columns=(),
         settings={"engine": verdict.engine, "nammd": __version__},
     )
     sums = sums_of(gate, sample.dataset)

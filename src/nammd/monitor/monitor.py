@@ -305,7 +305,7 @@ class Monitor:
         """
         if tolerance is None and reference is None:
             raise TypeError("give a tolerance, a reference or both")
-        era, gate = self._current(self._history.read())
+        _, gate = self._current(self._history.read())
         limit = gate.tolerance
         if tolerance is not None:
             limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
@@ -347,7 +347,12 @@ class Monitor:
         """
         from nammd.monitor.page import write_page
 
-        return write_page(self.state, Path(path), self.path)
+        return write_page(self.state, Path(path), self.tolerance_errors(), self.pooled())
+
+    def tolerance_errors(self) -> dict[int, float]:
+        """Return the standard errors of the tolerances that there have been, by the numbers of their eras."""
+        eras = self._history.read().eras
+        return {era.number: loads(era.tolerance, self.path).epsilon_error for era in eras}
 
     def __str__(self) -> str:
         state = self.state

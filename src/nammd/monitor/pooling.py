@@ -94,7 +94,7 @@ def members(keys: Sequence[str], days: int) -> tuple[list[str], bool]:
 
 
 def pooled(tolerance: Tolerance, reference: Sketch, sums: Mapping[str, Sketch]) -> tuple[Window, ...]:
-    """Return the distances of the last days; a window that holds no more batches than a shorter one is left out."""
+    """Return the distances of the last days; a window with no more batches than a shorter one is left out."""
     gate = tolerance.with_reference(reference)
     found: list[Window] = []
     for days in WINDOWS:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 EventKind: TypeAlias = Literal[
     "created",
@@ -25,6 +25,24 @@ EventKind: TypeAlias = Literal[
 
 class Damaged(ValueError):
     """What a file holds is not what was written."""
+
+
+class Moved(NamedTuple):
+    """How far a column moved.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    words : str
+        What became of it, in a few words.
+    ratio : float
+        Its distance over its own tolerance.
+    """
+
+    name: str
+    words: str
+    ratio: float
 
 
 @dataclass(frozen=True)
@@ -63,8 +81,8 @@ class Batch:
         Of "within the tolerance" and "beyond".
     cautions : tuple of (str, str)
         What to know before relying on it: codes and sentences.
-    columns : tuple of str
-        The columns that moved most, in words; the first most.
+    columns : tuple of Moved
+        The columns that moved, the first most.
     settings : dict
         How it was computed.
     report : str
@@ -93,7 +111,7 @@ class Batch:
     pvalue_close: float
     pvalue_far: float
     cautions: tuple[tuple[str, str], ...] = ()
-    columns: tuple[str, ...] = ()
+    columns: tuple[Moved, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     report: str = ""
 
@@ -120,7 +138,8 @@ class Batch:
             found[name] = math.nan if found[name] is None else found[name]
         cautions, columns = json.loads(found["cautions"]), json.loads(found["columns"])
         found["cautions"] = tuple((str(code), str(message)) for code, message in cautions)
-        found["columns"], found["settings"] = tuple(columns), json.loads(found["settings"])
+        found["columns"] = tuple(Moved(*each) for each in columns)
+        found["settings"] = json.loads(found["settings"])
         return cls(**found)
 
 
