@@ -119,7 +119,7 @@ def plan(
     >>> print(planned.headline())
     433 and 433 rows show with probability 0.80 that the datasets are farther apart than 0.01.
     >>> round(nammd.plan(epsilon=0.01, distance=0.02, pilot=pilot, rows=500).power, 2)
-    0.88
+    0.86
     """
     estimate = _pilot(pilot, space)
     pair, variability = estimate.pair, Pilot.of(estimate.pair)
