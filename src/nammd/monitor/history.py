@@ -184,6 +184,15 @@ class History:
         with self._open() as db, _transaction(db, "DEFERRED"):
             return _snapshot(db)
 
+    def version(self) -> str:
+        """Return a text that is another one after every change."""
+        with self._open() as db, _transaction(db, "DEFERRED"):
+            counts = db.execute(
+                "SELECT (SELECT tests FROM tally), (SELECT COUNT(*) FROM batch), "
+                "(SELECT COALESCE(MAX(number), 0) FROM event), (SELECT MAX(number) FROM era)"
+            ).fetchone()
+        return "-".join(str(count) for count in counts)
+
     def write(self, change: Callable[[Writer], Any]) -> Any:
         """Change it in one transaction; what `change` returns is returned, and what it raises undoes all."""
         with self._open() as db, _transaction(db):

@@ -86,5 +86,5 @@ def in_order(keys: Sequence[str]) -> list[int]:
 
 def _natural(key: str) -> tuple[tuple[int, int, str], ...]:
     parts = re.split(r"(\d+)", key.casefold())
-    found = [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts if part]
-    return (*found, (2, 0, key))  # different keys are never equal
+    found = [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts if part]
+    return (*found, (-1, 0, key))  # different keys are never equal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import math
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -102,7 +103,8 @@ def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -
         deviation=tested.deviation,
         share=tested.share,
         given=given.deviation,
-        reference=given.reference,
+        # A tolerance that was measured has an error too, which is the same for every batch.
+        reference=math.hypot(given.reference, gate.tolerance.epsilon_error * pair.scale),
         features=given.features,
         error=given.error,
         distance=verdict.distance,

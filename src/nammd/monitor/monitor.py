@@ -162,6 +162,16 @@ class Monitor:
         return state_of(self._history.read())
 
     @property
+    def version(self) -> str:
+        """A text that is another one after every change of the history; it is quick to ask for."""
+        return self._history.version()
+
+    @property
+    def reference_rows(self) -> int:
+        """How many rows the reference has."""
+        return self._history.reference(self._history.read().eras[-1].reference)[0].rows
+
+    @property
     def tolerance(self) -> Tolerance:
         """What close enough means now."""
         return loads(self._history.read().eras[-1].tolerance, self.path)

@@ -71,8 +71,8 @@ class Batch:
         ``U = MMD2 - epsilon D``, the standard deviation that its test divides by, and the share of that
         variance due to pairs of rows.
     given, reference, features : float
-        The standard deviation of U over draws of the batch alone, of the reference alone, and of random
-        features.
+        The standard deviation of U over draws of the batch alone, of the reference and the tolerance, and of
+        random features.
     error : float
         The standard error of the distance over draws of the batch alone.
     distance, low, high : float

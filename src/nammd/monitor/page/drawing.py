@@ -185,7 +185,7 @@ def _mark(mark: Mark, frame: Frame) -> Markup:
     shape = _shape(mark.decision, frame.x(mark.place), frame.y(mark.distance), size)
     told = f"{mark.name}: {mark.decision}, distance {number(mark.distance)}"
     told += f" [{number(mark.low)}, {number(mark.high)}], tolerance {number(mark.epsilon)}"
-    return tag("g", tag("title", told), shape, class_="mark", data_key=mark.name)
+    return tag("g", tag("title", told), shape, class_="mark", data_first=mark.first, data_last=mark.last)
 
 
 def _shape(decision: Decision, x: float, y: float, r: float) -> Markup:

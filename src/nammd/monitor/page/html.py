@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from importlib import resources
 from urllib.parse import quote
 
@@ -41,8 +42,18 @@ def render(page: Page) -> str:
     return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', content(page)), lang='en')}\n"
 
 
-def content(page: Page, *more: Markup) -> Markup:
-    """Return what the body holds; `more` comes after the state."""
+def content(page: Page, *more: Markup, links: Mapping[str, str] | None = None) -> Markup:
+    """Return what the body holds.
+
+    Parameters
+    ----------
+    page : Page
+        The page.
+    *more : Markup
+        What comes after the state.
+    links : mapping of str to str, optional
+        The addresses of the reports, by the keys of their batches; by default their files.
+    """
     state = page.state
     tone, word = _word(state)
     top = tag(
@@ -64,7 +75,7 @@ def content(page: Page, *more: Markup) -> Markup:
         what = tag("p", "Distance over the column's own tolerance, which is the dashed line.", class_="quiet")
         moved = tag("h2", "The columns that moved most")
         sections.append(tag("section", moved, what, tag("div", *figures, class_="multiples"), class_="card"))
-    sections += [_promises(state), _batches(page)]
+    sections += [_promises(state), _batches(page, links)]
     foot = tag("footer", "Made by nammd. Distances are NAMMD: 0 for equal distributions, at most 1.")
     return joined(top, tag("main", *sections), foot)
 
@@ -83,7 +94,12 @@ def _distances(page: Page) -> Markup:
         tag("li", tag("span", class_="swatch red"), "an alarm is open"),
     ]
     flags = [
-        tag("li", tag("b", flag.letter), f"{flag.event.key or flag.event.at[:10]} ", flag.event.text or flag.event.kind)
+        tag(
+            "li",
+            tag("b", flag.letter),
+            f"{flag.event.key or flag.event.at[:10]} ",
+            flag.event.text or flag.event.kind,
+        )
         for flag in page.flags
     ]
     parts: list[Content] = [tag("h2", "Distance to the reference")]
@@ -138,7 +154,9 @@ def _windows(page: Page) -> Markup:
 
 
 def _promises(state: State) -> Markup:
-    about = "the population that the reference was drawn from" if state.population else "this reference file"
+    about = "this reference file, with the tolerance as it was measured"
+    if state.population:
+        about = "the population that the reference was drawn from"
     rows = [
         (
             "each batch",
@@ -154,10 +172,10 @@ def _promises(state: State) -> Markup:
     return tag("section", tag("h2", "What is promised"), tag("dl", *items), class_="card")
 
 
-def _batches(page: Page) -> Markup:
+def _batches(page: Page, links: Mapping[str, str] | None) -> Markup:
     names = ("batch", "verdict", "distance", "95 % interval", "rows", "what moved, and notes")
     head = tag("thead", tag("tr", *(tag("th", name) for name in names)))
-    body = tag("tbody", *(_row(told) for told in page.listed))
+    body = tag("tbody", *(_row(told, _address(told, links)) for told in page.listed))
     parts: list[Content] = [tag("h2", "Batches, newest first"), tag("table", head, body)]
     if len(page.state.told) > len(page.listed):
         left = len(page.state.told) - len(page.listed)
@@ -165,10 +183,10 @@ def _batches(page: Page) -> Markup:
     return tag("section", *parts, class_="card batches", id="batches")
 
 
-def _row(told: Told) -> Markup:
+def _row(told: Told, address: str) -> Markup:
     batch = told.batch
     said = [moved.words for moved in batch.columns[:3]] + [message for _, message in batch.cautions]
-    link = _link(batch.report)
+    link = (" ", tag("a", "report", href=address)) if address else ()
     return tag(
         "tr",
         tag("td", batch.key, class_="key"),
@@ -176,15 +194,20 @@ def _row(told: Told) -> Markup:
         tag("td", number(batch.distance), class_="number"),
         tag("td", _interval(batch.low, batch.high), class_="number"),
         tag("td", str(batch.n), class_="number"),
-        tag("td", "; ".join(said), *((" ", link) if link else ())),
+        tag("td", "; ".join(said), *link),
     )
 
 
-def _link(report: str) -> Markup | None:
-    """Return a link to the page about a batch, beside this one."""
-    if not report:
-        return None
-    return tag("a", "report", href=quote(report))
+def _address(told: Told, links: Mapping[str, str] | None) -> str:
+    """Return where the page about a batch is; a path is quoted, so it is read as nothing else."""
+    if links is not None:
+        return links.get(told.batch.key, "")
+    return quote(told.batch.report) if told.batch.report else ""
+
+
+def link_to_report(key: str) -> str:
+    """Return the address of the page about a batch on a server."""
+    return f"/report/{quote(key, safe='')}"
 
 
 def _interval(low: float, high: float) -> str:

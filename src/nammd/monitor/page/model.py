@@ -33,8 +33,8 @@ class Mark:
     ----------
     place : float
         Where it is, from 0 to 1.
-    name : str
-        The key, or the first and the last.
+    first, last : str
+        The keys of the first and the last batch.
     decision : Decision
         The worst of them.
     distance, low, high : float
@@ -48,7 +48,8 @@ class Mark:
     """
 
     place: float
-    name: str
+    first: str
+    last: str
     decision: Decision
     distance: float
     low: float
@@ -57,6 +58,11 @@ class Mark:
     epsilon_error: float
     mean: float
     evidence: float
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.first if self.first == self.last else f"{self.first} to {self.last}"
 
 
 @dataclass(frozen=True)
@@ -125,18 +131,37 @@ class Page:
     made: str
 
 
-def page_of(state: State, errors: dict[int, float], windows: Sequence[Window] = ()) -> Page:
-    """Work the page out; `errors` are the standard errors of the tolerances, by the number of their era."""
-    places = _places(state)
-    shared = max(1, math.ceil(len(state.told) / MARKS))
-    groups = [state.told[i : i + shared] for i in range(0, len(state.told), shared)]
-    marks = [_mark(group, places[i * shared], errors) for i, group in enumerate(groups)]
+def page_of(
+    state: State,
+    errors: dict[int, float],
+    windows: Sequence[Window] = (),
+    view: tuple[str, str] | None = None,
+) -> Page:
+    """Work the page out.
+
+    Parameters
+    ----------
+    state : State
+        The state of the stream.
+    errors : dict
+        The standard errors of the tolerances, by the number of their era.
+    windows : sequence of Window
+        The last days together.
+    view : tuple of str, optional
+        The first and the last batch of the time line; by default all are on it.
+    """
+    first, last = _view(state, view)
+    shown = state.told[first : last + 1]
+    places = _places(state, first, last)
+    shared = max(1, math.ceil(len(shown) / MARKS))
+    groups = [range(i, min(i + shared, len(shown))) for i in range(0, len(shown), shared)]
+    marks = [_mark([shown[k] for k in group], places[first + group[0]], errors) for group in groups]
     return Page(
         state=state,
         marks=tuple(marks),
         shared=shared,
         flags=_flags(state, places),
-        periods=tuple(_period(alarm, state, places) for alarm in state.alarms),
+        periods=_periods(state, places),
         ticks=_ticks(state, places),
         windows=tuple(windows),
         multiples=_multiples(state, places),
@@ -145,16 +170,24 @@ def page_of(state: State, errors: dict[int, float], windows: Sequence[Window] = 
     )
 
 
-def _places(state: State) -> list[float]:
-    """Return where batches stand: by their time where all tell one, else side by side."""
+def _view(state: State, view: tuple[str, str] | None) -> tuple[int, int]:
+    """Return the places of the first and the last batch to show; a key that is not there shows all."""
+    if view is not None and all(key in state.places for key in view):
+        first, last = sorted(state.places[key] for key in view)
+        return first, last
+    return 0, len(state.told) - 1
+
+
+def _places(state: State, first: int, last: int) -> list[float]:
+    """Return where batches stand, 0 to 1 for those shown: by time where all tell one, else side by side."""
     times = [time_of(told.batch.key) for told in state.told]
     count = len(times)
-    if count < 2:
-        return [0.5] * count
-    known = [when.timestamp() for when in (t.replace(tzinfo=datetime.UTC) for t in times if t is not None)]
-    if len(known) == count and known[-1] > known[0]:
-        return [(t - known[0]) / (known[-1] - known[0]) for t in known]
-    return [i / (count - 1) for i in range(count)]
+    if first >= last:
+        return [0.5 + (k - first) for k in range(count)]
+    known = [t.replace(tzinfo=datetime.UTC).timestamp() for t in times if t is not None]
+    if len(known) < count or known[last] <= known[first]:
+        known = [float(k) for k in range(count)]
+    return [(t - known[first]) / (known[last] - known[first]) for t in known]
 
 
 def _mark(group: Sequence[Told], place: float, errors: dict[int, float]) -> Mark:
@@ -163,7 +196,8 @@ def _mark(group: Sequence[Told], place: float, errors: dict[int, float]) -> Mark
     distances = [b.distance for b in batches if not math.isnan(b.distance)]
     return Mark(
         place=place,
-        name=first.key if len(group) == 1 else f"{first.key} to {last.key}",
+        first=first.key,
+        last=last.key,
         decision=next(d for d in WORST if any(told.decision is d for told in group)),
         distance=sum(distances) / len(distances) if distances else math.nan,
         low=min((b.low for b in batches if not math.isnan(b.low)), default=math.nan),
@@ -185,7 +219,8 @@ def _flags(state: State, places: Sequence[float]) -> tuple[Flag, ...]:
         if at is None:  # about no batch: at the first that came after it
             later = [i for i, told in enumerate(state.told) if told.batch.added >= event.at]
             at = min(later, default=len(state.told) - 1)
-        found.append((places[at], event))
+        if 0 <= places[at] <= 1:
+            found.append((places[at], event))
     found.sort(key=lambda each: each[0])
     return tuple(Flag(place, _letter(k), event) for k, (place, event) in enumerate(found))
 
@@ -194,19 +229,25 @@ def _letter(k: int) -> str:
     return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[k] if k < 26 else str(k - 25)
 
 
-def _period(alarm: StreamAlarm, state: State, places: Sequence[float]) -> Period:
-    end = places[state.places[alarm.closed]] if alarm.closed else 1.0
-    return Period(places[state.places[alarm.opened]], end, alarm)
+def _periods(state: State, places: Sequence[float]) -> tuple[Period, ...]:
+    """Return the alarms on the part of the time line that is shown."""
+    found = []
+    for alarm in state.alarms:
+        start = places[state.places[alarm.opened]]
+        end = places[state.places[alarm.closed]] if alarm.closed else max(places)
+        if end >= 0 and start <= 1:
+            found.append(Period(max(start, 0.0), min(end, 1.0), alarm))
+    return tuple(found)
 
 
 def _ticks(state: State, places: Sequence[float], wanted: int = 4) -> tuple[tuple[float, str], ...]:
     """Return some keys along the time line, the first and the last among them."""
-    count = len(state.told)
-    if not count:
+    shown = [k for k in range(len(state.told)) if 0 <= places[k] <= 1]
+    if not shown:
         return ()
     found: list[tuple[float, str]] = []
     for k in range(wanted):
-        at = round(k * (count - 1) / (wanted - 1))
+        at = shown[round(k * (len(shown) - 1) / (wanted - 1))]
         if not found or places[at] - found[-1][0] > 0.8 / wanted:
             found.append((places[at], state.told[at].batch.key))
     return tuple(found)
@@ -216,7 +257,7 @@ def _multiples(state: State, places: Sequence[float]) -> tuple[Multiple, ...]:
     series: dict[str, list[tuple[float, float]]] = {}
     words: dict[str, str] = {}
     for place, told in zip(places, state.told, strict=True):
-        for moved in told.batch.columns:
+        for moved in told.batch.columns if 0 <= place <= 1 else ():
             if math.isfinite(moved.ratio):
                 series.setdefault(moved.name, []).append((place, moved.ratio))
                 words[moved.name] = moved.words
