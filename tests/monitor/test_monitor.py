@@ -215,11 +215,11 @@ def test_large_file_is_left_where_it_is(tmp_path, path, monkeypatch):
 
 def test_change_of_the_tolerance_starts_the_evidence_anew(monitor):
     for k in range(3):
-        monitor.add(rows(k + 1, 0.6), key=days(3)[k])
+        monitor.add(rows(k + 1, 0.9), key=days(3)[k])
     assert monitor.state.alarmed
     wide = nammd.Tolerance.at(0.2, nammd.Gaussian(1.5), columns=2)
     monitor.change(tolerance=wide)
-    added = nammd.Monitor.open(monitor.path).add(rows(9, 0.6), key=days(4)[3])
+    added = nammd.Monitor.open(monitor.path).add(rows(9, 0.9), key=days(4)[3])
     assert added.is_close
     assert not added.state.alarmed
     assert added.state.told[0].batch.epsilon == 0.02
@@ -229,7 +229,7 @@ def test_change_of_the_tolerance_starts_the_evidence_anew(monitor):
 
 def test_change_of_the_reference(monitor):
     monitor.add(rows(1), key="a")
-    monitor.change(reference=rows(7, 1.0, size=300))
+    monitor.change(reference=rows(7, 1.0, size=1500))
     assert monitor.add(rows(2), key="b").is_far
     assert nammd.Monitor.open(monitor.path).add(rows(3, 1.0, size=800), key="c").is_close
     with pytest.raises(TypeError, match="give a tolerance"):
