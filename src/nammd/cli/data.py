@@ -141,10 +141,11 @@ class Told:
 
 def open_files(
     paths: Sequence[tuple[str, Path]],
-    tolerance: Path | None,
+    tolerance: Path | Tolerance | None,
     data: DataOptions,
     kernel: KernelOptions,
     working: Working,
+    first: int = 0,
 ) -> Inputs:
     """Open files, each with its role; a wrong name or option is noticed before the first of them is read.
 
@@ -152,12 +153,14 @@ def open_files(
     ----------
     paths : sequence of (str, Path)
         The files with the parts that they play, the reference first.
-    tolerance : Path or None
-        The tolerance file.
+    tolerance : Path or Tolerance or None
+        The tolerance file, or what was read from it.
     data, kernel : DataOptions, KernelOptions
         What was asked for.
     working : Working
         Where to say what is being done.
+    first : int
+        Which file of the command the first of them is.
 
     Returns
     -------
@@ -166,7 +169,7 @@ def open_files(
     for _, path in paths:
         if not path.expanduser().exists():
             raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
-    limit = None if tolerance is None else load_tolerance(tolerance, data, kernel)
+    limit = load_tolerance(tolerance, data, kernel) if isinstance(tolerance, Path) else tolerance
     working.step("Loading the readers")
     from nammd.data.opening import open_file
 
@@ -174,7 +177,7 @@ def open_files(
     # With --engine dask Parquet is left to the workers of the cluster, unless rows are drawn from it.
     by_workers = kernel.engine is EngineName.dask and data.sample is None
     files = []
-    for number, (role, path) in enumerate(paths):
+    for number, (role, path) in enumerate(paths, first):
         working.step(f"Reading {path}")
         opened = open_file(
             path,

@@ -21,6 +21,7 @@ from typer.models import ArgumentInfo
 
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
 _ENGINE = "Where it is computed"
+_NAMES = {"two_sample": "test"}  # whose own name pytest would collect
 
 
 class KernelName(StrEnum):
@@ -138,6 +139,13 @@ class OutputOptions:
     ] = False
 
 
+HtmlFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write a page with the result, for a browser.", rich_help_panel=_OUTPUT
+    ),
+]
+
 ToleranceFile = Annotated[
     Path | None,
     typer.Option(
@@ -170,21 +178,37 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     def called(**given: Any) -> None:
         for name, kind in groups.items():
             given[name] = kind(**{f.name: given.pop(f.name) for f in dataclasses.fields(kind)})
-        chosen = given.get("kernel")
-        if not isinstance(chosen, KernelOptions):
-            command(**given)
-            return
-        from nammd.cli.computing import computing
-        from nammd.cli.sketch_files import look_for_sketches
+        try:
+            _run(command, name_of(command), given, data_arguments)
+        except Exception as error:
+            from nammd.cli.failing import tell_failure
 
-        # Before a cluster is started for nothing.
-        look_for_sketches(command.__name__, _paths(given[name] for name in data_arguments), chosen)
-        with computing(given["kernel"]):
-            command(**given)
+            tell_failure(name_of(command), given, error)
+            raise
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in parameters}
     return called
+
+
+def name_of(command: Callable[..., None]) -> str:
+    """Return what a command is called in the shell."""
+    return _NAMES.get(command.__name__, command.__name__)
+
+
+def _run(command: Callable[..., None], name: str, given: dict[str, Any], data_arguments: list[str]) -> None:
+    """Run a command, with a cluster at hand if it asks for one."""
+    chosen = given.get("kernel")
+    if not isinstance(chosen, KernelOptions):
+        command(**given)
+        return
+    from nammd.cli.computing import computing
+    from nammd.cli.sketch_files import look_for_sketches
+
+    # Before a cluster is started for nothing.
+    look_for_sketches(name, _paths(given[argument] for argument in data_arguments), chosen)
+    with computing(chosen):
+        command(**given)
 
 
 def _paths(values: Iterable[Any]) -> list[Path]:

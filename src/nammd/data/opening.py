@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.advice import Advice, refusal
+from nammd.data.advice import Advice, naming, refusal
 from nammd.data.arrays import (
     Array,
     FloatArray,
@@ -184,11 +184,12 @@ def open_file(path: str | os.PathLike[str], *, by_workers: bool = False, **readi
     where = Path(path).expanduser()
     if not where.exists():
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
-    summary = _summary_in(where)
-    if summary is not None:
-        return SummaryDataset(str(path), path, source=Source(where, summary.n), summary=summary)
-    scanned = scan(where, columns=reading.get("columns")) if by_workers else None
-    return (scanned or read(path, **reading)).to_dataset()
+    with naming(str(where)):
+        summary = _summary_in(where)
+        if summary is not None:
+            return SummaryDataset(str(path), path, source=Source(where, summary.n), summary=summary)
+        scanned = scan(where, columns=reading.get("columns")) if by_workers else None
+        return (scanned or read(path, **reading)).to_dataset()
 
 
 def _summary_in(path: Path) -> Any:

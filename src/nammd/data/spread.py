@@ -20,7 +20,7 @@ from nammd.data.dataset import Dataset, SpreadArray, SpreadTable
 from nammd.data.frames import Frame
 from nammd.data.naming import chosen_columns
 from nammd.data.pieces import Graph, Key, Pieces, fetch, fresh_name, within_pieces
-from nammd.data.readers.columnar import file_dataset, folder_dataset
+from nammd.data.readers.columnar import checking_pages, file_dataset, folder_dataset, validated
 from nammd.data.readers.formats import explained
 from nammd.data.sampling import sample_positions
 
@@ -75,7 +75,9 @@ def _row_groups(fragment: Any) -> list[tuple[Any, int]]:
 
 def _read(piece: Any, *, schema: Any, columns: list[str], path: Path) -> Any:
     with explained(path, "Parquet"):
-        return piece.to_table(schema=schema, columns=columns)
+        return validated(
+            piece.to_table(schema=schema, columns=columns, fragment_scan_options=checking_pages())
+        )
 
 
 def pieces_of(dataset: Dataset) -> Pieces:

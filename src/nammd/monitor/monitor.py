@@ -123,7 +123,7 @@ class Monitor:
 
         def begin(writer: Writer) -> None:
             number = writer.keep(kept, content, sums)
-            writer.begin_era(now, dumps(limit), number)
+            writer.begin_era(now, dumps(limit).decode(), number)
             writer.event(
                 now, "created", text=f"Batches are compared with {kept.name}; {spending.sentence()}."
             )
@@ -174,7 +174,7 @@ class Monitor:
     @property
     def tolerance(self) -> Tolerance:
         """What close enough means now."""
-        return loads(self._history.read().eras[-1].tolerance, self.path)
+        return loads(self._history.read().eras[-1].tolerance.encode(), self.path)
 
     def add(
         self,
@@ -252,7 +252,7 @@ class Monitor:
         if reference is None or not sums:
             return ()
         sketches = {key: sketch_from(content) for key, content in sums.items()}
-        return pooled(loads(era.tolerance, self.path), sketch_from(reference), sketches)
+        return pooled(loads(era.tolerance.encode(), self.path), sketch_from(reference), sketches)
 
     def note(self, text: str, key: Any = None) -> None:
         """Write a note into the history.
@@ -335,7 +335,7 @@ class Monitor:
                 writer.event(
                     now, "reference changed", text=f"Batches are compared with {kept.name} from here on."
                 )
-            return writer.begin_era(now, dumps(limit), number)
+            return writer.begin_era(now, dumps(limit).decode(), number)
 
         number = self._history.write(begin)
         if reference is not None:
@@ -362,7 +362,7 @@ class Monitor:
     def tolerance_errors(self) -> dict[int, float]:
         """Return the standard errors of the tolerances that there have been, by the numbers of their eras."""
         eras = self._history.read().eras
-        return {era.number: loads(era.tolerance, self.path).epsilon_error for era in eras}
+        return {era.number: loads(era.tolerance.encode(), self.path).epsilon_error for era in eras}
 
     def __str__(self) -> str:
         state = self.state
@@ -374,7 +374,7 @@ class Monitor:
         if self._gate is None or self._gate[0] != era.number:
             kept, content = self._history.reference(era.reference)
             reference = unpacked(kept, content) if self._given is None else self._given
-            gate = _gate_of(loads(era.tolerance, self.path), reference, self.engine)
+            gate = _gate_of(loads(era.tolerance.encode(), self.path), reference, self.engine)
             if kept.digest and gate.reference.digest and kept.digest != gate.reference.digest:
                 raise ValueError(
                     f"the reference is not the one that {self.path} was made with: its rows differ; to "

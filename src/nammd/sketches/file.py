@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.data.seal import ROOM, require_seal, require_version, sealed
 from nammd.data.writing import write_bytes
 from nammd.kernels import RandomFeatures
 from nammd.kernels.operations import from_dict, to_dict
@@ -37,15 +38,22 @@ def write(sketch: Sketch, path: Path) -> Path:
         "frequencies": _probe(sketch.features, sketch.columns).tolist(),
     }
     upper = np.triu_indices(len(sketch.total))
-    content = io.BytesIO()
     arrays: dict[str, Any] = {
         _DESCRIPTION: np.frombuffer(json.dumps(description).encode(), np.uint8),
         "total": sketch.total,
         "products": sketch.products[upper],  # symmetric: half says all
     }
-    np.savez(content, allow_pickle=False, **arrays)
-    write_bytes(path, content.getvalue())
+    write_bytes(path, archived(arrays))
     return path
+
+
+def archived(arrays: dict[str, Any]) -> bytes:
+    """Return a sealed archive of arrays."""
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.comment = ROOM.encode()
+    return sealed(content.getvalue())
 
 
 def is_sketch_file(path: Path) -> bool:
@@ -82,8 +90,10 @@ def read(path: Path) -> Sketch:
         raise ValueError(f"{path} is a damaged or incomplete sketch; copy it again, or make it anew")
     if not is_sketch_file(path):
         raise ValueError(f"{path} is not a sketch file written by nammd")
+    content = path.read_bytes()
+    require_seal(content, f"the sketch file {path}", "copy it again, or make it anew")
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             description = json.loads(archive[_DESCRIPTION].tobytes())
             arrays = {name: archive[name] for name in ("total", "products") if name in archive}
     except _UNREADABLE:  # whose own words would mislead: of passwords, pickles and headers
@@ -92,17 +102,15 @@ def read(path: Path) -> Sketch:
         ) from None
     try:
         version = description["version"]
-        newer = not isinstance(version, int) or version > VERSION
-        if not newer:
-            return _restored(description, arrays["total"], arrays["products"])
+    except (KeyError, TypeError):
+        version = None
+    require_version(version, VERSION, f"the sketch file {path}", "make it anew")
+    try:
+        return _restored(description, arrays["total"], arrays["products"])
     except KeyError as error:
         raise ValueError(f"the sketch file {path} is damaged: {error.args[0]!r} is missing") from None
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"the sketch file {path} is damaged: {error}") from None
-    raise ValueError(
-        f"{path} was written by a newer nammd (file version {version}, this one reads up to {VERSION}); "
-        "upgrade nammd to use it"
-    )
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ValueError(f"the sketch file {path} is damaged: {str(error)[:300]}") from None
 
 
 _UNREADABLE = (

@@ -303,6 +303,8 @@ def _boundary(inside: Callable[[float], bool], start: float, end: float) -> floa
     near, step = start, (end - start) / 2**20
     if step == 0:
         return end
+    if not math.isfinite(step):  # no estimate, so no boundary either
+        return math.nan
     while True:
         far = near + step
         if (far - end) * (end - start) >= 0:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from nammd.data.advice import Advice, refusal
+from nammd.data.advice import Advice, Caution, refusal
 from nammd.data.checks import between
 from nammd.data.encoding import Encoding
 from nammd.engines import Engine
@@ -21,6 +23,7 @@ from nammd.tolerances.ladder import Rung, paired_influences, split_rungs
 from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.soundness import drifting, refuse_ordered_rows, refuse_separating_columns
 
 
 class Constructors(Result):
@@ -36,6 +39,8 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        keep: Sequence[str] = (),
+        anyway: bool = False,
         engine: Engine | None = None,
     ) -> Self:
         """Take epsilon from datasets that are known to be acceptable.
@@ -55,6 +60,11 @@ class Constructors(Result):
             How much each column counts; 1 where it is not named.
         exclude : sequence of str, optional
             Columns to leave out.
+        keep : sequence of str
+            Columns to compare although they alone tell accepted data from the reference.
+        anyway : bool
+            Whether to make a tolerance that is mostly noise, or too small to be resolved; it then carries a
+            caution.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
 
@@ -66,8 +76,9 @@ class Constructors(Result):
         Raises
         ------
         ValueError
-            If no accepted dataset is measurably different from the reference: then use `from_split` or
-            `from_noise`.
+            If no accepted dataset is measurably different from the reference, if epsilon is mostly noise, or
+            if the reference's rows cannot resolve it: then use `from_split` or `from_noise`. If a column
+            alone, such as a time of arrival, tells accepted data from the reference: then exclude or keep it.
         """
         named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
         if not named:
@@ -89,7 +100,15 @@ class Constructors(Result):
                     "use --split or --noise instead, or an accepted dataset that really differs",
                 ),
             )
-        return cls._made(bench, bars, "reference", rungs, farthest.label)
+
+        def without(columns: tuple[str, ...]) -> float:
+            left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
+            other = Measuring.of(bench.reference.dataset, left, engine)
+            return max(estimate.value for estimate in other.distances(named).values())
+
+        samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
+        refuse_separating_columns(bench.reference, samples, keep, without, farthest.value)
+        return cls._made(bench, bars, "reference", rungs, farthest.label, anyway)
 
     @classmethod
     def from_noise(
@@ -103,6 +122,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        anyway: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
     ) -> Self:
@@ -130,7 +150,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, engine
+        space, kernel, weights, exclude, anyway, engine
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -149,7 +169,7 @@ class Constructors(Result):
         influences = paired_influences(estimate)
         variance = float(influences @ influences)
         bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
-        return cls._made(bench, (bar,), "noise", rungs, chosen.label)
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label, anyway)
 
     @classmethod
     def from_split(
@@ -162,6 +182,8 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        keep: Sequence[str] = (),
+        anyway: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
     ) -> Self:
@@ -184,17 +206,25 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, engine
+        space, kernel, weights, exclude, anyway, engine
             As for `from_reference`.
+        keep : sequence of str
+            Columns by which rows may be ordered although they take part.
         rng : int, numpy.random.Generator or None
             Generator for the random halves.
 
         Returns
         -------
         Tolerance
+
+        Raises
+        ------
+        ValueError
+            If the rows are sorted by one of the columns that are compared: then blocks differ by the sorting.
         """
         how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
         bench = Measuring.of(x, how, engine).in_memory("from_split")
+        refuse_ordered_rows(bench.space.encoding, bench.points, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.
         with passes(*[1.0] * (blocks + splits), what=comparing(len(bench.points))):
             rungs, estimates = split_rungs(bench.points, bench.distance_between, blocks, splits, rng)
@@ -204,7 +234,8 @@ class Constructors(Result):
         if value <= resolution:
             label, value = "upper ends of the random halves", resolution
         bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
-        return cls._made(bench, (bar,), "split", rungs, label)
+        cautions = () if label != drift.label else (drifting(label),)
+        return cls._made(bench, (bar,), "split", rungs, label, anyway, cautions)
 
     @classmethod
     def at(
@@ -262,13 +293,29 @@ class Constructors(Result):
 
     @classmethod
     def _made(
-        cls, bench: Measuring, bars: tuple[Bar, ...], how: str, rungs: tuple[Rung, ...], chosen: str
+        cls,
+        bench: Measuring,
+        bars: tuple[Bar, ...],
+        how: str,
+        rungs: tuple[Rung, ...],
+        chosen: str,
+        anyway: bool,
+        cautions: tuple[Caution, ...] = (),
     ) -> Self:
         reference, space = bench.reference, bench.space
-        return cls._of(
-            space, bars, Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
-        )
+        origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
+        made = cls._of(space, bars, origin).checked(anyway)
+        known = bench.equivalents(max(bar.value for bar in bars))
+        told = cautions + made.origin.cautions
+        return cls._of(space, bars, replace(made.origin, equivalents=known, cautions=told))
+
+    origin: Origin
 
     @classmethod
+    @abstractmethod
     def _of(cls, space: Space, bars: tuple[Bar, ...], origin: Origin) -> Self:
-        raise NotImplementedError
+        """Make one from its parts."""
+
+    @abstractmethod
+    def checked(self, anyway: bool) -> Self:
+        """Return it, with its cautions, if it is of use."""

@@ -7,9 +7,7 @@ What people may want to read is plain. Numbers for every row of the reference ar
 from __future__ import annotations
 
 import base64
-import binascii
 import dataclasses
-import hashlib
 import json
 import math
 from pathlib import Path
@@ -17,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
-from nammd.data.writing import write_text
+from nammd.data.seal import ROOM, require_seal, require_version, sealed
+from nammd.data.writing import write_bytes
 from nammd.spaces import Space
 from nammd.statistics.forecast import Eigenvalues, Pilot
 from nammd.statistics.moments import Components, Moments
@@ -32,68 +32,58 @@ if TYPE_CHECKING:
 
 FORMAT = "nammd-tolerance"
 VERSION = 2
+_AGAIN = "calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
 
 
 def write(tolerance: Tolerance, path: Path) -> None:
     """Write a tolerance; the file is complete or not there at all."""
-    write_text(path, dumps(tolerance))
+    write_bytes(path, dumps(tolerance))
 
 
-def dumps(tolerance: Tolerance) -> str:
+def dumps(tolerance: Tolerance) -> bytes:
     """Return what the file of a tolerance holds."""
-    stored = to_dict(tolerance)
-    stored["checksum"] = checksum(stored)
-    return json.dumps(stored, indent=1, allow_nan=False) + "\n"
+    return sealed(rendered(to_dict(tolerance)))
 
 
 def read(path: Path) -> Tolerance:
     """Read a tolerance, or say in a sentence what is wrong with the file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no tolerance file {path}") from None
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not a tolerance file: it is not valid JSON ({error})") from None
-    return loads(text, path)
+    return loads(content, path)
 
 
-def loads(text: str, path: Path) -> Tolerance:
+def loads(content: bytes, path: Path) -> Tolerance:
     """Return the tolerance in what a file holds; `path` is for messages."""
     try:
-        stored = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+        stored = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:  # also of a number of too many digits
         raise ValueError(f"{path} is not a tolerance file: it is not valid JSON ({error})") from None
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise ValueError(f"{path} is not a tolerance file written by nammd")
-    _require_version(stored.get("version"), path)
-    if stored.pop("checksum", None) != checksum(stored):
-        raise ValueError(
-            f"the tolerance file {path} was changed or damaged after nammd wrote it: its checksum does not "
-            "match; calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
-        )
+    what = f"the tolerance file {path}"
+    require_version(stored.get("version"), VERSION, what, "calibrate again", oldest=VERSION)
+    require_seal(_with_plain_lines(content), what, _AGAIN)
     try:
         return from_dict(stored)
-    except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
-        what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"the tolerance file {path} is damaged: {what}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        why = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"{what} is damaged: {why[:300]}") from None
 
 
-def _require_version(version: Any, path: Path) -> None:
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise ValueError(f"the tolerance file {path} is damaged: its version is {version!r}")
-    if version > VERSION:
-        raise ValueError(
-            f"{path} was written by a newer nammd (file version {version}, this one reads {VERSION}); "
-            "upgrade nammd to use it"
-        )
-    if version < VERSION:
-        raise ValueError(f"{path} was made by an earlier version: calibrate again")
+def rendered(stored: dict[str, Any]) -> bytes:
+    """Return what the file holds, with room for its checksum at the end."""
+    stored = {name: value for name, value in stored.items() if name != "checksum"} | {"checksum": ROOM}
+    return (json.dumps(stored, indent=1, allow_nan=False) + "\n").encode()
 
 
-def checksum(stored: dict[str, Any]) -> str:
-    """Return a digest of everything that a file holds."""
-    content = json.dumps(stored, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(content.encode()).hexdigest()
+def _with_plain_lines(content: bytes) -> bytes:
+    """Return a text whose lines all end as on Windows with plain ends: version control may change them."""
+    ends = content.count(b"\r\n")
+    return (
+        content.replace(b"\r\n", b"\n") if ends == content.count(b"\n") == content.count(b"\r") else content
+    )
 
 
 def summary(tolerance: Tolerance) -> dict[str, Any]:
@@ -124,6 +114,8 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     origin["columns"] = tuple(origin["columns"].items())
     origin["versions"] = tuple(origin["versions"].items())
     origin["rungs"] = tuple(Rung(**rung) for rung in origin["rungs"])
+    origin["equivalents"] = tuple((str(kind), float(level)) for kind, level in origin["equivalents"])
+    origin["cautions"] = tuple(Caution(**caution) for caution in origin["cautions"])
     bars = tuple(_bar_from_dict(bar) for bar in stored["bars"])
     tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin))
     if not 0 < tolerance.epsilon < 1:

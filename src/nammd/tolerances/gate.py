@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nammd.data.checks import between, whole
 from nammd.data.naming import listed
@@ -19,7 +20,8 @@ from nammd.statistics.margin import NEAR_DEGENERATE
 from nammd.statistics.power import distribution_free
 from nammd.tolerances.bars import Fixed
 from nammd.tolerances.forecasting import Setting
-from nammd.tolerances.verdict import Decision, Held, Verdict, combined
+from nammd.tolerances.verdict import Decision, Held, Verdict, combined, decided
+from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -84,9 +86,7 @@ class Gate:
         estimate, shared = self.distance(candidate), self.is_the_one
         held = [Held.of(bar, *bar.pvalues(estimate, shared)) for bar in self.tolerance.bars]
         p_close, p_far = combined(held)
-        decision = (
-            Decision.FAR if p_far <= alpha else Decision.CLOSE if p_close <= alpha else Decision.UNDECIDED
-        )
+        decision = decided(p_close, p_far, alpha)
         return Verdict(
             decision=decision,
             distance=estimate.value,
@@ -103,6 +103,57 @@ class Gate:
             setting=self._setting(estimate, alpha),
         )
 
+    def check_all(
+        self,
+        candidates: Mapping[str, Any],
+        alpha: float = 0.05,
+        *,
+        adjust: Adjustment = "none",
+        errors: Literal["raise", "keep"] = "raise",
+        progress: CheckProgress | None = None,
+    ) -> Verdicts:
+        """Decide for each of several candidates; the reference is summed once.
+
+        Parameters
+        ----------
+        candidates : mapping of str to dataset
+            The data in question, by name; see `distance`. In place of a dataset may be a function that
+            returns it, which is called when its turn comes.
+        alpha : float
+            The level of each of the two tests.
+        adjust : {"none", "holm"}
+            With ``"none"`` each candidate is decided as `check` does. With ``"holm"`` the p-values of each
+            direction are adjusted for the number of candidates: with probability 1 - alpha no CLOSE among
+            all of them is wrong, and with probability 1 - alpha no FAR.
+        errors : {"raise", "keep"}
+            What to do about a candidate that cannot be checked: raise the error, or keep it as an entry,
+            and go on.
+        progress : callable, optional
+            Called as ``progress(done, total, name)`` before every candidate.
+
+        Returns
+        -------
+        Verdicts
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nammd
+        >>> rng = np.random.default_rng(0)
+        >>> gate = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2).with_reference(
+        ...     rng.normal(size=(500, 2))
+        ... )
+        >>> weeks = {f"week {k}": rng.normal((0.0, 0.5 * k), size=(300, 2)) for k in range(3)}
+        >>> print(gate.check_all(weeks))
+        FAR: 1 of 3 candidates is beyond the tolerance (2 within the tolerance).
+          candidate  verdict  of the tolerance  why
+          week 0     CLOSE    4.2 %
+          week 1     CLOSE    32 %
+          week 2     FAR      183 %             column 1 differs most
+          Each CLOSE and each FAR is wrong with a probability of at most 0.05.
+        """
+        return check_each(self.check, candidates, alpha, adjust, errors, progress)
+
     def distance(self, candidate: Any) -> Estimate:
         """Estimate the distance of a candidate to the reference, without a verdict.
 
@@ -117,6 +168,8 @@ class Gate:
         """
         named = {"the reference": self.reference.dataset, "the candidate": candidate}
         reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
+        if reference.keeps_rows and reference.points is self.reference.points:
+            reference = self.reference  # which knows its digest and keys from earlier checks
         known = self._known[0] if self._known else None
         [evidence] = gather([(reference, sample)], engine=self.engine, known=known)
         if reference.keeps_rows and not self._known and reference.points is self.reference.points:
@@ -189,7 +242,7 @@ class Gate:
         return Setting(bar, len(self.tolerance.bars), estimate.pair, estimate.m, self.is_the_one, alpha)
 
     def _cautions(self, estimate: Estimate, decision: Decision) -> tuple[Caution, ...]:
-        found = list(estimate.warnings)
+        found = [*estimate.warnings, *self.tolerance.origin.cautions]
         reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
         encoding = self.tolerance.space.encoding
         extra = encoding.extra_columns(candidate)

@@ -14,6 +14,7 @@ from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample, Space
 from nammd.statistics.moments import CrossPairs
+from nammd.tolerances.units import equivalents
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,14 @@ class Measuring:
                 ),
             )
         return replace(self, reference=replace(self.reference, points=to_numpy(self.reference.points)))
+
+    def equivalents(self, epsilon: float) -> tuple[tuple[str, float], ...]:
+        """Return which perturbations of the reference are about as far as epsilon; see `units`."""
+        if is_spread(self.reference.points):
+            return ()
+        here = replace(self, engine=None)  # a few rows, wherever they come from
+        points = to_numpy(self.reference.points)
+        return equivalents(points, self.space.encoding, here.paired_distance, epsilon)
 
     def distances(self, others: Mapping[str, Any]) -> dict[str, Estimate]:
         """Estimate the distances of other datasets to the reference, all in one run."""

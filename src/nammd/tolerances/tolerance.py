@@ -11,19 +11,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from nammd.data.advice import Advice, refusal
+from nammd.data.advice import Advice, Caution, refusal
 from nammd.data.checks import between, counted, whole
 from nammd.data.encoding import Encoding
 from nammd.engines import Engine
 from nammd.evidence import MIN_ROWS
 from nammd.kernels import Kernel
-from nammd.results import number, with_error
+from nammd.results import share_of, with_error
 from nammd.spaces import Space
 from nammd.tolerances.bars import Accepted, Bar, Perturbed
 from nammd.tolerances.constructors import Constructors
 from nammd.tolerances.forecasting import Forecast, Setting
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.soundness import refused_or_noted
+from nammd.tolerances.units import in_words
 from nammd.tolerances.verdict import Verdict
 
 
@@ -63,6 +65,10 @@ class Tolerance(Constructors):
     def _of(cls, space: Space, bars: tuple[Bar, ...], origin: Origin) -> Self:
         return cls(space, bars, origin)
 
+    def checked(self, anyway: bool) -> Self:
+        """Return the tolerance with its cautions; one that resolves nothing is refused unless wanted."""
+        return replace(self, origin=replace(self.origin, cautions=refused_or_noted(self, anyway)))
+
     @property
     def epsilon(self) -> float:
         """The largest acceptable NAMMD; where it is estimated, the estimate of the farthest accepted data."""
@@ -88,7 +94,11 @@ class Tolerance(Constructors):
         """The encoding of the space: how columns become numbers."""
         return self.space.encoding
 
-    def at_level(self, level: float, kind: str | None = None) -> Tolerance:
+    def cautions(self) -> tuple[Caution, ...]:
+        """Return what to know of the tolerance before relying on it."""
+        return self.origin.cautions
+
+    def at_level(self, level: float, kind: str | None = None, *, anyway: bool = False) -> Tolerance:
         """Return the tolerance of another rung of the ladder that this one was taken from.
 
         Parameters
@@ -97,6 +107,8 @@ class Tolerance(Constructors):
             The level of the rung.
         kind : {"noise", "flips", "missing"}, optional
             The kind of perturbation, by default the one that set epsilon.
+        anyway : bool
+            Whether to make a tolerance that is too small to be resolved; it then carries a caution.
 
         Returns
         -------
@@ -105,7 +117,8 @@ class Tolerance(Constructors):
         rung = self.origin.rung_at(level, kind)
         value = rung.epsilon("choose a higher level")
         bar = Perturbed(rung.label, value, rung.standard_error**2, None, self.farthest.pilot)
-        return replace(self, bars=(bar,), origin=replace(self.origin, chosen=rung.label))
+        origin = replace(self.origin, chosen=rung.label, equivalents=(), cautions=())
+        return replace(self, bars=(bar,), origin=origin).checked(anyway)
 
     def power(self, rows: int, distance: float, alpha: float = 0.05) -> Forecast:
         """Tell how probable each verdict is, before there are data.
@@ -244,7 +257,15 @@ class Tolerance(Constructors):
             ("kernel", str(self.kernel)),
             ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
-        rows += [(r.label, f"{number(r.value)} ± {number(r.standard_error)}") for r in self.origin.rungs]
+        if self.origin.equivalents:
+            rows.append(("about as far as", in_words(self.origin.equivalents)))
+        rows += [
+            (
+                r.label,
+                f"{with_error(r.value, r.standard_error)}, {share_of(r.value, self.epsilon, 'tolerance')}",
+            )
+            for r in self.origin.rungs
+        ]
         rows += [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
         return [*rows, ("to expect", self._outlook())] if self.farthest.pilot is not None else rows
 

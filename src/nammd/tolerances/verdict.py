@@ -22,10 +22,12 @@ from nammd.results import (
     p_value,
     plain,
     probability,
+    share_of,
     with_error,
 )
 from nammd.tolerances.bars import Bar
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
+from nammd.tolerances.reasons import differs_most
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -81,6 +83,17 @@ def combined(held: Sequence[Held]) -> tuple[float, float]:
     return min(len(held) * min(close), 1.0), max(far)
 
 
+def decided(pvalue_close: float, pvalue_far: float, alpha: float) -> Decision:
+    """Return what follows from the p-values of both tests; a NaN proves nothing."""
+    return (
+        Decision.FAR
+        if pvalue_far <= alpha
+        else Decision.CLOSE
+        if pvalue_close <= alpha
+        else Decision.UNDECIDED
+    )
+
+
 @dataclass(frozen=True)
 class Verdict(Reportable):
     """The outcome of a check against a tolerance.
@@ -111,6 +124,8 @@ class Verdict(Reportable):
         What the check was made with.
     setting : Setting
         The check, as far as a forecast needs it.
+    adjusted : str
+        How the p-values were adjusted for further candidates; empty where they were not.
     """
 
     decision: Decision
@@ -126,6 +141,7 @@ class Verdict(Reportable):
     warnings: tuple[Caution, ...]
     tolerance: Tolerance = field(repr=False, compare=False)
     setting: Setting = field(repr=False, compare=False)
+    adjusted: str = field(default="", repr=False)
     datasets = ("reference", "candidate")
 
     @property
@@ -253,6 +269,7 @@ class Verdict(Reportable):
         versions = ", ".join(f"{name} {version}" for name, version in origin.versions)
         rows = [
             ("level of each test", f"{self.alpha:g}"),
+            *([("p-values", self.adjusted)] if self.adjusted else []),
             ("tolerance taken from", origin.sentence()),
             ("tolerance made", f"{origin.created} with {versions}"),
         ]
@@ -274,18 +291,18 @@ class Verdict(Reportable):
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
-        distance, eps = number(self.distance), number(self.epsilon)
+        told = f"distance {number(self.distance)}, {self.share_told()} {number(self.epsilon)}"
         if self.is_close:
-            p = p_value(self.pvalue_close)
-            return (
-                f"CLOSE: the candidate is within the tolerance (distance {distance}, tolerance {eps}, {p})."
-            )
+            return f"CLOSE: the candidate is within the tolerance ({told}, {p_value(self.pvalue_close)})."
         if self.is_far:
-            p = p_value(self.pvalue_far)
-            return f"FAR: the candidate is beyond the tolerance (distance {distance}, tolerance {eps}, {p})."
+            return f"FAR: the candidate is beyond the tolerance ({told}, {p_value(self.pvalue_far)})."
         if self.void:
             return "UNDECIDED: no test is possible with these data."
-        return f"UNDECIDED: these rows do not settle whether the distance, {distance}, is within {eps}."
+        return f"UNDECIDED: these rows do not settle whether the candidate is within the tolerance ({told})."
+
+    def share_told(self) -> str:
+        """Return the distance as a share of the tolerance."""
+        return share_of(self.distance, self.epsilon, "tolerance")
 
     def advice(self) -> str:
         """Return what to do next, in one sentence."""
@@ -297,16 +314,25 @@ class Verdict(Reportable):
             return "There is nothing to test with: see the note."
         return self._needed.sentence(self.tolerance.farthest)
 
+    def reason(self) -> str:
+        """Return why, in a few words for a table: what differs most, or what it would take to settle it."""
+        if self.is_far:
+            return differs_most(self.estimate.evidence.x, self.estimate.evidence.y)
+        if self.void:
+            return self.warnings[0].message if self.warnings else ""
+        return "" if self.is_close else self.advice()
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and what it would take to settle an undecided check, ready for JSON."""
         rows = self.rows_needed
-        return super().to_dict() | {
+        found = super().to_dict() | {
             "held": [plain(asdict(each)) for each in self.held],
             "decided_by": self.decided_by,
             "rows_needed": None if rows is None else list(rows),
             "accepted_needed": self.accepted_needed,
             "limited_by": self.limited_by,
         }
+        return found | ({"adjusted": self.adjusted} if self.adjusted else {})
 
     def meaning(self) -> str:
         """Return what the word means, in one sentence."""
@@ -321,10 +347,15 @@ class Verdict(Reportable):
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         rows = [
-            ("distance", f"NAMMD = {number(self.distance)}, 95 % interval {interval(self.interval)}"),
+            (
+                "distance",
+                f"NAMMD = {number(self.distance)}, {self.share_told()}, "
+                f"95 % interval {interval(self.interval)}",
+            ),
             ("tolerance", with_error(self.epsilon, self.epsilon_error)),
             ("p-value, within", probability(self.pvalue_close)),
             ("p-value, beyond", probability(self.pvalue_far)),
+            *([("p-values", self.adjusted)] if self.adjusted else []),
             *self._ladder(),
             ("level", f"{self.alpha:g}"),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
@@ -339,6 +370,7 @@ class Verdict(Reportable):
         rows = []
         for each in sorted(self.held, key=lambda each: each.distance):
             told = with_error(each.distance, each.standard_error)
+            told += f", {share_of(each.distance, self.epsilon, 'tolerance')}"
             told += f": p = {probability(each.pvalue_close)} nearer, {probability(each.pvalue_far)} farther"
             decided = each.label == self.decided_by
             rows.append((f"against {each.label}", told + (", which decided" if decided else "")))

@@ -313,12 +313,13 @@ def fit_datasets(
     frames = _frames(datasets, dropped)
     factors = checked_weights(weights or {}, names, first.name)
     chosen = set(names if columns is None else chosen_columns(columns, names, first.name)) - set(dropped)
+    without = set(dropped)
     kept: list[Column] = []
     left_out: list[LeftOut] = []
     for column in names:
         weight = factors.get(column, 1.0)
         fitted: Column | LeftOut
-        if column in dropped:
+        if column in without:
             fitted = LeftOut(column, EXCLUDED)
         elif column not in chosen:
             fitted = LeftOut(column, "not among the chosen columns")

@@ -53,10 +53,11 @@ def require_same_columns(datasets: Sequence[Dataset], dropped: Sequence[str]) ->
 
 def _require_same_names(first: Dataset, other: Dataset, dropped: set[str]) -> None:
     mine, theirs = ([n for n in dataset.names if n not in dropped] for dataset in (first, other))
-    lacking = [name for name in mine if name not in set(theirs)]
+    known, given = set(mine), set(theirs)
+    lacking = [name for name in mine if name not in given]
     if lacking:
         raise ValueError(f"{other.name} lacks columns that {first.name} has: {listed(lacking)}")
-    extra = [name for name in theirs if name not in set(mine)]
+    extra = [name for name in theirs if name not in known]
     if extra:
         raise refusal(
             ValueError,

@@ -16,6 +16,7 @@ from typing import Any
 
 from nammd.data.naming import require_unique
 from nammd.data.readers.formats import explained, open_text, optional, require_text
+from nammd.data.readers.quotes import require_closed_quotes
 from nammd.data.readers.sources import BLOCK_BYTES, TableFile, sliced
 
 Types = dict[str, Any]
@@ -33,9 +34,12 @@ def open_delimited(path: Path, tabs: bool = False) -> TableFile:
     if one_block and len(head.strip().splitlines()) == 1:
         raise ValueError(f"{path} has columns but no rows")
     delimiter, notes = ("\t", ()) if tabs else _delimiter(head)
+    require_closed_quotes(path, [head] if one_block else _blocks(path), delimiter)
     names = _names(path, delimiter)
     require_unique(names, str(path))
-    types = {} if one_block else _settled_types(path, delimiter, names)
+    types = _distant_moments(path, delimiter)
+    if not one_block:
+        types = _settled_types(path, delimiter, names, types)
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         with _explained(path, delimiter, names), _reader(path, delimiter, types, columns) as reader:
@@ -44,6 +48,12 @@ def open_delimited(path: Path, tabs: bool = False) -> TableFile:
                 yield from sliced(batch, batch_rows)
 
     return TableFile(path, names, stream, notes)
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with explained(path, "CSV"), open_text(path) as file:
+        while block := file.read(BLOCK_BYTES):
+            yield block
 
 
 def _delimiter(head: bytes) -> tuple[str, tuple[str, ...]]:
@@ -73,7 +83,29 @@ def _reader(path: Path, delimiter: str, types: Types, columns: list[str], thread
     )
 
 
-def _settled_types(path: Path, delimiter: str, names: tuple[str, ...]) -> Types:
+def _distant_moments(path: Path, delimiter: str) -> Types:
+    """Return the types of moments too far for nanoseconds (the years 1 or 9999), which Arrow takes for text.
+
+    Only the first block is looked at; where a later one disagrees the type is relaxed like any other.
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    types: Types = {}
+    with _explained(path, delimiter), _reader(path, delimiter, {}, []) as reader:
+        batch = next(iter(reader), None)
+    for name, column in zip(batch.schema.names, batch.columns, strict=True) if batch is not None else ():
+        if not pa.types.is_string(column.type) or column.null_count == len(column):
+            continue
+        for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+            try:
+                column.cast(kind)
+            except pa.ArrowInvalid:
+                continue
+            types[name] = kind
+            break
+    return types
+
+
+def _settled_types(path: Path, delimiter: str, names: tuple[str, ...], types: Types) -> Types:
     pa = optional("pyarrow", "app", "reading CSV files")
     ladder = [
         pa.null(),
@@ -83,12 +115,13 @@ def _settled_types(path: Path, delimiter: str, names: tuple[str, ...]) -> Types:
         pa.time32("s"),
         pa.timestamp("s"),
         pa.timestamp("ns"),
+        pa.timestamp("us"),
         pa.timestamp("s", "UTC"),
         pa.timestamp("ns", "UTC"),
+        pa.timestamp("us", "UTC"),
         pa.float64(),
         pa.string(),
     ]
-    types: Types = {}
     while True:
         with _explained(path, delimiter, names):
             try:

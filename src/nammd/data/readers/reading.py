@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nammd.data.advice import naming
 from nammd.data.checks import whole
 from nammd.data.dataset import Dataset, Source
 from nammd.data.naming import chosen_columns
@@ -116,14 +117,15 @@ def read(
     >>> read(path, columns=["age"]).data.to_pydict()
     {'age': [31, 47]}
     """
-    source = _open(Path(path), key, features)
     if sample is not None:
         whole(sample, "sample")
-    if isinstance(source, ArrayFile):
-        data, total = _read_array(source, columns, sample, rng)
-    else:
-        data, total = _read_table(source, columns, sample, rng)
-    return Loaded(data, source.path, total, source.notes)
+    with naming(str(Path(path).expanduser())):
+        source = _open(Path(path), key, features)
+        if isinstance(source, ArrayFile):
+            data, total = _read_array(source, columns, sample, rng)
+        else:
+            data, total = _read_table(source, columns, sample, rng)
+        return Loaded(data, source.path, total, source.notes)
 
 
 def scan(path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) -> Loaded | None:
@@ -191,13 +193,20 @@ def counted_batches(
 ) -> tuple[Iterator[Any], int | None]:
     """Return what `batches` does, and the number of all rows where the file tells it without being read."""
     whole(batch_rows, "batch_rows")
-    source = _open(Path(path), key, features)
     # Not a generator itself, so that mistakes in the call show at the call.
-    if isinstance(source, ArrayFile):
-        chosen = _array_columns(source, columns)
-        return (_select(batch, chosen) for batch in source.stream(batch_rows)), source.rows
-    parts = _table_batches(source, _table_columns(source, columns), batch_rows, keep=False)
-    return parts, source.rows
+    with naming(str(Path(path).expanduser())):
+        source = _open(Path(path), key, features)
+        if isinstance(source, ArrayFile):
+            chosen = _array_columns(source, columns)
+            parts: Iterator[Any] = (_select(batch, chosen) for batch in source.stream(batch_rows))
+        else:
+            parts = _table_batches(source, _table_columns(source, columns), batch_rows, keep=False)
+    return _named(parts, str(source.path)), source.rows
+
+
+def _named(parts: Iterator[Any], path: str) -> Iterator[Any]:
+    with naming(path):
+        yield from parts
 
 
 def _open(path: Path, key: str | None, features: Any) -> TableFile | ArrayFile:
