@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nammd.cli.check import CLOSE, FAR, UNDECIDED, Undecided
+from nammd.cli.check import Undecided, exit_code
 from nammd.cli.computing import computing
-from nammd.cli.failure import ERROR, EXPECTED, sentence
+from nammd.cli.failure import ERROR, sentence
+from nammd.cli.many import worst_code
 from nammd.cli.options import EngineName, KernelOptions, OutputOptions, lesson, with_options
 from nammd.cli.output import print_facts, print_json, print_line, require_folder
 from nammd.cli.printing import one_line
@@ -22,6 +25,7 @@ from nammd.cli.progress import Working
 if TYPE_CHECKING:
     from nammd.engines import Engine
     from nammd.monitor import BatchVerdict, Monitor
+    from nammd.tolerances.turns import Turn
 
 _ENGINE, _DATA = "Where it is computed", "Which data"
 
@@ -225,67 +229,71 @@ def add(
     Exit codes as those of 'nammd check', for the worst of the batches: 0 close, 1 far, 3 undecided, 2 error.
     """
     keys = [_key_of(path, key, key_from_name, len(batches)) for path in batches]
+    twice = [name for name, times in Counter(keys).items() if times > 1]
+    if twice:
+        raise ValueError(f"two of the files would be the batch {twice[0]!r}; give each a key of its own")
     if reports is not None and not reports.is_dir():
         raise FileNotFoundError(f"there is no folder {str(reports)!r} for reports")
     from nammd.monitor import Monitor
 
-    results: list[BatchVerdict] = []
-    troubles: list[tuple[Path, str]] = []
     with computing(machine.chosen), Working(quiet=output.json) as working:
-        opened = Monitor.open(monitor, reference=reference)
-        for number, (path, name) in enumerate(zip(batches, keys, strict=True), start=1):
-            working.step(f"Adding {path}")
-            try:
-                data = reading.open(path, number, machine.engine is EngineName.dask)
-                opened.engine = None if not data.keeps_rows else _engine(machine, working)
-                report = None if reports is None else reports / f"{_file_name(name)}.html"
-                result = opened.add(data, name, replace=replace, report=report, on_alarm=on_alarm)
-            except EXPECTED as error:
-                if len(batches) == 1:
-                    raise
-                troubles.append((path, sentence(error)))
-            else:
-                results.append(result)
-    code = ERROR if troubles else _worst(results, undecided)
-    if output.json:
-        _print_added(results, troubles, code)
-    elif len(batches) == 1:
-        [result] = results
-        facts = [(one_line(a), one_line(b)) for a, b in result.facts()]
-        print_facts(
-            one_line(result.headline()), facts, [one_line(c.message) for c in result.cautions()], result.tone
+        watched = Monitor.open(monitor, reference=reference)
+        files = dict(zip(keys, batches, strict=True))
+
+        def read(name: str) -> Any:
+            working.step(f"Adding {files[name]}")
+            data = reading.open(files[name], 1, machine.engine is EngineName.dask)
+            watched.engine = None if not data.keeps_rows else _engine(machine, working)
+            return data
+
+        turns = watched.add_all(
+            {name: partial(read, name) for name in keys},
+            replace=replace,
+            report=None if reports is None else lambda name: reports / f"{_file_name(name)}.html",
+            on_alarm=on_alarm,
+            errors="raise" if len(keys) == 1 else "keep",
+            progress=lambda done, total, _: working.among(done + 1, total),
         )
-        _print_events(result)
+    code = worst_code([ERROR if t.result is None else exit_code(t.result, undecided) for t in turns])
+    if output.json:
+        _print_for_programs(turns, code)
     else:
-        for result in results:
-            print_line(one_line(result.headline()))
-            _print_events(result)
-        for path, words in troubles:
-            print_line(one_line(f"{path} was not added: {words}"))
-        if results:
-            print_line(one_line(opened.state.headline()))
+        _print_for_people(turns)
     raise typer.Exit(code)
 
 
-def _print_events(result: BatchVerdict) -> None:
-    for event in result.events:
-        print_line(f"  {one_line(event.kind.upper())}: {one_line(event.text)}")
-
-
-def _print_added(results: list[BatchVerdict], troubles: list[tuple[Path, str]], code: int) -> None:
-    told = [result.to_dict() for result in results]
+def _print_for_programs(turns: list[Turn[BatchVerdict]], code: int) -> None:
+    told = [turn.result.to_dict() for turn in turns if turn.result is not None]
     stream = told[-1]["stream"] if told else None
     batches = [{name: value for name, value in each.items() if name != "stream"} for each in told]
-    errors = [{"path": str(path), "error": words} for path, words in troubles]
+    errors = [{"batch": t.name, "error": sentence(t.error)} for t in turns if t.error is not None]
     print_json(
         {"command": "monitor add", "batches": batches, "errors": errors, "stream": stream, "exit_code": code}
     )
 
 
-def _worst(results: list[BatchVerdict], undecided: Undecided | None) -> int:
-    unsettled = {None: UNDECIDED, Undecided.ok: CLOSE, Undecided.fail: FAR}[undecided]
-    codes = {FAR if r.is_far else CLOSE if r.is_close else unsettled for r in results}
-    return next(code for code in (FAR, UNDECIDED, CLOSE) if code in codes or code == CLOSE)
+def _print_for_people(turns: list[Turn[BatchVerdict]]) -> None:
+    results = [turn.result for turn in turns if turn.result is not None]
+    if len(turns) == 1:
+        [result] = results
+        facts = [(one_line(a), one_line(b)) for a, b in result.facts()]
+        cautions = [one_line(caution.message) for caution in result.cautions()]
+        print_facts(one_line(result.headline()), facts, cautions, result.tone)
+        _print_events(result)
+        return
+    for turn in turns:
+        if turn.result is not None:
+            print_line(one_line(turn.result.headline()))
+            _print_events(turn.result)
+        else:
+            print_line(one_line(f"{turn.name} was not added: {sentence(turn.error or ValueError())}"))
+    if results:
+        print_line(one_line(results[-1].state.headline()))
+
+
+def _print_events(result: BatchVerdict) -> None:
+    for event in result.events:
+        print_line(f"  {one_line(event.kind.upper())}: {one_line(event.text)}")
 
 
 def _key_of(path: Path, key: str | None, from_name: bool, count: int) -> str:

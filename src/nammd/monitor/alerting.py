@@ -6,14 +6,39 @@ import json
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from nammd.monitor.records import Event
+from nammd.monitor.verdict import BatchVerdict
+from nammd.results import Caution
 
 TIME_LIMIT = 30.0
 """Seconds that the program may take."""
 
 OnAlarm: TypeAlias = str | Sequence[str] | Callable[[dict[str, Any]], Any] | None
+
+
+_TOLD = ("key", "decision", "level", "distance", "interval", "epsilon", "columns")
+
+
+def tell(on_alarm: OnAlarm, path: Path, result: BatchVerdict) -> BatchVerdict:
+    """Tell of the alarms that a batch opened; return its verdict with a caution about what went wrong."""
+    if on_alarm is None:
+        return result
+    found = result.to_dict()
+    about = {
+        "monitor": str(path.resolve()),
+        "state": result.state.headline(),
+        "batch": {name: found[name] for name in _TOLD},
+    }
+    opened = [event for event in result.events if event.kind == "alarm opened"]
+    troubles = [trouble for event in opened if (trouble := alert(on_alarm, event, about))]
+    cautions = [
+        Caution("alert-failed", f"{trouble}; the batch was added all the same") for trouble in troubles
+    ]
+    return replace(result, warnings=(*result.warnings, *cautions))
 
 
 def alert(on_alarm: OnAlarm, event: Event, about: dict[str, Any], limit: float = TIME_LIMIT) -> str:

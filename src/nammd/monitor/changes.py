@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from nammd.data.advice import Advice, refusal
-from nammd.monitor.history import Writer
+from nammd.monitor.history import Snapshot, Writer
+from nammd.monitor.measuring import Measured
+from nammd.monitor.pooling import WINDOWS, members
 from nammd.monitor.records import Batch, Era, Event, EventKind
 from nammd.monitor.state import State, StreamAlarm, state_of
 
@@ -24,6 +26,37 @@ def refused(key: str) -> ValueError:
         f"there is a batch {key!r} already, with other data or held against something else",
         Advice("give replace=True to put these in its place", "give --replace to put these in its place"),
     )
+
+
+def is_there(seen: Snapshot, key: str, digest: str, replace: bool) -> bool:
+    """Tell whether a batch is there already; other data under its key are refused, unless they replace it."""
+    there = next((batch for batch in seen.batches if batch.key == key), None)
+    if there is None or same(there, digest, seen.eras[-1]):
+        return there is not None
+    if not replace:
+        raise refused(key)
+    return False
+
+
+def store(
+    writer: Writer, measured: Measured, replacing: bool, at: str
+) -> tuple[tuple[Event, ...] | None, State]:
+    """Store a batch; return the events and the state, or no events where the batch is there already."""
+    batch, seen = measured.batch, writer.read()
+    if batch.era != seen.eras[-1].number:
+        raise ValueError(
+            "the tolerance or the reference was changed while the batch was checked; add it again"
+        )
+    if is_there(seen, batch.key, batch.digest, replacing):
+        return None, state_of(seen)
+    if writer.find(batch.key) is not None:
+        writer.event(at, "batch replaced", batch.key, text=f"Other data took the place of {batch.key}.")
+
+    def insert() -> None:
+        writer.insert(batch, measured.sums)
+        writer.keep_sums_of(lambda keys: members(keys, WINDOWS[-1])[0])
+
+    return follow(writer, at, insert)
 
 
 def follow(writer: Writer, at: str, change: Callable[[], Any]) -> tuple[tuple[Event, ...], State]:

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import datetime
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from nammd.data.checks import choice
-from nammd.data.opening import open_dataset
 from nammd.engines import Engine
 from nammd.monitor import changes
-from nammd.monitor.alerting import OnAlarm, alert
-from nammd.monitor.history import History, Snapshot, Writer
-from nammd.monitor.keeping import packed, sketch_bytes, sketch_from, unpacked
+from nammd.monitor.alerting import OnAlarm, tell
+from nammd.monitor.held import Held, gate_of, packed_reference, reference_sums
+from nammd.monitor.history import History, Writer
+from nammd.monitor.keeping import sketch_from
 from nammd.monitor.keys import as_key
-from nammd.monitor.measuring import Measured, measure, sample_of
-from nammd.monitor.pooling import WINDOWS, Window, members, pooled, sums_of
+from nammd.monitor.measuring import measure, sample_of
+from nammd.monitor.pooling import Window, pooled
 from nammd.monitor.rates import RateName, Spending
-from nammd.monitor.records import Era, Event
 from nammd.monitor.state import State, next_level, state_of
 from nammd.monitor.table import Backend, table_of
 from nammd.monitor.verdict import BatchVerdict
-from nammd.results import Result
 from nammd.tolerances.file import dumps, loads
-from nammd.tolerances.gate import Gate
 from nammd.tolerances.tolerance import Tolerance
+from nammd.tolerances.turns import Errors, Turn, TurnProgress, in_turn
 
 Claim: TypeAlias = Literal["reference", "population"]
 
@@ -61,8 +58,7 @@ class Monitor:
         self.path = Path(path).expanduser()
         self.engine = engine
         self._history = History(self.path)
-        self._given = reference
-        self._gate: tuple[int, Gate] | None = None
+        self._held = Held(reference)
 
     @classmethod
     def create(
@@ -116,9 +112,9 @@ class Monitor:
         limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
         choice(claim, "claim", get_args(Claim))
         spending = Spending.of(false_alarms, every, rate, alpha)
-        gate = _gate_of(limit, reference, engine)
-        kept, content = _packed(gate)
-        sums = _sums(gate)
+        gate = gate_of(limit, reference, engine)
+        kept, content = packed_reference(gate)
+        sums = reference_sums(gate)
         now = _now()
 
         def begin(writer: Writer) -> None:
@@ -134,7 +130,7 @@ class Monitor:
         head = (now, f"nammd {__version__}", where.stem if title is None else str(title))
         History.create(where, head, settings, begin)
         made = cls(where, reference=None if kept.content else reference, engine=engine)
-        made._gate = 1, gate
+        made._held.gate = 1, gate
         return made
 
     @classmethod
@@ -200,8 +196,8 @@ class Monitor:
             A page about the batch to write; see `Verdict.report`.
         on_alarm : str, sequence of str or callable, optional
             A command that is run where the batch opens an alarm, with the event as JSON on its standard
-            input; or a function that is called with the same. If it fails there is a warning; the batch has
-            been added.
+            input; or a function that is called with the same. If it fails the result has a caution; the
+            batch has been added.
 
         Returns
         -------
@@ -209,20 +205,55 @@ class Monitor:
         """
         name = as_key(key)
         seen = self._history.read()
-        era, gate = self._current(seen)
+        era, gate = self._held.current(self._history, seen, self.engine)
         sample = sample_of(gate, data, name)
-        before = self._found(seen, name, sample.digest, replace)
-        if before is not None:
-            return before
+        if changes.is_there(seen, name, sample.digest, replace):
+            return BatchVerdict.of(state_of(seen), name)
         measured = measure(gate, sample, name, era, next_level(seen))
         if report is not None:
             measured = measured.with_report(measured.verdict.report(report), self.path)
-        found, state = self._history.write(lambda writer: self._store(writer, measured, replace))
+        found, state = self._history.write(lambda writer: changes.store(writer, measured, replace, _now()))
         if found is None:  # another process was quicker with the same batch
             return BatchVerdict.of(state, name)
-        result = BatchVerdict.of(state, name, measured.verdict, found)
-        self._tell(on_alarm, result)
-        return result
+        return tell(on_alarm, self.path, BatchVerdict.of(state, name, measured.verdict, found))
+
+    def add_all(
+        self,
+        batches: Mapping[Any, Any],
+        *,
+        replace: bool = False,
+        report: Callable[[str], str | Path | None] | None = None,
+        on_alarm: OnAlarm = None,
+        errors: Errors = "raise",
+        progress: TurnProgress | None = None,
+    ) -> list[Turn[BatchVerdict]]:
+        """Add several batches, one after the other; the reference is summed once.
+
+        Parameters
+        ----------
+        batches : mapping of key to dataset
+            The batches by their keys. In place of a dataset may be a function that returns it, which is
+            called when its turn comes.
+        replace, on_alarm
+            As for `add`.
+        report : callable, optional
+            ``report(key)``: the page to write about a batch, or None.
+        errors : {"raise", "keep"}
+            What to do about a batch that cannot be added: raise the error, or keep it, and go on.
+        progress : callable, optional
+            Called as ``progress(done, total, key)`` before every batch.
+
+        Returns
+        -------
+        list of Turn
+            For each batch its name, and its `BatchVerdict` as ``result`` or an ``error``.
+        """
+
+        def add(data: Any, key: Any) -> BatchVerdict:
+            page = None if report is None else report(as_key(key))
+            return self.add(data, key, replace=replace, report=page, on_alarm=on_alarm)
+
+        return list(in_turn(batches, add, "batch", errors, progress))
 
     def history(self, backend: Backend | None = None) -> Any:
         """Return the batches as a table, in the order of the stream.
@@ -297,7 +328,7 @@ class Monitor:
 
         def remove(writer: Writer) -> None:
             if writer.find(name) is None:
-                raise LookupError(f"the monitor {self.path} has no batch {name!r}")
+                raise ValueError(f"the monitor {self.path} has no batch {name!r}")
             changes.follow(writer, _now(), lambda: writer.remove(name))
             writer.event(_now(), "batch forgotten", name, text=f"The batch {name} was removed.")
 
@@ -315,13 +346,13 @@ class Monitor:
         """
         if tolerance is None and reference is None:
             raise TypeError("give a tolerance, a reference or both")
-        _, gate = self._current(self._history.read())
+        _, gate = self._held.current(self._history, self._history.read(), self.engine)
         limit = gate.tolerance
         if tolerance is not None:
             limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
-        new = _gate_of(limit, gate.reference.dataset if reference is None else reference, self.engine)
-        kept, content = _packed(new)
-        sums = _sums(new)
+        new = gate_of(limit, gate.reference.dataset if reference is None else reference, self.engine)
+        kept, content = packed_reference(new)
+        sums = reference_sums(new)
         now = _now()
 
         def begin(writer: Writer) -> int:
@@ -339,8 +370,8 @@ class Monitor:
 
         number = self._history.write(begin)
         if reference is not None:
-            self._given = None if kept.content else reference
-        self._gate = number, new
+            self._held = Held(None if kept.content else reference)
+        self._held.gate = number, new
 
     def page(self, path: str | Path) -> Path:
         """Write a page about the stream: one HTML file that needs nothing else.
@@ -368,84 +399,6 @@ class Monitor:
         state = self.state
         return f"{state.title}: {state.headline()}"
 
-    def _current(self, seen: Snapshot) -> tuple[Era, Gate]:
-        """Return what batches are held against now; another process may have changed it."""
-        era = seen.eras[-1]
-        if self._gate is None or self._gate[0] != era.number:
-            kept, content = self._history.reference(era.reference)
-            reference = unpacked(kept, content) if self._given is None else self._given
-            gate = _gate_of(loads(era.tolerance.encode(), self.path), reference, self.engine)
-            if kept.digest and gate.reference.digest and kept.digest != gate.reference.digest:
-                raise ValueError(
-                    f"the reference is not the one that {self.path} was made with: its rows differ; to "
-                    "compare with others from here on, use 'nammd monitor change' or Monitor.change"
-                )
-            self._gate = era.number, gate
-        return era, self._gate[1]
-
-    def _found(self, seen: Snapshot, key: str, digest: str, replace: bool) -> BatchVerdict | None:
-        """Return what is said of a batch that is there already."""
-        there = next((batch for batch in seen.batches if batch.key == key), None)
-        if there is None:
-            return None
-        if changes.same(there, digest, seen.eras[-1]):
-            return BatchVerdict.of(state_of(seen), key)
-        if not replace:
-            raise changes.refused(key)
-        return None
-
-    def _store(
-        self, writer: Writer, measured: Measured, replace: bool
-    ) -> tuple[tuple[Event, ...] | None, State]:
-        batch, now = measured.batch, _now()
-        there = writer.find(batch.key)
-        if there is not None:
-            if changes.same(there, batch.digest, writer.read().eras[-1]):
-                return None, state_of(writer.read())
-            if not replace:
-                raise changes.refused(batch.key)
-            writer.event(now, "batch replaced", batch.key, text=f"Other data took the place of {batch.key}.")
-
-        def insert() -> None:
-            writer.insert(batch, measured.sums)
-            writer.keep_sums_of(lambda keys: members(keys, WINDOWS[-1])[0])
-
-        return changes.follow(writer, now, insert)
-
-    def _tell(self, on_alarm: OnAlarm, result: BatchVerdict) -> None:
-        if on_alarm is None:
-            return
-        about = {
-            "monitor": str(self.path.resolve()),
-            "state": result.state.headline(),
-            "batch": _plain(result),
-        }
-        for event in result.events:
-            if event.kind == "alarm opened" and (trouble := alert(on_alarm, event, about)):
-                warnings.warn(f"{trouble}; the batch has been added all the same", stacklevel=3)
-
-
-def _gate_of(tolerance: Tolerance, reference: Any, engine: Engine | None) -> Gate:
-    return tolerance.with_reference(open_dataset(reference, "the reference"), engine=engine)
-
-
-def _packed(gate: Gate) -> Any:
-    reference = gate.reference
-    return packed(reference.dataset, reference.size, reference.digest or "")
-
-
-def _sums(gate: Gate) -> bytes:
-    sums = sums_of(gate, gate.reference.dataset)
-    return b"" if sums is None else sketch_bytes(sums)
-
-
-def _plain(result: Result) -> dict[str, Any]:
-    found = result.to_dict()
-    return {
-        name: found[name]
-        for name in ("key", "decision", "level", "distance", "interval", "epsilon", "columns")
-    }
-
 
 def _line(text: Any, what: str) -> str:
     words = " ".join(str(text).split())
@@ -456,6 +409,3 @@ def _line(text: Any, what: str) -> str:
 
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-__all__: Sequence[str] = ["Monitor"]
