@@ -211,6 +211,9 @@ def add(
         Undecided | None,
         typer.Option(help="Let an undecided batch exit with 0 (ok) or 1 (fail) instead of 3."),
     ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Of several batches, print alarms and the state only.")
+    ] = False,
     *,
     reading: ReadingOptions,
     machine: MachineOptions,
@@ -258,7 +261,7 @@ def add(
     if output.json:
         _print_for_programs(turns, code)
     else:
-        _print_for_people(turns)
+        _print_for_people(turns, quiet)
     raise typer.Exit(code)
 
 
@@ -272,7 +275,7 @@ def _print_for_programs(turns: list[Turn[BatchVerdict]], code: int) -> None:
     )
 
 
-def _print_for_people(turns: list[Turn[BatchVerdict]]) -> None:
+def _print_for_people(turns: list[Turn[BatchVerdict]], quiet: bool) -> None:
     results = [turn.result for turn in turns if turn.result is not None]
     if len(turns) == 1:
         [result] = results
@@ -283,12 +286,15 @@ def _print_for_people(turns: list[Turn[BatchVerdict]]) -> None:
         return
     for turn in turns:
         if turn.result is not None:
-            print_line(one_line(turn.result.headline()))
+            if not quiet:
+                print_line(one_line(turn.result.headline()))
             _print_events(turn.result)
         else:
             print_line(one_line(f"{turn.name} was not added: {sentence(turn.error or ValueError())}"))
     if results:
-        print_line(one_line(results[-1].state.headline()))
+        counts = Counter(result.decision.value for result in results)
+        told = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+        print_line(one_line(f"{len(results)} batches: {told}. {results[-1].state.headline()}"))
 
 
 def _print_events(result: BatchVerdict) -> None:

@@ -61,6 +61,8 @@ def status(monitor: MonitorFile, *, output: OutputOptions) -> None:
 def page(
     monitor: MonitorFile,
     out: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")],
+    *,
+    output: OutputOptions,
 ) -> None:
     """Write a page about the stream: one HTML file that needs nothing else, and no script to be read.
 
@@ -72,7 +74,11 @@ def page(
     require_folder(out)
     if out.exists() and out.resolve() == monitor.resolve():
         raise ValueError(f"{str(out)!r} is the history itself: writing a page over it would destroy it")
-    print_line(f"The page is {opened(monitor).page(out)}.")
+    written = opened(monitor).page(out)
+    if output.json:
+        print_json({"command": "monitor page", "page": str(written), "exit_code": 0})
+    else:
+        print_line(f"The page is {written}.")
 
 
 def serve(
