@@ -31,7 +31,7 @@ def changed(**columns):
         ),
         (REFERENCE.drop(["age", "city"]), "today lacks columns that the reference has: 'age', 'city'"),
         (
-            changed(age=["1", "2", "3", "4"]),
+            changed(age=["a", "b", "c", "d"]),
             "the column 'age' of today holds text, but numbers in the reference",
         ),
         (changed(city=[1, 2, 3, 4]), "the column 'city' of today holds numbers, but text in the reference"),

@@ -134,8 +134,8 @@ def _samples() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _tolerances() -> tuple[Any, ...]:
     train, accepted, _ = _samples()
     return (
-        nammd.Tolerance.from_reference(train, {"a": accepted}),
-        nammd.Tolerance.from_noise(train, level=0.5),
+        nammd.Tolerance.from_reference(train, {"a": accepted}, anyway=True),
+        nammd.Tolerance.from_noise(train, level=0.5, anyway=True),
         nammd.Tolerance.at(0.05, nammd.Gaussian(1.0), columns=2),
         nammd.Tolerance.at(0.05, space=nammd.Space.fit(_reference())),
     )
@@ -293,6 +293,8 @@ def _array(rng: Random, columns: int) -> Any:
         scale = float(rng.choice([1.0, 1e-9, 1e9, 1e-155, 1e155, 1e-300, 1e300]))
         with np.errstate(over="ignore"):
             values = rng.normal(size=(rows, columns)) * scale + float(rng.choice([0.0, 0.0, 1.0, 1e9, 1e16]))
+    elif kind < 0.8:
+        values = np.arange(rows * columns, dtype=float).reshape(rows, columns) + float(rng.choice([0, 0.5]))
     else:
         values = np.repeat(rng.normal(size=(1, columns)), rows, axis=0)
         if rows and rng.random() < 0.5:
@@ -302,14 +304,17 @@ def _array(rng: Random, columns: int) -> Any:
         return values.astype(dtype)
 
 
+_WIDTHS = (1.0, 1e-320, 1e-300, 1e-9, 1e9, 1e300, 0.0, -1.0, np.nan, np.inf)
+
+
 def extreme_arrays(rng: Random, folder: Path) -> None:
     """Arrays of any numbers are refused, or give numbers that can be."""
     columns = int(rng.choice([0, 1, 1, 2, 3]))
     x = _array(rng, columns)
     y = _array(rng, columns if rng.random() < 0.9 else 2)
     options: dict[str, Any] = {}
-    if rng.random() < 0.5:
-        width = float(rng.choice([1.0, 1e-320, 1e-300, 1e-9, 1e9, 1e300, 0.0, -1.0, np.nan, np.inf]))
+    if rng.random() < 0.6:
+        width = float(rng.choice([*np.geomspace(0.015, 0.1, 8), *_WIDTHS]))
         with refusing("bandwidth"):
             options["kernel"] = [nammd.Gaussian, nammd.Laplace][int(rng.integers(2))](width)
     with refusing():
@@ -322,6 +327,12 @@ def extreme_arrays(rng: Random, folder: Path) -> None:
         test = nammd.closeness_test(x, y, float(rng.choice([0.5, 0.01, 1e-9])), **options)
         if not (0 <= test.pvalue <= 1 or math.isnan(test.pvalue)):
             raise Finding(f"the p-value is {test.pvalue}")
+    with refusing():
+        compared = nammd.compare_pairs((x, y), (x, x[::-1] if len(x) % 2 else y), **options)
+        if not (0 <= compared.pvalue <= 1 or math.isnan(compared.pvalue)):
+            raise Finding(f"the p-value of a comparison is {compared.pvalue}")
+    with refusing():
+        str(nammd.Tolerance.from_noise(x, level=0.5, **options).check(x, y))
 
 
 # --- writing

@@ -9,7 +9,7 @@ import torch
 
 import nammd
 from nammd.data import opening
-from nammd.data.encoding import encoding as fitting
+from nammd.data.encoding import encoding, fitting
 from tests.data.samples import mixed_columns
 
 RNG = np.random.default_rng(0)
@@ -165,7 +165,7 @@ def test_calibrating_fits_the_encoding_once_and_encodes_each_dataset_once(monkey
     from nammd.cli import main
 
     fitted = counting(monkeypatch, fitting, "fit_column")
-    encoded = counting(monkeypatch, fitting.Encoding, "encode")
+    encoded = counting(monkeypatch, encoding.Encoding, "encode")
     names = []
     for name, table in (("one", ONE), ("two", TWO)):
         parquet.write_table(table, tmp_path / f"{name}.parquet")

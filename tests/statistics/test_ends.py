@@ -9,6 +9,7 @@ import pytest
 
 import nammd
 from nammd.cli import main
+from nammd.statistics.forecast import _first
 from nammd.statistics.margin import _boundary
 
 KERNELS = [nammd.Gaussian, nammd.Laplace]
@@ -53,6 +54,18 @@ def test_a_boundary_without_ends_is_no_number(start: float, end: float, holds: b
     assert math.isnan(_boundary(lambda eps: holds, start, end))
 
 
+@pytest.mark.parametrize("bandwidth", [0.05, 0.03, 0.022, 0.02, 0.0185, 0.017])
+def test_kernel_values_too_small_for_their_cubes_are_no_error(bandwidth: float) -> None:
+    x, y = np.arange(30.0), np.arange(30.0) + 0.5
+    kernel = nammd.Gaussian(bandwidth)
+    low, high = nammd.distance(x, y, kernel=kernel).confidence_interval()
+    assert 0 <= low <= high <= 1
+    tests = [nammd.closeness_test(x, y, eps, kernel=kernel) for eps in (0.1, 1e-3, 1e-200)]
+    assert all(0 <= test.pvalue <= 1 or math.isnan(test.pvalue) for test in tests)
+    compared = nammd.compare_pairs((x, y), (x, y + 0.2), kernel=kernel)
+    assert 0 <= compared.pvalue <= 1 or math.isnan(compared.pvalue)
+
+
 def test_kernel_values_that_are_no_numbers_are_refused() -> None:
     class Broken(nammd.Kernel):
         bound = 1.0
@@ -72,3 +85,11 @@ def test_the_command_line_refuses_such_a_bandwidth(tmp_path, capsys) -> None:
         np.save(path, sample)
     assert main(["distance", *paths, "--bandwidth", "1e-320"]) == 2
     assert "bandwidth must be at least 2.23e-308" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("unit", [math.nan, math.inf, 0.0, 5e-324, 1e-300, 1.0])
+def test_the_search_for_a_first_step_is_short_for_any_unit(unit: float) -> None:
+    asked: list[float] = []
+    found = _first(lambda step: bool(asked.append(step)), unit)  # type: ignore[func-returns-value]
+    assert found == math.inf
+    assert len(asked) < 200

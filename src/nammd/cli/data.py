@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
     from nammd.data.dataset import Dataset
+    from nammd.data.written import Reading
     from nammd.spaces import Space
     from nammd.tolerances.tolerance import Tolerance
 
@@ -125,6 +126,7 @@ class Told:
         if self.inputs.tolerance is not None:
             left_out = []
         words = [entry.in_shell() for entry in left_out if entry.column not in asked]
+        words += [] if self.space is None else [remark.in_shell() for remark in self.space.encoding.remarks]
         return words + [note for file in self.inputs.files for note in file.notes()]
 
     def to_dict(self) -> dict[str, Any]:
@@ -174,6 +176,7 @@ def open_files(
     from nammd.data.opening import open_file
 
     columns = options.names(data.columns, "--columns")
+    reading = _reading(data) if limit is None else _known(limit, data)
     # With --engine dask Parquet is left to the workers of the cluster, unless rows are drawn from it.
     by_workers = kernel.engine is EngineName.dask and data.sample is None
     files = []
@@ -188,6 +191,7 @@ def open_files(
             rng=[data.seed, number] if number else data.seed,
             key=data.key,
             features=data.features,
+            reading=reading,
         )
         files.append(File(role, path, opened))
     working.step("Encoding the columns")
@@ -212,7 +216,27 @@ def _chosen(data: DataOptions, kernel: KernelOptions) -> dict[str, Any]:
         "--kernel": kernel.kernel,
         "--bandwidth": kernel.bandwidth,
         "--weights": kernel.weights,
+        "--decimal": data.decimal,
+        "--thousands": data.thousands,
+        "--date-format": data.date_format,
+        "--na": data.na,
+        "--text": data.text,
     }
+
+
+def _reading(data: DataOptions) -> Reading:
+    """Return what was said about how the data are written."""
+    from nammd.data.written import Reading
+
+    na = None if data.na is None else [word.strip() for word in data.na.split(",") if word.strip()]
+    text = options.names(data.text, "--text") or []
+    return Reading(data.decimal, data.thousands, data.date_format, na, text, data.encoding)  # type: ignore[arg-type]
+
+
+def _known(tolerance: Tolerance, data: DataOptions) -> Reading:
+    """Return how a tolerance reads files; the encoding of a file is a matter of the file."""
+    known = tolerance.space.encoding.for_files
+    return known if data.encoding is None else replace(known, encoding=_reading(data).encoding)
 
 
 def _refuse_late_options(data: DataOptions, kernel: KernelOptions) -> None:
@@ -221,6 +245,7 @@ def _refuse_late_options(data: DataOptions, kernel: KernelOptions) -> None:
         "--sample": data.sample,
         "--key": data.key,
         "--features": data.features,
+        "--encoding": data.encoding,
     }
     _refuse(reading | _chosen(data, kernel), "cannot be combined with sketches, which were made without it")
 
@@ -240,4 +265,5 @@ def _space_options(data: DataOptions, chosen: KernelOptions) -> dict[str, Any]:
         "kernel": family if chosen.bandwidth is None else family(chosen.bandwidth),
         "weights": options.weights(chosen.weights),
         "exclude": options.names(data.exclude, "--exclude"),
+        "reading": _reading(data),
     }

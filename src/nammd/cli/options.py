@@ -21,6 +21,7 @@ from typer.models import ArgumentInfo
 
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
 _ENGINE = "Where it is computed"
+_WRITTEN = "How the data are written (by default found out)"
 _NAMES = {"two_sample": "test"}  # whose own name pytest would collect
 
 
@@ -76,6 +77,51 @@ class DataOptions:
             help="For folders of images: a torchvision model, or a torch module file, whose features "
             "are compared instead of pixels.",
             rich_help_panel=_DATA,
+        ),
+    ] = None
+
+    decimal: Annotated[
+        str | None,
+        typer.Option(metavar="MARK", help="What stands before decimals: . or ,", rich_help_panel=_WRITTEN),
+    ] = None
+    thousands: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MARK", help="What stands between thousands: , . ' or a space.", rich_help_panel=_WRITTEN
+        ),
+    ] = None
+    date_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="How dates are written: day-first, month-first, year-first, or a pattern such as %d.%m.%Y.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None
+    na: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help="What stands for a missing value instead of NA, n/a, NULL and the like; '' for empty cells "
+            "only.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None
+    text: Annotated[
+        str | None,
+        typer.Option(
+            "--text",
+            metavar="A,B,C",
+            help="Compare these columns as text, even if they look like numbers or dates.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The encoding of text files, such as latin-1; by default it is recognised.",
+            rich_help_panel=_WRITTEN,
         ),
     ] = None
 

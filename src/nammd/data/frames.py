@@ -57,6 +57,9 @@ class Values:
         Of times: what their seconds count from.
     trouble : str
         What the column holds, where that cannot be compared.
+    text : bool
+        Whether the categories are text that may stand for something else, such as numbers: no categories
+        that somebody declared to be that.
     """
 
     kind: Kind | None
@@ -67,6 +70,7 @@ class Values:
     whole: bool = False
     clock: Clock = ""
     trouble: str = ""
+    text: bool = False
 
     @property
     def labels(self) -> list[str | None] | None:
@@ -143,6 +147,10 @@ class Frame:
         self.rows = len(table)
         self._seen: dict[str, Values] = {}
         self._places = {name: place for place, name in enumerate(self.names)}
+        self.read: dict[str, tuple[object, Values]] = {}
+        """Columns of text that have been read as something else, and by whom."""
+        self.unread: dict[str, Any] = {}
+        """What could not be read, by column."""
         # The integer 1 and the text '1' are different names in pandas, but not here.
         require_unique(self.names, owner)
         if not self.names:
@@ -194,7 +202,9 @@ class Frame:
 
     def renamed(self, name: str) -> Frame:
         """Return a table of one column under another name."""
-        return Frame(self._table, self.owner, (name,))
+        found = Frame(self._table, self.owner, (name,))
+        found.unread = self.unread
+        return found
 
 
 def column_name(name: Any) -> str:
@@ -216,7 +226,7 @@ def _values(series: Any) -> Values:
     if dtype == nw.Boolean:
         return _labelled("boolean", series, missing)
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return _labelled("categorical", series, missing)
+        return replace(_labelled("categorical", series, missing), text=dtype == nw.String)
     if dtype in (nw.Date, nw.Datetime):
         # Microseconds since 1970: in UTC where there is a zone, by the clock on the wall where there is none.
         clock: Clock = "zoned" if getattr(dtype, "time_zone", None) else "local"
@@ -269,7 +279,7 @@ def _labelled(kind: Kind, series: Any, missing: NDArray[np.bool_]) -> Values:
     """Return the values of a column of text or truth values as codes."""
     found = _arrow_codes(series)
     codes, distinct = _codes(series.to_list(), missing) if found is None else found
-    names = list(map(_label, distinct))
+    names = list(map(label_of, distinct))
     if len(set(names)) < len(names):  # two values that are written alike are one category
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         codes = np.array([*(places[name] for name in names), -1], np.intp)[codes]
@@ -298,7 +308,8 @@ def _codes(values: Sequence[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[n
     return codes, list(places)
 
 
-def _label(value: Any) -> str:
+def label_of(value: Any) -> str:
+    """Return what a value is called as a category."""
     # Whole numbers with missing values are floats in pandas: the category 1 of one table is 1.0 in another.
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -365,7 +376,7 @@ def _from_objects(values: Sequence[Any], missing: NDArray[np.bool_]) -> Values:
     if all_of(bool, np.bool_):
         return _object_labels("boolean", values, missing)
     if all_of(str) or all_of(uuid.UUID):
-        return _object_labels("categorical", values, missing)
+        return replace(_object_labels("categorical", values, missing), text=all_of(str))
     if all_of(numbers.Real, decimal.Decimal) and not types & {bool, np.bool_}:
         return _measured("numeric", _spread(present, missing), whole=all_of(numbers.Integral))
     for family, seconds in _TIMES.items():
@@ -388,7 +399,7 @@ def _from_objects(values: Sequence[Any], missing: NDArray[np.bool_]) -> Values:
 
 def _object_labels(kind: Kind, values: Sequence[Any], missing: NDArray[np.bool_]) -> Values:
     codes, distinct = _codes(values, missing)
-    return Values(kind, missing, codes=codes, categories=tuple(map(_label, distinct)))
+    return Values(kind, missing, codes=codes, categories=tuple(map(label_of, distinct)))
 
 
 def _spread(present: Any, missing: NDArray[np.bool_]) -> FloatArray:

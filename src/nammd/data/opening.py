@@ -42,6 +42,7 @@ from nammd.data.dataset import (
 from nammd.data.frames import Frame, column_name
 from nammd.data.naming import listed, require_unique
 from nammd.data.pieces import Pieces, is_dask, is_dask_table
+from nammd.data.written.reading import Reading
 
 NO_ROWS = Advice(
     python="distance, closeness_test, compare_pairs, rank, plan and the checks of a tolerance take sketches",
@@ -49,7 +50,9 @@ NO_ROWS = Advice(
 )
 
 
-def open_dataset(data: Any, name: str, *, by_workers: bool = False) -> Dataset:
+def open_dataset(
+    data: Any, name: str, *, by_workers: bool = False, reading: Reading | None = None
+) -> Dataset:
     """Open a dataset; one that is open already is returned as it is.
 
     Parameters
@@ -60,6 +63,8 @@ def open_dataset(data: Any, name: str, *, by_workers: bool = False) -> Dataset:
         What messages call it, unless it is a file, which has a name of its own.
     by_workers : bool
         Whether the workers of a Dask cluster are to read Parquet files, instead of this process.
+    reading : Reading, optional
+        How a text file is written.
 
     Returns
     -------
@@ -68,7 +73,7 @@ def open_dataset(data: Any, name: str, *, by_workers: bool = False) -> Dataset:
     if isinstance(data, Dataset):
         return data
     if isinstance(data, (str, os.PathLike)):
-        return open_file(data, by_workers=by_workers)
+        return open_file(data, by_workers=by_workers, reading=reading)
     if not is_dask(data) and hasattr(data, "to_dataset"):  # what a reader returned
         opened: Dataset = data.to_dataset()
         return opened
@@ -88,14 +93,20 @@ def open_content(data: Any, name: str, source: Source | None = None) -> Dataset:
     return ArrayDataset(name, data, source=source, array=_checked_array(data, name))
 
 
-def open_all(data: Mapping[str, Any], *, min_rows: int = 1, by_workers: bool = False) -> list[Dataset]:
+def open_all(
+    data: Mapping[str, Any],
+    *,
+    min_rows: int = 1,
+    by_workers: bool = False,
+    reading: Reading | None = None,
+) -> list[Dataset]:
     """Open several datasets, by the names that messages give them; what is given twice is opened once."""
     opened: dict[Any, Dataset] = {}
     found = []
     for name, value in data.items():
         key = str(value) if isinstance(value, (str, os.PathLike)) else id(value)
         if key not in opened:
-            opened[key] = open_dataset(value, name, by_workers=by_workers)
+            opened[key] = open_dataset(value, name, by_workers=by_workers, reading=reading)
         found.append(opened[key])
     for dataset in found:
         require_rows(dataset, min_rows)

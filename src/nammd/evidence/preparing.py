@@ -65,7 +65,8 @@ def prepare(
     if space is not None and not isinstance(space, Space):
         raise TypeError(f"space must be a space such as nammd.Space.fit(x, y), not {space!r}")
     by_workers = bool(getattr(engine, "reads_files", False))
-    datasets = open_all(data, min_rows=least, by_workers=by_workers)
+    known = None if space is None else space.encoding.for_files
+    datasets = open_all(data, min_rows=least, by_workers=by_workers, reading=known)
     if any(not dataset.keeps_rows for dataset in datasets):
         return _sketched(datasets, space, kernel, engine)
     if space is None:

@@ -25,6 +25,7 @@ from nammd.results import (
     number,
     p_value,
     text_cells,
+    with_error,
 )
 from nammd.spaces import Space
 from nammd.statistics.difference import Difference
@@ -173,7 +174,7 @@ class PairComparison(Paged):
                 "second pair",
                 f"{number(self.second.value)}, rows {self.second.m} and {self.second.n}",
             ),
-            ("difference", f"{number(self.difference)} ± {number(self.standard_error)}"),
+            ("difference", with_error(self.difference, self.standard_error)),
             ("95 % interval", interval(self.confidence_interval(0.95))),
             ("shared dataset", "yes, its covariance is used" if self.shared else "no"),
             self.first.describe_data()[-1],

@@ -75,12 +75,13 @@ def interval(ends: tuple[float, float]) -> str:
 
 
 def with_error(value: float, error: float) -> str:
-    """Write a number with its standard error, if it has one.
+    """Write a number with its standard error, if it has one; two digits of it, where both have room.
 
-    >>> with_error(0.02, 0.0), with_error(0.02, 0.001)
-    ('0.02', '0.02 ± 0.001')
+    >>> with_error(0.02, 0.0), with_error(0.02, 0.001), with_error(0.001822, 0.0000983)
+    ('0.02', '0.02 ± 0.001', '0.001822 ± 0.000098')
     """
-    return number(value) + (f" ± {number(error)}" if error else "")
+    beside = abs(value) >= SMALL > error >= SMALL / 10  # an exponent would hide that it is a tenth or so
+    return number(value) + (f" ± {f'{error:.6f}' if beside else number(error)}" if error else "")
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

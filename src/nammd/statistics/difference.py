@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from nammd.statistics.evidence import Evidence
-from nammd.statistics.margin import SWITCH, Pair, quantile, upper_tail
+from nammd.statistics.margin import SWITCH, Pair, quantile, upper_tail, within_reach
 from nammd.statistics.moments import combined
 from nammd.statistics.near_zero import lower_tails, normal_grid
 from nammd.statistics.spread import frequency_cubic, frequency_variance
@@ -303,7 +303,9 @@ def _terms(standing: Standing, side: int) -> SampleTerms:
 
 def _score(difference: float, deviation: float, cubic: float, meeting: float, borrowed: float) -> float:
     """Return the normal score of a difference, its skewness taken off."""
-    t, unit = difference / deviation, deviation**3
+    t, unit = within_reach(difference / deviation), deviation**3
+    if not unit > 0:  # as good as no variance; see `margin`
+        return math.nan
     studentised = borrowed + 2 * meeting
     k3 = (cubic + 3 * meeting - 3 * studentised) / unit
     p1, q1 = -k3 / 6, studentised / (2 * unit) + k3 / 6

@@ -12,6 +12,7 @@ import numpy as np
 from nammd.data.advice import Advice, Caution, refusal
 from nammd.data.checks import between
 from nammd.data.encoding import Encoding
+from nammd.data.written import Reading
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.kernels import as_kernel
@@ -39,6 +40,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        reading: Reading | None = None,
         keep: Sequence[str] = (),
         anyway: bool = False,
         engine: Engine | None = None,
@@ -60,6 +62,9 @@ class Constructors(Result):
             How much each column counts; 1 where it is not named.
         exclude : sequence of str, optional
             Columns to leave out.
+        reading : Reading, optional
+            How numbers, dates and missing values are written, as far as that is not to be found out. The
+            tolerance keeps it, and candidates are read in the same way.
         keep : sequence of str
             Columns to compare although they alone tell accepted data from the reference.
         anyway : bool
@@ -83,7 +88,9 @@ class Constructors(Result):
         named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
         if not named:
             raise ValueError("give at least one accepted dataset")
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
         bench = Measuring.of(x, how, engine)
         estimates = bench.distances({str(name): data for name, data in named.items()})
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
@@ -122,6 +129,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        reading: Reading | None = None,
         anyway: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
@@ -150,7 +158,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, anyway, engine
+        space, kernel, weights, exclude, reading, anyway, engine
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -159,7 +167,9 @@ class Constructors(Result):
         -------
         Tolerance
         """
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
         bench = Measuring.of(x, how, engine).in_memory("from_noise")
         rungs, estimates, kind = noise_rungs(
             bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
@@ -182,6 +192,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        reading: Reading | None = None,
         keep: Sequence[str] = (),
         anyway: bool = False,
         rng: Any = 0,
@@ -206,7 +217,7 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, anyway, engine
+        space, kernel, weights, exclude, reading, anyway, engine
             As for `from_reference`.
         keep : sequence of str
             Columns by which rows may be ordered although they take part.
@@ -222,7 +233,9 @@ class Constructors(Result):
         ValueError
             If the rows are sorted by one of the columns that are compared: then blocks differ by the sorting.
         """
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
         bench = Measuring.of(x, how, engine).in_memory("from_split")
         refuse_ordered_rows(bench.space.encoding, bench.points, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.

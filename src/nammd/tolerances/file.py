@@ -17,6 +17,7 @@ import numpy as np
 
 from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
+from nammd.data.checks import choice, whole
 from nammd.data.seal import ROOM, require_seal, require_version, sealed
 from nammd.data.writing import write_bytes
 from nammd.spaces import Space
@@ -197,7 +198,10 @@ def _standing_from_dict(stored: dict[str, Any]) -> Standing:
 def _moments_from_dict(stored: dict[str, Any]) -> Moments:
     x, y = (Components(**_finite_values(stored[name])) for name in ("x", "y"))
     xy, dxy, bound = (_finite(stored[name], name) for name in ("xy", "dxy", "bound"))
-    return Moments(x, y, xy, dxy, bound, stored["cross"])
+    moments = Moments(x, y, xy, dxy, bound, choice(stored["cross"], "cross", ("full", "off-diagonal")))
+    if not (bound > 0 and moments.denominator > 0):
+        raise ValueError("its moments are not those of a kernel with that bound")
+    return moments
 
 
 def _eigenvalues(stored: dict[str, Any]) -> tuple[float, float]:
@@ -217,7 +221,10 @@ def _unpacked(text: str) -> FloatArray:
 
 
 def _finite_values(stored: dict[str, Any]) -> dict[str, Any]:
-    return {name: value if name == "size" else _finite(value, name) for name, value in stored.items()}
+    return {
+        name: whole(value, "size", 2) if name == "size" else _finite(value, name)
+        for name, value in stored.items()
+    }
 
 
 def _finite(value: Any, name: str) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nammd.data.checks import between, whole
+from nammd.data.dataset import Dataset
 from nammd.data.naming import listed
 from nammd.data.opening import open_dataset
 from nammd.engines import Engine, require_engine
@@ -261,6 +262,7 @@ class Gate:
                     f"now: {listed(changed)}",
                 )
             )
+        found += self._changed_columns(candidate)
         made_from = self.tolerance.origin.digest
         # A digest of data on a cluster is a pass over them, so it is made only where it is needed.
         given = self.reference.digest if made_from else ""
@@ -286,3 +288,25 @@ class Gate:
                 Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
             )
         return tuple(found)
+
+    def _changed_columns(self, candidate: Dataset) -> list[Caution]:
+        """Say which columns that are not compared became something else, or could be compared now."""
+        types, usable = self.tolerance.space.encoding.changes(candidate)
+        found = []
+        if types:
+            found.append(
+                Caution(
+                    "type-changed",
+                    f"columns that are not compared changed their type: {', '.join(types)}; calibrate again "
+                    "if they should count",
+                )
+            )
+        if usable:
+            found.append(
+                Caution(
+                    "now-usable",
+                    f"columns that are not compared could be now: {', '.join(usable)}; calibrate again if "
+                    "they should count",
+                )
+            )
+        return found

@@ -36,13 +36,15 @@ class Measuring:
     def of(cls, x: Any, how: Mapping[str, Any], engine: Engine | None) -> Measuring:
         """Open a reference, and settle its space; `how` are the options of `Space.fit`, or a space."""
         require_engine(engine)
-        dataset = open_dataset(x, "the reference", by_workers=bool(getattr(engine, "reads_files", False)))
-        refuse_summaries(dataset)
-        require_rows(dataset, MIN_ROWS)
         options = {name: value for name, value in how.items() if value is not None}
         space = options.pop("space", None)
         if space is not None and options:
             raise TypeError(f"a space is fixed already; give either space or {', '.join(options)}, not both")
+        written = options.get("reading") if space is None else space.encoding.for_files
+        by_workers = bool(getattr(engine, "reads_files", False))
+        dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
+        refuse_summaries(dataset)
+        require_rows(dataset, MIN_ROWS)
         if space is None:
             space = Space.fit(dataset, **options)
         return cls(space.sample(dataset, digest=True), engine)
@@ -84,7 +86,11 @@ class Measuring:
     def distances(self, others: Mapping[str, Any]) -> dict[str, Estimate]:
         """Estimate the distances of other datasets to the reference, all in one run."""
         by_workers = bool(getattr(self.engine, "reads_files", False))
-        opened = {name: open_dataset(data, name, by_workers=by_workers) for name, data in others.items()}
+        written = self.space.encoding.for_files
+        opened = {
+            name: open_dataset(data, name, by_workers=by_workers, reading=written)
+            for name, data in others.items()
+        }
         refuse_summaries(*opened.values())
         named = {"the reference": self.reference.dataset, **opened}
         reference, *samples = prepare(named, space=self.space, engine=self.engine)

@@ -266,6 +266,7 @@ class Tolerance(Constructors):
             )
             for r in self.origin.rungs
         ]
+        rows += [("read as", f"{name}: {words}") for name, words in self.encoding.read_as().items()]
         rows += [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
         return [*rows, ("to expect", self._outlook())] if self.farthest.pilot is not None else rows
 

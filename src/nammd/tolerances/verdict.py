@@ -359,6 +359,7 @@ class Verdict(Reportable):
             *self._ladder(),
             ("level", f"{self.alpha:g}"),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
+            ("columns", self.tolerance.space.encoding.compared()),
             ("kernel", self.estimate.describe_kernel()),
         ]
         return [*rows, ("next", self.advice())] if not self.is_close else rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
+
+from nammd.data.readers.charsets import Transcoded, not_utf8
 
 Format = Literal["CSV", "TSV", "Parquet", "Arrow", "JSON lines", "NPY", "NPZ", "images"]
 
@@ -29,7 +32,7 @@ EXTENSIONS: dict[str, Format] = {
     ".npy": "NPY",
     ".npz": "NPZ",
 }
-COMPRESSIONS = (".gz", ".bz2", ".zst")
+COMPRESSIONS = (".gz", ".bz2", ".zst", ".xz")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
 
 _TEXT = ("CSV", "TSV", "JSON lines")
@@ -43,6 +46,7 @@ _MAGIC: dict[bytes, str] = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
     b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"\xfd7zXZ": "xz",
     b"\x89PNG": "PNG",
     b"\xff\xd8\xff": "JPEG",
     b"%PDF": "PDF",
@@ -65,7 +69,7 @@ def format_of(path: Path) -> Format:
         known = ", ".join(EXTENSIONS)
         raise ValueError(
             f"{path} has the unknown extension {extension!r}; known are {known}, the text formats also "
-            "with .gz, .bz2 or .zst, and folders of Parquet files or images"
+            "with .gz, .bz2, .xz or .zst, and folders of Parquet, CSV or JSON lines files, or of images"
         )
     if compressed and EXTENSIONS[extension] not in _TEXT:
         raise ValueError(f"{path} is compressed twice over; unpack it first")
@@ -109,23 +113,31 @@ def require_magic(path: Path, expected: Format) -> None:
         raise ValueError(f"{path} is not {_article(expected)} file{_looks_like(head)}")
 
 
-def require_text(path: Path, head: bytes) -> None:
-    """Raise an error where a text file begins like something else; `head` is already unpacked."""
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ValueError(f"{path} is in UTF-16, not UTF-8; save it as UTF-8 (in Excel: 'CSV UTF-8')")
-    if any(head.startswith(magic) for magic in _MAGIC) or b"\x00" in head:
+def require_text(path: Path, head: bytes, wide: bool = False) -> None:
+    """Raise an error where a text file begins like something else; `head` is already unpacked.
+
+    Before it is decoded it may be `wide`: text in UTF-16 has zeros.
+    """
+    if any(head.startswith(magic) for magic in _MAGIC) or (b"\x00" in head and not wide):
         raise ValueError(f"{path} is not a text file{_looks_like(head)}")
     if not head.strip():
         raise ValueError(f"{path} is empty: it has nothing but blank lines")
 
 
-def open_text(path: Path) -> Any:
-    """Open a text file for reading bytes, unpacked where its extension says that it is packed."""
+def open_text(path: Path, charset: str = "utf-8") -> Any:
+    """Open a text file for reading bytes of UTF-8, unpacked where its extension says that it is packed."""
+    packed = _open_packed(path)
+    return packed if charset in ("utf-8", "utf-8-sig") else Transcoded(packed, charset)
+
+
+def _open_packed(path: Path) -> Any:
     extension = path.suffix.lower()
     if extension == ".gz":
         return gzip.open(path, "rb")
     if extension == ".bz2":
         return bz2.open(path, "rb")
+    if extension == ".xz":
+        return lzma.open(path, "rb")
     if extension == ".zst":
         return optional("pyarrow", "app", "reading this file").CompressedInputStream(str(path), "zstd")
     return path.open("rb")
@@ -138,10 +150,10 @@ def explained(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except UnicodeError:
-        raise ValueError(f"{path} is not UTF-8 text; save it with the encoding UTF-8") from None
+        raise not_utf8(path) from None
     except PermissionError:
         raise ValueError(f"{path} cannot be read: you have no permission to") from None
-    except (pa.ArrowException, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+    except (pa.ArrowException, OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         detail = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ValueError(
             f"{path} cannot be read as {what}: it is truncated or damaged ({detail[:200]})"

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from nammd.data.readers.charsets import UTF8, charset_of
 from nammd.data.readers.formats import explained, open_text, optional, require_text
 from nammd.data.readers.sources import BLOCK_BYTES, TableFile, sliced
+from nammd.data.written.reading import Reading
 
 _DEEPEST = 100
 """Values within values within values: so deep at most."""
@@ -33,37 +35,46 @@ _CHANGED = re.compile(r"Column\(/?(.*?)\) changed from (\w+) to (\w+) in row (\d
 _ROW = re.compile(r"in row (\d+)")
 
 
-def open_json_lines(path: Path) -> TableFile:
+def open_json_lines(path: Path, reading: Reading | None = None) -> TableFile:
     """Open a file of JSON objects, one on each line."""
+    said = Reading.of(reading)
     with explained(path, "JSON lines"), open_text(path) as file:
-        head = file.read(1 << 12)
+        head = file.read(1 << 16)
+    require_text(path, head, wide=True)
+    charset, notes = charset_of(path, head, said.encoding)
+    if charset != UTF8:
+        with explained(path, "JSON lines"), open_text(path, charset) as file:
+            head = file.read(1 << 16)
     require_text(path, head)
     if head.lstrip().startswith(b"["):
         raise ValueError(
             f"{path} is one JSON list, not JSON lines; write one object per line (in pandas: "
             "to_json(path, orient='records', lines=True))"
         )
-    schema = _schema(path)
+    schema = _schema(path, charset, said)
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         with explained(path, "JSON lines"):
-            for first_line, block in _blocks(path):
+            for first_line, block in _blocks(path, charset):
                 for batch in _parse(path, block, first_line, schema).select(columns).to_batches():
                     yield from sliced(batch, batch_rows)
 
-    return TableFile(path, tuple(schema.names), stream)
+    return TableFile(path, tuple(schema.names), stream, notes)
 
 
-def _schema(path: Path) -> Any:
+def _schema(path: Path, charset: str, reading: Reading) -> Any:
     pa = optional("pyarrow", "app", "reading JSON files")
     types: dict[str, Any] = {}
     lines = size = 0
     with explained(path, "JSON lines"):
-        for first_line, block in _pieces(path):
+        for first_line, block in _pieces(path, charset):
             for field in _parse(path, block, first_line).schema:
                 types[field.name] = _common_type(path, field, types.get(field.name, field.type))
             lines, size = lines + block.count(b"\n") + 1, size + len(block)
             _require_one_table(path, len(types), lines, size)
+    for name in reading.text:  # text that happens to look like times
+        if name in types and pa.types.is_timestamp(types[name]):
+            types[name] = pa.string()
     return pa.schema(list(types.items()))
 
 
@@ -76,9 +87,9 @@ def _require_one_table(path: Path, keys: int, lines: int, size: int) -> None:
         )
 
 
-def _pieces(path: Path) -> Iterator[tuple[int, bytes]]:
+def _pieces(path: Path, charset: str) -> Iterator[tuple[int, bytes]]:
     """Yield blocks of whole lines; small ones where keys are many, which take memory for every line."""
-    for line, block in _blocks(path):
+    for line, block in _blocks(path, charset):
         start = 0
         while start < len(block):
             end = block.find(b"\n", start + _LOOK_BYTES) + 1 or len(block)
@@ -108,10 +119,10 @@ def _common_type(path: Path, field: Any, before: Any) -> Any:
         ) from None
 
 
-def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+def _blocks(path: Path, charset: str) -> Iterator[tuple[int, bytes]]:
     """Yield blocks of whole lines, each with the number of its first line."""
     line, rest = 1, b""
-    with open_text(path) as file:
+    with open_text(path, charset) as file:
         while piece := file.read(BLOCK_BYTES):
             block, newline, rest = (rest + piece).rpartition(b"\n")
             if block.strip():

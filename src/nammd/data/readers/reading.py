@@ -24,6 +24,7 @@ from nammd.data.pieces import Pieces
 from nammd.data.readers.formats import format_of, optional
 from nammd.data.readers.sources import BATCH_ROWS, ArrayFile, TableFile
 from nammd.data.sampling import Positions, Reservoir, sample_positions
+from nammd.data.written.reading import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +80,12 @@ def read(
     rng: Any = 0,
     key: str | None = None,
     features: Any = None,
+    reading: Reading | None = None,
 ) -> Loaded:
     r"""Read a dataset from a file or a folder.
 
-    The extension says which format: CSV and TSV (.csv, .tsv, also .gz, .bz2, .zst), Parquet (.parquet, or
-    a folder of them), Arrow or Feather (.arrow, .feather, .ipc), JSON lines (.jsonl, .ndjson, .json),
+    The extension says which format: CSV and TSV (.csv, .tsv, also .gz, .bz2, .xz, .zst), Parquet (.parquet,
+    or a folder of them), Arrow or Feather (.arrow, .feather, .ipc), JSON lines (.jsonl, .ndjson, .json),
     NumPy (.npy, .npz), or a folder of images.
 
     Parameters
@@ -103,6 +105,9 @@ def read(
         For images: the name of a torchvision model, the file of a TorchScript module, or a function on
         batches of float tensors (images, channels, height, width). By default the pixels themselves,
         between 0 and 1.
+    reading : Reading, optional
+        How a text file is written: its encoding, its words for missing values, and the columns to leave as
+        text. Text is read as numbers and dates where a space is fitted, see `nammd.Space.fit`.
 
     Returns
     -------
@@ -120,7 +125,7 @@ def read(
     if sample is not None:
         whole(sample, "sample")
     with naming(str(Path(path).expanduser())):
-        source = _open(Path(path), key, features)
+        source = _open(Path(path), key, features, reading)
         if isinstance(source, ArrayFile):
             data, total = _read_array(source, columns, sample, rng)
         else:
@@ -157,12 +162,13 @@ def batches(
     batch_rows: int = BATCH_ROWS,
     key: str | None = None,
     features: Any = None,
+    reading: Reading | None = None,
 ) -> Iterator[Any]:
     """Read a file or a folder batch by batch, in the order of its rows.
 
     Parameters
     ----------
-    path, columns, key, features
+    path, columns, key, features, reading
         As in `read`.
     batch_rows : int, optional
         The most rows of a batch.
@@ -181,7 +187,7 @@ def batches(
     >>> [batch.shape for batch in batches(path, batch_rows=4)]
     [(4, 2), (4, 2), (2, 2)]
     """
-    return counted_batches(path, columns, batch_rows, key, features)[0]
+    return counted_batches(path, columns, batch_rows, key, features, reading)[0]
 
 
 def counted_batches(
@@ -190,12 +196,13 @@ def counted_batches(
     batch_rows: int = BATCH_ROWS,
     key: str | None = None,
     features: Any = None,
+    reading: Reading | None = None,
 ) -> tuple[Iterator[Any], int | None]:
     """Return what `batches` does, and the number of all rows where the file tells it without being read."""
     whole(batch_rows, "batch_rows")
     # Not a generator itself, so that mistakes in the call show at the call.
     with naming(str(Path(path).expanduser())):
-        source = _open(Path(path), key, features)
+        source = _open(Path(path), key, features, reading)
         if isinstance(source, ArrayFile):
             chosen = _array_columns(source, columns)
             parts: Iterator[Any] = (_select(batch, chosen) for batch in source.stream(batch_rows))
@@ -209,7 +216,7 @@ def _named(parts: Iterator[Any], path: str) -> Iterator[Any]:
         yield from parts
 
 
-def _open(path: Path, key: str | None, features: Any) -> TableFile | ArrayFile:
+def _open(path: Path, key: str | None, features: Any, reading: Reading | None) -> TableFile | ArrayFile:
     path = path.expanduser()
     kind = format_of(path)
     if key is not None and kind != "NPZ":
@@ -220,7 +227,7 @@ def _open(path: Path, key: str | None, features: Any) -> TableFile | ArrayFile:
     if kind in ("CSV", "TSV"):
         from nammd.data.readers.delimited import open_delimited
 
-        return open_delimited(path, tabs=kind == "TSV")
+        return open_delimited(path, kind == "TSV", reading)
     if kind == "Parquet":
         from nammd.data.readers.columnar import open_parquet
 
@@ -232,7 +239,7 @@ def _open(path: Path, key: str | None, features: Any) -> TableFile | ArrayFile:
     if kind == "JSON lines":
         from nammd.data.readers.jsonlines import open_json_lines
 
-        return open_json_lines(path)
+        return open_json_lines(path, reading)
     if kind == "images":
         from nammd.data.readers.images import open_images
 
