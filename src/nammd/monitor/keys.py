@@ -80,7 +80,7 @@ def in_order(keys: Sequence[str]) -> list[int]:
     """
     times = [time_of(key) for key in keys]
     if all(when is not None for when in times):
-        return sorted(range(len(keys)), key=lambda i: (times[i], _natural(keys[i])))
+        return sorted(range(len(keys)), key=lambda i: (times[i], keys[i]))
     return sorted(range(len(keys)), key=lambda i: _natural(keys[i]))
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from nammd.data.dataset import Dataset
 from nammd.kernels import RandomFeatures
 from nammd.monitor.keys import in_order, time_of
-from nammd.sketches import Sketch
+from nammd.sketches import Sketch, features_in
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.tolerance import Tolerance
 
@@ -61,8 +61,7 @@ def features_of(gate: Gate) -> RandomFeatures | None:
     if not reference.keeps_rows:
         found: RandomFeatures = reference.sketch.features
         return found
-    kernel = gate.tolerance.kernel
-    return kernel if isinstance(kernel, RandomFeatures) else None
+    return features_in(gate.tolerance.kernel)
 
 
 def sums_of(gate: Gate, dataset: Dataset) -> Sketch | None:

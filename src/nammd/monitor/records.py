@@ -136,7 +136,10 @@ class Batch:
         found = dict(zip(BATCH_COLUMNS, values, strict=True))
         for name in _FLOATS:
             found[name] = math.nan if found[name] is None else found[name]
-        cautions, columns = json.loads(found["cautions"]), json.loads(found["columns"])
+        # Most batches have neither, and there may be many of them.
+        cautions, columns = (
+            () if found[name] == "[]" else json.loads(found[name]) for name in ("cautions", "columns")
+        )
         found["cautions"] = tuple((str(code), str(message)) for code, message in cautions)
         found["columns"] = tuple(Moved(*each) for each in columns)
         found["settings"] = json.loads(found["settings"])
