@@ -41,6 +41,8 @@ PAPER = (
 CALIBRATION = (
     "calibration-level",
     "calibration-estimated",
+    "calibration-estimated-power",
+    "calibration-reference-alone",
     "calibration-coverage",
     "calibration-power",
     "calibration-methods",

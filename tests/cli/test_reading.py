@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import sqlite3
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import nammd as library
+from tests.cli.conftest import program
 
 ROWS = 400
 
@@ -206,3 +208,51 @@ def test_every_check_says_which_columns_it_compared(nammd, tmp_path):
     table(tmp_path / "usable.parquet", ["good", "bad", "good"] * 100, ["a"] * 300, 300)
     ran = nammd("check", "r.parquet", "usable.parquet", "-t", "t.json")
     assert "could be now: 'note' (every value is different, like an identifier in the reference)" in ran.out
+
+
+def test_standard_input_is_a_file(nammd, tmp_path):
+    month(tmp_path / "r.csv", "European", 0)
+    month(tmp_path / "c.csv", "European", 1)
+    expected = nammd("distance", "r.csv", "c.csv", "--json").json
+    with (tmp_path / "c.csv").open("rb") as source:
+        ran = program("distance", "r.csv", "-", "--json", cwd=tmp_path, stdin=source)
+    assert ran.json["value"] == expected["value"]
+    assert ran.json["inputs"]["files"][1]["path"] == "standard input"
+    assert "standard input can be read once only" in nammd("distance", "-", "-").sentence
+
+
+def test_databases_and_their_queries(nammd, tmp_path):
+    rows = [
+        (float(x), "ab"[k % 2], k // 200) for k, x in enumerate(np.random.default_rng(0).normal(size=400))
+    ]
+    with sqlite3.connect(tmp_path / "shop.db") as database:
+        database.execute("create table orders (x real, kind text, month integer)")
+        database.executemany("insert into orders values (?, ?, ?)", rows)
+    database.close()
+    queries = [f"select x, kind from orders where month = {k}" for k in range(2)]
+    address = "sqlite:///shop.db"
+    ran = nammd("distance", address, address, "--query", queries[0], "--query", queries[1], "--json")
+    first, second = (pa.table({"x": [r[0] for r in rows if r[2] == k], "kind": [r[1] for r in rows if r[2] == k]})
+                     for k in range(2))  # fmt: skip
+    assert ran.json["value"] == library.distance(first, second).value
+    assert (
+        f"{address} is a database; say what to read with --query"
+        in nammd("distance", address, address).sentence
+    )
+
+
+def test_an_array_for_each_npz_file(nammd, tmp_path):
+    rng = np.random.default_rng(0)
+    arrays = {name: rng.normal(size=(50, 2)) for name in ("train", "test")}
+    np.savez(tmp_path / "a.npz", **arrays)
+    np.savez(tmp_path / "b.npz", other=arrays["test"], more=arrays["train"])
+    ran = nammd("distance", "a.npz", "b.npz", "--key", "train", "--key", "other", "--json")
+    assert ran.json["value"] == library.distance(arrays["train"], arrays["test"]).value
+    assert "has no array 'train'" in nammd("distance", "a.npz", "b.npz", "--key", "train").sentence
+
+
+def test_passwords_do_not_reach_the_output(nammd):
+    address = "postgresql://me:secret@127.0.0.1:1/shop"
+    sentence = nammd("distance", address, address, "--query", "select 1").sentence
+    assert "secret" not in sentence
+    assert "postgresql://127.0.0.1:1/shop" in sentence or "install" in sentence

@@ -67,7 +67,11 @@ CASES = {
     "no extension": ("data", text("x"), "has the unknown extension ''"),
     "single image": ("x.png", text("x"), "is a single image; give the folder that it is in"),
     "packed Parquet": ("x.parquet.gz", text("x"), "is compressed twice over; unpack it first"),
-    "empty folder": ("x", lambda path: path.mkdir(), "is a folder without Parquet files or images"),
+    "empty folder": (
+        "x",
+        lambda path: path.mkdir(),
+        "is a folder without Parquet, CSV or JSON lines files or images",
+    ),
     "empty CSV": ("x.csv", text(""), "is empty: it has no bytes at all"),
     "empty Parquet": ("x.parquet", text(""), "is empty: it has no bytes at all"),
     "blank CSV": ("x.csv", text("\n \n"), "is empty: it has nothing but blank lines"),
@@ -219,7 +223,7 @@ def test_files_of_a_folder_that_disagree_are_refused(tmp_path):
 def test_a_folder_of_tables_and_images_is_refused(tmp_path):
     folder = written("folder", tmp_path)
     (folder / "x.png").write_bytes(b"")
-    with pytest.raises(ValueError, match="has both Parquet files and images"):
+    with pytest.raises(ValueError, match=r"has files of several formats \(Parquet, images\)"):
         read(folder)
 
 

@@ -14,6 +14,7 @@ from nammd.cli.data import Inputs, Told, open_files
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
 from nammd.cli.overwriting import require_replaceable, save_tolerance
+from nammd.cli.places import place
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -30,11 +31,14 @@ class Kind(StrEnum):
 
 def calibrate(
     reference: Annotated[
-        Path, typer.Argument(metavar="REFERENCE", help="The data that others will be compared with.")
+        Path,
+        typer.Argument(parser=place, metavar="REFERENCE", help="The data that others will be compared with."),
     ],
     accepted: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[ACCEPTED]...", help="Data that differ and are still acceptable."),
+        typer.Argument(
+            parser=place, metavar="[ACCEPTED]...", help="Data that differ and are still acceptable."
+        ),
     ] = None,
     target: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the tolerance.")

@@ -25,6 +25,7 @@ from nammd.cli.options import (
     require_shares,
 )
 from nammd.cli.output import deliver, print_line, refuse_overwriting, require_folder, require_new_folder
+from nammd.cli.places import place
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -54,10 +55,12 @@ class Adjust(StrEnum):
 
 def check(
     reference: Annotated[
-        Path, typer.Argument(metavar="REFERENCE", help="The data that others are compared with.")
+        Path,
+        typer.Argument(parser=place, metavar="REFERENCE", help="The data that others are compared with."),
     ],
     candidates: Annotated[
-        list[Path], typer.Argument(metavar="CANDIDATE...", help="The data in question; one or several.")
+        list[Path],
+        typer.Argument(parser=place, metavar="CANDIDATE...", help="The data in question; one or several."),
     ],
     tolerance: ToleranceFile = None,
     epsilon: Annotated[

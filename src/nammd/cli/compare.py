@@ -21,13 +21,14 @@ from nammd.cli.options import (
     require_shares,
 )
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
+from nammd.cli.places import place
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
     from nammd.results import Paged
 
 Reference = Annotated[
-    Path, typer.Argument(metavar="REFERENCE", help="The data that others are compared with.")
+    Path, typer.Argument(parser=place, metavar="REFERENCE", help="The data that others are compared with.")
 ]
 
 
@@ -41,8 +42,8 @@ class Alternative(StrEnum):
 
 def compare(
     reference: Reference,
-    a: Annotated[Path, typer.Argument(metavar="A", help="One dataset.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another: is it farther away?")],
+    a: Annotated[Path, typer.Argument(parser=place, metavar="A", help="One dataset.")],
+    b: Annotated[Path, typer.Argument(parser=place, metavar="B", help="Another: is it farther away?")],
     tolerance: ToleranceFile = None,
     alternative: Annotated[
         Alternative,
@@ -91,7 +92,9 @@ def compare(
 
 def rank(
     reference: Reference,
-    candidates: Annotated[list[Path], typer.Argument(metavar="C...", help="The datasets to order.")],
+    candidates: Annotated[
+        list[Path], typer.Argument(parser=place, metavar="C...", help="The datasets to order.")
+    ],
     tolerance: ToleranceFile = None,
     alpha: Alpha = 0.05,
     html: HtmlFile = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nammd.cli import options
 from nammd.cli.options import DataOptions, EngineName, KernelName, KernelOptions
+from nammd.cli.places import chosen, given
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -168,6 +169,8 @@ def open_files(
     -------
     Inputs
     """
+    if sum(given(path) == "-" for _, path in paths) > 1:
+        raise ValueError("standard input can be read once only; give it for one of the files")
     for _, path in paths:
         if not path.expanduser().exists():
             raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
@@ -183,13 +186,14 @@ def open_files(
     for number, (role, path) in enumerate(paths, first):
         working.step(f"Reading {path}")
         opened = open_file(
-            path,
+            given(path),
             by_workers=by_workers,
             columns=columns,
             sample=data.sample,
             # A draw of its own for each file: equal rows of files in equal order would not be independent.
             rng=[data.seed, number] if number else data.seed,
-            key=data.key,
+            key=chosen(data.key, number),
+            **_asked(data.query, number),
             features=data.features,
             reading=reading,
         )
@@ -233,6 +237,11 @@ def _reading(data: DataOptions) -> Reading:
     return Reading(data.decimal, data.thousands, data.date_format, na, text, data.encoding)  # type: ignore[arg-type]
 
 
+def _asked(queries: list[str] | None, number: int) -> dict[str, str]:
+    query = chosen(queries, number)
+    return {} if query is None else {"query": query}
+
+
 def _known(tolerance: Tolerance, data: DataOptions) -> Reading:
     """Return how a tolerance reads files; the encoding of a file is a matter of the file."""
     known = tolerance.space.encoding.for_files
@@ -250,20 +259,20 @@ def _refuse_late_options(data: DataOptions, kernel: KernelOptions) -> None:
     _refuse(reading | _chosen(data, kernel), "cannot be combined with sketches, which were made without it")
 
 
-def _refuse(given: dict[str, Any], why: str) -> None:
-    for option, value in given.items():
-        if value is not None:
+def _refuse(asked: dict[str, Any], why: str) -> None:
+    for option, value in asked.items():
+        if value not in (None, []):
             raise ValueError(f"{option} {why}")
 
 
-def _space_options(data: DataOptions, chosen: KernelOptions) -> dict[str, Any]:
+def _space_options(data: DataOptions, asked: KernelOptions) -> dict[str, Any]:
     """Return what was asked for, as `Space.fit` takes it."""
     from nammd.kernels import Gaussian, Laplace
 
-    family: Any = Laplace if chosen.kernel is KernelName.laplace else Gaussian
+    family: Any = Laplace if asked.kernel is KernelName.laplace else Gaussian
     return {
-        "kernel": family if chosen.bandwidth is None else family(chosen.bandwidth),
-        "weights": options.weights(chosen.weights),
+        "kernel": family if asked.bandwidth is None else family(asked.bandwidth),
+        "weights": options.weights(asked.weights),
         "exclude": options.names(data.exclude, "--exclude"),
         "reading": _reading(data),
     }

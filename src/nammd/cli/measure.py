@@ -20,10 +20,11 @@ from nammd.cli.options import (
     require_shares,
 )
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
+from nammd.cli.places import place
 from nammd.cli.progress import Working
 
-First = Annotated[Path, typer.Argument(metavar="A", help="One dataset.")]
-Second = Annotated[Path, typer.Argument(metavar="B", help="The other dataset.")]
+First = Annotated[Path, typer.Argument(parser=place, metavar="A", help="One dataset.")]
+Second = Annotated[Path, typer.Argument(parser=place, metavar="B", help="The other dataset.")]
 
 
 class Method(StrEnum):
@@ -88,7 +89,7 @@ def distance(
 
 
 def two_sample(
-    a: Annotated[Path, typer.Argument(metavar="A", help="One dataset.")],
+    a: Annotated[Path, typer.Argument(parser=place, metavar="A", help="One dataset.")],
     b: Second,
     tolerance: ToleranceFile = None,
     method: Annotated[

@@ -67,8 +67,21 @@ class DataOptions:
         ),
     ] = 0
     key: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Which array of an .npz file to take.", rich_help_panel=_DATA),
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which array of an .npz file to take; given again, for the next file and all after it.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SQL",
+            help="What to ask a database such as sqlite:///shop.db; given again, for the next file and all "
+            "after it.",
+            rich_help_panel=_DATA,
+        ),
     ] = None
     features: Annotated[
         str | None,

@@ -190,8 +190,11 @@ def open_file(path: str | os.PathLike[str], *, by_workers: bool = False, **readi
     -------
     Dataset
     """
+    from nammd.data.readers.places import is_elsewhere
     from nammd.data.readers.reading import read, scan
 
+    if is_elsewhere(path):
+        return read(path, **reading).to_dataset()
     where = Path(path).expanduser()
     if not where.exists():
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
@@ -260,10 +263,13 @@ def _open_table(data: Any, name: str, source: Source | None) -> TableDataset | N
 def _arrow_table(data: Any) -> Any:
     """Return what Arrow holds, or can read as a stream, as a table; a stream can be read once only."""
     library = library_of(data)
-    if library in _KNOWN_TABLES or not (library == "pyarrow" or hasattr(data, "__arrow_c_stream__")):
+    arrow = library in ("pyarrow", "datasets") or hasattr(data, "__arrow_c_stream__")
+    if library in _KNOWN_TABLES or not arrow:
         return data
     import pyarrow as pa
 
+    if library == "datasets":
+        return _hugging_face(data, pa)
     if isinstance(data, (pa.Table, pa.ChunkedArray)):
         return data
     if isinstance(data, pa.Array):
@@ -271,6 +277,23 @@ def _arrow_table(data: Any) -> Any:
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
     return pa.table(data) if hasattr(data, "__arrow_c_stream__") else data
+
+
+def _hugging_face(data: Any, pa: Any) -> Any:
+    """Return a dataset of Hugging Face as an Arrow table; labels that have names are categories."""
+    if isinstance(data, Mapping):
+        raise TypeError(f"give one split of the Hugging Face dataset, not all: it has {listed(data)}")
+    arrow = data.with_format("arrow")
+    if hasattr(type(data), "num_rows"):
+        table = arrow[:]
+    else:  # it is streamed, and knows no end
+        table = pa.concat_tables(list(arrow.iter(batch_size=4096)))
+    for place, (column, feature) in enumerate((getattr(data, "features", None) or {}).items()):
+        if type(feature).__name__ == "ClassLabel":
+            codes = table.column(column).combine_chunks()
+            codes = pa.compute.if_else(pa.compute.less(codes, 0), None, codes).cast(pa.int32())
+            table = table.set_column(place, column, pa.DictionaryArray.from_arrays(codes, feature.names))
+    return table
 
 
 _KNOWN_TABLES = ("pandas", "polars", "modin", "cudf")

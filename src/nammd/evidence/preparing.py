@@ -6,6 +6,7 @@ Every question begins here: the data are opened, the space is settled, and the r
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from nammd.data.advice import Advice, refusal
@@ -113,4 +114,4 @@ def _sketched(
 
 
 def _stem(dataset: Dataset) -> str:
-    return dataset.name if dataset.source is None else dataset.source.path.stem
+    return dataset.name if dataset.source is None else Path(dataset.source.path).stem

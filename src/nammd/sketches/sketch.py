@@ -178,6 +178,7 @@ class Sketch:
         threads: int | None = None,
         columns: Sequence[str] | None = None,
         key: str | None = None,
+        query: str | None = None,
         image_features: Any = None,
         batch_rows: int = 65_536,
         progress: RowProgress = None,
@@ -190,7 +191,7 @@ class Sketch:
             A file or folder of any format that `nammd.tables.read` knows.
         features, space, encoding, threads
             As for `of`; one of the first two is needed.
-        columns, key, batch_rows
+        columns, key, query, batch_rows
             As for `nammd.tables.batches`.
         image_features : str, path or callable, optional
             For folders of images; `features` of `nammd.tables.batches`.
@@ -215,7 +216,9 @@ class Sketch:
         """
         from nammd.sketches.sources import of_file
 
-        reading = {"columns": columns, "key": key, "features": image_features, "batch_rows": batch_rows}
+        reading = {"columns": columns, "key": key, "features": image_features, "batch_rows": batch_rows} | {
+            "query": query
+        }
         features, encoding = _how(features, space, encoding, threads)
         return of_file(path, _given(features), encoding, threads, progress, reading)
 

@@ -87,7 +87,8 @@ def of_file(
     """Return the sketch of a file, reading it batch by batch."""
     from nammd.data.readers.reading import counted_batches
 
-    batches, total = counted_batches(path, **reading)
+    written = None if encoding is None else encoding.for_files
+    batches, total = counted_batches(path, reading=written, **reading)
     tables = (_as_table(batch) for batch in batches)
     try:
         return of_batches(tables, features, encoding, threads, progress, total)

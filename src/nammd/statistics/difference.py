@@ -8,6 +8,9 @@ direction the two change places. Three things are needed for it to hold its leve
    both another distance and a far too small variance. So corresponding samples borrow from each other.
 2. *Skewness and bias of the difference*, by the transformation of Hall.
 3. *The law near zero*, with both pairs at the distance that fits both best.
+
+And a sample whose rows are all equal says nothing about what it may have missed: no p-value is smaller than
+the chance that so few rows would be all equal.
 """
 
 from __future__ import annotations
@@ -107,7 +110,7 @@ class Difference:
         pvalue = self._by_expansion(delta)
         if self.share > switch:
             pvalue = max(pvalue, self._near_zero(delta))
-        return pvalue
+        return max(pvalue, self._unseen)
 
     def confidence_interval(self, level: float) -> tuple[float, float]:
         """Return the differences that neither one-sided test rejects at half of 1 - level."""
@@ -177,6 +180,22 @@ class Difference:
                 cubic += sign * cubes / sample.size**2
                 borrowed_cubic += sign * share * cubes / sample.size**2
         return variance, cubic, borrowed_cubic
+
+    @cached_property
+    def _unseen(self) -> float:
+        """Bound the chance that a sample has only equal rows where its counterpart has others too.
+
+        Where two rows of the counterpart are equal with probability c, none of its values has a larger share
+        than the root of c; and c is at most the mean kernel value, in units of the largest.
+        """
+        chance = 0.0
+        for side in (1,) if self.together is not None else (0, 1):
+            shares = [one.likeness(side) for one in (self.first, self.second)]
+            sizes = [_terms(one, side).size for one in (self.first, self.second)]
+            for share, other, size in ((shares[0], shares[1], sizes[0]), (shares[1], shares[0], sizes[1])):
+                if share > 1 - ROUNDING > other:
+                    chance = max(chance, other ** (size / 2))
+        return chance
 
     @cached_property
     def _second_order(self) -> tuple[float, float]:

@@ -196,6 +196,7 @@ class Verdicts(Paged):
             ("tolerance", with_error(verdict.epsilon, verdict.epsilon_error)),
             ("level", f"{self.alpha:g}" + (f", {verdict.adjusted}" if verdict.adjusted else "")),
             ("reference", f"{'' if x.source is None else f'{x.name}, '}{counted(verdict.estimate.m, 'row')}"),
+            ("columns", verdict.tolerance.space.encoding.compared()),
             ("kernel", verdict.estimate.describe_kernel()),
         ]
 

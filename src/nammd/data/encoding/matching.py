@@ -75,10 +75,11 @@ def require_known(wanted: Iterable[str], names: Sequence[str], owner: str) -> No
     missing = [name for name in wanted if name not in present]
     if len(missing) == 1:
         raise ValueError(
-            f"{owner} has no column {missing[0]!r}, which the reference has; " + suggestion(missing[0], names)
+            f"{owner} has no column {missing[0]!r}, which the reference of this space has; "
+            + suggestion(missing[0], names)
         )
     if missing:
-        raise ValueError(f"{owner} lacks columns that the reference has: {listed(missing)}")
+        raise ValueError(f"{owner} lacks columns that the reference of this space has: {listed(missing)}")
 
 
 def require_kind(

@@ -36,6 +36,8 @@ COMPRESSIONS = (".gz", ".bz2", ".zst", ".xz")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
 
 _TEXT = ("CSV", "TSV", "JSON lines")
+IN_FOLDERS: tuple[Format, ...] = ("Parquet", "CSV", "TSV", "JSON lines")
+"""Formats that folders of many files have, besides images."""
 
 # How files begin that say what they are.
 _MAGIC: dict[bytes, str] = {
@@ -60,9 +62,7 @@ def format_of(path: Path) -> Format:
         raise FileNotFoundError(f"{path} is not there; check the name and the folder")
     if path.is_dir():
         return _format_of_folder(path)
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    compressed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
-    extension = suffixes[-2] if compressed and len(suffixes) > 1 else suffixes[-1] if suffixes else ""
+    extension, compressed = _extension(path)
     if extension in IMAGES:
         raise ValueError(f"{path} is a single image; give the folder that it is in")
     if extension not in EXTENSIONS:
@@ -78,6 +78,13 @@ def format_of(path: Path) -> Format:
     return EXTENSIONS[extension]
 
 
+def _extension(path: Path) -> tuple[str, bool]:
+    """Return the extension that tells the format, and whether another one says that the file is packed."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    compressed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
+    return suffixes[-2] if compressed and len(suffixes) > 1 else suffixes[-1] if suffixes else "", compressed
+
+
 def files_in(folder: Path, extensions: tuple[str, ...]) -> list[Path]:
     """Return the files below a folder with one of the extensions, in the order of their names.
 
@@ -86,23 +93,47 @@ def files_in(folder: Path, extensions: tuple[str, ...]) -> list[Path]:
     return sorted(
         path
         for path in folder.rglob("*")
-        if path.suffix.lower() in extensions
+        if (path.suffix.lower() in extensions or _extension(path)[0] in extensions)
         and path.is_file()
         and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
     )
 
 
 def _format_of_folder(folder: Path) -> Format:
-    tables, images = files_in(folder, (".parquet", ".pq")), files_in(folder, IMAGES)
-    if tables and images:
+    extensions: dict[Format, tuple[str, ...]] = {
+        kind: tuple(extension for extension, what in EXTENSIONS.items() if what == kind)
+        for kind in IN_FOLDERS
+    }
+    extensions["images"] = IMAGES
+    found = [kind for kind, known in extensions.items() if files_in(folder, known)]
+    if len(found) > 1:
         raise ValueError(
-            f"{folder} has both Parquet files and images; give a folder that has only one of them"
+            f"{folder} has files of several formats ({', '.join(found)}); give a folder that has only one of "
+            "them"
         )
-    if not tables and not images:
+    if not found:
         raise ValueError(
-            f"{folder} is a folder without Parquet files or images; give a file, or another folder"
+            f"{folder} is a folder without Parquet, CSV or JSON lines files or images; give a file, or "
+            "another folder"
         )
-    return "Parquet" if tables else "images"
+    return found[0]
+
+
+def text_files_in(folder: Path, kind: Format) -> list[Path]:
+    """Return the files of a text format below a folder, in the order of their names."""
+    return files_in(folder, tuple(extension for extension, what in EXTENSIONS.items() if what == kind))
+
+
+def suffix_of(head: bytes) -> str:
+    """Return the extension of the format that a file begins like; empty for text."""
+    what = next((what for magic, what in _MAGIC.items() if head.startswith(magic)), "")
+    return _SUFFIXES.get(what, "")
+
+
+_SUFFIXES = {
+    "Parquet": ".parquet", "Arrow": ".arrow", "NPY": ".npy", "NPZ": ".npz", "gzip": ".gz", "bzip2": ".bz2",
+    "Zstandard": ".zst", "xz": ".xz",
+}  # fmt: skip
 
 
 def require_magic(path: Path, expected: Format) -> None:
