@@ -29,7 +29,10 @@ def changed(**columns):
             REFERENCE.drop(["age"]).append_column("Age", REFERENCE["age"]),
             "today has no column 'age', which the reference of this space has; did you mean 'Age'?",
         ),
-        (REFERENCE.drop(["age", "city"]), "today lacks columns that the reference of this space has: 'age', 'city'"),
+        (
+            REFERENCE.drop(["age", "city"]),
+            "today lacks columns that the reference of this space has: 'age', 'city'",
+        ),
         (
             changed(age=["a", "b", "c", "d"]),
             "the column 'age' of today holds text, but numbers in the reference",

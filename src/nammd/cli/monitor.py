@@ -15,10 +15,12 @@ import typer
 
 from nammd.cli.check import Undecided, exit_code
 from nammd.cli.computing import computing
+from nammd.cli.data import open_files
 from nammd.cli.failure import ERROR, sentence
 from nammd.cli.many import worst_code
-from nammd.cli.options import EngineName, KernelOptions, OutputOptions, lesson, with_options
+from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, lesson, with_options
 from nammd.cli.output import print_facts, print_json, print_line, require_folder
+from nammd.cli.places import given, place
 from nammd.cli.printing import one_line
 from nammd.cli.progress import Working
 
@@ -86,25 +88,43 @@ class ReadingOptions:
         typer.Option(metavar="NAME", help="Which array of an .npz file to take.", rich_help_panel=_DATA),
     ] = None
 
-    def open(self, path: Path, number: int, by_workers: bool) -> Any:
-        """Open a file; each has a draw of its own."""
-        from nammd.data.opening import open_file
+    query: Annotated[
+        str | None,
+        typer.Option(metavar="SQL", help="What to ask a database.", rich_help_panel=_DATA),
+    ] = None
 
-        seed = [self.seed, number] if number else self.seed
-        return open_file(path, by_workers=by_workers, sample=self.sample, rng=seed, key=self.array)
+    @property
+    def chosen(self) -> DataOptions:
+        """The same, as other commands have it."""
+        array, query = (None if value is None else [value] for value in (self.array, self.query))
+        return DataOptions(sample=self.sample, seed=self.seed, key=array, query=query)
+
+    def open(self, path: Path, limit: Any, machine: MachineOptions, working: Working, first: int) -> Any:
+        """Open a file as 'nammd check' does, the reference as the first and a batch as the second of two."""
+        role = "batch" if first else "reference"
+        [data] = open_files([(role, path)], limit, self.chosen, machine.chosen, working, first).datasets
+        return data
 
 
 MonitorFile = Annotated[Path, typer.Argument(metavar="MONITOR", help="The file of the history.")]
 Reference = Annotated[
     Path | None,
-    typer.Option("--reference", "-r", metavar="FILE", help="The reference, where it is not in the history."),
+    typer.Option(
+        *("--reference", "-r"),
+        parser=place,
+        metavar="FILE",
+        help="The reference, where it is not in the history.",
+    ),
 ]
 
 
 def init(
     monitor: MonitorFile,
     reference: Annotated[
-        Path, typer.Option("--reference", "-r", metavar="FILE", help="What batches are compared with.")
+        Path,
+        typer.Option(
+            "--reference", "-r", parser=place, metavar="FILE", help="What batches are compared with."
+        ),
     ],
     tolerance: Annotated[
         Path, typer.Option("--tolerance", "-t", metavar="FILE", help="A file from 'nammd calibrate'.")
@@ -152,10 +172,9 @@ def init(
     """
     require_folder(monitor)
     with computing(machine.chosen), Working(quiet=output.json) as working:
-        working.step(f"Reading {reference}")
+        data = reading.open(reference, tolerance, machine, working, first=0)
         from nammd.monitor import Monitor
 
-        data = reading.open(reference, 0, machine.engine is EngineName.dask)
         made = Monitor.create(
             monitor,
             tolerance,
@@ -183,7 +202,9 @@ def init(
 
 def add(
     monitor: MonitorFile,
-    batches: Annotated[list[Path], typer.Argument(metavar="FILE...", help="One or more batches.")],
+    batches: Annotated[
+        list[Path], typer.Argument(parser=place, metavar="FILE...", help="One or more batches.")
+    ],
     key: Annotated[
         str | None,
         typer.Option(metavar="KEY", help="What the batch is called; by default the date in the file's name."),
@@ -240,12 +261,12 @@ def add(
     from nammd.monitor import Monitor
 
     with computing(machine.chosen), Working(quiet=output.json) as working:
-        watched = Monitor.open(monitor, reference=reference)
+        watched = Monitor.open(monitor, reference=None if reference is None else given(reference))
+        limit = watched.tolerance
         files = dict(zip(keys, batches, strict=True))
 
         def read(name: str) -> Any:
-            working.step(f"Adding {files[name]}")
-            data = reading.open(files[name], 1, machine.engine is EngineName.dask)
+            data = reading.open(files[name], limit, machine, working, first=1)
             watched.engine = None if not data.keeps_rows else _engine(machine, working)
             return data
 

@@ -10,6 +10,7 @@ import typer
 from nammd.cli.monitor import MonitorFile, opened
 from nammd.cli.options import OutputOptions
 from nammd.cli.output import print_facts, print_json, print_line, require_folder
+from nammd.cli.places import given, place
 from nammd.cli.printing import one_line
 
 EVENTS = 5
@@ -174,7 +175,8 @@ def forget(
 def change(
     monitor: MonitorFile,
     reference: Annotated[
-        Path | None, typer.Option("--reference", "-r", metavar="FILE", help="The new reference.")
+        Path | None,
+        typer.Option("--reference", "-r", parser=place, metavar="FILE", help="The new reference."),
     ] = None,
     tolerance: Annotated[
         Path | None, typer.Option("--tolerance", "-t", metavar="FILE", help="The new tolerance.")
@@ -189,5 +191,6 @@ def change(
     """
     if reference is None and tolerance is None:
         raise ValueError("what changes? give --reference FILE, --tolerance FILE or both")
-    opened(monitor).change(tolerance=tolerance, reference=reference)
+    new = None if reference is None else given(reference)
+    opened(monitor).change(tolerance=tolerance, reference=new)
     print_line("From here on batches are held against that.")

@@ -35,8 +35,10 @@ class Held:
         era = seen.eras[-1]
         if self.gate is None or self.gate[0] != era.number:
             kept, content = history.reference(era.reference)
-            reference = unpacked(kept, content) if self.given is None else self.given
-            gate = gate_of(loads(era.tolerance.encode(), history.path), reference, engine)
+            tolerance = loads(era.tolerance.encode(), history.path)
+            reading = tolerance.space.encoding.for_files
+            reference = unpacked(kept, content, reading) if self.given is None else self.given
+            gate = gate_of(tolerance, reference, engine)
             if kept.digest and gate.reference.digest and kept.digest != gate.reference.digest:
                 raise ValueError(
                     f"the reference is not the one that {history.path} was made with: its rows differ; to "
@@ -48,7 +50,8 @@ class Held:
 
 def gate_of(tolerance: Tolerance, reference: Any, engine: Engine | None) -> Gate:
     """Return a tolerance with its reference."""
-    return tolerance.with_reference(open_dataset(reference, "the reference"), engine=engine)
+    known = tolerance.space.encoding.for_files
+    return tolerance.with_reference(open_dataset(reference, "the reference", reading=known), engine=engine)
 
 
 def packed_reference(gate: Gate) -> tuple[Kept, bytes]:

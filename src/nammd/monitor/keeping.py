@@ -19,6 +19,8 @@ from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import to_numpy
 from nammd.data.dataset import ArrayDataset, Dataset, SummaryDataset, TableDataset
 from nammd.data.opening import open_content, open_dataset
+from nammd.data.readers.places import shown
+from nammd.data.written.reading import Reading
 from nammd.monitor.history import Kept
 from nammd.sketches import Sketch
 
@@ -26,10 +28,20 @@ LARGEST = 256 * 2**20
 """Bytes up to which a reference is kept inside."""
 
 
+def source_name(dataset: Dataset, otherwise: str | None = None) -> str:
+    """Return the name of the file that a dataset came from, or its address without passwords."""
+    if dataset.source is None:
+        return dataset.name if otherwise is None else otherwise
+    place = dataset.source.path
+    return place.name if isinstance(place, Path) else shown(place)
+
+
 def packed(dataset: Dataset, rows: int, digest: str, largest: int = LARGEST) -> tuple[Kept, bytes]:
     """Return a reference as it is to be kept, with its content."""
-    path = "" if dataset.source is None else str(dataset.source.path.resolve())
-    name = dataset.name if dataset.source is None else dataset.source.path.name
+    place = None if dataset.source is None else dataset.source.path
+    # An address may hold a password, so it is not kept.
+    path = str(place.resolve()) if isinstance(place, Path) else ""
+    name = source_name(dataset)
     kind, content = ("elsewhere", b"") if dataset.on_cluster else _content(dataset)
     if len(content) > largest:
         kind, content = "elsewhere", b""
@@ -39,7 +51,7 @@ def packed(dataset: Dataset, rows: int, digest: str, largest: int = LARGEST) -> 
     return Kept(name, rows, digest, kind, path, seal), content
 
 
-def unpacked(kept: Kept, content: bytes) -> Dataset:
+def unpacked(kept: Kept, content: bytes, reading: Reading | None = None) -> Dataset:
     """Return the reference again, or say what is to be done where it is not inside."""
     if content and hashlib.sha256(content).hexdigest() != kept.content:
         raise ValueError(
@@ -56,7 +68,7 @@ def unpacked(kept: Kept, content: bytes) -> Dataset:
     if kept.kind == "sketch":
         return open_content(sketch_from(content), kept.name)
     if kept.kind == "file" and Path(kept.path).exists():
-        return open_dataset(kept.path, kept.name)
+        return open_dataset(kept.path, kept.name, reading=reading)
     where = f", {kept.path}," if kept.path else ""
     raise refusal(
         FileNotFoundError,

@@ -14,7 +14,7 @@ import numpy as np
 
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
-from nammd.monitor.keeping import sketch_bytes
+from nammd.monitor.keeping import sketch_bytes, source_name
 from nammd.monitor.pooling import sums_of
 from nammd.monitor.records import Batch, Era
 from nammd.sketches import Sketch
@@ -45,9 +45,9 @@ class BatchSample:
 
 def sample_of(gate: Gate, data: Any, key: str) -> BatchSample:
     """Open a batch; rows are sketched where the reference is a sketch."""
-    dataset = open_dataset(data, f"the batch {key}")
-    source = "" if dataset.source is None else dataset.source.path.name
     space = gate.tolerance.space
+    dataset = open_dataset(data, f"the batch {key}", reading=space.encoding.for_files)
+    source = source_name(dataset, otherwise="")
     if not gate.reference.keeps_rows and dataset.keeps_rows:
         sketch = Sketch.of(dataset, gate.reference.sketch.features, space=space)  # type: ignore[attr-defined]
         dataset = open_dataset(sketch, f"the batch {key}")
