@@ -44,18 +44,18 @@ def _section(results: Results[Streams]) -> Section:
         f"{_total(estimated)} with one that was measured on accepted data as large as the reference:\n\n"
         + _tails(level, estimated, settings)
         + f"\n**Years.** Streams of {settings.length} batches, all of them exactly at the tolerance "
-        f"{settings.margin:g}; {settings.years} for each law and size. *FAR*: false alarms of single batches a "
-        f"year; *at {USUAL:g}*: those of the usual level. *Stream*: the share of years with an alarm of the "
+        f"{settings.margin:g}; {settings.years} for each law and size. *FAR*: false alarms of single batches "
+        f"a year; *at {USUAL:g}*: those of the usual level. *Stream*: the share of years with an alarm of the "
         "stream where the distance to *this* reference is at the tolerance, which is what it claims (an "
         "average run length of 365 or more allows up to 0.63); *population*: with the error of the reference "
-        "taken off, where the distance to its population is. *Mean*: the share of years in which the interval "
-        "of the running mean, at 0.95, ever missed the distance to this reference, which is itself known from "
-        "as many other batches only. The mean over the laws, and the largest:\n\n"
+        "taken off, where the distance to its population is. *Mean*: the share of years in which the "
+        "interval of the running mean, at 0.95, ever missed the distance to this reference, which is itself "
+        "known from as many other batches only. The mean over the laws, and the largest:\n\n"
         + _years_table(years, settings)
         + f"\n**Delays.** {BEFORE} batches at {BEFORE_AT:g} of the tolerance, and then {settings.after} at a "
         "multiple of it: the median number of batches until it is noticed, over all laws and streams, and in "
-        f"brackets the share that never is. A usual level of {USUAL:g} is quick, and cries wolf: see the years "
-        "above.\n\n" + _delays_table(results)
+        f"brackets the share that never is. A usual level of {USUAL:g} is quick, and cries wolf: see the "
+        "years above.\n\n" + _delays_table(results)
     )
     return Section(
         body=body,
@@ -64,8 +64,8 @@ def _section(results: Results[Streams]) -> Section:
         pictures=[
             Picture(
                 "calibration_monitor",
-                "Delays until a change is noticed; each dot is the median of a law, and those at the top edge "
-                "are not noticed in most streams.",
+                "Delays until a change is noticed; each dot is the median of a law, and those at the top "
+                "edge are not noticed in most streams.",
                 lambda figure: _draw(figure, results),
                 (8.4, 3.2),
             )
@@ -197,8 +197,8 @@ def _sentence(level: Sequence[Spot], years: Sequence[Spot], results: Results[Str
     middle = settings.ratios[len(settings.ratios) // 2]
     found = _delays(results, size=size, ratio=middle)
     return (
-        f"At the level 1/365 single verdicts make {np.mean(rates):.2f} false alarms a year on average over the "
-        f"settings, and at most {max(rates):.2f} ({_where(level)}). The stream has a false alarm in "
+        f"At the level 1/365 single verdicts make {np.mean(rates):.2f} false alarms a year on average over "
+        f"the settings, and at most {max(rates):.2f} ({_where(level)}). The stream has a false alarm in "
         f"{np.mean(stream):.0%} of the years, and in at most {max(stream):.0%} under one law. At {middle:g} "
         f"times the tolerance it notices a change after {_median(found['stream'])} batches, single verdicts "
         f"after {_median(found['batch'])} (reference of {_size(settings, settings.factors[-1])} rows)."

@@ -30,6 +30,7 @@ def batch(key, *, z=-3.0, p_far=0.9, p_close=1e-6, digest="d", **changed):
         "high": 0.06 + 0.004 * z,
         "pvalue_close": p_close,
         "pvalue_far": p_far,
+        "pvalue_beyond": p_far,
     }
     return Batch(**(found | changed))
 

@@ -113,7 +113,16 @@ def test_claim_about_the_population_takes_the_reference_into_account(tmp_path):
 
 def test_batches_without_a_test_are_undecided_and_no_evidence(tmp_path):
     nan = float("nan")
-    void = batch("2020-01-02", u=0.0, given=0.0, deviation=0.0, error=nan, pvalue_close=nan, pvalue_far=nan)
+    void = batch(
+        "2020-01-02",
+        u=0.0,
+        given=0.0,
+        deviation=0.0,
+        error=nan,
+        pvalue_close=nan,
+        pvalue_far=nan,
+        pvalue_beyond=nan,
+    )
     history = filled(tmp_path / "a", [batch("2020-01-01"), void])
     first, second = state_of(history.read()).told
     assert second.decision is Decision.UNDECIDED
@@ -178,3 +187,9 @@ def test_page_of_many_batches_has_marks_that_share(tmp_path):
     near = page_of(state_of(history.read()), {}, view=(days(1000)[900], days(1000)[950]))
     assert (near.shared, len(near.marks)) == (1, 51)
     assert (near.marks[0].place, near.marks[-1].place) == (0.0, 1.0)
+
+
+def test_column_beyond_its_own_tolerance_makes_a_batch_far(tmp_path):
+    one = batch("2020-01-01", p_far=0.9, p_close=1e-6, pvalue_beyond=1e-5)
+    [told_of] = state_of(filled(tmp_path / "a", [one]).read()).told
+    assert told_of.decision is Decision.FAR

@@ -16,12 +16,15 @@ from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
 from nammd.monitor.keeping import sketch_bytes, source_name
 from nammd.monitor.pooling import sums_of
-from nammd.monitor.records import Batch, Era
+from nammd.monitor.records import Batch, Era, Moved
 from nammd.sketches import Sketch
 from nammd.statistics.margin import margin
 from nammd.statistics.stream import GivenReference
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.verdict import Verdict
+
+COLUMNS = 20
+"""Of so many columns it is kept how far they moved."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +115,19 @@ def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -
         high=verdict.interval[1],
         pvalue_close=verdict.pvalue_close,
         pvalue_far=verdict.pvalue_far,
+        pvalue_beyond=getattr(verdict, "pvalue_beyond", verdict.pvalue_far),
         cautions=tuple((caution.code, caution.message) for caution in verdict.warnings),
-        columns=(),
+        columns=_moved(verdict),
         settings={"engine": verdict.engine, "nammd": __version__},
     )
     sums = sums_of(gate, sample.dataset)
     return Measured(batch, verdict, b"" if sums is None else sketch_bytes(sums))
+
+
+def _moved(verdict: Verdict) -> tuple[Moved, ...]:
+    """Return the columns that are farthest from where they should be, over their own tolerances."""
+    found = sorted(getattr(verdict, "columns", ()), key=lambda each: -each.ratio)[:COLUMNS]
+    reasons = iter(getattr(verdict, "reasons", ()))
+    return tuple(
+        Moved(each.name, next(reasons, "") if each.beyond else "", float(each.ratio)) for each in found
+    )

@@ -35,7 +35,7 @@ class Moved(NamedTuple):
     name : str
         The column.
     words : str
-        What became of it, in a few words.
+        What became of it, in a few words; empty where it is within its tolerance.
     ratio : float
         Its distance over its own tolerance.
     """
@@ -78,7 +78,9 @@ class Batch:
     distance, low, high : float
         The estimated distance, with its 95 % interval.
     pvalue_close, pvalue_far : float
-        Of "within the tolerance" and "beyond".
+        Of "within the tolerance" and "beyond", of the joint distance.
+    pvalue_beyond : float
+        Of FAR as a whole: of the joint distance and of all columns that take part.
     cautions : tuple of (str, str)
         What to know before relying on it: codes and sentences.
     columns : tuple of Moved
@@ -110,6 +112,7 @@ class Batch:
     high: float
     pvalue_close: float
     pvalue_far: float
+    pvalue_beyond: float
     cautions: tuple[tuple[str, str], ...] = ()
     columns: tuple[Moved, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)

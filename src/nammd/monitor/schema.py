@@ -54,7 +54,7 @@ _FIRST = (
         u REAL, deviation REAL, share REAL,
         given REAL, reference REAL, features REAL, error REAL,
         distance REAL, low REAL, high REAL,
-        pvalue_close REAL, pvalue_far REAL,
+        pvalue_close REAL, pvalue_far REAL, pvalue_beyond REAL,
         cautions TEXT NOT NULL,
         columns TEXT NOT NULL,
         settings TEXT NOT NULL,

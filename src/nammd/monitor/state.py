@@ -245,7 +245,7 @@ def _pvalues(arrived: Sequence[Batch], tests: int) -> list[float]:
     """Return the p-values of all tests in their order; of batches that are gone nothing is known."""
     found = [float("nan")] * tests
     for batch in arrived:
-        found[batch.number - 1] = batch.pvalue_far
+        found[batch.number - 1] = batch.pvalue_beyond
     return found
 
 
@@ -281,7 +281,7 @@ def _stream(
 
 
 def _decision(batch: Batch, level: float) -> Decision:
-    if batch.pvalue_far <= level:
+    if batch.pvalue_beyond <= level:
         return Decision.FAR
     return Decision.CLOSE if batch.pvalue_close <= level else Decision.UNDECIDED
 

@@ -58,7 +58,7 @@ def columns_of(state: State) -> dict[str, list[Any]]:
         "mean_high": [each.mean_high for each in told],
         "reference_rows": [b.m for b in batches],
         "rows": [b.n for b in batches],
-        "columns": ["; ".join(moved.words for moved in b.columns) for b in batches],
+        "columns": ["; ".join(moved.words for moved in b.columns if moved.words) for b in batches],
         "cautions": ["; ".join(code for code, _ in b.cautions) for b in batches],
         "source": [b.source for b in batches],
         "report": [b.report for b in batches],

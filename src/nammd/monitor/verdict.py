@@ -86,7 +86,7 @@ class BatchVerdict(Result):
             pvalue_far=batch.pvalue_far,
             repeated=verdict is None,
             events=events,
-            columns=tuple(moved.words for moved in batch.columns),
+            columns=tuple(moved.words for moved in batch.columns if moved.words),
             warnings=tuple(Caution(code, message) for code, message in batch.cautions),
             state=state,
             verdict=verdict,

@@ -185,7 +185,9 @@ def _batches(page: Page, links: Mapping[str, str] | None) -> Markup:
 
 def _row(told: Told, address: str) -> Markup:
     batch = told.batch
-    said = [moved.words for moved in batch.columns[:3]] + [message for _, message in batch.cautions]
+    said = [moved.words for moved in batch.columns if moved.words][:3] + [
+        message for _, message in batch.cautions
+    ]
     link = (" ", tag("a", "report", href=address)) if address else ()
     return tag(
         "tr",

@@ -260,7 +260,7 @@ def _multiples(state: State, places: Sequence[float]) -> tuple[Multiple, ...]:
         for moved in told.batch.columns if 0 <= place <= 1 else ():
             if math.isfinite(moved.ratio):
                 series.setdefault(moved.name, []).append((place, moved.ratio))
-                words[moved.name] = moved.words
+                words[moved.name] = moved.words or words.get(moved.name) or moved.name
     most = sorted(series, key=lambda name: -max(ratio for _, ratio in series[name]))[:MULTIPLES]
     return tuple(
         Multiple(name, tuple(series[name]), max(ratio for _, ratio in series[name]), words[name])
