@@ -45,8 +45,8 @@ def _section(results: Results[Streams]) -> Section:
         + _tails(level, estimated, settings)
         + f"\n**Years.** Streams of {settings.length} batches, all of them exactly at the tolerance "
         f"{settings.margin:g}; {settings.years} for each law and size. *FAR*: false alarms of single batches "
-        f"a year; *at {USUAL:g}*: those of the usual level. *Stream*: the share of years with an alarm of the "
-        "stream where the distance to *this* reference is at the tolerance, which is what it claims (an "
+        f"a year; *at {USUAL:g}*: those of the usual level. *Stream*: the share of years with an alarm of "
+        "the stream where the distance to *this* reference is at the tolerance, which is what it claims (an "
         "average run length of 365 or more allows up to 0.63); *population*: with the error of the reference "
         "taken off, where the distance to its population is. *Mean*: the share of years in which the "
         "interval of the running mean, at 0.95, ever missed the distance to this reference, which is itself "
@@ -237,13 +237,7 @@ EXPERIMENT = Experiment(
     labels=("calibration-monitor",),
     title="A year of batches",
     seed=67,
-    quick=Streams(
-        repetitions=200,
-        estimated=50,
-        years=2,
-        changes=3,
-        laws=("shifted normal", "exponential", "two points"),
-    ),
+    quick=Streams(repetitions=100, estimated=40, years=1, changes=2, laws=("shifted normal", "exponential")),
     full=Streams(repetitions=5000, estimated=1000, years=60, changes=40),
     tiny=Streams(
         repetitions=3, estimated=2, years=1, changes=1, rows=20, length=6, after=5, laws=("exponential",)

@@ -123,7 +123,7 @@ def test_damage_anywhere_is_one_sentence_or_changes_nothing(path, tmp_path):
         words = trouble(spoiled, before)
         refused += bool(words)
         assert not words or str(spoiled) in words
-    assert refused > 20
+    assert refused > 10
 
 
 def test_truncated_file_is_damaged(path):
