@@ -45,6 +45,7 @@ CALIBRATION = (
     "calibration-reference-alone",
     "calibration-coverage",
     "calibration-power",
+    "calibration-columns",
     "calibration-methods",
     "calibration-median-bandwidth",
     "calibration-sketch-accuracy",

@@ -82,3 +82,25 @@ def test_the_demo_does_not_replace_files(nammd, tmp_path):
     assert "story' has files of these names already: 2024-01.parquet; give a new folder" in ran.sentence
     assert mine.read_text() == "mine"
     assert os.listdir(tmp_path / "story") == ["2024-01.parquet"]
+
+
+def test_a_sketch_replaces_sketches_only(nammd, files, tolerance, tmp_path):
+    target = tmp_path / "x.sketch"
+    words = [
+        "sketch",
+        files / "reference.parquet",
+        "-o",
+        target,
+        "--tolerance",
+        tolerance,
+        "--n-features",
+        64,
+    ]
+    target.write_text("notes of mine")
+    ran = nammd(*words)
+    assert ran.code == 2
+    assert "x.sketch' is there already, and is not a sketch" in ran.sentence
+    assert target.read_text() == "notes of mine"
+    target.unlink()
+    assert nammd(*words).code == 0
+    assert nammd(*words).code == 0

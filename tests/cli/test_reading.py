@@ -232,8 +232,8 @@ def test_databases_and_their_queries(nammd, tmp_path):
     queries = [f"select x, kind from orders where month = {k}" for k in range(2)]
     address = "sqlite:///shop.db"
     ran = nammd("distance", address, address, "--query", queries[0], "--query", queries[1], "--json")
-    first, second = (pa.table({"x": [r[0] for r in rows if r[2] == k], "kind": [r[1] for r in rows if r[2] == k]})
-                     for k in range(2))  # fmt: skip
+    months = [[row[:2] for row in rows if row[2] == k] for k in range(2)]
+    first, second = (pa.table({"x": [r[0] for r in m], "kind": [r[1] for r in m]}) for m in months)
     assert ran.json["value"] == library.distance(first, second).value
     assert (
         f"{address} is a database; say what to read with --query"
@@ -256,3 +256,21 @@ def test_passwords_do_not_reach_the_output(nammd):
     sentence = nammd("distance", address, address, "--query", "select 1").sentence
     assert "secret" not in sentence
     assert "postgresql://127.0.0.1:1/shop" in sentence or "install" in sentence
+
+
+def test_the_report_shows_numbers_and_dates_as_what_they_are(nammd, tmp_path):
+    one = month(tmp_path / "one.csv", "European, euros", 0)
+    two = month(tmp_path / "two.csv", "European, euros", 1, factor=3)
+    assert nammd("check", one, two, "--epsilon", 0.001, "--html", "page.html").code == 1
+    page = (tmp_path / "page.html").read_text()
+    assert "€" not in page.split("<body", 1)[1].replace("the sign €", "")
+    assert "median" in page
+
+
+def test_sketches_read_files_as_the_tolerance_says(nammd, tmp_path):
+    month(tmp_path / "r.csv", "European, euros", 0)
+    month(tmp_path / "c.csv", "European, euros", 1, factor=100)
+    assert nammd("calibrate", "r.csv", "--noise", 0.7, "--anyway", "-o", "t.json").code == 0
+    for name in "rc":
+        assert nammd("sketch", f"{name}.csv", "-t", "t.json", "-o", f"{name}.sketch").code == 0
+    assert nammd("check", "r.sketch", "c.sketch", "-t", "t.json").code == 1

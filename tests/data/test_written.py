@@ -208,8 +208,11 @@ def test_options_say_how_dates_are_written():
     texts = ["03/04/2026", "05/06/2026"]
     assert form_of(texts, date_format="day-first").order == "dmy"
     assert form_of(texts, date_format="month-first").order == "mdy"
-    form = form_of(["20260403", "20260605"], date_format="%Y%m%d")
-    assert isinstance(form, NumberForm | DateForm)
+    for dates in (["20260403", "20260605"], pa.array([20260403, 20260605])):
+        data = pa.table({"day": dates, "count": [3, 17]})
+        encoding = Encoding.fit(data, reading=Reading(date_format="%Y%m%d"))
+        assert [column.kind for column in encoding.columns] == ["datetime", "numeric"]
+        assert encoding.transform(data)[:, 1].sum() == 0
     form = form_of(["3. 4. um 2026", "5. 6. um 2026"], date_format="%d. %m. um %Y")
     assert form.read(["3. 4. um 2026"])[0] == datetime.datetime(2026, 4, 3, tzinfo=datetime.UTC).timestamp()
 

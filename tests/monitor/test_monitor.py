@@ -14,6 +14,7 @@ from pyarrow import parquet
 import nammd
 from nammd.monitor import keeping
 from nammd.monitor.alerting import alert
+from nammd.monitor.measuring import few_carriers
 from nammd.monitor.records import Event
 from tests.monitor.records import days
 
@@ -320,3 +321,39 @@ def test_printing_says_verdict_and_stream(monitor):
     found = monitor.add(rows(1), key="2026-03-01").to_dict()
     json.dumps(found, allow_nan=False)
     assert found["stream"]["batches"] == 1
+
+
+def test_columns_in_words_and_alerts_are_kept(tmp_path):
+    train, accepted = frame(0, size=600), frame(7, 1.0, size=600)
+    tolerance = nammd.Tolerance.from_reference(train, accepted)
+    made = nammd.Monitor.create(tmp_path / "a.monitor", tolerance, train)
+    bad = frame(3, size=600)
+    bad.loc[bad.index % 3 == 0, "city"] = "Paris"
+    verdict = made.add(bad, key="2026-03-01")
+    assert verdict.is_far
+    assert verdict.headline().startswith("2026-03-01 is FAR: city: ")
+    assert any("Paris" in words for words in verdict.columns)
+    assert "Paris" in [e.text for e in verdict.events if e.kind == "alarm opened"][0]
+    assert "new-categories" in " ".join(code for code, _ in made.state.told[0].batch.cautions)
+    assert made.state.told[0].batch.columns[0].name == "city"
+    assert made.state.told[0].batch.columns[0].ratio > 1
+    assert "Paris" in made.page(tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_so_far_out_samples_that_one_row_carries_have_a_caution(tmp_path):
+    """Of rare values a small sample may have none; then the far tail is not held, and it is said."""
+    from nammd.datasets import known_pair
+
+    pair = known_pair("rare stray", 0.02)
+    rng, wrong, cautioned = RNG(0), 0, 0
+    for _ in range(300):
+        x, y = pair.sample(rng, 100, 100)
+        tolerance = nammd.Tolerance.at(pair.nammd, pair.kernel, columns=x.shape[1])
+        verdict = tolerance.check(x, y, alpha=1 / 365)
+        codes = [caution.code for caution in few_carriers(verdict, 1 / 365)]
+        cautioned += bool(codes)
+        wrong += verdict.is_far and not codes
+    assert cautioned < 30
+    assert wrong <= 6
+    plain = TOLERANCE.check(TRAIN, rows(1), alpha=1 / 365)
+    assert few_carriers(plain, 1 / 365) == ()

@@ -103,7 +103,7 @@ def test_an_older_file_says_what_to_do(tmp_path):
         lambda text: text + "\n",
         lambda text: text[:-1],
         lambda text: text.replace("\n", "\r\n", 1),
-        lambda text: text.replace('"version": 2', '"version": 2, "version": 2'),
+        lambda text: text.replace('"version": 3', '"version": 3, "version": 3'),
         lambda text: json.dumps(json.loads(text), indent=1, sort_keys=True) + "\n",
         lambda text: json.dumps(json.loads(text)),
     ],
@@ -123,7 +123,7 @@ def test_the_line_ends_of_another_system_are_no_change(tmp_path):
     assert nammd.Tolerance.load(path) == MADE["given"]
 
 
-@pytest.mark.parametrize("number", ["1" + "0" * 400, "1" + "0" * 5000, "-1e999", "NaN"])
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "1" + "0" * 5000, "-1e999", "NaN", "1e80"])
 def test_numbers_beyond_all_numbers_are_refused_as_damage(number, tmp_path):
     path = tmp_path / "t.json"
     MADE["given"].save(path)

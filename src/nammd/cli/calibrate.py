@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nammd.cli.columns import FailOn, NegligibleOption, alerts, negligible
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Inputs, Told, open_files
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
@@ -64,6 +65,8 @@ def calibrate(
         int | None,
         typer.Option(metavar="N", help="With --split: into how many consecutive blocks; 4 by default."),
     ] = None,
+    allowed: NegligibleOption = None,
+    fail_on: FailOn = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -98,6 +101,9 @@ def calibrate(
     tells ACCEPTED from REFERENCE, where rows are sorted by a column, where the tolerance is mostly noise, or
     below what the rows can resolve.
 
+    Beside the joint distance every column has a tolerance of its own: what it differs by in the accepted
+    data, or what is negligible, whichever is larger; see --negligible.
+
     The file is readable JSON. It holds the columns with their scaling, the kernel, the tolerance with its
     standard error, and where all of that came from; no rows of the data.
 
@@ -115,6 +121,7 @@ def calibrate(
         raise ValueError("--kind says which perturbation --noise LEVEL makes; give both")
     if blocks is not None and not split:
         raise ValueError("--blocks says how --split divides the reference; give both")
+    fails = alerts(fail_on)
     require_folder(target)
     require_replaceable(target, force)
     refuse_overwriting([target], [reference, *(accepted or [])])
@@ -125,11 +132,13 @@ def calibrate(
             inputs.require_rows("--split" if split else "--noise")
         working.step("Measuring what is acceptable")
         how = {"engine": engine_of(kernel, working, inputs), "anyway": anyway, **inputs.options}
+        how["negligible"] = negligible(allowed)
         if noise is None:
             how["keep"] = keep or ()
         elif keep:
             raise ValueError("--keep is for ACCEPTED and --split; with --noise there is nothing to keep")
         tolerance = _tolerance(inputs, noise, kind, blocks, how)
+        tolerance = tolerance.failing_on(*fails)
         save_tolerance(tolerance, target, force)
     deliver(
         "calibrate",

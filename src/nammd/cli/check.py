@@ -7,10 +7,12 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from nammd.cli.again import command_again
+from nammd.cli.columns import FailOn, JointOnly, NegligibleOption, alerts, negligible
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Told, open_files
 from nammd.cli.failure import ERROR
@@ -68,6 +70,9 @@ def check(
         typer.Option("--epsilon", "-e", help="The tolerance as a number: the largest acceptable NAMMD."),
     ] = None,
     alpha: Alpha = 0.05,
+    allowed: NegligibleOption = None,
+    joint_only: JointOnly = False,
+    fail_on: FailOn = None,
     undecided: Annotated[
         Undecided | None,
         typer.Option(help="Let an undecided check exit with 0 (ok) or 1 (fail) instead of 3."),
@@ -106,12 +111,15 @@ def check(
         nammd check train.parquet week-*.parquet -t tolerance.json --adjust holm
 
     There are three answers. CLOSE: it is proven that the distance is within the tolerance. FAR: it is
-    proven that it is beyond. UNDECIDED: these rows prove neither; the answer then says how many rows
-    would. Each proof is wrong with a probability of at most --alpha.
+    proven that it is beyond, or that a single column is beyond its own tolerance. UNDECIDED: these rows
+    prove neither; the answer then says how many rows would. Each proof is wrong with a probability of at
+    most --alpha. The answer says in words what changed in the columns that matter most, and tells of facts
+    that need no test, such as categories that REFERENCE never has; see --fail-on.
 
     The distance is the NAMMD, from 0 (equal distributions) to 1. Its 95 % interval says how well these
     rows determine it. A tolerance file from 'nammd calibrate' fixes what the distance means, once and for
-    all checks; with --epsilon the scaling and the kernel are taken from REFERENCE each time.
+    all checks; with --epsilon the scaling and the kernel are taken from REFERENCE each time, and columns have
+    tolerances of their own only with --negligible.
 
     With several candidates REFERENCE is read once, and a table has a line for each of them. Each is then
     wrong with a probability of at most --alpha; with --adjust holm that is the probability that any of
@@ -119,8 +127,8 @@ def check(
 
     Instead of data all may be sketches of them, from 'nammd sketch' with the same tolerance file.
 
-    Exit codes: 0 close, 1 far, 3 undecided (see --undecided), 2 error; of several, the worst: error, far,
-    undecided, close.
+    Exit codes: 0 close, 1 far or --fail-on, 3 undecided (see --undecided), 2 error; of several, the worst:
+    error, far, undecided, close.
     """
     if (tolerance is None) == (epsilon is None):
         raise ValueError(
@@ -131,12 +139,27 @@ def check(
     if twice:
         raise ValueError(f"{twice[0]!r} is given twice; name each candidate once")
     require_shares(epsilon=epsilon, alpha=alpha)
+    if allowed is not None and tolerance is not None:
+        raise ValueError("--negligible goes with --epsilon; a tolerance file has what is negligible in it")
+    columns = {"joint_only": joint_only, "fail_on": alerts(fail_on)}
     several = len(candidates) > 1
     require_folder(junit, None if several else html)
     if several and html is not None:
         require_new_folder(html)
     refuse_overwriting([html, junit], [reference, *candidates, tolerance])
-    asked = _Asked(reference, tuple(candidates), tolerance, epsilon, alpha, adjust, undecided, html, junit)
+    asked = _Asked(
+        reference,
+        tuple(candidates),
+        tolerance,
+        epsilon,
+        alpha,
+        adjust,
+        undecided,
+        html,
+        junit,
+        allowed,
+        columns,
+    )
     code = (_check_many if several else _check_one)(asked, verbose, data, kernel, output)
     raise typer.Exit(code)
 
@@ -154,6 +177,8 @@ class _Asked:
     undecided: Undecided | None
     html: Path | None
     junit: Path | None
+    allowed: str | None
+    columns: dict[str, Any]
 
     def limit(self, inputs: Inputs) -> tuple[Tolerance, Space | None]:
         """Return the tolerance, and the space of the distances."""
@@ -167,7 +192,8 @@ class _Asked:
         from nammd.tolerances.tolerance import Tolerance
 
         assert self.epsilon is not None
-        return Tolerance.at(self.epsilon, space=space), space
+        allowed = self.allowed is not None and negligible(self.allowed)
+        return Tolerance.at(self.epsilon, space=space, negligible=allowed), space
 
     def case(self, verdict: Verdict, candidate: object, seconds: float) -> Case:
         """Return a test for a JUnit file."""
@@ -190,12 +216,14 @@ def _check_one(
         limit, space = asked.limit(inputs)
         working.step("Comparing")
         x, y = inputs.datasets
-        verdict = limit.check(x, y, asked.alpha, engine=engine_of(kernel, working, inputs))
+        engine = engine_of(kernel, working, inputs)
+        verdict = limit.check(x, y, asked.alpha, **asked.columns, engine=engine)
         seconds = time.perf_counter() - started
         if asked.html is not None:
             from nammd.report import write_report
 
-            write_report(verdict, asked.html, progress=working.part("Writing the report"))
+            part = working.part("Writing the report")
+            write_report(verdict, asked.html, progress=part, command=command_again())
         if asked.junit is not None:
             from nammd.data.writing import write_text
 
@@ -219,7 +247,7 @@ def _check_many(
         limit, space = asked.limit(inputs)
         gate = limit.with_reference(inputs.datasets[0], engine=engine_of(kernel, working, inputs))
         candidates = Candidates(asked.candidates, inputs, data, kernel)
-        verdicts = candidates.check(gate, asked.alpha, adjust, working)
+        verdicts = candidates.check(gate, asked.alpha, adjust, working, asked.columns)
         if asked.html is not None:
             from nammd.report import write_index
 
@@ -248,6 +276,8 @@ def _case(asked: _Asked, entry: Checked) -> Case:
 
 def exit_code(verdict: Verdict | BatchVerdict, undecided: Undecided | None) -> int:
     """Return the exit code of a verdict."""
+    if verdict.failures:
+        return FAR
     if verdict.is_close:
         return CLOSE
     if verdict.is_far:

@@ -47,7 +47,10 @@ class Case:
         outcome: Literal["passed", "skipped", "failure"] = (
             "passed" if verdict.is_close else "skipped" if undecided and undecided_passes else "failure"
         )
-        return cls(name, outcome, str(verdict.decision), verdict.headline(), str(verdict), seconds)
+        kind = str(verdict.decision)
+        if verdict.failures:
+            outcome, kind = "failure", "ALERT" if verdict.is_close else kind
+        return cls(name, outcome, kind, verdict.headline(), str(verdict), seconds)
 
 
 def case_name(candidate: object, reference: object) -> str:

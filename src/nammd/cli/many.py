@@ -34,8 +34,13 @@ class Candidates:
         self.paths, self.inputs, self.data, self.kernel = tuple(paths), inputs, data, kernel
         self.opened: dict[str, File] = {}
 
-    def check(self, gate: Gate, alpha: float, adjust: Adjustment, working: Working) -> Verdicts:
-        """Check them one after the other; one that cannot be read does not stop the others."""
+    def check(
+        self, gate: Gate, alpha: float, adjust: Adjustment, working: Working, columns: dict[str, Any]
+    ) -> Verdicts:
+        """Check them one after the other; one that cannot be read does not stop the others.
+
+        `columns` are the options of `Gate.check` about single columns and alerts.
+        """
 
         def progress(done: int, total: int, name: str) -> None:
             working.among(done + 1, total)
@@ -46,6 +51,7 @@ class Candidates:
             adjust=adjust,
             errors="keep",
             progress=progress,
+            **columns,
         )
         entries = [e if e.error is None else replace(e, error=in_words(e.error)) for e in found]
         return replace(found, entries=tuple(entries))

@@ -21,6 +21,17 @@ def require_replaceable(target: Path, force: bool) -> None:
         )
 
 
+def require_sketch_or_nothing(target: Path) -> None:
+    """Refuse to write a sketch over something else; one of yesterday, whole or broken, may go."""
+    from nammd.cli.sketch_files import is_broken, is_sketch
+
+    if not target.is_file() or not target.stat().st_size or is_sketch(target) or is_broken(target):
+        return
+    raise FileExistsError(
+        f"{str(target)!r} is there already, and is not a sketch; choose another name, or remove it"
+    )
+
+
 def save_tolerance(tolerance: Tolerance, target: Path, force: bool) -> None:
     """Write a tolerance; one that is there and says something else stays."""
     kept = None if force or not target.is_file() or not target.stat().st_size else _kept(target)

@@ -11,6 +11,7 @@ from nammd.cli import options
 from nammd.cli.data import load_tolerance
 from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, ToleranceFile
 from nammd.cli.output import print_facts, print_json, refuse_overwriting, require_folder
+from nammd.cli.overwriting import require_sketch_or_nothing
 from nammd.cli.places import chosen, given, place
 from nammd.cli.progress import Working
 
@@ -64,6 +65,7 @@ def sketch(
         raise ValueError("a sketch takes every row and needs little memory; leave out --sample")
     require_folder(output_file)
     refuse_overwriting([output_file], [path, tolerance])
+    require_sketch_or_nothing(output_file)
     if not path.expanduser().exists():
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     with Working(quiet=output.json) as working:

@@ -91,6 +91,15 @@ class Values:
         """The length of the vectors; 1 for other columns."""
         return 1 if self.numbers is None or self.numbers.ndim == 1 else int(self.numbers.shape[1])
 
+    def take(self, positions: NDArray[np.intp]) -> Values:
+        """Return the values of some rows."""
+        return replace(
+            self,
+            missing=self.missing[positions],
+            numbers=None if self.numbers is None else self.numbers[positions],
+            codes=None if self.codes is None else self.codes[positions],
+        )
+
     def meets(self, other: Values) -> bool:
         """Tell whether the values of both columns mean the same, so that they can be compared."""
         if self.trouble or other.trouble:
@@ -203,7 +212,7 @@ class Frame:
     def renamed(self, name: str) -> Frame:
         """Return a table of one column under another name."""
         found = Frame(self._table, self.owner, (name,))
-        found.unread = self.unread
+        found.unread, found.read = self.unread, self.read
         return found
 
 

@@ -100,7 +100,7 @@ def encoded(table: SpreadTable, encode: Callable[[Frame], NDArray[Any]], width: 
 def _encoded_piece(
     piece: Any, owner: str, names: tuple[str, ...], encode: Callable[[Frame], NDArray[Any]]
 ) -> NDArray[Any]:
-    return encode(_frame(piece, owner, names))
+    return encode(frame_of_piece(piece, owner, names))
 
 
 def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame:
@@ -121,7 +121,7 @@ def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame
         found = pieces.each(_rows, chosen) if chosen else []
     if not found:
         raise ValueError(f"{table.name} is empty: it has no rows")
-    return _frame(_joined(found, pieces.names), table.name, table.names)
+    return frame_of_piece(_joined(found, pieces.names), table.name, table.names)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,8 @@ def _rows(piece: Any, positions: NDArray[np.intp]) -> Any:
     return nw.from_native(_as_table(piece))[positions.tolist()].to_native()
 
 
-def _frame(piece: Any, owner: str, names: tuple[str, ...]) -> Frame:
+def frame_of_piece(piece: Any, owner: str, names: tuple[str, ...]) -> Frame:
+    """Return a piece of a table as columns."""
     import narwhals as nw
 
     return Frame(nw.from_native(_as_table(piece)), owner, names)
@@ -213,5 +214,5 @@ def _distinct_of_piece(
 ) -> list[set[Any]]:
     if not len(piece):
         return [set() for _ in names]
-    frame = _frame(piece, owner, own)
+    frame = frame_of_piece(piece, owner, own)
     return [set(list(look(frame, name))[:_MANY]) for name in names]

@@ -39,10 +39,11 @@ def write_bytes(path: Path, content: bytes) -> None:
                 _write_all(stream.fileno(), content)
             return
         _remove_leftovers(target)
-        try:
-            _replace(target, content)
-        except FileNotFoundError:  # another writer took it for a leftover, just before it was locked
-            _replace(target, content)
+        for _ in range(3):
+            with contextlib.suppress(FileNotFoundError):  # taken for a leftover, just before it was locked
+                _replace(target, content)
+                return
+        _replace(target, content)
 
 
 def require_writable(path: Path) -> None:
@@ -113,10 +114,10 @@ def _named(path: Path) -> Iterator[None]:
 def _remove_leftovers(target: Path) -> None:
     """Take away what killed writers of the same file have left."""
     start = f".{target.name}."
-    with contextlib.suppress(OSError):  # it is no reason not to write
-        for entry in os.scandir(target.parent):
+    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:  # no reason not to write
+        for entry in entries:
             if entry.name.startswith(start) and entry.name.endswith(_UNFINISHED) and _is_left(entry.path):
-                os.unlink(entry.path)
+                Path(entry.path).unlink(missing_ok=True)
 
 
 def _is_left(path: str) -> bool:

@@ -125,4 +125,7 @@ _WORDS: dict[tuple[str, str], str] = {
 
 def _tell(writer: Writer, at: str, kind: EventKind, alarm: StreamAlarm) -> None:
     words = _WORDS[kind, alarm.cause].format(opened=alarm.opened, since=alarm.since, closed=alarm.closed)
+    if (kind, alarm.cause) == ("alarm opened", "batch") and (batch := writer.find(alarm.opened)) is not None:
+        moved = "; ".join(each.words for each in batch.columns if each.words)
+        words = f"{words.removesuffix('.')}: {moved}." if moved else words
     writer.event(at, kind, alarm.opened, alarm.cause, words)

@@ -45,6 +45,8 @@ class BatchVerdict(Result):
         What happened to the alarms of the stream.
     columns : tuple of str
         The columns that moved most, in words.
+    failures : tuple of str
+        The codes of alerts that make the check fail, whatever the distance; see `Verdict.failures`.
     warnings : tuple of Caution
         What to know before relying on it.
     state : State
@@ -64,6 +66,7 @@ class BatchVerdict(Result):
     repeated: bool
     events: tuple[Event, ...]
     columns: tuple[str, ...]
+    failures: tuple[str, ...]
     warnings: tuple[Caution, ...]
     state: State = field(repr=False, compare=False)
     verdict: Verdict | None = field(repr=False, compare=False)
@@ -87,6 +90,7 @@ class BatchVerdict(Result):
             repeated=verdict is None,
             events=events,
             columns=tuple(moved.words for moved in batch.columns if moved.words),
+            failures=tuple(batch.settings.get("failures", ())),
             warnings=tuple(Caution(code, message) for code, message in batch.cautions),
             state=state,
             verdict=verdict,
@@ -117,7 +121,10 @@ class BatchVerdict(Result):
         again = " It had been added before; nothing has changed." if self.repeated else ""
         distance, eps = number(self.distance), number(self.epsilon)
         told = f"distance {distance}, tolerance {eps}"
-        return f"{self.key} is {self.decision}: {_MEANING[self.decision]} ({told}).{again}"
+        meaning = _MEANING[self.decision]
+        if self.is_far and self.columns:
+            meaning = self.columns[0]
+        return f"{self.key} is {self.decision}: {meaning} ({told}).{again}"
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""

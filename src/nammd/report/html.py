@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import base64
 import math
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nammd.data.writing import write_text
+from nammd.explaining.writing import percent
 from nammd.report.builder import ReportProgress, build
 from nammd.report.drawing import Scale, areas
 from nammd.report.model import Bars, Distance, ReportModel
-from nammd.report.profiles import percent
 from nammd.results import number, share_of, with_error
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def write_report(result: Any, path: str | Path, progress: ReportProgress | None = None) -> Path:
+def write_report(
+    result: Any, path: str | Path, progress: ReportProgress | None = None, command: str | None = None
+) -> Path:
     """Write a report on a result: one HTML file that needs nothing else.
 
     Parameters
@@ -36,6 +39,8 @@ def write_report(result: Any, path: str | Path, progress: ReportProgress | None 
         The file to write. It is complete or not there at all; one that is there is replaced.
     progress : callable, optional
         Called as ``progress(done, total, what)`` before every step, and once at the end.
+    command : str, optional
+        The command that gives the report again; by default it is Python code.
 
     Returns
     -------
@@ -57,7 +62,10 @@ def write_report(result: Any, path: str | Path, progress: ReportProgress | None 
     path = Path(path)
     require_place(path)
     templates = environment()
-    write_text(path, render(build(result, progress), templates))
+    model = build(result, progress)
+    if command is not None:
+        model = replace(model, reproduce=command)
+    write_text(path, render(model, templates))
     return path
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from nammd.columns.counts import Counts
+from nammd.columns.serial import counts_from_dict, counts_to_dict
 from nammd.data.arrays import FloatArray
 from nammd.data.seal import ROOM, require_seal, require_version, sealed
 from nammd.data.writing import write_bytes
@@ -43,6 +45,9 @@ def write(sketch: Sketch, path: Path) -> Path:
         "total": sketch.total,
         "products": sketch.products[upper],  # symmetric: half says all
     }
+    if sketch.tally is not None:
+        tally = {name: counts_to_dict(counts) for name, counts in sketch.tally.items()}
+        arrays["tally"] = np.frombuffer(json.dumps(tally).encode(), np.uint8)
     write_bytes(path, archived(arrays))
     return path
 
@@ -63,7 +68,7 @@ def is_sketch_file(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return f"{_DESCRIPTION}.npy" in archive.namelist()
-    except (OSError, zipfile.BadZipFile, NotImplementedError):
+    except (OSError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile):  # names that are no text
         return False
 
 
@@ -95,7 +100,7 @@ def read(path: Path) -> Sketch:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             description = json.loads(archive[_DESCRIPTION].tobytes())
-            arrays = {name: archive[name] for name in ("total", "products") if name in archive}
+            arrays = {name: archive[name] for name in ("total", "products", "tally") if name in archive}
     except _UNREADABLE:  # whose own words would mislead: of passwords, pickles and headers
         raise ValueError(
             f"the sketch file {path} is damaged: its content cannot be read; copy it again, or make it anew"
@@ -106,7 +111,9 @@ def read(path: Path) -> Sketch:
         version = None
     require_version(version, VERSION, f"the sketch file {path}", "make it anew")
     try:
-        return _restored(description, arrays["total"], arrays["products"])
+        sketch = _restored(description, arrays["total"], arrays["products"])
+        sketch.tally = _tally(arrays.get("tally"), sketch.n)
+        return sketch
     except KeyError as error:
         raise ValueError(f"the sketch file {path} is damaged: {error.args[0]!r} is missing") from None
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -147,6 +154,16 @@ def _restored(description: dict[str, Any], total: FloatArray, upper: FloatArray)
     if abs(np.trace(products) - n * features.bound) > 1e-4 * n * features.bound:
         raise ValueError("its sums do not belong to its number of rows")
     return Sketch(features, n, columns, total, products, encoding)
+
+
+def _tally(stored: Any, rows: int) -> dict[str, Counts] | None:
+    if stored is None:
+        return None
+    found = {str(name): counts_from_dict(each) for name, each in json.loads(stored.tobytes()).items()}
+    for name, counts in found.items():
+        if counts.size != rows:
+            raise ValueError(f"the counts of its column {name!r} are not of as many rows")
+    return found
 
 
 def _probe(features: RandomFeatures, columns: int) -> FloatArray:

@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nammd.statistics.evidence import Evidence
+from nammd.statistics.evidence import Measured
 from nammd.statistics.margin import SWITCH, Pair, quantile, upper_tail, within_reach
 from nammd.statistics.moments import combined
 from nammd.statistics.near_zero import lower_tails, normal_grid
@@ -307,7 +307,7 @@ class Difference:
         return (sum(variances) - 2 * covariance) / self.second.x.size
 
 
-def standing_of(evidence: Evidence, pair: Pair) -> Standing:
+def standing_of(evidence: Measured, pair: Pair) -> Standing:
     """Return a distance that is estimated as one that can be compared."""
     normed = pair.statistic == "nammd"
     x, y, crossed, seen = evidence.terms(pair.slope(pair.value), pair.scale, normed)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Literal
 
-from nammd.statistics.evidence import Evidence
+from nammd.statistics.evidence import Measured
 from nammd.statistics.moments import Moments, combined
 from nammd.statistics.near_zero import NearZero
 from nammd.statistics.skewness import HigherOrder
@@ -84,7 +84,7 @@ class Pair:
     void: bool = False
 
     @classmethod
-    def of(cls, evidence: Evidence, statistic: Statistic) -> Pair:
+    def of(cls, evidence: Measured, statistic: Statistic) -> Pair:
         """Read evidence as one of the two statistics."""
         constant, void = evidence.constant, evidence.obstacle is not None
         return cls(evidence.moments, evidence.higher_order, statistic, constant, evidence.spread, void)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from nammd.columns.negligible import Negligible
 from nammd.data.advice import Advice, Caution, refusal
 from nammd.data.checks import between
 from nammd.data.encoding import Encoding
@@ -20,7 +21,8 @@ from nammd.results import Result
 from nammd.spaces import Space
 from nammd.statistics.forecast import Pilot
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
-from nammd.tolerances.ladder import Rung, paired_influences, split_rungs
+from nammd.tolerances.columns import ColumnTolerances
+from nammd.tolerances.ladder import Rung, block_edges, paired_influences, split_rungs
 from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
@@ -40,6 +42,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        negligible: Any = None,
         reading: Reading | None = None,
         keep: Sequence[str] = (),
         anyway: bool = False,
@@ -62,6 +65,11 @@ class Constructors(Result):
             How much each column counts; 1 where it is not named.
         exclude : sequence of str, optional
             Columns to leave out.
+        negligible : mapping, or False, optional
+            What does not matter in a single column, whatever the accepted data do: ``{"shift": 0.1,
+            "categories": 0.01, "missing": 0.01}`` by default, which is a shift by a tenth of a robust
+            standard deviation, and one row in a hundred with another category, or without a value. For one
+            column: ``{"income": {"missing": 0.05}}``. With False, columns have no tolerances of their own.
         reading : Reading, optional
             How numbers, dates and missing values are written, as far as that is not to be found out. The
             tolerance keeps it, and candidates are read in the same way.
@@ -115,7 +123,11 @@ class Constructors(Result):
 
         samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
         refuse_separating_columns(bench.reference, samples, keep, without, farthest.value)
-        return cls._made(bench, bars, "reference", rungs, farthest.label, anyway)
+        others = {name: estimate.evidence.y.dataset for name, estimate in estimates.items()}
+        columns = ColumnTolerances.of_reference(
+            bench.space.encoding, bench.reference.dataset, negligible, others
+        )
+        return cls._made(bench, bars, "reference", rungs, farthest.label, columns, anyway)
 
     @classmethod
     def from_noise(
@@ -129,6 +141,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        negligible: Any = None,
         reading: Reading | None = None,
         anyway: bool = False,
         rng: Any = 0,
@@ -158,7 +171,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, reading, anyway, engine
+        space, kernel, weights, exclude, negligible, reading, anyway, engine
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -179,7 +192,10 @@ class Constructors(Result):
         influences = paired_influences(estimate)
         variance = float(influences @ influences)
         bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
-        return cls._made(bench, (bar,), "noise", rungs, chosen.label, anyway)
+        columns = ColumnTolerances.of_reference(bench.space.encoding, bench.reference.dataset, negligible)
+        if columns is not None:
+            columns = columns.perturbed(kind, level)
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway)
 
     @classmethod
     def from_split(
@@ -192,6 +208,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        negligible: Any = None,
         reading: Reading | None = None,
         keep: Sequence[str] = (),
         anyway: bool = False,
@@ -217,7 +234,7 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, reading, anyway, engine
+        space, kernel, weights, exclude, negligible, reading, anyway, engine
             As for `from_reference`.
         keep : sequence of str
             Columns by which rows may be ordered although they take part.
@@ -247,8 +264,12 @@ class Constructors(Result):
         if value <= resolution:
             label, value = "upper ends of the random halves", resolution
         bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
+        reference = bench.reference.dataset
+        columns = ColumnTolerances.of_reference(bench.space.encoding, reference, negligible)
+        if columns is not None:
+            columns = columns.with_blocks(reference, block_edges(len(bench.points), blocks))
         cautions = () if label != drift.label else (drifting(label),)
-        return cls._made(bench, (bar,), "split", rungs, label, anyway, cautions)
+        return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, cautions)
 
     @classmethod
     def at(
@@ -260,6 +281,7 @@ class Constructors(Result):
         encoding: Encoding | None = None,
         columns: int | None = None,
         x: Any = None,
+        negligible: Any = False,
     ) -> Self:
         """Fix a tolerance by hand, for those who know.
 
@@ -278,6 +300,9 @@ class Constructors(Result):
             The number of columns of the arrays to come.
         x : dataset, optional
             The reference to fit the encoding on.
+        negligible : mapping or True, optional
+            To hold every column against what is negligible in it, too; see `from_reference`. It is then
+            measured on the reference of each check.
 
         Returns
         -------
@@ -302,7 +327,10 @@ class Constructors(Result):
             elif encoding is None:
                 encoding = Encoding.fit(x)
             space = Space(encoding, as_kernel(kernel))
-        return cls._of(space, (Fixed("", epsilon),), Origin.now("given", 0, space.encoding, None, (), ""))
+        origin = Origin.now("given", 0, space.encoding, None, (), "")
+        allowed = Negligible.of(negligible)
+        each = None if allowed is None else ColumnTolerances(allowed)
+        return cls._of(space, (Fixed("", epsilon),), origin, each)
 
     @classmethod
     def _made(
@@ -312,21 +340,24 @@ class Constructors(Result):
         how: str,
         rungs: tuple[Rung, ...],
         chosen: str,
+        columns: ColumnTolerances | None,
         anyway: bool,
         cautions: tuple[Caution, ...] = (),
     ) -> Self:
         reference, space = bench.reference, bench.space
         origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
-        made = cls._of(space, bars, origin).checked(anyway)
+        made = cls._of(space, bars, origin, columns).checked(anyway)
         known = bench.equivalents(max(bar.value for bar in bars))
         told = cautions + made.origin.cautions
-        return cls._of(space, bars, replace(made.origin, equivalents=known, cautions=told))
+        return cls._of(space, bars, replace(made.origin, equivalents=known, cautions=told), columns)
 
     origin: Origin
 
     @classmethod
     @abstractmethod
-    def _of(cls, space: Space, bars: tuple[Bar, ...], origin: Origin) -> Self:
+    def _of(
+        cls, space: Space, bars: tuple[Bar, ...], origin: Origin, columns: ColumnTolerances | None
+    ) -> Self:
         """Make one from its parts."""
 
     @abstractmethod

@@ -25,6 +25,7 @@ from nammd.statistics.forecast import Eigenvalues, Pilot
 from nammd.statistics.moments import Components, Moments
 from nammd.statistics.standing import RowsOfX, SampleTerms, Standing
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
+from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.ladder import Rung
 from nammd.tolerances.provenance import Origin
 
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 FORMAT = "nammd-tolerance"
-VERSION = 2
+VERSION = 3
+_ABSURD = 1e60
+"""Everything in a tolerance is of the size of kernel values; cubes of larger numbers are no numbers."""
 _AGAIN = "calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
 
 
@@ -99,12 +102,17 @@ def summary(tolerance: Tolerance) -> dict[str, Any]:
         "epsilon_error": tolerance.epsilon_error,
         **tolerance.space.to_dict(),
         "origin": origin,
+        "negligible": None if tolerance.columns is None else tolerance.columns.negligible.to_dict(),
+        "column_tolerances": {} if tolerance.columns is None else tolerance.columns.tolerances(),
+        "fail_on": list(tolerance.fail_on),
     }
 
 
 def to_dict(tolerance: Tolerance) -> dict[str, Any]:
     """Return all of a tolerance as plain values."""
-    return summary(tolerance) | {"bars": [_bar_to_dict(bar) for bar in tolerance.bars]}
+    columns = None if tolerance.columns is None else tolerance.columns.to_dict()
+    bars = [_bar_to_dict(bar) for bar in tolerance.bars]
+    return summary(tolerance) | {"bars": bars, "columns": columns}
 
 
 def from_dict(stored: dict[str, Any]) -> Tolerance:
@@ -118,7 +126,9 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     origin["equivalents"] = tuple((str(kind), float(level)) for kind, level in origin["equivalents"])
     origin["cautions"] = tuple(Caution(**caution) for caution in origin["cautions"])
     bars = tuple(_bar_from_dict(bar) for bar in stored["bars"])
-    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin))
+    columns = None if stored["columns"] is None else ColumnTolerances.from_dict(stored["columns"])
+    fail_on = tuple(map(str, stored["fail_on"]))
+    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin), columns, fail_on)
     if not 0 < tolerance.epsilon < 1:
         raise ValueError(f"epsilon is {tolerance.epsilon}, not between 0 and 1")
     return tolerance
@@ -230,4 +240,6 @@ def _finite_values(stored: dict[str, Any]) -> dict[str, Any]:
 def _finite(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(f"{name} is not a number")
+    if abs(value) > _ABSURD:
+        raise ValueError(f"{name} is out of all proportion")
     return float(value)

@@ -7,7 +7,8 @@ itself, and a record of where all of it came from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,10 +17,12 @@ from nammd.data.checks import between, counted, whole
 from nammd.data.encoding import Encoding
 from nammd.engines import Engine
 from nammd.evidence import MIN_ROWS
+from nammd.explaining.alerts import known_alerts
 from nammd.kernels import Kernel
 from nammd.results import share_of, with_error
 from nammd.spaces import Space
 from nammd.tolerances.bars import Accepted, Bar, Perturbed
+from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.constructors import Constructors
 from nammd.tolerances.forecasting import Forecast, Setting
 from nammd.tolerances.gate import Gate
@@ -44,6 +47,10 @@ class Tolerance(Constructors):
         known of its error.
     origin : Origin
         Where all of it came from.
+    columns : ColumnTolerances or None
+        How far each column may be from the reference by itself; None where columns have no tolerances.
+    fail_on : tuple of str
+        The alerts that make a check fail; see `failing_on`.
 
     Examples
     --------
@@ -60,10 +67,14 @@ class Tolerance(Constructors):
     space: Space
     bars: tuple[Bar, ...]
     origin: Origin
+    columns: ColumnTolerances | None = field(default=None, compare=False)
+    fail_on: tuple[str, ...] = ()
 
     @classmethod
-    def _of(cls, space: Space, bars: tuple[Bar, ...], origin: Origin) -> Self:
-        return cls(space, bars, origin)
+    def _of(
+        cls, space: Space, bars: tuple[Bar, ...], origin: Origin, columns: ColumnTolerances | None
+    ) -> Self:
+        return cls(space, bars, origin, columns)
 
     def checked(self, anyway: bool) -> Self:
         """Return the tolerance with its cautions; one that resolves nothing is refused unless wanted."""
@@ -118,7 +129,31 @@ class Tolerance(Constructors):
         value = rung.epsilon("choose a higher level")
         bar = Perturbed(rung.label, value, rung.standard_error**2, None, self.farthest.pilot)
         origin = replace(self.origin, chosen=rung.label, equivalents=(), cautions=())
-        return replace(self, bars=(bar,), origin=origin).checked(anyway)
+        columns = None if self.columns is None else self.columns.perturbed(rung.kind, level)
+        return replace(self, bars=(bar,), origin=origin, columns=columns).checked(anyway)
+
+    def failing_on(self, *alerts: str) -> Tolerance:
+        """Return the same, with alerts that make a check fail, whatever the distance.
+
+        Parameters
+        ----------
+        *alerts : str
+            Their names, such as ``"new-categories"``; see `nammd.explaining.alerts`. None of them: no alert
+            makes a check fail.
+
+        Returns
+        -------
+        Tolerance
+            `save` keeps the choice.
+
+        Examples
+        --------
+        >>> import nammd
+        >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3)
+        >>> tolerance.failing_on("new-categories", "missing-values").fail_on
+        ('new-categories', 'missing-values')
+        """
+        return replace(self, fail_on=known_alerts(alerts))
 
     def power(self, rows: int, distance: float, alpha: float = 0.05) -> Forecast:
         """Tell how probable each verdict is, before there are data.
@@ -164,7 +199,8 @@ class Tolerance(Constructors):
                 ),
             )
         alpha = between(alpha, "alpha", 0.5)
-        setting = Setting(self.farthest, len(self.bars), None, self.origin.rows, True, alpha)
+        part = 1.0 if self.columns is None else 0.5
+        setting = Setting(self.farthest, len(self.bars), None, self.origin.rows, True, alpha, part)
         close, far = setting.close(rows, distance), setting.far(rows, distance)
         return Forecast(rows, distance, close, far, self.epsilon, alpha)
 
@@ -190,7 +226,16 @@ class Tolerance(Constructors):
         """
         return Gate.of(self, x, engine)
 
-    def check(self, x: Any, candidate: Any, alpha: float = 0.05, *, engine: Engine | None = None) -> Verdict:
+    def check(
+        self,
+        x: Any,
+        candidate: Any,
+        alpha: float = 0.05,
+        *,
+        joint_only: bool = False,
+        fail_on: Sequence[str] = (),
+        engine: Engine | None = None,
+    ) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
 
         Parameters
@@ -200,7 +245,12 @@ class Tolerance(Constructors):
         candidate : dataset
             The data in question; a sketch if the reference is one.
         alpha : float
-            The level of each of the two tests, of "within" and of "beyond".
+            The level of each of the two tests, of "within" and of "beyond". Where columns have tolerances of
+            their own, half of it is for the joint distance being beyond, half for single columns.
+        joint_only : bool
+            Leave single columns out of the verdict; they still explain it.
+        fail_on : sequence of str
+            Alerts that make this check fail, beside those of the tolerance; see `failing_on`.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
 
@@ -208,7 +258,8 @@ class Tolerance(Constructors):
         -------
         Verdict
         """
-        return self.with_reference(x, engine=engine).check(candidate, alpha)
+        gate = self.with_reference(x, engine=engine)
+        return gate.check(candidate, alpha, joint_only=joint_only, fail_on=fail_on)
 
     def save(self, path: str | Path) -> None:
         """Write the tolerance to one readable JSON file."""

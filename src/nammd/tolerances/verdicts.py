@@ -26,7 +26,7 @@ from nammd.results import (
 )
 from nammd.statistics.adjusting import holm
 from nammd.tolerances.turns import in_turn
-from nammd.tolerances.verdict import Decision, Verdict, decided
+from nammd.tolerances.verdict import Decision, Verdict
 
 Adjustment: TypeAlias = Literal["none", "holm"]
 """How the p-values of several candidates are adjusted for their number."""
@@ -318,17 +318,28 @@ def _adjusted(entries: list[Checked], alpha: float) -> list[Checked]:
     """
     tested = [entry.verdict for entry in entries if entry.verdict is not None]
     close = holm([verdict.pvalue_close for verdict in tested])
-    far = holm([verdict.pvalue_far for verdict in tested])
+    far = holm([verdict.pvalue_beyond for verdict in tested])
     told = f"adjusted for {counted(len(tested), 'candidate')} by Holm's method"
     adjusted = iter(
         replace(
-            verdict,
-            decision=decided(p_close, p_far, alpha),
+            _farther_by(verdict, p_far, len(tested), alpha),
             pvalue_close=math.nan if verdict.void else p_close,
-            pvalue_far=math.nan if verdict.void else p_far,
             setting=replace(verdict.setting, alpha=alpha / len(tested)),  # what is sure to be enough
             adjusted=told,
-        )
+        ).decided_again()
         for verdict, p_close, p_far in zip(tested, close, far, strict=True)
     )
     return [e if e.verdict is None else replace(e, verdict=next(adjusted)) for e in entries]
+
+
+def _farther_by(verdict: Verdict, pvalue: float, most: int, alpha: float) -> Verdict:
+    """Return a verdict whose p-values of "beyond" are adjusted, those of its columns by the same factor."""
+    own = verdict.pvalue_beyond
+    factor = pvalue / own if own > 0 else float(most)
+    columns = tuple(
+        replace(each, adjusted=p, beyond=p <= alpha / 2)
+        for each in verdict.columns
+        for p in [min(1.0, factor * each.adjusted)]
+    )
+    far = math.nan if verdict.void else min(1.0, factor * verdict.pvalue_far)
+    return replace(verdict, pvalue_far=far, columns=columns)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,9 @@ JOINS = 0.5
 """The share that must be readable where another dataset has told how the column is written."""
 
 _FIRST_LOOK = 200
+
+_MANY = 20_000
+"""So many different texts tell how numbers are written, unless none of them tells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,21 @@ class Texts:
     texts: tuple[str, ...]
     counts: NDArray[np.intp]
     first: NDArray[np.intp]
+    _kept: dict[Form, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def read(self, form: Form) -> tuple[NDArray[np.float64], NDArray[np.bool_], bool]:
+        """Return what a form makes of the texts; it is asked once."""
+        if form not in self._kept:
+            self._kept.clear()
+            self._kept[form] = form.read(self.texts)
+        return self._kept[form]  # type: ignore[no-any-return]
+
+    def some(self, most: int) -> Texts:
+        """Return some of the texts that stand for all."""
+        step = max(1, len(self.texts) // most)
+        if step == 1:
+            return self
+        return Texts(self.owner, self.column, self.texts[::step], self.counts[::step], self.first[::step])
 
     def share(self, readable: NDArray[np.bool_]) -> float:
         """Return the share of rows whose text is readable."""
@@ -117,25 +136,34 @@ def look(texts: Texts, reading: Reading) -> Look:
 
 
 def _reads(form: Form, texts: Texts) -> float:
-    return texts.share(form.read(texts.texts)[1])
+    return texts.share(texts.read(form)[1])
 
 
 def _look_at_numbers(texts: Texts, reading: Reading) -> Look:
-    cells = [Cell.of(text) for text in texts.texts]
-    if any(cell is not None and cell.is_code for cell in cells):
+    if any(text[0] == "0" and len(text) > 1 and text.isdigit() for text in texts.texts if text):
         return Look()  # 00123 is a code, and so are its neighbours
+    found = _number_form(texts.some(_MANY), reading)
+    if found.unsure or (isinstance(found.form, NumberForm) and not found.form.decimal):
+        # Nothing was told: all of the column is asked.
+        found = _number_form(texts, reading)
+    if found.form is None or found.unsure:
+        return found
+    return found if _reads(found.form, texts) >= ENOUGH else Look()
+
+
+def _number_form(texts: Texts, reading: Reading) -> Look:
+    """Return how numbers are written, if they are numbers."""
+    cells = [Cell.of(text) for text in texts.texts]
     unit = _commonest([cell.unit if cell else "" for cell in cells], texts)
     told = [cell.tells() if cell else "" for cell in cells]
     decimal = reading.decimal or ("" if reading.thousands not in MARKS else MARKS[reading.thousands == "."])
     if not decimal:
-        weights = {
-            mark: sum(texts.counts[k] for k, mark_k in enumerate(told) if mark_k == mark) for mark in MARKS
-        }
+        weights = {mark: int(texts.counts[[t == mark for t in told]].sum()) for mark in MARKS}
         decimal = max(MARKS, key=lambda mark: weights[mark]) if any(weights.values()) else ""
     either = [k for k, mark in enumerate(told) if mark.startswith("?")]
     form = NumberForm(decimal, reading.thousands, unit)
     if decimal or not either:
-        return Look(form) if _reads(form, texts) >= ENOUGH else Look()
+        return Look(form)
     marks = {told[k] for k in either}
     if marks == {"?."} and len(either) == len(texts.texts):
         return Look(form, _two(either), ".")  # 1.234 and 5.678 throughout: as programs write numbers
@@ -253,7 +281,7 @@ def _require_alike(form: Form | None, mine: Texts, other: Form | None, yours: Te
 
 def different(texts: Texts, form: Form, fixed: bool = False) -> ValueError:
     """Return the error where a column of text cannot be read as it should be; `fixed` by a reference."""
-    read = form.read(texts.texts)[1]
+    read = texts.read(form)[1]
     bad = int(texts.counts[~read].sum())
     place = int(np.flatnonzero(~read)[np.argmin(texts.first[~read])])
     column = texts.column

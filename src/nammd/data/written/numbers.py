@@ -36,7 +36,9 @@ _CELL = re.compile(
     rf"(?P<body>\d[\d.,{_APOSTROPHES}{_SPACES}]*|[.,]\d+)(?P<power>[eE][-+]?\d+)?"
     rf"\s*(?P<after>{_UNIT}|%|‰)?\s*(?P<minus>-?)(?P<close>\))?"
 )
-_PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_PLAIN = {
+    mark: re.compile(rf"[-+]?(\d+[{mark}]?\d*|[{mark}]\d+)([eE][-+]?\d+)?", re.ASCII) for mark in (".", ",")
+}
 _MARKS = re.compile(rf"[.,{_APOSTROPHES}{_SPACES}]")
 
 MARKS = (".", ",")
@@ -64,11 +66,12 @@ class NumberForm:
     def read(self, texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_], bool]:
         """Return the numbers, which of the texts could be read, and whether all of these are whole."""
         decimal = self.decimal or "."
+        plain = _PLAIN[decimal]
         values, read = np.full(len(texts), np.nan), np.zeros(len(texts), bool)
         whole = self.unit == ""
         for place, text in enumerate(texts):
-            if decimal == "." and self.unit != "%" and _PLAIN.fullmatch(text):
-                number = float(text)
+            if self.unit != "%" and plain.fullmatch(text):
+                number = float(text.replace(",", "."))
                 whole &= text.lstrip("+-").isdigit()
             else:
                 cell = Cell.of(text)
@@ -125,11 +128,6 @@ class Cell:
             body = re.sub(f"[{spaces}]", one, body)
         negative = bool(found["open"]) or (bool(signs) and signs[0] != "+")
         return cls(negative, unit, body, found["power"] or "")
-
-    @property
-    def is_code(self) -> bool:
-        """Whether it begins with zeros, as codes do and numbers do not: 00123."""
-        return len(self.body) > 1 and self.body[0] == "0" and self.body.isdigit()
 
     def tells(self) -> str:
         """Return which mark stands before decimals: '.' or ','; '?' where it may be either, '' where none."""

@@ -49,7 +49,7 @@ class Reading:
     >>> table = pa.table({"price": ["1.234,50", "12,30", "7,00"], "size": ["1.250", "800", "950"]})
     >>> print(nammd.Space.fit(table, reading=nammd.tables.Reading(decimal=",")).encoding)
     Encoding of 2 columns in 4 slots
-      price  numeric      centred at 12.3, one unit is 454.9
+      price  numeric      centred at 12.3, one unit is 455
       size   numeric      centred at 950, one unit is 166.8
     Read as
       price  numbers with decimal commas

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from nammd.data.advice import Advice
 from nammd.data.frames import Values, label_of
-from nammd.data.written.deciding import JOINS, Habits, Texts, different, look, settle
+from nammd.data.written.deciding import ENOUGH, JOINS, Habits, Texts, different, look, settle
 from nammd.data.written.forms import BooleanForm, Form
 from nammd.data.written.numbers import NumberForm
 from nammd.data.written.reading import Reading
+from nammd.data.written.times import DateForm
 
 SUSPECTED_WORDS = frozenset(
     [
@@ -81,7 +82,7 @@ def without_words(values: Values, name: str, reading: Reading) -> tuple[Values, 
 
     A column that is to be compared as text becomes text.
     """
-    if name in reading.text and values.kind == "numeric":
+    if values.kind == "numeric" and (name in reading.text or _is_dates(values, reading)):
         values = _labelled(values)
     if values.kind == "numeric" and values.numbers is not None and reading.missing_numbers:
         gone = np.isin(values.numbers, reading.missing_numbers)
@@ -110,6 +111,16 @@ def _without_numbers(values: Values, gone: NDArray[np.bool_]) -> tuple[Values, d
     numbers = np.where(gone, np.nan, values.numbers)
     words = {f"{value:g}": int(n) for value, n in zip(found, times, strict=True)}
     return replace(values, numbers=numbers, missing=missing), words
+
+
+def _is_dates(values: Values, reading: Reading) -> bool:
+    """Tell whether whole numbers are dates in a pattern that somebody gave, such as 20260131 in %Y%m%d."""
+    pattern = reading.date_format or ""
+    if not values.whole or "%" not in pattern or values.numbers is None:
+        return False
+    present = np.unique(values.numbers[~values.missing])
+    some = [label_of(float(value)) for value in present[:: max(1, len(present) // 200)]]
+    return bool(DateForm("", pattern, "%z" in pattern).read(some)[1].mean() >= ENOUGH)
 
 
 def _labelled(values: Values) -> Values:
@@ -152,7 +163,7 @@ class Unread:
 def converted(values: Values, texts: Texts, form: Form) -> tuple[Values, Unread | None]:
     """Return a column of text as what a form makes of it, and what could not be read."""
     assert values.codes is not None
-    numbers, read, whole = form.read(texts.texts)
+    numbers, read, whole = texts.read(form)
     places = {text: k for k, text in enumerate(texts.texts)}
     # By the place among the texts that occur; the last one stands for missing values.
     into = np.array([*(places.get(text, -1) for text in values.categories), -1], np.intp)[values.codes]
