@@ -333,7 +333,7 @@ def test_columns_in_words_and_alerts_are_kept(tmp_path):
     assert verdict.is_far
     assert verdict.headline().startswith("2026-03-01 is FAR: city: ")
     assert any("Paris" in words for words in verdict.columns)
-    assert "Paris" in [e.text for e in verdict.events if e.kind == "alarm opened"][0]
+    assert "Paris" in next(e.text for e in verdict.events if e.kind == "alarm opened")
     assert "new-categories" in " ".join(code for code, _ in made.state.told[0].batch.cautions)
     assert made.state.told[0].batch.columns[0].name == "city"
     assert made.state.told[0].batch.columns[0].ratio > 1
@@ -357,3 +357,11 @@ def test_so_far_out_samples_that_one_row_carries_have_a_caution(tmp_path):
     assert wrong <= 6
     plain = TOLERANCE.check(TRAIN, rows(1), alpha=1 / 365)
     assert few_carriers(plain, 1 / 365) == ()
+
+
+def test_alarms_are_closed_by_those_who_know(monitor):
+    monitor.add(rows(1, 1.5), key="2026-03-01")
+    assert monitor.close("a test of ours") >= 1
+    assert not monitor.state.alarmed
+    assert monitor.close() == 0
+    assert monitor.add(rows(2, 1.5), key="2026-03-02").state.alarmed

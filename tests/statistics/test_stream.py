@@ -8,7 +8,7 @@ import pytest
 
 import nammd
 from nammd.evidence import gather, prepare
-from nammd.statistics.alarms import Alarm, watch
+from nammd.statistics.alarms import Alarm, Proofs, watch
 from nammd.statistics.levels import Budget, Discoveries, Ever, share
 from nammd.statistics.margin import Pair
 from nammd.statistics.moments import Moments
@@ -157,7 +157,7 @@ def no(scores):
 
 def test_slow_drift_opens_an_alarm_and_says_since_when():
     scores = np.array([-1.0] * 20 + [1.5] * 10)
-    seen = watch(scores, -scores, no(scores), no(scores), Budget(1 / 365))
+    seen = watch(scores, -scores, Proofs.of(no(scores), no(scores)), Budget(1 / 365))
     [alarm] = seen.alarms
     assert (alarm.cause, alarm.since, alarm.closed) == ("stream", 20, None)
     assert 22 < alarm.opened < 29
@@ -166,7 +166,7 @@ def test_slow_drift_opens_an_alarm_and_says_since_when():
 
 def test_alarm_is_closed_by_evidence_of_within_and_then_starts_anew():
     scores = np.array([2.5] * 6 + [-2.5] * 8 + [2.5] * 6)
-    first, second = watch(scores, -scores, no(scores), no(scores), Budget(1 / 365)).alarms
+    first, second = watch(scores, -scores, Proofs.of(no(scores), no(scores)), Budget(1 / 365)).alarms
     assert first.closed is not None
     assert 6 < first.closed < 14
     assert second.since == 14
@@ -176,13 +176,13 @@ def test_single_batch_opens_an_alarm_that_the_next_proof_closes():
     scores = np.zeros(6)
     far = [False, True, True, False, False, False]
     close = [False, False, False, False, True, False]
-    seen = watch(scores, -scores, far, close, Budget(1 / 365))
+    seen = watch(scores, -scores, Proofs.of(far, close), Budget(1 / 365))
     assert seen.alarms == (Alarm("batch", 1, 1, 4),)
 
 
 def test_silence_closes_no_alarm():
     scores = np.full(5, np.nan)
-    seen = watch(scores, scores, [True, *no(scores)[1:]], no(scores), Budget(1 / 365))
+    seen = watch(scores, scores, Proofs.of([True, *no(scores)[1:]], no(scores)), Budget(1 / 365))
     assert seen.alarms == (Alarm("batch", 0, 0, None),)
 
 
@@ -204,3 +204,24 @@ def test_running_mean_covers_the_truth_at_all_times():
         mean = running_mean(0.03 + errors * rng.normal(size=100), errors, 0.04)
         missed += bool(((mean.low > 0.03) | (mean.high < 0.03)).any())
     assert missed / 1000 < 0.05
+
+
+def test_alarm_of_a_column_is_not_closed_by_the_distance():
+    scores = np.array([-3.0] * 12)
+    far, close = no(scores), no(scores)
+    far[1], close[9] = True, True
+    apart = Proofs(far, close, far, [()] * 12)
+    assert watch(scores, -scores, apart, Budget(1 / 365)).alarms == (Alarm("batch", 1, 1, 9),)
+    by_distance = watch(scores, -scores, Proofs.of(far, close), Budget(1 / 365)).alarms
+    assert by_distance[0].closed < 9
+
+
+def test_people_can_close_an_alarm():
+    scores = np.array([3.0] * 8)
+    hands = [()] * 8
+    hands[4] = ("stream",)
+    first, second = watch(
+        scores, -scores, Proofs(no(scores), no(scores), no(scores), hands), Budget(1 / 365)
+    ).alarms
+    assert (first.cause, first.closed) == ("stream", 4)
+    assert second.opened > 4  # it is beyond all the same, and so there is a new one

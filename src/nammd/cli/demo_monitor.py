@@ -41,7 +41,7 @@ def _write(path: Path, days: list[tuple[datetime.date, int, int]], this_year: bo
 
     tables = []
     for day, rows, seed in days:
-        drift = max((day - DRIFTS_FROM).days / 213, 0.0) * 0.75 if this_year else 0.0
+        drift = max((day - DRIFTS_FROM).days / 213, 0.0) * 0.25 if this_year else 0.0
         broken = this_year and BROKEN[0] <= day <= BROKEN[1]
         tables.append(pa.table(orders(day, rows, rng=seed, drift=drift, cents=broken)))
     parquet.write_table(pa.concat_tables(tables), path)

@@ -143,18 +143,25 @@ def acknowledge(
     key: Annotated[
         str | None, typer.Option(metavar="KEY", help="The batch that opened the alarm; else all open ones.")
     ] = None,
+    close: Annotated[
+        bool, typer.Option("--close", help="Close all open alarms too, without waiting for proof.")
+    ] = False,
 ) -> None:
-    """Acknowledge alarms: somebody has seen them. They stay open until the data are back.
+    """Acknowledge alarms: somebody has seen them. They stay open until the data are proven to be back.
 
     For example:
         nammd monitor acknowledge shop.monitor "a supplier changed units; fixed tomorrow"
+        nammd monitor acknowledge shop.monitor "fixed" --close
 
     Exit codes: 0 done, 2 error.
     """
-    count = opened(monitor).acknowledge(text, key)
-    if not count:
+    watched = opened(monitor)
+    count = watched.acknowledge(text, key)
+    closed = watched.close(text) if close else 0
+    if not count and not closed:
         raise ValueError("there is no alarm to acknowledge")
-    print_line(f"{count} {'alarm was' if count == 1 else 'alarms were'} acknowledged.")
+    done, number = ("closed", closed) if close else ("acknowledged", count)
+    print_line(f"{number} {'alarm was' if number == 1 else 'alarms were'} {done}.")
 
 
 def forget(

@@ -33,7 +33,7 @@ def orders(
     rng : int, numpy.random.Generator or None
         Generator; by default it depends on the day alone, so that every day is reproducible.
     drift : float
-        How far customers have moved from the web to the app, and to faster delivery: 0 not at all, 1 all.
+        How far prices have risen: by a factor of ``exp(drift)``.
     cents : bool
         A fault to plant: a share of the amounts comes in cents.
 
@@ -51,17 +51,14 @@ def orders(
     when = datetime.date.fromisoformat(str(day))
     if rows < 1:
         raise ValueError(f"rows must be at least 1, not {rows}")
-    if not 0 <= drift <= 1:
-        raise ValueError(f"drift must be between 0 and 1, not {drift}")
     generator = np.random.default_rng([when.toordinal()] if rng is None else rng)
     season = 0.45 * np.cos(2 * np.pi * (when.timetuple().tm_yday - 350) / 365)
     items = 1 + generator.poisson(1.6, rows)
-    amount = items * np.exp(generator.normal(2.9 + season, 0.45, rows))
+    amount = items * np.exp(generator.normal(2.9 + season + drift, 0.45, rows))
     if cents:
         amount = np.where(generator.random(rows) < 0.5, amount * 100, amount)
-    chances = np.array([0.6 - 0.4 * drift, 0.3 + 0.4 * drift, 0.1])
-    channel = generator.choice(np.array(_CHANNELS, dtype=object), rows, p=chances)
-    delivery = 1 + generator.poisson(2.5 * (1 - 0.5 * drift), rows).astype(float)
+    channel = generator.choice(np.array(_CHANNELS, dtype=object), rows, p=[0.6, 0.3, 0.1])
+    delivery = 1 + generator.poisson(2.5, rows).astype(float)
     delivery[generator.random(rows) < 0.05] = np.nan
     region = generator.choice(np.array(_REGIONS, dtype=object), rows, p=[0.3, 0.2, 0.27, 0.23])
     return {

@@ -80,6 +80,15 @@ def follow(writer: Writer, at: str, change: Callable[[], Any]) -> tuple[tuple[Ev
     return new, replace(after, events=(*after.events, *new))
 
 
+def close(writer: Writer, at: str, text: str) -> int:
+    """Close the alarms that are open, as of the last batch; return how many."""
+    state = state_of(writer.read())
+    causes = {alarm.cause for alarm in state.open_alarms}
+    for cause in sorted(causes):
+        writer.event(at, "closed by hand", state.told[-1].batch.key, cause, text)
+    return len(causes)
+
+
 def acknowledge(writer: Writer, at: str, text: str, key: str | None) -> int:
     """Acknowledge the alarms that are open, or that of a batch; return how many."""
     state = state_of(writer.read())

@@ -316,6 +316,25 @@ class Monitor:
         words, name = _line(text, "a note") if text else "", None if key is None else as_key(key)
         return int(self._history.write(lambda writer: changes.acknowledge(writer, _now(), words, name)))
 
+    def close(self, text: str = "") -> int:
+        """Close the alarms that are open, as of the last batch; what comes next may open others.
+
+        An alarm closes by itself when the data are proven to be back. Where batches are too small to prove
+        anything, or one column was beyond, somebody who knows can say so.
+
+        Parameters
+        ----------
+        text : str
+            Why.
+
+        Returns
+        -------
+        int
+            How many alarms were closed.
+        """
+        words = _line(text, "a note") if text else ""
+        return int(self._history.write(lambda writer: changes.close(writer, _now(), words)))
+
     def forget(self, key: Any) -> None:
         """Remove a batch, as if it had never come; that it was there stays among the events.
 

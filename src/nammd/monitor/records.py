@@ -15,6 +15,7 @@ EventKind: TypeAlias = Literal[
     "alarm closed",
     "alarm withdrawn",
     "acknowledged",
+    "closed by hand",
     "note",
     "tolerance changed",
     "reference changed",

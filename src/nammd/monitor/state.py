@@ -18,7 +18,7 @@ from nammd.monitor.history import Snapshot
 from nammd.monitor.keys import in_order
 from nammd.monitor.rates import Spending
 from nammd.monitor.records import Batch, Event
-from nammd.statistics.alarms import Cause, watch
+from nammd.statistics.alarms import Cause, Proofs, watch
 from nammd.statistics.stream import running_mean, score
 from nammd.tolerances.verdict import Decision
 
@@ -204,7 +204,7 @@ def state_of(history: Snapshot) -> State:
     alarms: list[StreamAlarm] = []
     for era in sorted({batch.era for batch in ordered}):
         stream = [batch for batch in ordered if batch.era == era]
-        found, raised = _stream(stream, [levels[b.key] for b in stream], spending, population)
+        found, raised = _stream(stream, [levels[b.key] for b in stream], spending, population, history.events)
         told |= {each.batch.key: each for each in found}
         alarms += raised
     current = history.eras[-1].number
@@ -250,17 +250,26 @@ def _pvalues(arrived: Sequence[Batch], tests: int) -> list[float]:
 
 
 def _stream(
-    stream: Sequence[Batch], levels: Sequence[float], spending: Spending, population: bool
+    stream: Sequence[Batch],
+    levels: Sequence[float],
+    spending: Spending,
+    population: bool,
+    events: Sequence[Event],
 ) -> tuple[list[Told], list[StreamAlarm]]:
     decisions = [_decision(batch, level) for batch, level in zip(stream, levels, strict=True)]
     above, below = _scores(stream, population)
-    seen = watch(
-        above,
-        below,
-        [decision is Decision.FAR for decision in decisions],
-        [decision is Decision.CLOSE for decision in decisions],
-        spending.levels,
+    closed: dict[str, set[str]] = {}
+    for event in events:
+        if event.kind == "closed by hand":
+            closed.setdefault(event.key, set()).add(event.cause)
+    far = [decision is Decision.FAR for decision in decisions]
+    proofs = Proofs(
+        far=far,
+        close=[decision is Decision.CLOSE for decision in decisions],
+        apart=[f and not b.pvalue_far <= level for f, b, level in zip(far, stream, levels, strict=True)],
+        by_hand=[closed.get(batch.key, ()) for batch in stream],
     )
+    seen = watch(above, below, proofs, spending.levels)
     values, errors = (np.array([getattr(b, name) for b in stream]) for name in ("distance", "error"))
     mean = running_mean(values, errors, stream[-1].epsilon)
     told = [

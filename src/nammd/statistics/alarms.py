@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -54,9 +54,33 @@ class Watch:
     alarms: tuple[Alarm, ...]
 
 
-def watch(
-    scores: FloatArray, below: FloatArray, far: Sequence[bool], close: Sequence[bool], rate: Rate
-) -> Watch:
+@dataclass(frozen=True)
+class Proofs:
+    """What single batches prove, and what people did, batch by batch.
+
+    Attributes
+    ----------
+    far, close : sequence of bool
+        Whether a batch is proven to be beyond the tolerance, or within.
+    apart : sequence of bool
+        Whether it is far for another reason than its distance, such as one column: then the evidence of the
+        stream, which is about the distance, cannot close the alarm.
+    by_hand : sequence of sets of str
+        The causes of the alarms that somebody closed when this was the last batch.
+    """
+
+    far: Sequence[bool]
+    close: Sequence[bool]
+    apart: Sequence[bool]
+    by_hand: Sequence[Collection[str]]
+
+    @classmethod
+    def of(cls, far: Sequence[bool], close: Sequence[bool]) -> Proofs:
+        """Take the distance for the only reason, and nobody to have closed anything."""
+        return cls(far, close, [False] * len(far), [()] * len(far))
+
+
+def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> Watch:
     """Go through the batches of a stream in their order.
 
     A batch that is proven to be beyond the tolerance opens an alarm, and so does the evidence of the stream
@@ -68,8 +92,8 @@ def watch(
     ----------
     scores, below : array of shape (batches,)
         The scores of "beyond" and of "within", with the reference fixed; NaN where a batch has none.
-    far, close : sequence of bool
-        The batches that are proven to be beyond, or within.
+    proofs : Proofs
+        What single batches prove.
     rate : Rate
         What may go wrong.
 
@@ -90,19 +114,27 @@ def watch(
         found[t] = strength(evidence)
         if open_ones:
             within = rate.entry(within, t + 1) + down[t]
-            if close[t] or strength(within) >= line:
-                alarms += [Alarm(a.cause, a.opened, a.since, t) for a in open_ones]
-                open_ones, evidence = [], _nothing()
+            proven = strength(within) >= line
+            ended = [a for a in open_ones if proofs.close[t] or (proven and not proofs.apart[a.opened])]
+            alarms += [replace(a, closed=t) for a in ended]
+            open_ones = [a for a in open_ones if a not in ended]
+            if ended:
+                evidence = _nothing()
+            if proofs.close[t]:
                 continue
-        causes = {alarm.cause for alarm in open_ones}
         new: list[Alarm] = []
-        if far[t] and "batch" not in causes:
+        causes = {alarm.cause for alarm in open_ones}
+        if proofs.far[t] and "batch" not in causes:
             new.append(Alarm("batch", t, t))
-        if found[t] >= line and "stream" not in causes:
+        if strength(evidence) >= line and "stream" not in causes:
             new.append(Alarm("stream", t, int(start[int(np.argmax(evidence))])))
         if new and not open_ones:
             within = _nothing()
         open_ones += new
+        dropped = [a for a in open_ones if a.cause in proofs.by_hand[t]]
+        if dropped:
+            alarms += [replace(a, closed=t) for a in dropped]
+            open_ones, evidence = [a for a in open_ones if a not in dropped], _nothing()
     alarms += open_ones
     return Watch(found, tuple(sorted(alarms, key=lambda alarm: (alarm.opened, alarm.cause))))
 
