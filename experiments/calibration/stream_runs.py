@@ -71,6 +71,10 @@ class Streams(Settings):
         What the distance changes to, over the tolerance.
     length, after : int
         The batches of a year, and those after a change.
+    laws, further : tuple of str
+        The laws; and those for which only single verdicts and years are simulated, and fewer of them.
+    further_repetitions, further_years : int
+        How many.
     """
 
     estimated: int = 1
@@ -84,22 +88,29 @@ class Streams(Settings):
     length: int = 365
     after: int = 150
     laws: tuple[str, ...] = LAWS
+    further: tuple[str, ...] = ()
+    further_repetitions: int = 1
+    further_years: int = 1
 
 
 def cells(settings: Streams) -> Iterator[Cell]:
     """List the cells: single verdicts, years at the margin, changes."""
-    for law in settings.laws:
+    for law in (*settings.laws, *settings.further):
+        main = law in settings.laws
+        repetitions = settings.repetitions if main else settings.further_repetitions
         for factor in settings.factors:
             size = f"{settings.rows * factor}+{settings.rows}"
             common: Cell = {"law": law, "size": size}
             for at in settings.margins:
-                for chunk, count in chunks(settings.repetitions, 1250):
+                for chunk, count in chunks(repetitions, 1250):
                     yield {**common, "kind": "level", "margin": at, "chunk": chunk, "count": count}
             here: Cell = {**common, "margin": settings.margin}
+            for chunk, count in chunks(settings.years if main else settings.further_years, 5):
+                yield {**here, "kind": "year", "chunk": chunk, "count": count}
+            if not main:
+                continue
             for chunk, count in chunks(settings.estimated, 500):
                 yield {**here, "kind": "estimated", "chunk": chunk, "count": count}
-            for chunk, count in chunks(settings.years, 5):
-                yield {**here, "kind": "year", "chunk": chunk, "count": count}
             for ratio in settings.ratios:
                 for chunk, count in chunks(settings.changes, 20):
                     yield {**here, "kind": "change", "ratio": ratio, "chunk": chunk, "count": count}
