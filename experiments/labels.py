@@ -52,6 +52,7 @@ CALIBRATION = (
     "calibration-sketch-accuracy",
     "calibration-sketch-frequencies",
     "calibration-sketch-samples",
+    "calibration-monitor",
 )
 """The study of level, coverage and power that the paper lacks."""
 

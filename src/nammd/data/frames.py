@@ -201,6 +201,10 @@ class Frame:
         # All at once: libraries look through the names of all columns to find one of them.
         return list(self._table.iter_columns())
 
+    def to_arrow(self) -> Any:
+        """Return the table as Arrow has it."""
+        return self._table.to_arrow().rename_columns(list(self.names))
+
     def take(self, positions: NDArray[np.intp]) -> Frame:
         """Return some of the rows."""
         return Frame(self._table[positions.tolist()], self.owner, self.names)

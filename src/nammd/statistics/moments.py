@@ -227,6 +227,19 @@ class Moments:
         squares = sum(part * part / degrees for part, degrees in parts)
         return max(total * total / squares, 1.0) if squares > 0 else math.inf
 
+    def variances_given_x(self, a: float) -> tuple[float, float]:
+        """Return the variance of U over draws of y alone, and the part of it due to single rows.
+
+        With x fixed, a row of y is seen by these rows of x and not by their population: the variance of its
+        mean cross kernel value is then ``c`` and what single rows of x add to it, over m.
+        """
+        if self.cross != "full":
+            raise ValueError("with x fixed, all pairs of rows count: use cross='full'")
+        x, y, m, n = self.x, self.y, self.x.size, self.y.size
+        seen = y.c + (self.dxy - x.c - y.c) / m
+        total = a * a * y.own() + 4 * seen / n - 8 * a * y.w / n
+        return total, 4 * (a * a * y.v1 + seen - 2 * a * y.w) / n
+
     def resized(self, m: float, n: float) -> Moments:
         """Return the same of samples of other sizes: these are moments of the populations."""
         cross = self.cross if m == n else "full"

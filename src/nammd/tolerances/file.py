@@ -42,17 +42,27 @@ _AGAIN = "calibrate again (a number of your own is given with --epsilon, or with
 
 def write(tolerance: Tolerance, path: Path) -> None:
     """Write a tolerance; the file is complete or not there at all."""
-    stored = to_dict(tolerance)
-    write_bytes(path, sealed(rendered(stored)))
+    write_bytes(path, dumps(tolerance))
+
+
+def dumps(tolerance: Tolerance) -> bytes:
+    """Return what the file of a tolerance holds."""
+    return sealed(rendered(to_dict(tolerance)))
 
 
 def read(path: Path) -> Tolerance:
     """Read a tolerance, or say in a sentence what is wrong with the file."""
     try:
         content = path.read_bytes()
-        stored = json.loads(content.decode("utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no tolerance file {path}") from None
+    return loads(content, path)
+
+
+def loads(content: bytes, path: Path) -> Tolerance:
+    """Return the tolerance in what a file holds; `path` is for messages."""
+    try:
+        stored = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # also of a number of too many digits
         raise ValueError(f"{path} is not a tolerance file: it is not valid JSON ({error})") from None
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
