@@ -38,3 +38,22 @@ def test_a_demo_that_goes_wrong_says_so(nammd, monkeypatch):
     assert ran.code == 2
     assert "the demo did not go as told" in ran.json["error"]["message"]
     assert "the demo did not go as told" in ran.err
+
+
+def test_a_year_of_days_goes_as_told(nammd, tmp_path):
+    ran = nammd("demo", "--monitor", "--keep", "year", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    april, november = ran.json["steps"][3]["result"], ran.json["steps"][5]["result"]
+    far = [batch["key"] for batch in april["batches"] if batch["decision"] == "FAR"]
+    assert far == [f"2026-04-{day}" for day in range(11, 18)]
+    opened = [
+        (event["cause"], batch["key"])
+        for batch in november["batches"]
+        for event in batch["events"]
+        if event["kind"] == "alarm opened"
+    ]
+    assert [cause for cause, _ in opened] == ["stream", "batch"]  # the stream knows before any single day
+    assert ran.json["steps"][7]["result"]["batches"] == 365
+    page = (tmp_path / "year" / "monitor.html").read_text(encoding="utf-8")
+    assert "Orders of a shop" in page
+    assert "ALARM" in page

@@ -447,6 +447,11 @@ def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
         )
 
 
+def features_in(kernel: Any) -> RandomFeatures | None:
+    """Return the random features that a kernel is made of; None where it is an exact one."""
+    return kernel if isinstance(kernel, RandomFeatures) else None
+
+
 def digest_of_encoding(encoding: Encoding | None) -> str:
     """Return a digest of how columns become numbers; empty where there is nothing to do."""
     return "" if encoding is None else encoding.digest

@@ -486,6 +486,7 @@ class Verdict(Reportable):
             *self._unexplained(),
             *self._alerts(),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
+            *self.estimate.describe_groups(),
             ("columns", self.tolerance.space.encoding.compared()),
             ("kernel", self.estimate.describe_kernel()),
         ]
