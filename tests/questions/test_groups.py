@@ -78,6 +78,9 @@ def test_a_plan_is_for_rows_in_groups_like_the_pilots():
     assert nammd.plan(0.1, 0.02, pilot=pilot, rows=(planned.m, planned.n)).power == pytest.approx(
         planned.power
     )
+    assert planned.groups == tuple(np.ceil([planned.m * 60 / len(X), planned.n * 60 / len(Y)]).astype(int))
+    assert "groups, as large as the pilot's" in str(planned)
+    assert nammd.plan(0.1, 0.02, pilot=nammd.distance(X, Y)).groups is None
     with pytest.raises(TypeError, match="a result knows its groups"):
         nammd.plan(0.1, 0.02, pilot=pilot, groups="customer")
 
