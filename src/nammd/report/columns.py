@@ -84,7 +84,8 @@ class Checked:
         measures: Sequence[Measure] = measures_of(evidence.x.space.encoding, x)
         if own:
             measures = [check.measure for check in own]
-        before, now = (count_columns(dataset, measures) for dataset in (x, y))
+        encoding = evidence.x.space.encoding
+        before, now = (count_columns(dataset, measures, encoding) for dataset in (x, y))
         if own:
             return cls(own, result.has_column_tolerances, alpha / 2, (before, now))
         limits = made_limits(measures, before, Negligible())
@@ -170,7 +171,8 @@ class _Column:
         check, words = self.check, ""
         if check is not None and check.beyond:
             evidence = result.measured.evidence
-            told = words_for(check.measure, check.aspect, evidence.x.dataset, evidence.y.dataset)
+            x, y = evidence.x.dataset, evidence.y.dataset
+            told = words_for(check.measure, check.aspect, x, y, evidence.x.space.encoding)
             words = told.removeprefix(f"{check.name}: ")
         return ColumnPart(
             name=self.variable.name,
@@ -195,10 +197,10 @@ def _table(result: Reportable, checked: Checked) -> tuple[ColumnRow, ...]:
         summaries: list[Summary] = []
         for dataset, counts in zip(datasets, checked.counts, strict=True):
             own = counts[check.measure.name]
-            few = own.size <= EXACT_ROWS
-            summaries.append(
-                summary_of(check.measure, dataset) if few else summary_of_counts(own, check.measure)
-            )
+            if own.size <= EXACT_ROWS:
+                summaries.append(summary_of(check.measure, dataset, evidence.x.space.encoding))
+            else:
+                summaries.append(summary_of_counts(own, check.measure))
         before, now = before_and_now(check.aspect, summaries[0], summaries[1])
         rows.append(
             ColumnRow(

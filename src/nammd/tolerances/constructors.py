@@ -300,7 +300,9 @@ class Constructors(Result):
             bench.space.encoding, reference, for_columns(negligible, said)
         )
         if columns is not None:
-            columns = columns.with_blocks(reference, block_edges(len(bench.points), blocks))
+            columns = columns.with_blocks(
+                bench.space.encoding, reference, block_edges(len(bench.points), blocks)
+            )
         cautions = () if label != drift.label else (drifting(label),)
         return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, said, cautions)
 

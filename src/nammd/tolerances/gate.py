@@ -309,7 +309,7 @@ class Gate:
     def _reference_counts(self) -> dict[str, Counts]:
         if self._made_here:
             return {limit.name: limit.reference for limit in self._limits}
-        return count_columns(self.reference.dataset, [limit.measure for limit in self._limits])
+        return self._count(self.reference.dataset)
 
     @property
     def _made_here(self) -> bool:
@@ -321,7 +321,11 @@ class Gate:
         candidate = estimate.evidence.y.dataset
         if not has_counts(candidate):
             return {}
-        return count_columns(candidate, [limit.measure for limit in self._limits])
+        return self._count(candidate)
+
+    def _count(self, dataset: Dataset) -> dict[str, Counts]:
+        measures = [limit.measure for limit in self._limits]
+        return count_columns(dataset, measures, self.tolerance.space.encoding)
 
     def _columns(self, counted: dict[str, Counts], level: float) -> tuple[ColumnCheck, ...]:
         if not counted:
