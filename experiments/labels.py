@@ -43,6 +43,7 @@ CALIBRATION = (
     "calibration-estimated",
     "calibration-estimated-power",
     "calibration-reference-alone",
+    "calibration-groups",
     "calibration-coverage",
     "calibration-power",
     "calibration-columns",

@@ -8,6 +8,7 @@
 True
 """
 
+from nammd.data.blocks_in_time import Blocks
 from nammd.engines import (
     Cluster,
     Cuda,
@@ -38,6 +39,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BatchVerdict",
+    "Blocks",
     "Caution",
     "ClosenessResult",
     "Cluster",

@@ -28,6 +28,9 @@ REFERENCE, ACCEPTED, CLOSE, FAR = (
 MONTHS = {REFERENCE: (24, None), ACCEPTED: (0, None), CLOSE: (25, None), FAR: (25, "missing")}
 """The files: which month of applications, counted from January 2024, and which fault is planted in it."""
 
+CUSTOMERS = {"customers-2026-01.parquet": 24, "customers-2026-02.parquet": 25}
+"""Months with several applications by each customer, to try --group with."""
+
 
 def demo(
     keep: Annotated[
@@ -90,6 +93,8 @@ def write_files(folder: Path) -> None:
 
     for name, (month, shift) in MONTHS.items():
         parquet.write_table(pa.table(applications(month, ROWS, shift=shift)), folder / name)
+    for name, month in CUSTOMERS.items():
+        parquet.write_table(pa.table(applications(month, ROWS, customers=ROWS // 4)), folder / name)
 
 
 def _story() -> list[tuple[str, int, list[str]]]:

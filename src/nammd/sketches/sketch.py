@@ -391,7 +391,7 @@ def sketch_of(
     totals = feature_totals(rows, features, threads, progress)
     tally = None
     if encoding is not None and dataset.is_table:
-        tally = count_columns(dataset, measures_of(encoding, dataset))
+        tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
     size = int(rows.shape[0]), int(rows.shape[1])
     return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally)
 
