@@ -15,7 +15,7 @@ from scipy.stats import ncx2
 import nammd
 from experiments.experiment import Cell, Context, Experiment, Values
 from experiments.results import Results
-from experiments.section import Section, table
+from experiments.section import Compared, Section, table
 from experiments.settings import Settings
 from experiments.summary import near, shown
 
@@ -126,13 +126,14 @@ def _reached(results: Results[_Bandwidths], statistic: str, factor: float, print
 
 
 def _section(results: Results[_Bandwidths]) -> Section:
-    rows, off, off_exact = [], [], 0
+    rows, off, off_exact, compared = [], [], 0, []
     for statistic, printed in PAPER.items():
         row = [_NAMES[statistic]]
         for factor, theirs in zip(FACTORS, printed, strict=True):
             ours = results.one(factor=factor, median="exact")[statistic]
             error = ours["se"] * math.sqrt(ours["n"] / _PAPER_REPETITIONS)
             off_exact += not near(ours, theirs, error)
+            compared.append(Compared(ours, theirs, error))
             if not _reached(results, statistic, factor, theirs):
                 off.append(f"{_NAMES[statistic]} at {factor:g} h₀")
             low, high = (results.one(factor=factor, median=end)[statistic]["mean"] for end in ("high", "low"))
@@ -168,6 +169,7 @@ def _section(results: Results[_Bandwidths]) -> Section:
         body=body,
         agreement="agrees" if not off else "agrees in part" if len(off) < total else "differs",
         sentence=sentence,
+        compared=compared,
     )
 
 

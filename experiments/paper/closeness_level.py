@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import nammd
 from experiments.experiment import Cell, Context, Experiment, Values
 from experiments.figures import legend, level_line, line, panels, titled
-from experiments.paper.benchmark_data import DATASETS, NEEDS, STAND_INS
+from experiments.paper.benchmark_data import DATASETS, NEEDS
 from experiments.paper.closeness_pairs import ALPHA, METHODS, TESTS, chosen_kernels, outcomes, pair_at
 from experiments.paper.finite import Counting, FinitePair
 from experiments.results import Results
@@ -107,7 +107,6 @@ def _section(results: Results[_Margins]) -> Section:
         ],
         corrections=_corrections(results),
         notes=[
-            STAND_INS,
             f"With ε from a sample, taking it for known gives levels up to {worst['guessed']:.3f}, and "
             f"`compare_pairs` up to {worst['compared']:.3f}.",
         ],

@@ -13,7 +13,7 @@ from experiments.data import HIGGS, MNIST
 from experiments.experiment import Cell, Context, Experiment, Values
 from experiments.figures import legend, line, panels, titled
 from experiments.results import Results
-from experiments.section import Picture, Section, table
+from experiments.section import Correction, Picture, Section, table
 from experiments.settings import Settings
 from experiments.summary import counted, mean, shown
 from nammd.datasets import blob, hdgm, higgs, mnist
@@ -100,7 +100,7 @@ def _section(results: Results[_Draws]) -> Section:
         pictures=[
             Picture("dirac", "NAMMD between point masses, from the farthest to the nearest.", _drawing(found))
         ],
-        corrections=[correction] if always else [],
+        corrections=[Correction(correction, "typos")] if always else [],
     )
 
 

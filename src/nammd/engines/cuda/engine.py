@@ -129,8 +129,8 @@ class Cuda(Engine):
 
     def family_forms(self, kernels: Sequence[Kernel], z: Array, vectors: NDArray[Any]) -> FamilyForms:
         """Return quadratic forms, row sums and squares for many kernels, which share their distances."""
-        task = FormTask(kernels, (z,), vectors)
-        if not self._stacks(task):
+        task = self._task(kernels, (z,), vectors)
+        if not can_stack(task):
             return super().family_forms(kernels, z, to_numpy(vectors))
         [found] = forms_of_many([task])
         return cast(FamilyForms, found)
@@ -139,20 +139,24 @@ class Cuda(Engine):
         self, kernels: Sequence[Kernel], x: Array, y: Array, vectors: NDArray[Any]
     ) -> PairedForms:
         """Return the forms of the differences of paired rows."""
-        task = FormTask(kernels, (x, y), vectors)
-        if not self._stacks(task):
+        task = self._task(kernels, (x, y), vectors)
+        if not can_stack(task):
             return super().paired_forms(kernels, x, y, to_numpy(vectors))
         [found] = forms_of_many([task])
         return cast(PairedForms, found)
 
     def many_forms(self, tasks: Sequence[FormTask]) -> list[Any]:
         """Return the same for many tasks; those of one shape in one launch."""
-        ready = all(self._stacks(task) for task in tasks)
-        return forms_of_many(tasks) if ready else super().many_forms(tasks)
+        moved = [self._task(task.kernels, task.samples, task.vectors) for task in tasks]
+        ready = all(can_stack(task) for task in moved)
+        return forms_of_many(moved) if ready else super().many_forms(tasks)
 
-    def _stacks(self, task: FormTask) -> bool:
-        self._require_device(task.samples[0])
-        return can_stack(task)
+    def _task(self, kernels: Sequence[Kernel], samples: tuple[Array, ...], vectors: Any) -> FormTask:
+        """Return a task with its vectors where the samples are."""
+        import torch
+
+        self._require_device(samples[0])
+        return FormTask(kernels, samples, torch.asarray(vectors, device=samples[0].device))
 
     def _operands(self, kernel: Kernel, samples: list[Array], scale: float = 1.0) -> list[Operands] | None:
         """Return operands for the programs, or None where they would not do."""

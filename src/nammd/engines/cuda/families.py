@@ -9,8 +9,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from nammd.data.arrays import to_numpy
 from nammd.engines.cuda.launch import VECTORS, Shape, first_that_fits
 from nammd.engines.protocol import FamilyForms, FormTask, PairedForms
@@ -45,8 +43,7 @@ def _exact(vectors: Any) -> bool:
     """Tell whether half precision holds some vectors exactly; it holds any whole number of 8 bits."""
     if str(vectors.dtype).removeprefix("torch.") in ("int8", "uint8", "bool", "float16"):
         return True
-    half = vectors.half() if hasattr(vectors, "half") else vectors.astype(np.float16)
-    return bool((half == vectors).all())
+    return bool((vectors.half() == vectors).all())
 
 
 def forms_of_many(tasks: Sequence[FormTask]) -> list[Any]:
@@ -150,7 +147,7 @@ def _kind(
     # What is taken off, so that half precision has digits to spare; differences are about zero already.
     shifts = torch.zeros_like(means, dtype=torch.float32) if paired else means.float()
     parts = first_that_fits(
-        [Shape(128, 128, 8, 2), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)],
+        [Shape(128, 64, 8, 3), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)],
         lambda shape: _forms(shape, distances, factors, shifts, vectors, paired),
     )
     forms = 2 * parts.sum(2, dtype=torch.float64)
