@@ -64,7 +64,7 @@ def write(folder: Path = FOLDER, docs: Path = DOCS) -> list[Path]:
 
 def _page(page: str, sections: Sections, folder: Path) -> str:
     if page == "paper":
-        return paper_page(sections, folder, _HOW)
+        return paper_page(sections, folder)
     parts = [f"# {_TITLE}\n", f"{_CALIBRATION}\n\n{_HOW}\n"]
     links = [[f"[{e.title}](#experiment-{e.name})", _repetitions(r)] for e, r, _ in sections]
     parts.append("## Overview\n\n" + table(["experiment", "repetitions"], links))

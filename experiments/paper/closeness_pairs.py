@@ -49,12 +49,12 @@ CONTROL = "lent mmd"
 _OPTIONS = {**METHODS, CONTROL: METHODS["paper mmd"]}
 
 TESTS: Mapping[str, str] = {
-    "paper mmd": "MMD, the paper's test",
-    "paper nammd": "NAMMD, the paper's test",
-    "our mmd": "MMD, our test",
-    "our nammd": "NAMMD, our test",
-    "guessed": "NAMMD, the paper's test, ε from a sample",
-    "compared": "NAMMD, our `compare_pairs`, ε from a sample",
+    "paper mmd": "MMD, paper's",
+    "paper nammd": "NAMMD, paper's",
+    "our mmd": "MMD, ours",
+    "our nammd": "NAMMD, ours",
+    "guessed": "NAMMD, paper's, sampled-ε",
+    "compared": "`compare_pairs`, sampled-ε",
 }
 """All tests, in words. For the last two the margin is itself an estimate: the paper's test takes it for
 known, and ours does not."""

@@ -134,8 +134,8 @@ def _section(results: Results[_Tests]) -> Section:
         sentence=sentence,
         corrections=corrections if different == 0 else [],
         notes=[
-            "The powers are not held against the printed ones, whose sizes are not known. Without a held-out "
-            "part, a matrix or a network learns the rows by heart in so many epochs."
+            "The powers are not held against printed ones of unknown sizes. Without a held-out part, a "
+            "matrix or a network learns the rows by heart."
         ],
         short=f"with one kernel the two-sample tests of NAMMD and MMD are the same test ({different} of "
         f"{tests:,} p-values differ), so `TAB:kernels` shows no gain of the norms",

@@ -36,11 +36,9 @@ def _section(results: Results[Pairs]) -> Section:
         results,
         PAPER,
         PAPER_ERRORS,
-        "MMD has the Gaussian kernel that tells the two samples of the data set apart best, of 25 "
-        "bandwidths. NAMMD's is chosen with regard to the norms as well; the paper does not give the weight, "
-        f"and here it is the widest that keeps {SHARE:g} of the best score: {ratios[0]:.2g} to "
-        f"{ratios[-1]:.2g} times as wide, {ratios[len(ratios) // 2]:.2g} in the middle. The pairs are made "
-        "under NAMMD's kernel.",
+        "MMD has the kernel of the table above. NAMMD's, under which the pairs are made, is the widest that "
+        f"keeps {SHARE:g} of the best score: {ratios[0]:.2g} to {ratios[-1]:.2g} times as wide, "
+        f"{ratios[len(ratios) // 2]:.2g} in the middle.",
         again=True,
     )
 

@@ -152,9 +152,8 @@ def _section(results: Results[_Checks]) -> Section:
     )
     corrections.append(Correction(logarithm, "typos"))
     body = (
-        f"The level of the closeness test at the margin {settings.epsilon:g} with {settings.rows} rows on "
-        "each side, by the variance that it uses, for the laws of our tests that reach such a distance. It "
-        "should be 0.05:\n\n"
+        f"The level of the closeness test at the margin {settings.epsilon:g} with {settings.rows} rows, by "
+        "its variance:\n\n"
         + table(
             ["law", "paper", "delta", "corrected (nammd's default)"],
             [[law, *(shown(found[v]) for v in _VARIANCES)] for law, found in levels.items()],

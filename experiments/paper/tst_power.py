@@ -220,9 +220,8 @@ def _fuse_note(results: Results[_Sizes]) -> str:
     different = sum(a != b for ours, theirs in both for a, b in zip(ours, theirs, strict=True))
     total = sum(len(ours) for ours, _ in both)
     return (
-        f"NAMMDFuse and MMDFuse came to different decisions in {different} of {total} pairs of samples: with "
-        "as many rows on either side each kernel by itself ranks the permutations the same for both, "
-        "and they differ only in how the kernels are put together."
+        f"NAMMDFuse and MMDFuse decide differently on {different} of {total} sets: each kernel ranks the "
+        "permutations the same for both, and only the way they are put together differs."
     )
 
 

@@ -102,8 +102,7 @@ def _section(results: Results[_Transport]) -> Section:
     rows += [[f"level, all data: {t}", *(shown(level) for level in found)] for t, found in levels.items()]
     body = (
         f"The setting and the kernels of the table on total variation ({POINTS} points, the same rows); "
-        "thresholds resampled at the margin. Wasserstein is the exact optimal transport under the Euclidean "
-        "distance; its power depends on where the halves lie that gain and lose, and the errors count that. "
+        "thresholds resampled at the margin; exact optimal transport under the Euclidean distance. "
         "Power, paper / ours for Wasserstein; for NAMMD ours:\n\n"
         + table(["data and test", *(f"ε' = {e:g}" for e in MARGINS)], rows)
     )
