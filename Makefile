@@ -8,20 +8,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test benchmark experiments docs lint format clean
+.PHONY: demo test fuzz benchmark experiments docs lint format clean
 
 demo: $(VENV)/.demo
 	@echo "== Handwritten digits by different people =="
 	@$(BIN)/python examples/digits.py demo
 	@echo
 	@echo "== Credit applications, month by month =="
-	@$(BIN)/nammd demo --keep demo
+	@rm -rf demo/applications
+	@$(BIN)/nammd demo --keep demo/applications
 
 test: $(VENV)/.test
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 	$(BIN)/python -m pytest
+
+# Hostile inputs; INPUTS=1000000 for a night. What is found is told by its number.
+INPUTS ?= 100000
+fuzz: $(VENV)/.test
+	$(BIN)/python -m tests.fuzz --inputs $(INPUTS)
 
 benchmark: $(VENV)/.test
 	$(BIN)/python -m benchmarks

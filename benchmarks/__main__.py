@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks import (
     cluster,
+    columns,
     command_line,
     fused,
     gpu,
@@ -29,6 +30,7 @@ from benchmarks.scale import FULL, QUICK, Scale
 TOPICS: dict[str, Callable[[Scale], Iterator[Measurement]]] = {
     "import": import_time.measure,
     "check": command_line.measure,
+    "columns": columns.measure,
     "memory": memory.measure,
     "limit": work_limit.measure,
     "threads": scaling.measure,

@@ -25,6 +25,8 @@ class Scale:
         Rows of each sample where the Laplace kernel is timed.
     sketch_rows : int
         The most rows that are sketched.
+    column_sizes : tuple of (int, int)
+        Rows and columns of tables whose columns are held against their tolerances: long, and wide.
     rounds, slow_rounds : int
         Interleaved repetitions, of fast comparisons and of those that take many seconds each.
     """
@@ -37,6 +39,7 @@ class Scale:
     reindexed: int
     laplace_rows: int
     sketch_rows: int
+    column_sizes: tuple[tuple[int, int], ...]
     rounds: int
     slow_rounds: int
 
@@ -50,6 +53,7 @@ FULL = Scale(
     reindexed=40,
     laplace_rows=3000,
     sketch_rows=1_000_000,
+    column_sizes=((1_000_000, 20), (50_000, 500)),
     rounds=11,
     slow_rounds=5,
 )
@@ -63,6 +67,7 @@ QUICK = Scale(
     reindexed=4,
     laplace_rows=200,
     sketch_rows=20_000,
+    column_sizes=((2000, 5), (500, 20)),
     rounds=3,
     slow_rounds=1,
 )

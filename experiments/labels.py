@@ -46,8 +46,11 @@ and ``text`` for corrections of the text that belong to no table or figure."""
 CALIBRATION = (
     "calibration-level",
     "calibration-estimated",
+    "calibration-estimated-power",
+    "calibration-reference-alone",
     "calibration-coverage",
     "calibration-power",
+    "calibration-columns",
     "calibration-methods",
     "calibration-median-bandwidth",
     "calibration-sketch-accuracy",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +16,19 @@ from nammd.questions.distance import Estimate
 ALIKE = tuple(FAMILIES)
 """The accepted data and the candidate have the same law."""
 
+DIFFERENT = tuple(TRIPLES)
+"""They have different laws."""
+
+MOVING = ("normal and point",)
+"""Families whose first law is another one at every distance, so that a reference has no second candidate."""
+
 TURNED = ", turned"
-DIFFERENT = tuple(f"{name}{order}" for name in TRIPLES for order in ("", TURNED))
-"""They have different laws; turned: each in the place of the other."""
+"""What follows the name where each of the two different laws is in the place of the other."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A law, and two others at the same distance from it.
+    """A law, and two others at known distances from it.
 
     Attributes
     ----------
@@ -38,16 +44,33 @@ class Case:
     kernel: Gaussian | Laplace
 
 
-def case_of(name: str, nammd: float) -> Case | None:
-    """Return a case at some distance; None where its laws do not reach it."""
+def case_of(name: str, margin: float, distance: float | None = None) -> Case | None:
+    """Return a case with accepted data at the margin, and a candidate at some distance, by default as far.
+
+    It is None where the laws do not reach that far.
+    """
+    distance = margin if distance is None else distance
+    here = _laws(name, margin)
+    there = here if distance == margin else _laws(name, distance)
+    if here is None:
+        return None
+    reference, accepted, _, kernel = here
+    if distance == 0:
+        return Case(reference, accepted, reference, kernel)
+    return None if there is None else Case(reference, accepted, there[2], kernel)
+
+
+def _laws(name: str, nammd: float) -> tuple[Any, Any, Any, Gaussian | Laplace] | None:
+    if nammd == 0:
+        return None
     if name in FAMILIES:
         pair = known_pair(name, nammd)
-        return None if pair is None else Case(pair.p, pair.q, pair.q, pair.kernel)
+        return None if pair is None else (pair.p, pair.q, pair.q, pair.kernel)
     triple = known_triple(name.removesuffix(TURNED), nammd)
     if triple is None:
         return None
     laws = (triple.first, triple.second) if name in TRIPLES else (triple.second, triple.first)
-    return Case(triple.p, *laws, triple.kernel)
+    return triple.p, *laws, triple.kernel
 
 
 @dataclass(frozen=True)
@@ -77,6 +100,22 @@ class Sizes:
     def largest(self) -> int:
         """The rows of the largest sample."""
         return max(self.reference, self.accepted, self.candidate)
+
+    def __str__(self) -> str:
+        """Return the sizes in words."""
+        if self.reference == self.accepted:
+            return f"{self.reference} : {self.candidate}"
+        return f"{self.reference} and {self.accepted} : {self.candidate}"
+
+
+def orders(name: str, sizes: Sizes) -> Iterator[str]:
+    """Name a case, and the case turned where that is another one.
+
+    With as many accepted rows as candidate rows turning it would only let the two tests change places.
+    """
+    yield name
+    if name in TRIPLES and sizes.accepted != sizes.candidate:
+        yield f"{name}{TURNED}"
 
 
 @dataclass(frozen=True)

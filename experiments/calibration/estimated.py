@@ -1,206 +1,188 @@
-"""The level of tests whose margin was itself estimated, from a reference pair at the same distance."""
+"""The level of verdicts whose tolerance was estimated, from accepted data as far away as the candidate."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import nammd
-from experiments.calibration import grid
+from experiments.calibration import estimated_text as text
+from experiments.calibration.cases import ALIKE, DIFFERENT, Case, Sizes, case_of, draw, orders
 from experiments.calibration.grid import ALPHA, Dots, Spot
+from experiments.calibration.plain_rule import plain_pvalues
 from experiments.experiment import Cell, Context, Experiment, Values, chunks
 from experiments.results import Results
-from experiments.section import Picture, Section, table
+from experiments.section import Picture, Section
 from experiments.settings import Settings
-from experiments.summary import counted
-from nammd.datasets.laws.families import FAMILIES, known_pair
-from nammd.questions.closeness import closeness_of
-from nammd.questions.comparison import PairComparison, compare_estimates
-from nammd.statistics.margin import Alternative
+from nammd.questions.distance import Estimate
+from nammd.statistics.difference import Difference
+from nammd.tolerances.bars import Accepted
+from nammd.tolerances.verdict import Held, combined
 
-ALTERNATIVES: tuple[Alternative, ...] = ("greater", "less")
-METHODS = ("as known", "apart", "compare_pairs", "Tolerance")
-SOURCES = {"own": "samples of its own", "shared": "the same reference sample"}
+CHUNK = 500
 
 
 @dataclass(frozen=True)
-class _Estimated(Settings):
-    large_repetitions: int = 1
-    large_rows: int = 1000
-    laws: tuple[str, ...] = tuple(FAMILIES)
-    margins: tuple[float, ...] = (0.05, 0.3)
-    sizes: tuple[str, ...] = ("50", "200")
-    factors: tuple[int, ...] = (1, 10)
+class Estimated(Settings):
+    """Settings of the study.
 
+    Attributes
+    ----------
+    laws : tuple of str
+        The cases: laws whose accepted data and candidate are alike, and triples of different ones.
+    margins : tuple of float
+        The exact distances of accepted data and candidate from the reference.
+    sizes : tuple of str
+        The rows, as `Sizes` reads them.
+    accepted : tuple of int
+        How many accepted datasets.
+    several : tuple of str
+        The sizes where there are several accepted datasets; elsewhere there is one.
+    large_rows, large_repetitions
+        The repetitions where a sample has more rows than `large_rows`.
+    largest_rows, largest_repetitions, largest_margins
+        The same, and the margins, where it has more than `largest_rows`.
+    """
 
-def _repetitions(settings: _Estimated, size: str, factor: int) -> int:
-    return settings.repetitions if int(size) * factor <= settings.large_rows else settings.large_repetitions
-
-
-def _cells(settings: _Estimated) -> Iterator[Cell]:
-    for source in SOURCES:
-        for size in settings.sizes:
-            for factor in settings.factors:
-                for law in settings.laws:
-                    for margin in settings.margins:
-                        if known_pair(law, margin) is None:
-                            continue
-                        what: Cell = {
-                            "source": source,
-                            "size": size,
-                            "factor": factor,
-                            "law": law,
-                            "margin": margin,
-                        }
-                        for chunk, count in chunks(_repetitions(settings, size, factor), 500):
-                            yield {**what, "chunk": chunk, "count": count}
-
-
-def _run(settings: _Estimated, cell: Cell, context: Context) -> Values:
-    pair, shared = grid.pair_of(cell), cell["source"] == "shared"
-    rows = int(cell["size"])
-    reference_rows = rows * int(cell["factor"])
-    methods = [m for m in METHODS if shared or m != "apart"]
-    counts = Counter({f"{a} {m}": 0 for a in ALTERNATIVES for m in methods})
-    counts["no tolerance"] = 0
-    for _ in range(int(cell["count"])):
-        x, accepted = pair.sample(context.rng, reference_rows, reference_rows)
-        source, candidate = pair.sample(context.rng, rows, rows)
-        source = x if shared else source
-        compared = nammd.compare_pairs(
-            (x, accepted), (source, candidate), kernel=pair.kernel, engine=context.engine
-        )
-        _count_comparisons(counts, compared)
-        if not compared.first.value > 0:  # nothing to take a margin from
-            counts["no tolerance"] += 1
-            continue
-        for alternative in ALTERNATIVES:
-            test = closeness_of(compared.second, compared.first.value, alternative, ALPHA, "corrected")
-            counts[f"{alternative} as known"] += test.rejected
-        tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=pair.kernel, engine=context.engine)
-        verdict = tolerance.check(source, candidate, ALPHA, engine=context.engine)
-        counts["greater Tolerance"] += bool(verdict.pvalue_far <= ALPHA)
-        counts["less Tolerance"] += bool(verdict.pvalue_close <= ALPHA)
-    return dict(counts)
-
-
-def _count_comparisons(counts: Counter[str], compared: PairComparison) -> None:
-    """Count the rejections of the comparison, and of one that does not know of the shared sample."""
-    for alternative in ALTERNATIVES:
-        for name, shared in (("compare_pairs", compared.shared), ("apart", False)):
-            if name == "apart" and not compared.shared:
-                continue
-            test = compare_estimates(
-                compared.first, compared.second, shared=shared, alternative=alternative, alpha=ALPHA
-            )
-            counts[f"{alternative} {name}"] += test.rejected
-
-
-def _section(results: Results[_Estimated]) -> Section:
-    settings = results.settings
-    groups = {
-        (source, size, factor): _spots(results, source, size, factor)
-        for source in SOURCES
-        for size in settings.sizes
-        for factor in settings.factors
-    }
-    found = [spot for here in groups.values() for spot in here]
-    counts = sorted({spot.tries for spot in found})
-    band = " and ".join(f"± {grid.ERRORS * grid.noise(ALPHA, n):.3f} with {n} repetitions" for n in counts)
-    pairs = len({(s.law, s.margin) for s in found})
-    laws = len({s.law for s in found})
-    body = (
-        "The margin is the estimated distance of a reference pair that is exactly as far apart as the pair "
-        "that is tested, so every rejection is an error again. The reference samples are as large as those "
-        f"tested, or larger by the factor given. {counted(pairs, 'pair')} of {counted(laws, 'law')}. *As "
-        "known* takes the estimate for the true margin; *apart* allows for its error, but not for the fact "
-        "that both pairs share a sample; `compare_pairs` and `Tolerance` allow for both. The smallest and "
-        f"the largest rate over all pairs, and how many are above {ALPHA:g} by more than chance explains, "
-        f"which is {band} ({grid.ERRORS:g} standard errors):\n\n"
-        + "\n".join(_table(groups, alternative) for alternative in ALTERNATIVES)
+    laws: tuple[str, ...] = (*ALIKE, *DIFFERENT)
+    margins: tuple[float, ...] = (0.005, 0.01, 0.05, 0.3)
+    sizes: tuple[str, ...] = (
+        *("20:20", "20:200", "200:20", "50:50", "50:500", "500:50", "500/50:500", "200:200"),
+        *("200:2000", "2000:200"),
     )
-    labelled = {f"{source}\n{size}\n× {factor}": here for (source, size, factor), here in groups.items()}
-    dots = Dots(labelled, settings.margins, ALPHA, (0.0, 0.2), "reference, rows, factor", "rejected")
+    accepted: tuple[int, ...] = (1, 2, 5)
+    several: tuple[str, ...] = ("20:20", "20:200", "50:50")
+    large_rows: int = 200
+    large_repetitions: int = 1
+    largest_rows: int = 1000
+    largest_repetitions: int = 1
+    largest_margins: tuple[float, ...] = (0.005, 0.05)
+
+    def numbers(self, size: str) -> tuple[int, ...]:
+        """Return how many accepted datasets there are, in turn."""
+        return self.accepted if size in self.several else self.accepted[:1]
+
+    def repeated(self, size: str) -> int:
+        """Return the repetitions."""
+        rows = Sizes.of(size).largest
+        if rows > self.largest_rows:
+            return self.largest_repetitions
+        return self.large_repetitions if rows > self.large_rows else self.repetitions
+
+
+def _cells(settings: Estimated) -> Iterator[Cell]:
+    most = -(-max(settings.repeated(size) for size in settings.sizes) // CHUNK)
+    for part in range(most):  # all settings in turn, so that an early end leaves none out
+        for size in settings.sizes:
+            sizes = Sizes.of(size)
+            margins = settings.margins if sizes.largest <= settings.largest_rows else settings.largest_margins
+            pieces = dict(chunks(settings.repeated(size), CHUNK))
+            if part not in pieces:
+                continue
+            for name in settings.laws:
+                for law in orders(name, sizes):
+                    for margin in margins:
+                        if case_of(law, margin) is not None:
+                            what: Cell = {"law": law, "margin": margin, "size": size}
+                            yield {**what, "chunk": part, "count": pieces[part]}
+
+
+def _run(settings: Estimated, cell: Cell, context: Context) -> Values:
+    case, sizes = case_of(str(cell["law"]), float(cell["margin"])), Sizes.of(str(cell["size"]))
+    assert case is not None  # or it would be no cell
+    accepted = settings.numbers(str(cell["size"]))
+    counts = {"far": [0] * len(accepted), "close": [0] * len(accepted), "none": [0] * len(accepted)}
+    counts |= {name: [0] * len(SIDES) for name in SIDED}
+    for _ in range(int(cell["count"])):
+        _count(counts, case, sizes, accepted, context)
+    return counts
+
+
+SIDES = ("shared", "separate")
+SIDED = ("pairs far", "pairs close", "plain far", "plain close", "covers", "void")
+"""What is counted for two pairs with the same reference sample, and with one each."""
+
+
+def _count(
+    counts: dict[str, list[int]], case: Case, sizes: Sizes, accepted: Sequence[int], context: Context
+) -> None:
+    """Draw once, and count what each rule says; every FAR and every CLOSE is wrong."""
+    drawn = draw(case, sizes, max(accepted), context.rng, context.engine)
+    against = [_held(estimate, drawn.candidate) for estimate in drawn.accepted]
+    for k, number in enumerate(accepted):
+        if not max(estimate.value for estimate in drawn.accepted[:number]) > 0:
+            counts["none"][k] += 1  # the accepted data cannot be told apart from the reference: an error
+            continue
+        close, far = combined(against[:number])
+        counts["far"][k] += bool(far <= ALPHA)
+        counts["close"][k] += bool(close <= ALPHA)
+    for k, (second, shared) in enumerate(((drawn.candidate, True), (drawn.apart, False))):
+        rule = Difference.of(drawn.accepted[0].standing, second.standing, shared)
+        close, far = rule.closer(), rule.swapped.closer()
+        plain_close, plain_far = plain_pvalues(rule)
+        counts["pairs far"][k] += bool(far <= ALPHA)
+        counts["pairs close"][k] += bool(close <= ALPHA)
+        counts["plain far"][k] += bool(plain_far <= ALPHA)
+        counts["plain close"][k] += bool(plain_close <= ALPHA)
+        counts["void"][k] += not rule.usable
+        # No difference is in the interval where neither test rejects it at half of what is left.
+        counts["covers"][k] += bool(min(close, far) > ALPHA / 2) or not rule.usable
+
+
+def _held(accepted: Estimate, candidate: Estimate) -> Held:
+    bar = Accepted("accepted", accepted.standing)
+    return Held.of(bar, *bar.pvalues(candidate, shared=True))
+
+
+def spots(results: Results[Estimated]) -> list[Spot]:
+    """Join the chunks of every setting, and name each count by what was asked and of which rule."""
+    settings = results.settings
+    joined: dict[tuple[str, float, str], tuple[int, dict[str, float]]] = {}
+    for done in results.cells:
+        key = (done.cell["law"], done.cell["margin"], done.cell["size"])
+        accepted = settings.numbers(key[2])
+        tries, counts = joined.get(key, (0, {}))
+        for name, values in done.values.items():
+            kinds = [str(number) for number in accepted] if name in ("far", "close", "none") else SIDES
+            for kind, value in zip(kinds, values, strict=True):
+                counts[f"{name} {kind}"] = counts.get(f"{name} {kind}", 0) + value
+        joined[key] = tries + done.cell["count"], counts
+    return [Spot(*key, *found) for key, found in joined.items()]
+
+
+def _section(results: Results[Estimated]) -> Section:
+    settings, found = results.settings, spots(results)
+    groups = {
+        str(Sizes.of(size)).replace(" : ", "\n: "): [spot for spot in found if spot.size == size]
+        for size in settings.sizes
+    }
+    dots = Dots(groups, settings.margins, ALPHA, (0.0, 0.2), "rows", "said")
+    panels = [
+        {
+            f"{asked.upper()}, {title}": f"{prefix}{asked} {kind}"
+            for title, prefix, kind in (
+                ("Tolerance", "", str(settings.accepted[0])),
+                ("compare_pairs, separate", "pairs ", "separate"),
+                ("plain rule", "plain ", "shared"),
+                ("plain rule, separate", "plain ", "separate"),
+            )
+        }
+        for asked in ("far", "close")
+    ]
     return Section(
-        body=body,
+        body=text.body(found, settings.sizes, settings.accepted),
         agreement="no printed numbers",
-        sentence=_sentence(found),
+        sentence=text.sentence(found, settings.accepted),
         pictures=[
             Picture(
                 "calibration_estimated",
-                "Rejection rates at the boundary where the margin is estimated; each dot is a pair of laws.",
-                lambda figure: dots.draw(
-                    figure, [{f"{m}: {asked}": f"{a} {m}" for m in METHODS} for a, asked in _ASKED.items()]
-                ),
-                (9.6, 5.4),
+                "How often a candidate exactly as far away as the accepted data is called FAR or CLOSE, both "
+                "of which are wrong; each dot is a case at a distance. Triangles are beyond the edge.",
+                lambda figure: dots.draw(figure, panels),
+                (12.0, 5.6),
             )
         ],
-        notes=_notes(found),
+        notes=text.notes(found, settings.accepted),
     )
-
-
-def _spots(results: Results[_Estimated], source: str, size: str, factor: int) -> list[Spot]:
-    kind = "shared" if source == "shared" else "separate"
-    told = f"{size} and a {kind} reference of {int(size) * factor}"
-    found = grid.spots(results, source=source, size=size, factor=factor)
-    return [replace(spot, size=told) for spot in found]
-
-
-_ASKED = {"greater": "farther?", "less": "closer?"}
-
-
-def _table(groups: dict[tuple[str, str, int], list[Spot]], alternative: str) -> str:
-    rows = []
-    for (source, size, factor), here in groups.items():
-        row = [SOURCES[source], size, f"{int(size) * factor}"]
-        for method in METHODS:
-            name = f"{alternative} {method}"
-            known = [s for s in here if name in s.counts]
-            row.append(
-                f"{grid.spread(known, name)}; {sum(s.above(name) for s in known)} of {len(known)}"
-                if known
-                else ""
-            )
-        rows.append(row)
-    return table([f"*{alternative}*: tested with", "rows", "of the reference", *METHODS], rows)
-
-
-def _sentence(found: Sequence[Spot]) -> str:
-    parts = []
-    for alternative in ALTERNATIVES:
-        told = []
-        for method in METHODS:
-            name = f"{alternative} {method}"
-            known = [s for s in found if name in s.counts]
-            worst = max(known, key=lambda s, name=name: s.rate(name))  # type: ignore[misc]
-            off = sum(s.above(name) for s in known)
-            told.append(f"{method} up to {worst.told(name)}, off in {off} of {len(known)} settings")
-        parts.append(f"*{alternative.capitalize()}*: {'; '.join(told)}.")
-    return " ".join(parts)
-
-
-def _notes(found: Sequence[Spot]) -> list[str]:
-    notes = [
-        "There is no correction for skewness where epsilon is estimated: that of the two distances cancels "
-        "where the samples are of similar size, and a reference much larger than the sample leaves the rest."
-    ]
-    for method in ("compare_pairs", "Tolerance"):
-        for alternative in ALTERNATIVES:
-            off = [s for s in found if s.above(f"{alternative} {method}")]
-            if off:
-                each = "; ".join(s.told(f"{alternative} {method}") for s in off)
-                notes.append(
-                    f"Where {method} (*{alternative}*) rejects too often: {each}; {grid.by_chance(found)}."
-                )
-    without = [s for s in found if s.counts["no tolerance"]]
-    if without:
-        worst = max(without, key=lambda s: s.rate("no tolerance"))
-        notes.append(
-            "Where the estimated distance of the reference pair is not positive there is no margin, which "
-            f"counts as no rejection: in up to {worst.told('no tolerance')} of the samples."
-        )
-    return notes
 
 
 EXPERIMENT = Experiment(
@@ -208,25 +190,30 @@ EXPERIMENT = Experiment(
     labels=("calibration-estimated",),
     title="Level where epsilon is estimated",
     seed=63,
-    quick=_Estimated(
+    quick=Estimated(
         repetitions=100,
         large_repetitions=100,
         laws=(
             "shifted normal",
-            "concentrated normal",
             "five columns",
-            "contaminated",
-            "rare stray",
-            "uniform",
             "exponential",
+            "Poisson",
             "Cauchy",
+            "normal: up or wider",
+            "exponential: longer or stray rows",
+            "rare value: more often or up",
         ),
-        margins=(0.1,),
-        sizes=("50",),
+        margins=(0.05,),
+        sizes=("20:20", "50:50", "50:500", "500:50"),
     ),
-    full=_Estimated(repetitions=200, large_repetitions=60),
-    tiny=_Estimated(
-        repetitions=2, large_repetitions=2, laws=("uniform",), margins=(0.1,), sizes=("20",), factors=(1, 2)
+    full=Estimated(repetitions=500, large_repetitions=200, largest_repetitions=40),
+    tiny=Estimated(
+        repetitions=2,
+        large_repetitions=2,
+        laws=("uniform", "normal: up or wider"),
+        margins=(0.05,),
+        sizes=("20:20", "20:40"),
+        several=("20:20",),
     ),
     cells=_cells,
     run_cell=_run,

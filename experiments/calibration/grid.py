@@ -227,7 +227,8 @@ class Dots:
         legend.get_title().set_fontsize(SMALL)
 
     def _panel(self, ax: Axes, name: str) -> None:
-        (low, high), law_names = self.limits, list(FAMILIES)
+        low, high = self.limits
+        law_names = list(dict.fromkeys(spot.law for found in self.groups.values() for spot in found))
         inset = (high - low) / 60
         dots: dict[tuple[int, str], list[tuple[float, float]]] = {}
         for index, found in enumerate(self.groups.values()):

@@ -31,6 +31,7 @@ from nammd.spaces import Space
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.tolerance import Tolerance
 from nammd.tolerances.verdict import Decision, Verdict
+from nammd.tolerances.verdicts import Verdicts
 
 __version__ = "0.1.0"
 
@@ -62,6 +63,7 @@ __all__ = [
     "Tolerance",
     "TwoSampleResult",
     "Verdict",
+    "Verdicts",
     "WithinSums",
     "closeness_test",
     "compare_pairs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ def assert_close(
     *,
     alpha: float = 0.05,
     undecided: str = "fail",
+    joint_only: bool = False,
+    fail_on: Sequence[str] = (),
 ) -> Verdict:
     """Assert that a dataset is within a tolerance of the reference.
 
@@ -33,6 +36,10 @@ def assert_close(
     undecided : {"fail", "pass"}
         What to do where the data do not settle it. Failing is the safe choice: only proven closeness
         passes.
+    joint_only : bool
+        Leave single columns out of the verdict; they still explain it.
+    fail_on : sequence of str
+        Alerts that make the assertion fail, beside those of the tolerance; see `nammd.explaining.alerts`.
 
     Returns
     -------
@@ -56,9 +63,9 @@ def assert_close(
         raise ValueError(f"undecided must be 'fail' or 'pass', not {undecided!r}")
     if not isinstance(tolerance, Tolerance):
         tolerance = Tolerance.load(tolerance)
-    verdict = tolerance.check(x, y, alpha)
+    verdict = tolerance.check(x, y, alpha, joint_only=joint_only, fail_on=fail_on)
     tolerated = {Decision.CLOSE} | ({Decision.UNDECIDED} if undecided == "pass" else set())
-    if verdict.decision not in tolerated:
+    if verdict.decision not in tolerated or verdict.failures:
         raise AssertionError(str(verdict))
     return verdict
 

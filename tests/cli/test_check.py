@@ -44,7 +44,7 @@ def test_without_a_tolerance_the_columns_left_out_are_named_on_stderr(nammd, ref
     ran = nammd("check", reference, close, "--epsilon", 0.1)
     assert ran.code == 0
     assert "'id' is left out: " in ran.err
-    assert "left out" not in ran.out
+    assert "1 left out: 'id' (every value is different, like an identifier)" in ran.out
 
 
 def test_the_exit_code_is_explained_only_to_those_who_ask(nammd, reference, close):
@@ -190,8 +190,26 @@ def test_the_report_is_written_and_named(nammd, tmp_path, reference, far, tolera
     assert "FAR" in page
 
 
-def test_nothing_is_written_when_the_check_fails(nammd, tmp_path, reference, tolerance):
+@pytest.mark.parametrize(
+    "wrong", [["nothing.csv"], ["CLOSE", "--alpha", 2], ["CLOSE", "--columns", "nothing"]]
+)
+def test_an_error_is_written_where_the_result_was_to_be(nammd, tmp_path, reference, close, wrong):
+    filled = [close if word == "CLOSE" else word for word in wrong]
     outputs = ("--html", "report.html", "--junit", "out.xml")
-    assert nammd("check", reference, "nothing.csv", "-t", tolerance, *outputs).sentence
-    assert nammd("check", reference, reference, "-t", tolerance, "--alpha", 2, *outputs).sentence
-    assert list(tmp_path.iterdir()) == []
+    words = nammd("check", reference, *filled, "-e", 0.1, *outputs).sentence
+    testsuite, case = suite(tmp_path / "out.xml")
+    assert (testsuite.get("errors"), testsuite.get("failures"), testsuite.get("tests")) == ("1", "0", "1")
+    assert f"nammd: {case.find('error').get('message')}\n" == words
+    page = (tmp_path / "report.html").read_text()
+    assert "ERROR" in page
+    assert "CLOSE" not in page.split("<body>")[1]
+
+
+def test_an_error_is_never_written_over_what_is_read(nammd, tmp_path, reference, close):
+    copy = tmp_path / "close.parquet"
+    copy.write_bytes(close.read_bytes())
+    for option in ("--html", "--junit"):
+        assert "named twice" in nammd("check", reference, copy, "-e", 0.1, option, copy).sentence
+        assert copy.read_bytes() == close.read_bytes()
+    assert "named twice" in nammd("check", reference, copy, "-e", 0.1, "--html", "a", "--junit", "a").sentence
+    assert nammd("check", reference, "nothing.csv", "-e", 0.1, "--html", "no/a", "--junit", ".").sentence

@@ -170,7 +170,7 @@ def test_options_that_do_not_fit_are_refused(nammd, folders, words, sentence):
     ("command", "option"),
     [
         (["check", "reference", "close", "--epsilon", "0.02", "--html", "r.html"], "--html"),
-        (["calibrate", "reference", "--noise", "0.3"], "--noise"),
+        (["calibrate", "reference", "--noise", "1.5"], "--noise"),
         (["calibrate", "reference", "--split"], "--split"),
     ],
     ids=lambda words: str(words[0]),

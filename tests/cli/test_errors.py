@@ -53,8 +53,26 @@ def test_usage_errors_say_where_to_read_on(nammd):
     assert nammd("check").sentence.endswith("see 'nammd check --help'\n")
 
 
-def test_errors_leave_stdout_empty_with_json_too(nammd, reference):
-    assert nammd("check", reference, "nothing.csv", "-e", 0.1, "--json").sentence
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("check", ["-e", 0.1]),
+        ("distance", []),
+        ("test", []),
+        ("rank", []),
+        ("plan", ["-e", 0.1]),
+        ("calibrate", ["-o", "t.json"]),
+    ],
+)
+def test_with_json_an_error_is_a_document_too(nammd, reference, command, options):
+    ran = nammd(command, reference, "nothing.csv", *options, "--json")
+    assert ran.code == 2
+    assert ran.json == {
+        "command": command,
+        "error": {"kind": "FileNotFoundError", "message": "there is no file or folder 'nothing.csv'"},
+        "exit_code": 2,
+    }
+    assert ran.err == "nammd: there is no file or folder 'nothing.csv'\n"
 
 
 @pytest.mark.parametrize(

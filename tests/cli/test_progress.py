@@ -82,6 +82,16 @@ def test_a_bar_shows_how_far_the_engine_is_until_the_next_step(monkeypatch):
         assert "%" not in terminal.text[terminal.text.index("Writing") :]
 
 
+def test_steps_say_which_of_several_they_are_about(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.Working(quiet=False) as working:
+        working.among(3, 52)
+        working.step("Reading week-3.parquet")
+        until(lambda: "Reading week-3.parquet (3 of 52)" in terminal.text, "which of them")
+
+
 @pytest.mark.parametrize("quiet", [True, False])
 def test_without_a_terminal_the_engine_shows_nothing(quiet):
     with progress.Working(quiet=quiet) as working:

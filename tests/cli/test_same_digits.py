@@ -105,7 +105,7 @@ def test_calibrate_and_check(nammd, paths, name, way):
     ways = {
         "accepted": ([z], lambda: library.Tolerance.from_reference(x, {z: z}, **options)),
         "several": ([y, z], lambda: library.Tolerance.from_reference(x, {y: y, z: z}, **options)),
-        "noise": (["--noise", "0.5"], lambda: library.Tolerance.from_noise(x, level=0.5, **options)),
+        "noise": (["--noise", "1"], lambda: library.Tolerance.from_noise(x, level=1, **options)),
         "split": (["--split"], lambda: library.Tolerance.from_split(x, **options)),
     }
     more, make = ways[way]

@@ -27,11 +27,14 @@ def changed(**columns):
     [
         (
             REFERENCE.drop(["age"]).append_column("Age", REFERENCE["age"]),
-            "today has no column 'age', which the reference has; did you mean 'Age'?",
+            "today has no column 'age', which the reference of this space has; did you mean 'Age'?",
         ),
-        (REFERENCE.drop(["age", "city"]), "today lacks columns that the reference has: 'age', 'city'"),
         (
-            changed(age=["1", "2", "3", "4"]),
+            REFERENCE.drop(["age", "city"]),
+            "today lacks columns that the reference of this space has: 'age', 'city'",
+        ),
+        (
+            changed(age=["a", "b", "c", "d"]),
             "the column 'age' of today holds text, but numbers in the reference",
         ),
         (changed(city=[1, 2, 3, 4]), "the column 'city' of today holds numbers, but text in the reference"),

@@ -67,7 +67,11 @@ CASES = {
     "no extension": ("data", text("x"), "has the unknown extension ''"),
     "single image": ("x.png", text("x"), "is a single image; give the folder that it is in"),
     "packed Parquet": ("x.parquet.gz", text("x"), "is compressed twice over; unpack it first"),
-    "empty folder": ("x", lambda path: path.mkdir(), "is a folder without Parquet files or images"),
+    "empty folder": (
+        "x",
+        lambda path: path.mkdir(),
+        "is a folder without Parquet, CSV or JSON lines files or images",
+    ),
     "empty CSV": ("x.csv", text(""), "is empty: it has no bytes at all"),
     "empty Parquet": ("x.parquet", text(""), "is empty: it has no bytes at all"),
     "blank CSV": ("x.csv", text("\n \n"), "is empty: it has nothing but blank lines"),
@@ -76,9 +80,26 @@ CASES = {
     "header without newline": ("x.csv", text("a,b"), "has columns but no rows"),
     "ragged": ("x.csv", text("a,b\n1,2\n1,2,3\n"), "is ragged: row 3 has 3 columns where the header has 2"),
     "ragged text": ("x.tsv", text("a\tb\n1\n"), "is ragged: row 2 has 1 columns where the header has 2"),
-    "Latin-1": ("x.csv", text("a,b\n1,Köln\n".encode("latin-1")), "is not UTF-8 text in the column 'b'"),
-    "Latin-1 header": ("x.csv", text("a,Größe\n1,2\n".encode("latin-1")), "is not UTF-8 text; save it"),
-    "UTF-16": ("x.csv", text("a,b\n1,2\n".encode("utf-16")), "is in UTF-16, not UTF-8"),
+    "Shift-JIS": (
+        "x.csv",
+        text("a,b\n1,東京都\n".encode("shift-jis")),
+        "is not UTF-8 text; say which encoding it is in, for example Reading(encoding='latin-1')",
+    ),
+    "KOI8-R header": (
+        "x.csv",
+        text("a,цена\n1,2\n".encode("koi8-r") + b"\x81"),
+        "is not UTF-8 text; say which",
+    ),
+    "late Latin-1": (
+        "x.csv",
+        text(b"a,b\n" + b"1,x\n" * 300_000 + "1,Köln\n".encode("latin-1")),
+        "is not UTF-8 text in the column 'b'; say which encoding",
+    ),
+    "UTF-16 without mark": (
+        "x.csv",
+        text("a,b\n1,2\n".encode("utf-16-le")),
+        "seems to be in UTF-16 without the mark that says so; give Reading(encoding='utf-16-le')",
+    ),
     "duplicate CSV": ("x.csv", text("a,a\n1,2\n"), "has more than one column named 'a'"),
     "Parquet as CSV": ("x.csv", parquet, "is not a text file but Parquet by its content"),
     "gzip as CSV": ("x.csv", text(gzip.compress(b"a\n1\n")), "is not a text file but gzip by its content"),
@@ -127,7 +148,7 @@ CASES = {
         text('{"a": 1}\n{"a": 2}\n{"a": "x"}\n'),
         "mixes types in the column 'a': number before line 3 and string there",
     ),
-    "Latin-1 JSON": ("x.jsonl", text('{"a": "Köln"}\n'.encode("latin-1")), "is not UTF-8 text"),
+    "Shift-JIS JSON": ("x.jsonl", text('{"a": "東京都"}\n'.encode("shift-jis")), "is not UTF-8 text"),
     "cut NPY": ("x.npy", cut(npy), "is truncated: it has 12064 bytes where its header promises 24128"),
     "CSV as NPY": ("x.npy", text("1,2\n"), "is not an NPY file; its content is something else"),
     "NPY without header": ("x.npy", text(b"\x93NUMPY\x01\x00"), "has a damaged header"),
@@ -202,7 +223,7 @@ def test_files_of_a_folder_that_disagree_are_refused(tmp_path):
 def test_a_folder_of_tables_and_images_is_refused(tmp_path):
     folder = written("folder", tmp_path)
     (folder / "x.png").write_bytes(b"")
-    with pytest.raises(ValueError, match="has both Parquet files and images"):
+    with pytest.raises(ValueError, match=r"has files of several formats \(Parquet, images\)"):
         read(folder)
 
 

@@ -40,7 +40,8 @@ def test_a_type_that_changes_late_is_found_as_if_the_file_were_read_whole(case, 
     whole = pyarrow.csv.read_csv(
         path,
         parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True),
+        # Words for missing values stay in text, where somebody may want to know of them.
+        convert_options=pyarrow.csv.ConvertOptions(null_values=["", "NA"], strings_can_be_null=False),
     )
     loaded = read(path)
     assert loaded.data.schema == whole.schema
@@ -52,7 +53,7 @@ def test_a_type_that_changes_late_is_found_as_if_the_file_were_read_whole(case, 
 
 def test_empty_text_is_missing_in_csv(tmp_path):
     (tmp_path / "x.csv").write_text("a,b\nx,1\n,\nNA,2\n")
-    assert read(tmp_path / "x.csv").data.to_pydict() == {"a": ["x", None, None], "b": [1, None, 2]}
+    assert read(tmp_path / "x.csv").data.to_pydict() == {"a": ["x", None, "NA"], "b": [1, None, 2]}
 
 
 def test_a_byte_order_mark_and_windows_lines_are_fine(tmp_path):

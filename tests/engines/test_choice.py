@@ -118,3 +118,11 @@ def test_a_result_names_the_library_and_the_device():
     x, y = torch.asarray(X), torch.asarray(Y)
     assert nammd.distance(x, y, kernel=KERNEL).engine == "Tiles() on torch, cpu"
     assert nammd.two_sample_test(x, y, permutations=19, rng=0).engine == "Tiles() on torch, cpu"
+
+
+def test_a_cluster_without_dask_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with pytest.raises(
+        ImportError, match=r"a Cluster engine needs dask; install it with: pip install 'nammd\[dask\]'"
+    ):
+        nammd.Cluster()

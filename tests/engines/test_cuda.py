@@ -9,6 +9,7 @@ import torch
 
 import nammd
 from nammd.engines.cuda.launch import Shape, first_that_fits
+from nammd.engines.cuda.operands import prepare
 from nammd.kernels.networks import mlp
 
 pytest.importorskip("triton", reason="Triton is not installed")
@@ -150,6 +151,33 @@ def test_the_result_names_who_computed_it():
     assert nammd.distance(x, y, kernel=nammd.Gaussian(2.0), engine=nammd.Cuda()).engine.startswith("Cuda(")
     for kernel in (nammd.Gaussian(0.05), nammd.Laplace(5.0) + nammd.Gaussian(1.0)):
         assert nammd.distance(x, y, kernel=kernel, engine=nammd.Cuda()).engine.startswith("Tiles() on torch")
+
+
+def test_samples_are_prepared_once_however_many_parts_they_are_in(monkeypatch):
+    """Rows are rounded, split and padded on the way to the programs, which is a pass over all of them."""
+    prepared = []
+
+    def watched(samples, *rest):
+        prepared.append([len(sample) for sample in samples])
+        return prepare(samples, *rest)
+
+    monkeypatch.setattr("nammd.engines.cuda.engine.prepare", watched)
+    x, y = there(*samples(50, 60))
+    nammd.Cuda().sums(nammd.Gaussian(2.0), (x,), (y,), (x, y))
+    assert prepared == [[50, 60]]
+
+
+def test_an_engine_says_beforehand_what_it_can_compute():
+    [x] = there(samples(30, 30)[0])
+    engine = nammd.Cuda()
+    for kernel, mine in (
+        (nammd.Gaussian(2.0), True),
+        (nammd.Laplace(2.0), True),
+        (nammd.Gaussian(2.0) + nammd.Gaussian(1.0), True),
+        (nammd.Laplace(5.0) + nammd.Gaussian(1.0), False),
+    ):
+        assert engine.can_compute(kernel) == mine
+        assert engine.described(x, kernel=kernel).startswith("Cuda(" if mine else "Tiles()")
 
 
 def test_a_closeness_test_and_a_permutation_test_agree_with_the_cpu():

@@ -38,7 +38,7 @@ def test_what_is_known_is_not_summed_again():
     engine = Watched()
     x, y = prepare({"x": X, "y": Y}, kernel=KERNEL, engine=engine)
     [first] = gather([(x, y)], engine=engine)
-    [second] = gather([(x, y)], engine=engine, known=(x, first.sums.x))
+    [second] = gather([(x, y)], engine=engine, known=first.known_x)
     assert engine.asked[1] == [(50,), (60, 50)]
     assert second.moments == first.moments
 

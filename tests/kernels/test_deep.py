@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch", reason="deep kernels need torch")
 pytest.importorskip("safetensors", reason="deep kernels are stored with safetensors")
 
 import nammd  # noqa: E402
+from nammd.data.seal import ROOM, sealed  # noqa: E402
 from nammd.kernels.deep import Deep  # noqa: E402
 from nammd.kernels.networks import convolutional, mlp  # noqa: E402
 
@@ -233,20 +234,25 @@ def test_a_default_network_that_was_changed_counts_as_ones_own():
 
 def rewritten(path, **changes):
     from safetensors import safe_open
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     with safe_open(path, framework="pt") as file:
         weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         stored = json.loads(file.metadata()["nammd-deep-kernel"])
     text = json.dumps({k: v for k, v in (stored | changes).items() if v is not ...})
-    save_file(weights, path, {"nammd-deep-kernel": changes.get("text", text)})
+    metadata = {"nammd-deep-kernel": changes.get("text", text), "checksum": ROOM}
+    path.write_bytes(sealed(save(weights, metadata)))
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"version": 2}, "written by a newer nammd"),
-        ({"version": ...}, "it has no version"),
+        ({"version": ...}, "the deep kernel is damaged: its version is None"),
+        ({"version": True}, "the deep kernel is damaged: its version is True"),
+        ({"version": 0}, "the deep kernel is damaged: its version is 0"),
+        ({"version": -5}, "the deep kernel is damaged: its version is -5"),
+        ({"bandwidth": 10**400}, "kernel.safetensors"),
         ({"bandwidth": ...}, "'bandwidth' is missing"),
         ({"bandwidth": -1.0}, "bandwidth must be positive"),
         ({"network": {"name": "other", "arguments": {}}}, "there is no network called 'other'"),
@@ -271,6 +277,17 @@ def test_damaged_and_newer_files_are_refused_with_a_sentence(tmp_path, changes, 
     rewritten(path, **changes)
     with pytest.raises(ValueError, match=message):
         Deep.load(path)
+
+
+def test_any_changed_byte_of_a_file_is_refused(tmp_path):
+    path = kernel().save(tmp_path / "kernel.safetensors")
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for at in [*range(0, 600, 7), *rng.integers(0, len(whole), 100).tolist(), len(whole) - 1]:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(ValueError, match=r"kernel\.safetensors"):
+            Deep.load(path)
+    path.write_bytes(whole)
+    assert Deep.load(path) == kernel()
 
 
 def test_files_that_are_not_kernels_are_refused(tmp_path):

@@ -411,7 +411,7 @@ class Empty:
 
 
 @every(FUNCTIONS)
-@pytest.mark.parametrize("engine", ["cpu", nammd.Tiles, 2, Empty()], ids=name_of)
+@pytest.mark.parametrize("engine", ["cpu", nammd.Tiles, 2, Empty()], ids=["str", "class", "int", "object"])
 def test_a_bad_engine_is_refused(function, engine):
     with refuses(TypeError, "engine must be an engine object such as nammd.Tiles(), not "):
         function(X, Y, engine=engine)

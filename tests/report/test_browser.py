@@ -107,3 +107,18 @@ def test_it_prints_without_losing_what_is_folded_away(browser, pages):
         assert min(shown) > 50
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_an_index_of_many_candidates_fits_a_phone_and_leads_to_its_pages(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    gate = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2).with_reference(rng.normal(size=(80, 2)))
+    weeks = {f"week {k} {SCRIPT}": rng.normal(0.4 * k, size=(60, 2)) for k in range(3)}
+    found = gate.check_all({**weeks, "broken": np.zeros((9, 3))}, errors="keep")
+    page = opened(browser, found.report(tmp_path / "out"))
+    assert not page.get_log("browser")
+    assert page.execute_script("return document.documentElement.scrollWidth") <= PHONE["width"]
+    pills = page.find_elements("css selector", ".pill")
+    assert [pill.text for pill in pills] == [entry.word for entry in found]
+    assert all(pill.size["height"] < 30 for pill in pills)  # each word on one line
+    page.find_elements("css selector", "tbody a")[3].click()
+    assert "ERROR" in page.find_element("css selector", ".verdict").text

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 import nammd
+from nammd.explaining.writing import percent, readable
 from nammd.report import build
-from nammd.report.profiles import histogram, percent
+from nammd.report.profiles import histogram
 from nammd.report.projection import principal
-from nammd.report.source import evenly, readable
+from nammd.report.source import evenly
 from tests.report.cases import estimate, estimate_model, people, shifted, shifted_model
 
 
@@ -95,7 +96,7 @@ def test_the_settings_name_sizes_kernel_digests_and_versions():
     settings = dict(shifted_model().settings)
     assert settings["rows"] == "400 in the reference, 350 in the candidate"
     assert settings["kernel"] == "Gaussian, bandwidth 2.5"
-    assert settings["engine"] == "Tiles()"
+    assert settings["computed"] == "on the cores of this machine"
     assert len(settings["digest of the reference"]) == 16
     assert f"nammd {nammd.__version__}" in settings["this report made with"]
 
@@ -237,7 +238,34 @@ def test_progress_is_told_of_every_step_and_of_the_end():
     build(estimate(), progress=lambda done, total, what: heard.append((done, total, what)))
     assert [done for done, *_ in heard] == list(range(6))
     assert {total for _, total, _ in heard} == {5}
-    assert heard[1][2] == "column 0"
+    assert heard[1][2] == "column 1"  # the one that differs most
+
+
+def test_rows_that_stand_out_carry_what_they_are_known_by():
+    x, y = people(60, 1), people(50, 2, income=4_000)
+    x.insert(0, "order", [f"A-{k:04d}" for k in range(60)])
+    y.insert(0, "order", [f"B-{k:04d}" for k in range(50)])
+    model = build(nammd.Tolerance.at(0.002, nammd.Gaussian(2.5), x=x).check(x, y))
+    for table, start in zip(model.examples, "AB", strict=True):
+        [(name, cells)] = table.identifiers
+        assert name == "order"
+        assert list(cells) == [f"{start}-{row.position:04d}" for row in table.rows]
+        assert "order" not in table.columns
+    assert all(table.identifiers == () for table in shifted_model().examples)
+
+
+def test_files_are_named_with_rows_and_digests_and_the_code_reads_them(tmp_path):
+    for name, seed in (("train", 1), ("today", 2)):
+        people(60, seed).to_csv(tmp_path / f"{name}.csv", index=False)
+    x, y = tmp_path / "train.csv", tmp_path / "today.csv"
+    verdict = nammd.Tolerance.at(0.002, nammd.Gaussian(2.5), x=x).check(x, y)
+    first, second = build(verdict).answer.files
+    assert (first.role, first.path, first.rows) == ("reference", str(x), 60)
+    assert (second.path, len(second.digest)) == (str(y), 16)
+    made = {}
+    exec(verdict.reproduction().rsplit("\n", 1)[0], made)
+    assert made["verdict"].distance == verdict.distance
+    assert shifted_model().answer.files[0].path == "data in memory"
 
 
 def test_other_results_are_refused_with_a_sentence():

@@ -1,9 +1,12 @@
 """What is said of sketches: where rows are needed, what limits a verdict, and which sketches are one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import nammd
+from nammd.tolerances.bars import Perturbed
 from tests.sketches.samples import FEATURES, KERNEL, X, Y, Z
 
 A, B, C = (nammd.Sketch.of(data, FEATURES) for data in (X, Y, Z))
@@ -47,7 +50,8 @@ def test_a_ranking_of_sketches_is_that_of_their_rows_under_the_same_features():
     for one, other in zip(sketched.entries, whole.entries, strict=True):
         assert one.estimate.value == pytest.approx(other.estimate.value, rel=1e-9)
     [one], [other] = sketched.contrasts, whole.contrasts
-    assert one.pvalue == pytest.approx(other.pvalue, rel=1e-6)
+    # Sketches do not know the third moment of influences, and are the more cautious for it.
+    assert other.pvalue < one.pvalue < 10 * other.pvalue
     assert "their error is included" in str(nammd.rank(A, named).entries[0].estimate)
 
 
@@ -84,8 +88,7 @@ def near(value, *, error=0.0, n_features=64, rows=2000):
     eps = value * nammd.distance(one, two).value
     limit = nammd.Tolerance.at(eps, KERNEL, columns=3)
     if error:
-        uncertainty = nammd.tolerances.ladder.Uncertainty(error**2, error**2, None, None)
-        object.__setattr__(limit, "uncertainty", uncertainty)
+        limit = replace(limit, bars=(Perturbed("noise", eps, error**2, None, limit.farthest.pilot),))
     verdict = limit.check(one, two)
     assert verdict.decision == "UNDECIDED"
     return verdict
@@ -111,6 +114,6 @@ def test_a_distance_at_the_tolerance_is_what_it_is():
 
 
 def test_nothing_is_blamed_where_rows_would_do():
-    verdict = near(1.3, n_features=2048, rows=500)
+    verdict = near(1.4, n_features=2048, rows=500)
     assert verdict.rows_needed is not None
     assert verdict.limited_by is None

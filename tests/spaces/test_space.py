@@ -9,7 +9,7 @@ import torch
 
 import nammd
 from nammd.data import opening
-from nammd.data.encoding import encoding as fitting
+from nammd.data.encoding import encoding, fitting
 from tests.data.samples import mixed_columns
 
 RNG = np.random.default_rng(0)
@@ -97,7 +97,7 @@ def test_every_question_can_be_asked_in_a_given_space(question):
 
 def test_a_tolerance_keeps_its_space(tmp_path):
     space = nammd.Space.fit(ONE, exclude=["seen"])
-    tolerance = nammd.Tolerance.from_reference(ONE, TWO, space=space)
+    tolerance = nammd.Tolerance.from_reference(ONE, TWO, space=space, anyway=True)
     assert tolerance.space == space
     tolerance.save(tmp_path / "t.json")
     assert nammd.Tolerance.load(tmp_path / "t.json").space == space
@@ -152,7 +152,7 @@ def test_a_sample_is_checked_once(monkeypatch):
     nammd.closeness_test(X, Y, 0.1).confidence_interval()
     assert len(calls) == 2
     calls.clear()
-    tolerance = nammd.Tolerance.from_reference(X, Y)
+    tolerance = nammd.Tolerance.from_reference(X, Y, anyway=True)
     assert len(calls) == 2
     calls.clear()
     tolerance.check(X, Y)
@@ -165,11 +165,11 @@ def test_calibrating_fits_the_encoding_once_and_encodes_each_dataset_once(monkey
     from nammd.cli import main
 
     fitted = counting(monkeypatch, fitting, "fit_column")
-    encoded = counting(monkeypatch, fitting.Encoding, "encode")
+    encoded = counting(monkeypatch, encoding.Encoding, "encode")
     names = []
     for name, table in (("one", ONE), ("two", TWO)):
         parquet.write_table(table, tmp_path / f"{name}.parquet")
         names.append(str(tmp_path / f"{name}.parquet"))
-    assert main(["calibrate", *names, "-o", str(tmp_path / "t.json"), "--json"]) == 0
+    assert main(["calibrate", *names, "-o", str(tmp_path / "t.json"), "--json", "--anyway"]) == 0
     assert sorted(arguments[0] for arguments in fitted) == sorted(ONE.column_names)
     assert len(encoded) == 2

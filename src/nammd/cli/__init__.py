@@ -8,6 +8,7 @@
 `output`            results for people, and as JSON
 `progress`          what is being done, once it takes longer than a second
 `failure`           any failure as one sentence and an exit code
+`failing`           a failure where a result was asked for: as JSON, a JUnit case and a page
 ==================  ===================================================================================
 
 Importing any of them imports neither NumPy nor a reader of files, so that ``nammd --help`` is quick:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nammd.cli.columns import FailOn, NegligibleOption, alerts, negligible
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Inputs, Told, open_files
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
+from nammd.cli.overwriting import require_replaceable, save_tolerance
+from nammd.cli.places import place
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
-    from nammd.engines import Engine
     from nammd.tolerances.tolerance import Tolerance
 
 
@@ -30,15 +32,21 @@ class Kind(StrEnum):
 
 def calibrate(
     reference: Annotated[
-        Path, typer.Argument(metavar="REFERENCE", help="The data that others will be compared with.")
+        Path,
+        typer.Argument(parser=place, metavar="REFERENCE", help="The data that others will be compared with."),
     ],
     accepted: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[ACCEPTED]...", help="Data that differ and are still acceptable."),
+        typer.Argument(
+            parser=place, metavar="[ACCEPTED]...", help="Data that differ and are still acceptable."
+        ),
     ] = None,
     target: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the tolerance.")
     ] = Path("tolerance.json"),
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace FILE even if it is something else than this tolerance.")
+    ] = False,
     noise: Annotated[
         float | None,
         typer.Option(metavar="LEVEL", help="Accept a perturbation of this size, say 0.3."),
@@ -57,6 +65,19 @@ def calibrate(
         int | None,
         typer.Option(metavar="N", help="With --split: into how many consecutive blocks; 4 by default."),
     ] = None,
+    allowed: NegligibleOption = None,
+    fail_on: FailOn = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Compare this column although it alone tells the data apart, or rows are ordered by it.",
+        ),
+    ] = None,
+    anyway: Annotated[
+        bool,
+        typer.Option("--anyway", help="Write a tolerance that is mostly noise, or too small to be resolved."),
+    ] = False,
     *,
     data: DataOptions,
     kernel: KernelOptions,
@@ -67,14 +88,21 @@ def calibrate(
     For example:
         nammd calibrate train.parquet accepted.parquet -o tolerance.json
         nammd calibrate train.parquet week-1.parquet week-2.parquet -o tolerance.json
+        nammd calibrate train.parquet -o tolerance.json
         nammd calibrate train.parquet --noise 0.3 -o tolerance.json
-        nammd calibrate train.parquet --split -o tolerance.json
 
-    There are three ways. With ACCEPTED, datasets that are known to be acceptable: the tolerance is the
-    distance of the farthest, and its sampling error counts in every check. With --noise, when there is no
-    such data: the distance that a controlled perturbation of REFERENCE makes; choose the largest that is
-    still negligible. With --split: what "no change" looks like between blocks of consecutive rows of
-    REFERENCE, which should then be in the order of time.
+    There are three ways; try them in this order. With ACCEPTED, datasets that are known to be acceptable:
+    the tolerance is the distance of the farthest, and its sampling error counts in every check. With
+    REFERENCE alone, or --split: what "no change" looks like between blocks of its consecutive rows, which
+    should be in the order of time. With --noise: the distance that a controlled perturbation of REFERENCE
+    makes; choose the largest that is still negligible.
+
+    A tolerance that would mean nothing is refused, and the message says what to do: where a column alone
+    tells ACCEPTED from REFERENCE, where rows are sorted by a column, where the tolerance is mostly noise, or
+    below what the rows can resolve.
+
+    Beside the joint distance every column has a tolerance of its own: what it differs by in the accepted
+    data, or what is negligible, whichever is larger; see --negligible.
 
     The file is readable JSON. It holds the columns with their scaling, the kernel, the tolerance with its
     standard error, and where all of that came from; no rows of the data.
@@ -82,17 +110,20 @@ def calibrate(
     Exit codes: 0 done, 2 error.
     """
     ways = {"ACCEPTED": bool(accepted), "--noise": noise is not None, "--split": split}
-    if sum(ways.values()) != 1:
+    if sum(ways.values()) > 1:
         given = " and ".join(way for way, is_given in ways.items() if is_given)
         raise ValueError(
-            "say what is acceptable in one way: accepted files, --noise LEVEL or --split"
-            + (f", not {given} together" if given else "")
+            "say what is acceptable in one way: accepted files, --noise LEVEL or --split, "
+            f"not {given} together"
         )
+    split = split or not any(ways.values())
     if kind is not None and noise is None:
         raise ValueError("--kind says which perturbation --noise LEVEL makes; give both")
     if blocks is not None and not split:
         raise ValueError("--blocks says how --split divides the reference; give both")
+    fails = alerts(fail_on)
     require_folder(target)
+    require_replaceable(target, force)
     refuse_overwriting([target], [reference, *(accepted or [])])
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), *(("accepted", path) for path in accepted or [])]
@@ -100,8 +131,15 @@ def calibrate(
         if not accepted:
             inputs.require_rows("--split" if split else "--noise")
         working.step("Measuring what is acceptable")
-        tolerance = _tolerance(inputs, noise, kind, blocks, engine_of(kernel, working, inputs))
-        tolerance.save(target)
+        how = {"engine": engine_of(kernel, working, inputs), "anyway": anyway, **inputs.options}
+        how["negligible"] = negligible(allowed)
+        if noise is None:
+            how["keep"] = keep or ()
+        elif keep:
+            raise ValueError("--keep is for ACCEPTED and --split; with --noise there is nothing to keep")
+        tolerance = _tolerance(inputs, noise, kind, blocks, how)
+        tolerance = tolerance.failing_on(*fails)
+        save_tolerance(tolerance, target, force)
     deliver(
         "calibrate",
         tolerance,
@@ -114,7 +152,7 @@ def calibrate(
 
 
 def _tolerance(
-    inputs: Inputs, noise: float | None, kind: Kind | None, blocks: int | None, engine: Engine | None
+    inputs: Inputs, noise: float | None, kind: Kind | None, blocks: int | None, how: dict[str, Any]
 ) -> Tolerance:
     from nammd.tolerances.tolerance import Tolerance
 
@@ -122,11 +160,9 @@ def _tolerance(
     x = reference.dataset
     if accepted:
         named = {str(file.path): file.dataset for file in accepted}
-        return Tolerance.from_reference(x, named, engine=engine, **inputs.options)
+        return Tolerance.from_reference(x, named, **how)
     if noise is not None:
         perturbed = None if kind is None else kind.value
-        return Tolerance.from_noise(
-            x, level=noise, kind=perturbed, rng=inputs.seed, engine=engine, **inputs.options
-        )
+        return Tolerance.from_noise(x, level=noise, kind=perturbed, rng=inputs.seed, **how)
     number = 4 if blocks is None else blocks
-    return Tolerance.from_split(x, blocks=number, rng=inputs.seed, engine=engine, **inputs.options)
+    return Tolerance.from_split(x, blocks=number, rng=inputs.seed, **how)

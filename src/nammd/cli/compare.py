@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,16 +14,21 @@ from nammd.cli.data import Told, open_files
 from nammd.cli.options import (
     Alpha,
     DataOptions,
+    HtmlFile,
     KernelOptions,
     OutputOptions,
     ToleranceFile,
     require_shares,
 )
-from nammd.cli.output import deliver
+from nammd.cli.output import deliver, refuse_overwriting, require_folder
+from nammd.cli.places import place
 from nammd.cli.progress import Working
 
+if TYPE_CHECKING:
+    from nammd.results import Paged
+
 Reference = Annotated[
-    Path, typer.Argument(metavar="REFERENCE", help="The data that others are compared with.")
+    Path, typer.Argument(parser=place, metavar="REFERENCE", help="The data that others are compared with.")
 ]
 
 
@@ -37,14 +42,15 @@ class Alternative(StrEnum):
 
 def compare(
     reference: Reference,
-    a: Annotated[Path, typer.Argument(metavar="A", help="One dataset.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another: is it farther away?")],
+    a: Annotated[Path, typer.Argument(parser=place, metavar="A", help="One dataset.")],
+    b: Annotated[Path, typer.Argument(parser=place, metavar="B", help="Another: is it farther away?")],
     tolerance: ToleranceFile = None,
     alternative: Annotated[
         Alternative,
         typer.Option(help="What is to be shown: that B is farther than A, nearer, or either."),
     ] = Alternative.greater,
     alpha: Alpha = 0.05,
+    html: HtmlFile = None,
     *,
     data: DataOptions,
     kernel: KernelOptions,
@@ -63,6 +69,8 @@ def compare(
     Exit codes: 0 done, whatever the answer; 2 error.
     """
     require_shares(alpha=alpha)
+    require_folder(html)
+    refuse_overwriting([html], [reference, a, b, tolerance])
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), ("a", a), ("b", b)]
         inputs = open_files(paths, tolerance, data, kernel, working)
@@ -79,14 +87,17 @@ def compare(
             alpha=alpha,
             engine=engine_of(kernel, working, inputs),
         )
-    deliver("compare", result, Told(inputs, space), output)
+    deliver("compare", result, Told(inputs, space), output, rows=_written(result, html))
 
 
 def rank(
     reference: Reference,
-    candidates: Annotated[list[Path], typer.Argument(metavar="C...", help="The datasets to order.")],
+    candidates: Annotated[
+        list[Path], typer.Argument(parser=place, metavar="C...", help="The datasets to order.")
+    ],
     tolerance: ToleranceFile = None,
     alpha: Alpha = 0.05,
+    html: HtmlFile = None,
     *,
     data: DataOptions,
     kernel: KernelOptions,
@@ -108,6 +119,8 @@ def rank(
     if twice:
         raise ValueError(f"{twice[0]!r} is given twice; name each candidate once")
     require_shares(alpha=alpha)
+    require_folder(html)
+    refuse_overwriting([html], [reference, *candidates, tolerance])
     with Working(quiet=output.json) as working:
         paths = [("reference", reference), *(("candidate", path) for path in candidates)]
         inputs = open_files(paths, tolerance, data, kernel, working)
@@ -123,4 +136,9 @@ def rank(
             alpha=alpha,
             engine=engine_of(kernel, working, inputs),
         )
-    deliver("rank", result, Told(inputs, space), output)
+    deliver("rank", result, Told(inputs, space), output, rows=_written(result, html))
+
+
+def _written(result: Paged, html: Path | None) -> list[tuple[str, str]]:
+    """Write a page about a result, if one is asked for, and return the line that says so."""
+    return [] if html is None else [("report", str(result.report(html)))]

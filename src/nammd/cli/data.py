@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nammd.cli import options
 from nammd.cli.options import DataOptions, EngineName, KernelName, KernelOptions
+from nammd.cli.places import chosen, given
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
     from nammd.data.dataset import Dataset
+    from nammd.data.written import Reading
     from nammd.spaces import Space
     from nammd.tolerances.tolerance import Tolerance
 
@@ -125,6 +127,7 @@ class Told:
         if self.inputs.tolerance is not None:
             left_out = []
         words = [entry.in_shell() for entry in left_out if entry.column not in asked]
+        words += [] if self.space is None else [remark.in_shell() for remark in self.space.encoding.remarks]
         return words + [note for file in self.inputs.files for note in file.notes()]
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,10 +144,11 @@ class Told:
 
 def open_files(
     paths: Sequence[tuple[str, Path]],
-    tolerance: Path | None,
+    tolerance: Path | Tolerance | None,
     data: DataOptions,
     kernel: KernelOptions,
     working: Working,
+    first: int = 0,
 ) -> Inputs:
     """Open files, each with its role; a wrong name or option is noticed before the first of them is read.
 
@@ -152,39 +156,46 @@ def open_files(
     ----------
     paths : sequence of (str, Path)
         The files with the parts that they play, the reference first.
-    tolerance : Path or None
-        The tolerance file.
+    tolerance : Path or Tolerance or None
+        The tolerance file, or what was read from it.
     data, kernel : DataOptions, KernelOptions
         What was asked for.
     working : Working
         Where to say what is being done.
+    first : int
+        Which file of the command the first of them is.
 
     Returns
     -------
     Inputs
     """
+    if sum(given(path) == "-" for _, path in paths) > 1:
+        raise ValueError("standard input can be read once only; give it for one of the files")
     for _, path in paths:
         if not path.expanduser().exists():
             raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
-    limit = None if tolerance is None else load_tolerance(tolerance, data, kernel)
+    limit = load_tolerance(tolerance, data, kernel) if isinstance(tolerance, Path) else tolerance
     working.step("Loading the readers")
     from nammd.data.opening import open_file
 
     columns = options.names(data.columns, "--columns")
+    reading = _reading(data) if limit is None else _known(limit, data)
     # With --engine dask Parquet is left to the workers of the cluster, unless rows are drawn from it.
     by_workers = kernel.engine is EngineName.dask and data.sample is None
     files = []
-    for number, (role, path) in enumerate(paths):
+    for number, (role, path) in enumerate(paths, first):
         working.step(f"Reading {path}")
         opened = open_file(
-            path,
+            given(path),
             by_workers=by_workers,
             columns=columns,
             sample=data.sample,
             # A draw of its own for each file: equal rows of files in equal order would not be independent.
             rng=[data.seed, number] if number else data.seed,
-            key=data.key,
+            key=chosen(data.key, number),
+            **_asked(data.query, number),
             features=data.features,
+            reading=reading,
         )
         files.append(File(role, path, opened))
     working.step("Encoding the columns")
@@ -209,7 +220,32 @@ def _chosen(data: DataOptions, kernel: KernelOptions) -> dict[str, Any]:
         "--kernel": kernel.kernel,
         "--bandwidth": kernel.bandwidth,
         "--weights": kernel.weights,
+        "--decimal": data.decimal,
+        "--thousands": data.thousands,
+        "--date-format": data.date_format,
+        "--na": data.na,
+        "--text": data.text,
     }
+
+
+def _reading(data: DataOptions) -> Reading:
+    """Return what was said about how the data are written."""
+    from nammd.data.written import Reading
+
+    na = None if data.na is None else [word.strip() for word in data.na.split(",") if word.strip()]
+    text = options.names(data.text, "--text") or []
+    return Reading(data.decimal, data.thousands, data.date_format, na, text, data.encoding)  # type: ignore[arg-type]
+
+
+def _asked(queries: list[str] | None, number: int) -> dict[str, str]:
+    query = chosen(queries, number)
+    return {} if query is None else {"query": query}
+
+
+def _known(tolerance: Tolerance, data: DataOptions) -> Reading:
+    """Return how a tolerance reads files; the encoding of a file is a matter of the file."""
+    known = tolerance.space.encoding.for_files
+    return known if data.encoding is None else replace(known, encoding=_reading(data).encoding)
 
 
 def _refuse_late_options(data: DataOptions, kernel: KernelOptions) -> None:
@@ -218,23 +254,25 @@ def _refuse_late_options(data: DataOptions, kernel: KernelOptions) -> None:
         "--sample": data.sample,
         "--key": data.key,
         "--features": data.features,
+        "--encoding": data.encoding,
     }
     _refuse(reading | _chosen(data, kernel), "cannot be combined with sketches, which were made without it")
 
 
-def _refuse(given: dict[str, Any], why: str) -> None:
-    for option, value in given.items():
-        if value is not None:
+def _refuse(asked: dict[str, Any], why: str) -> None:
+    for option, value in asked.items():
+        if value not in (None, []):
             raise ValueError(f"{option} {why}")
 
 
-def _space_options(data: DataOptions, chosen: KernelOptions) -> dict[str, Any]:
+def _space_options(data: DataOptions, asked: KernelOptions) -> dict[str, Any]:
     """Return what was asked for, as `Space.fit` takes it."""
     from nammd.kernels import Gaussian, Laplace
 
-    family: Any = Laplace if chosen.kernel is KernelName.laplace else Gaussian
+    family: Any = Laplace if asked.kernel is KernelName.laplace else Gaussian
     return {
-        "kernel": family if chosen.bandwidth is None else family(chosen.bandwidth),
-        "weights": options.weights(chosen.weights),
+        "kernel": family if asked.bandwidth is None else family(asked.bandwidth),
+        "weights": options.weights(asked.weights),
         "exclude": options.names(data.exclude, "--exclude"),
+        "reading": _reading(data),
     }

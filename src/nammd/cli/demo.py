@@ -52,6 +52,11 @@ def demo(
     """
     folder = keep if keep is not None else Path(tempfile.mkdtemp(prefix="nammd-demo-"))
     folder.mkdir(parents=True, exist_ok=True)
+    there = [name for name in (*MONTHS, "tolerance.json", "report.html") if (folder / name).exists()]
+    if there:
+        raise FileExistsError(
+            f"{str(folder)!r} has files of these names already: {', '.join(there)}; give a new folder"
+        )
     try:
         write_files(folder)
         steps = [_run(step, folder, output.json) for step in _story()]

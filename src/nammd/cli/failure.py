@@ -74,7 +74,8 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("nammd"):
         return f"the package {error.name} is needed for this; install it with: pip install 'nammd[app]'"
     if isinstance(error, MemoryError):
-        return "there is not enough memory for this; --sample N reads only N rows of each file"
+        words = one_line(str(error)) or "there is not enough memory for this"
+        return f"{words}; --sample N reads only N rows of each file"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return one_line(f"{os.fsdecode(error.filename)}: {error.strerror.lower()}")
     from nammd.data.advice import in_shell

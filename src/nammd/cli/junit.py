@@ -1,8 +1,10 @@
-"""A verdict as a JUnit file, which CI systems show among the tests."""
+"""Verdicts as a JUnit file, which CI systems show among the tests."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
 from nammd.cli.printing import printable
@@ -10,45 +12,78 @@ from nammd.cli.printing import printable
 if TYPE_CHECKING:
     from nammd.tolerances.verdict import Verdict
 
+_COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
-def junit_xml(verdict: Verdict, name: str, seconds: float, undecided_passes: bool) -> str:
-    """Return a test suite of one test: passed if close, failed if far.
 
-    Parameters
+@dataclass(frozen=True)
+class Case:
+    """One test of a suite.
+
+    Attributes
     ----------
-    verdict : Verdict
-        The outcome of the check.
     name : str
-        The name of the test.
+        What is tested.
+    outcome : {"passed", "failure", "error", "skipped"}
+        What it came to.
+    kind, message : str
+        Of what did not pass: a word, and a sentence.
+    words : str
+        The whole story.
     seconds : float
         How long it took.
-    undecided_passes : bool
-        Whether an undecided check counts as skipped, or else as failed.
-
-    Returns
-    -------
-    str
-        The XML document.
     """
-    skipped = not verdict.is_close and not verdict.is_far and undecided_passes
-    failed = not verdict.is_close and not skipped
-    counts = {"tests": "1", "failures": str(int(failed)), "errors": "0", "skipped": str(int(skipped))}
-    time = f"{seconds:.3f}"
-    suites = ElementTree.Element("testsuites", counts | {"name": "nammd", "time": time})
-    suite = ElementTree.SubElement(suites, "testsuite", counts | {"name": "nammd", "time": time})
-    case = ElementTree.SubElement(
-        suite, "testcase", {"classname": "nammd.check", "name": printable(name), "time": time}
-    )
-    # XML cannot hold control characters, not even escaped.
-    words, headline = printable(str(verdict)), printable(verdict.headline())
-    if skipped:
-        ElementTree.SubElement(case, "skipped", {"message": headline})
-    if failed:
-        failure = {"type": str(verdict.decision), "message": headline}
-        ElementTree.SubElement(case, "failure", failure).text = words
-    else:
-        ElementTree.SubElement(case, "system-out").text = words
+
+    name: str
+    outcome: Literal["passed", "failure", "error", "skipped"]
+    kind: str
+    message: str
+    words: str = ""
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, verdict: Verdict, name: str, seconds: float, undecided_passes: bool) -> Case:
+        """Return the test of a verdict: passed if close, failed if far, else as was asked for."""
+        undecided = not verdict.is_close and not verdict.is_far
+        outcome: Literal["passed", "skipped", "failure"] = (
+            "passed" if verdict.is_close else "skipped" if undecided and undecided_passes else "failure"
+        )
+        kind = str(verdict.decision)
+        if verdict.failures:
+            outcome, kind = "failure", "ALERT" if verdict.is_close else kind
+        return cls(name, outcome, kind, verdict.headline(), str(verdict), seconds)
+
+
+def case_name(candidate: object, reference: object) -> str:
+    """Return what is tested."""
+    return f"{candidate} is close enough to {reference}"
+
+
+def junit_xml(cases: Sequence[Case]) -> str:
+    """Return a test suite of some tests, as an XML document."""
+    counts = {"tests": str(len(cases))} | {
+        attribute: str(sum(case.outcome == outcome for case in cases))
+        for attribute, outcome in _COUNTED.items()
+    }
+    whole = counts | {"name": "nammd", "time": f"{sum(case.seconds for case in cases):.3f}"}
+    suites = ElementTree.Element("testsuites", whole)
+    suite = ElementTree.SubElement(suites, "testsuite", whole)
+    for case in cases:
+        _add(suite, case)
     ElementTree.indent(suites)
     # Through bytes: a declaration made for text names the encoding of the machine.
     document: bytes = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
     return document.decode() + "\n"
+
+
+def _add(suite: ElementTree.Element, case: Case) -> None:
+    # XML cannot hold control characters, not even escaped.
+    words, message = printable(case.words), printable(case.message)
+    attributes = {"classname": "nammd.check", "name": printable(case.name), "time": f"{case.seconds:.3f}"}
+    element = ElementTree.SubElement(suite, "testcase", attributes)
+    if case.outcome == "skipped":
+        ElementTree.SubElement(element, "skipped", {"message": message})
+    if case.outcome in ("failure", "error"):
+        told = {"type": case.kind, "message": message}
+        ElementTree.SubElement(element, case.outcome, told).text = words
+    else:
+        ElementTree.SubElement(element, "system-out").text = words

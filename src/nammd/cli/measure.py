@@ -13,16 +13,18 @@ from nammd.cli.data import Told, open_files
 from nammd.cli.options import (
     Alpha,
     DataOptions,
+    HtmlFile,
     KernelOptions,
     OutputOptions,
     ToleranceFile,
     require_shares,
 )
-from nammd.cli.output import deliver
+from nammd.cli.output import deliver, refuse_overwriting, require_folder
+from nammd.cli.places import place
 from nammd.cli.progress import Working
 
-First = Annotated[Path, typer.Argument(metavar="A", help="One dataset.")]
-Second = Annotated[Path, typer.Argument(metavar="B", help="The other dataset.")]
+First = Annotated[Path, typer.Argument(parser=place, metavar="A", help="One dataset.")]
+Second = Annotated[Path, typer.Argument(parser=place, metavar="B", help="The other dataset.")]
 
 
 class Method(StrEnum):
@@ -43,6 +45,7 @@ def distance(
     a: First,
     b: Second,
     tolerance: ToleranceFile = None,
+    html: HtmlFile = None,
     *,
     data: DataOptions,
     kernel: KernelOptions,
@@ -64,18 +67,29 @@ def distance(
 
     Exit codes: 0 done, 2 error.
     """
+    require_folder(html)
+    refuse_overwriting([html], [a, b, tolerance])
     with Working(quiet=output.json) as working:
         inputs = open_files([("a", a), ("b", b)], tolerance, data, kernel, working)
+        if html is not None:
+            inputs.require_rows("--html")
+            if inputs.sketches:
+                raise ValueError("a report shows rows, and sketches keep none; leave out --html")
         from nammd.questions.distance import distance as estimated
 
         working.step("Measuring the distance")
         space = inputs.space()
         estimate = estimated(*inputs.datasets, space=space, engine=engine_of(kernel, working, inputs))
-    deliver("distance", estimate, Told(inputs, space), output)
+        if html is not None:
+            from nammd.report import write_report
+
+            write_report(estimate, html, progress=working.part("Writing the report"))
+    rows = [("report", str(html))] if html is not None else []
+    deliver("distance", estimate, Told(inputs, space), output, rows=rows)
 
 
 def two_sample(
-    a: Annotated[Path, typer.Argument(metavar="A", help="One dataset.")],
+    a: Annotated[Path, typer.Argument(parser=place, metavar="A", help="One dataset.")],
     b: Second,
     tolerance: ToleranceFile = None,
     method: Annotated[

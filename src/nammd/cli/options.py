@@ -19,8 +19,12 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.models import ArgumentInfo
 
+from nammd.cli.again import remember
+
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
 _ENGINE = "Where it is computed"
+_WRITTEN = "How the data are written (by default found out)"
+_NAMES = {"two_sample": "test"}  # whose own name pytest would collect
 
 
 class KernelName(StrEnum):
@@ -65,8 +69,21 @@ class DataOptions:
         ),
     ] = 0
     key: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Which array of an .npz file to take.", rich_help_panel=_DATA),
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which array of an .npz file to take; given again, for the next file and all after it.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SQL",
+            help="What to ask a database such as sqlite:///shop.db; given again, for the next file and all "
+            "after it.",
+            rich_help_panel=_DATA,
+        ),
     ] = None
     features: Annotated[
         str | None,
@@ -75,6 +92,51 @@ class DataOptions:
             help="For folders of images: a torchvision model, or a torch module file, whose features "
             "are compared instead of pixels.",
             rich_help_panel=_DATA,
+        ),
+    ] = None
+
+    decimal: Annotated[
+        str | None,
+        typer.Option(metavar="MARK", help="What stands before decimals: . or ,", rich_help_panel=_WRITTEN),
+    ] = None
+    thousands: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MARK", help="What stands between thousands: , . ' or a space.", rich_help_panel=_WRITTEN
+        ),
+    ] = None
+    date_format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="How dates are written: day-first, month-first, year-first, or a pattern such as %d.%m.%Y.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None
+    na: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help="What stands for a missing value instead of NA, n/a, NULL and the like; '' for empty cells "
+            "only.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None
+    text: Annotated[
+        str | None,
+        typer.Option(
+            "--text",
+            metavar="A,B,C",
+            help="Compare these columns as text, even if they look like numbers or dates.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The encoding of text files, such as latin-1; by default it is recognised.",
+            rich_help_panel=_WRITTEN,
         ),
     ] = None
 
@@ -138,6 +200,13 @@ class OutputOptions:
     ] = False
 
 
+HtmlFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write a page with the result, for a browser.", rich_help_panel=_OUTPUT
+    ),
+]
+
 ToleranceFile = Annotated[
     Path | None,
     typer.Option(
@@ -168,23 +237,40 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
+        remember(command.__name__, parameters, given)
         for name, kind in groups.items():
             given[name] = kind(**{f.name: given.pop(f.name) for f in dataclasses.fields(kind)})
-        chosen = given.get("kernel")
-        if not isinstance(chosen, KernelOptions):
-            command(**given)
-            return
-        from nammd.cli.computing import computing
-        from nammd.cli.sketch_files import look_for_sketches
+        try:
+            _run(command, name_of(command), given, data_arguments)
+        except Exception as error:
+            from nammd.cli.failing import tell_failure
 
-        # Before a cluster is started for nothing.
-        look_for_sketches(command.__name__, _paths(given[name] for name in data_arguments), chosen)
-        with computing(given["kernel"]):
-            command(**given)
+            tell_failure(name_of(command), given, error)
+            raise
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in parameters}
     return called
+
+
+def name_of(command: Callable[..., None]) -> str:
+    """Return what a command is called in the shell."""
+    return _NAMES.get(command.__name__, command.__name__)
+
+
+def _run(command: Callable[..., None], name: str, given: dict[str, Any], data_arguments: list[str]) -> None:
+    """Run a command, with a cluster at hand if it asks for one."""
+    chosen = given.get("kernel")
+    if not isinstance(chosen, KernelOptions):
+        command(**given)
+        return
+    from nammd.cli.computing import computing
+    from nammd.cli.sketch_files import look_for_sketches
+
+    # Before a cluster is started for nothing.
+    look_for_sketches(name, _paths(given[argument] for argument in data_arguments), chosen)
+    with computing(chosen):
+        command(**given)
 
 
 def _paths(values: Iterable[Any]) -> list[Path]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nammd.cli.printing import one_line, printable
+from nammd.data.writing import require_writable
 
 if TYPE_CHECKING:
     from nammd.cli.options import OutputOptions
@@ -62,12 +63,9 @@ def deliver(
         own = result.to_dict() if fields is None else fields
         print_json({"command": command, **own, "inputs": made_from.to_dict(), "notes": notes})
         return
-    facts = [(one_line(a), one_line(b)) for a, b in [*result.facts(), *made_from.facts(), *rows]]
-    cautions = [one_line(caution.message) for caution in result.cautions()]
-    print_facts(one_line(result.headline()), facts, cautions, result.tone)
-    sys.stdout.flush()  # so that the notes come after it wherever both streams go
-    for note in notes:
-        print(f"  Note: {one_line(note)}", file=sys.stderr)
+    cautions = [caution.message for caution in result.cautions()]
+    print_facts(result.headline(), [*result.facts(), *made_from.facts(), *rows], cautions, result.tone)
+    print_notes(notes)
 
 
 def require_folder(*paths: Path | None) -> None:
@@ -75,12 +73,18 @@ def require_folder(*paths: Path | None) -> None:
     for path in paths:
         if path is None:
             continue
-        if path.is_dir():
-            raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
-        if not os.access(path.parent, os.W_OK):
-            raise PermissionError(f"cannot write {str(path)!r}: permission denied")
+        require_writable(path)
+
+
+def require_new_folder(path: Path) -> None:
+    """Refuse a folder for output that can neither be used nor made."""
+    if path.is_dir():
+        if not os.access(path, os.W_OK):
+            raise PermissionError(f"cannot write to {str(path)!r}: permission denied")
+        return
+    if path.exists():
+        raise NotADirectoryError(f"cannot write to {str(path)!r}: it is a file; several pages need a folder")
+    require_folder(path)
 
 
 def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
@@ -96,7 +100,14 @@ def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | N
         taken.add(path.resolve())
 
 
-def print_json(document: dict[str, Any]) -> None:
+def print_notes(notes: Sequence[str]) -> None:
+    """Print what happened to the data on the way, on stderr."""
+    sys.stdout.flush()  # so that the notes come after the result wherever both streams go
+    for note in notes:
+        print(f"  Note: {one_line(note)}", file=sys.stderr)
+
+
+def print_json(document: dict[str, Any] | list[dict[str, Any]]) -> None:
     """Print a document: the only thing on stdout, and valid JSON without NaN."""
     from nammd.results.base import plain
 
@@ -104,12 +115,18 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def print_facts(
-    headline: str, facts: Sequence[tuple[str, str]], cautions: Sequence[str] = (), tone: str = "neutral"
+    headline: str | None,
+    facts: Sequence[tuple[str, str]],
+    cautions: Sequence[str] = (),
+    tone: str = "neutral",
 ) -> None:
-    """Print a headline and a table, with layout and colour where people look at it."""
+    """Print a headline, facts and cautions, with layout and colour where people look at it."""
+    facts = [(one_line(label), one_line(value)) for label, value in facts]
+    cautions = [one_line(caution) for caution in cautions]
     if not _for_people():
         width = max((len(label) for label, _ in facts), default=0)
-        print(headline)
+        if headline is not None:
+            print(one_line(headline))
         for label, value in facts:
             print(f"  {label:<{width}}  {value}")
         for caution in cautions:
@@ -122,7 +139,8 @@ def print_facts(
 
     console = Console(highlight=False)
     # Text, never markup: the values contain names from the data.
-    console.print(Text(headline, style=f"bold {_COLOURS[tone]}"))
+    if headline is not None:
+        console.print(Text(one_line(headline), style=f"bold {_COLOURS[tone]}"))
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=all(len(label) <= 40 for label, _ in facts))
     table.add_column(overflow="fold")
@@ -131,6 +149,35 @@ def print_facts(
     console.print(Padding(table, (0, 0, 0, 2)))
     for caution in cautions:
         console.print(Padding(Text(f"Note: {caution}", style="yellow"), (0, 0, 0, 2)))
+
+
+def print_table(
+    headline: str, header: Sequence[str], rows: Sequence[Sequence[str]], tone: str = "neutral"
+) -> None:
+    """Print a headline and a table with a header; the second column is an answer, which is coloured."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
+    if not _for_people():
+        from nammd.results.words import aligned
+
+        print(one_line(headline))
+        for line in aligned([header, *rows]):
+            print(f"  {line}")
+        return
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    console.print(Text(one_line(headline), style=f"bold {_COLOURS[tone]}"))
+    table = Table.grid(padding=(0, 2))
+    for name in header:
+        table.add_column(overflow="fold", no_wrap=name == header[1])
+    table.add_row(*(Text(name, style="dim") for name in header))
+    for name, word, *rest in rows:
+        colour = _COLOURS.get(word.lower(), "red")
+        table.add_row(Text(name), Text(word, style=f"bold {colour}"), *map(Text, rest))
+    console.print(Padding(table, (0, 0, 0, 2)))
 
 
 def print_line(text: str) -> None:

@@ -36,7 +36,7 @@ class Working:
         self._share: float | None = None
         self._left, self._begun = "", 0.0
         self._shown: tuple[Progress, TaskID] | None = None
-        self._words = "Working"
+        self._words, self._among = "Working", ""
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
         if not quiet and sys.stderr.isatty():
@@ -46,8 +46,12 @@ class Working:
     def step(self, words: str) -> None:
         """Say what is being done from now on."""
         with self._lock:
-            self._words, self._share, self._left = one_line(words), None, ""
+            self._words, self._share, self._left = one_line(f"{words} {self._among}"), None, ""
             self._update()
+
+    def among(self, number: int, total: int) -> None:
+        """Say that the steps from now on are about one of several things."""
+        self._among = f"({number} of {total})"
 
     @property
     def progress(self) -> Callable[[float, float], None] | bool:

@@ -11,6 +11,8 @@ from nammd.cli import options
 from nammd.cli.data import load_tolerance
 from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, ToleranceFile
 from nammd.cli.output import print_facts, print_json, refuse_overwriting, require_folder
+from nammd.cli.overwriting import require_sketch_or_nothing
+from nammd.cli.places import chosen, given, place
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ FEATURES, FEWEST = 1024, 64
 
 
 def sketch(
-    path: Annotated[Path, typer.Argument(metavar="DATA", help="The data: a file or a folder.")],
+    path: Annotated[Path, typer.Argument(parser=place, metavar="DATA", help="The data: a file or a folder.")],
     output_file: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The sketch to write.")],
     tolerance: ToleranceFile = None,
     n_features: Annotated[
@@ -63,6 +65,7 @@ def sketch(
         raise ValueError("a sketch takes every row and needs little memory; leave out --sample")
     require_folder(output_file)
     refuse_overwriting([output_file], [path, tolerance])
+    require_sketch_or_nothing(output_file)
     if not path.expanduser().exists():
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     with Working(quiet=output.json) as working:
@@ -92,13 +95,14 @@ def _by_batches(
             working.progress(done, total)
 
     return Sketch.of_file(
-        path,
+        given(path),
         features,
         space=space,
         threads=kernel.threads,
         progress=tell,
         columns=options.names(data.columns, "--columns"),
-        key=data.key,
+        key=chosen(data.key, 0),
+        query=chosen(data.query, 0),
         image_features=data.features,
     )
 

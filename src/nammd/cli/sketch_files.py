@@ -9,12 +9,10 @@ from typing import Any
 from nammd.cli.options import EngineName, KernelOptions
 
 TAKE_SKETCHES = ("check", "distance", "compare", "rank", "plan")
-_NAMES = {"two_sample": "test"}
 
 
 def look_for_sketches(command: str, paths: Sequence[Path], chosen: KernelOptions) -> None:
     """Refuse damaged sketches, sketches where rows are needed, and engines that have nothing to do."""
-    command = _NAMES.get(command, command)
     for path in paths:
         if is_broken(path):
             raise ValueError(f"{path} is a damaged or incomplete sketch; copy it again, or make it anew")

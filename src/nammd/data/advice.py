@@ -6,6 +6,8 @@ side, and whoever prints it takes the one that fits; no text is rewritten afterw
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -76,3 +78,50 @@ def prefixed(error: Exception, words: str) -> Exception:
     if isinstance(advice, Advice):
         return refusal(type(error), f"{words}: {error.problem}", advice)  # type: ignore[attr-defined]
     return type(error)(f"{words}: {error}")
+
+
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Let no error pass that does not name the file, or the column, that it is about.
+
+    Whatever a library raises about damaged data is a refusal of these data, so it becomes a ValueError.
+
+    >>> with naming("data.csv"):
+    ...     raise OverflowError("Python int too large to convert to C long")
+    Traceback (most recent call last):
+    ...
+    ValueError: data.csv cannot be read: Python int too large to convert to C long
+    """
+    try:
+        yield
+    except (ImportError, Warning):
+        raise
+    except MemoryError:
+        raise MemoryError(f"there is not enough memory to read {what}") from None
+    except Exception as error:
+        foreign = type(error).__module__ != "builtins" or isinstance(error, _OF_LIBRARIES)
+        if isinstance(error, OSError) and error.errno is not None:
+            if error.filename is not None:
+                raise
+            foreign = True
+        if foreign:
+            raise ValueError(f"{what} cannot be read: {_first_line(error)}") from error
+        if not isinstance(error, (ValueError, TypeError, OSError)) or what in str(error):
+            raise  # a fault of the program, or a sentence that says it all
+        raise prefixed(error, what) from error
+
+
+_OF_LIBRARIES = (
+    EOFError,
+    OverflowError,
+    RecursionError,
+    SyntaxError,
+    UnicodeError,
+    RuntimeError,
+    BufferError,
+)
+"""What libraries raise about data; the rest of the built-in errors would be faults of this program."""
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

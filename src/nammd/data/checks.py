@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,11 @@ def positive(value: Any, name: str) -> float:
     number = _number(value, name)
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be positive and finite, not {number}")
+    if number < sys.float_info.min:
+        least = f"{sys.float_info.min:.3g}"
+        raise ValueError(
+            f"{name} must be at least {least}, below which numbers lose their digits, not {number}"
+        )
     return number
 
 

@@ -24,15 +24,15 @@ class Source:
 
     Attributes
     ----------
-    path : Path
-        The file or folder.
+    path : Path or str
+        The file or folder; an address where it is elsewhere.
     total_rows : int or None
         The rows that it has; more than were read where they are a sample.
     notes : tuple of str
         What the reader had to say: arrays that were flattened, images that were resized.
     """
 
-    path: Path
+    path: Path | str
     total_rows: int | None = None
     notes: tuple[str, ...] = ()
 

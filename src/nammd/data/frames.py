@@ -12,12 +12,14 @@ import numbers
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.advice import Advice, refusal
+from nammd.data import counts
+from nammd.data.advice import Advice, naming, refusal
 from nammd.data.arrays import FloatArray
 from nammd.data.naming import require_unique
 
@@ -29,6 +31,9 @@ one, nothing (a duration), or midnight. Empty where there are no times. Columns 
 meet: their seconds mean different things."""
 
 _UTC = datetime.UTC
+
+_KEPT_CELLS = 1 << 21
+"""A table keeps the values of so many cells once they are found: of many columns, the look takes the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +57,9 @@ class Values:
         Of times: what their seconds count from.
     trouble : str
         What the column holds, where that cannot be compared.
+    text : bool
+        Whether the categories are text that may stand for something else, such as numbers: no categories
+        that somebody declared to be that.
     """
 
     kind: Kind | None
@@ -62,6 +70,7 @@ class Values:
     whole: bool = False
     clock: Clock = ""
     trouble: str = ""
+    text: bool = False
 
     @property
     def labels(self) -> list[str | None] | None:
@@ -81,6 +90,15 @@ class Values:
     def width(self) -> int:
         """The length of the vectors; 1 for other columns."""
         return 1 if self.numbers is None or self.numbers.ndim == 1 else int(self.numbers.shape[1])
+
+    def take(self, positions: NDArray[np.intp]) -> Values:
+        """Return the values of some rows."""
+        return replace(
+            self,
+            missing=self.missing[positions],
+            numbers=None if self.numbers is None else self.numbers[positions],
+            codes=None if self.codes is None else self.codes[positions],
+        )
 
     def meets(self, other: Values) -> bool:
         """Tell whether the values of both columns mean the same, so that they can be compared."""
@@ -136,7 +154,12 @@ class Frame:
         self.owner = owner
         self.names = tuple(map(column_name, table.columns)) if names is None else names
         self.rows = len(table)
+        self._seen: dict[str, Values] = {}
         self._places = {name: place for place, name in enumerate(self.names)}
+        self.read: dict[str, tuple[object, Values]] = {}
+        """Columns of text that have been read as something else, and by whom."""
+        self.unread: dict[str, Any] = {}
+        """What could not be read, by column."""
         # The integer 1 and the text '1' are different names in pandas, but not here.
         require_unique(self.names, owner)
         if not self.names:
@@ -146,7 +169,16 @@ class Frame:
 
     def values(self, name: str) -> Values:
         """Return the values of a column, after checking that they are finite."""
-        values = _values(self.series(name))
+        if name in self._seen:
+            return self._seen[name]
+        values = self._checked(name)
+        if len(self._seen) * self.rows < _KEPT_CELLS:
+            self._seen[name] = values
+        return values
+
+    def _checked(self, name: str) -> Values:
+        with naming(f"the column {name!r} of {self.owner}"):
+            values = _values(self.series(name))
         if values.numbers is not None and np.isinf(values.numbers).any():
             infinite = np.isinf(values.numbers).reshape(self.rows, -1).any(axis=1)
             raise refusal(
@@ -162,7 +194,12 @@ class Frame:
 
     def series(self, name: str) -> Any:
         """Return a column as it is, as a narwhals series."""
-        return self._table[:, self._places[name]]
+        return self._columns[self._places[name]]
+
+    @cached_property
+    def _columns(self) -> list[Any]:
+        # All at once: libraries look through the names of all columns to find one of them.
+        return list(self._table.iter_columns())
 
     def take(self, positions: NDArray[np.intp]) -> Frame:
         """Return some of the rows."""
@@ -170,7 +207,9 @@ class Frame:
 
     def renamed(self, name: str) -> Frame:
         """Return a table of one column under another name."""
-        return Frame(self._table, self.owner, (name,))
+        found = Frame(self._table, self.owner, (name,))
+        found.unread, found.read = self.unread, self.read
+        return found
 
 
 def column_name(name: Any) -> str:
@@ -181,22 +220,25 @@ def column_name(name: Any) -> str:
 def _values(series: Any) -> Values:
     import narwhals as nw
 
-    missing = np.asarray(series.is_null().to_numpy(), dtype=bool)
+    missing = _missing(series)
     dtype = series.dtype
     if missing.all():
         return Values(None, missing)
     if dtype.is_numeric():
-        return _measured("numeric", _floats(series), whole=str(dtype).startswith(("Int", "UInt")))
+        numbers = _floats(series)
+        integers = str(dtype).startswith(("Int", "UInt")) or _beyond_integers(numbers)
+        return _measured("numeric", numbers, whole=integers)
     if dtype == nw.Boolean:
         return _labelled("boolean", series, missing)
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return _labelled("categorical", series, missing)
+        return replace(_labelled("categorical", series, missing), text=dtype == nw.String)
     if dtype in (nw.Date, nw.Datetime):
         # Microseconds since 1970: in UTC where there is a zone, by the clock on the wall where there is none.
         clock: Clock = "zoned" if getattr(dtype, "time_zone", None) else "local"
-        return _measured("datetime", _floats(series.dt.timestamp("us")) / 1e6, clock=clock)
+        return _measured("datetime", _seconds(series, lambda s: s.dt.timestamp("us")), clock=clock)
     if dtype == nw.Duration:
-        return _measured("datetime", _floats(series.dt.total_microseconds()) / 1e6, clock="duration")
+        passed = _seconds(series, lambda s: s.dt.total_microseconds())
+        return _measured("datetime", passed, clock="duration")
     if dtype in (nw.List, nw.Array):
         return _arrow_vectors(series, missing) or _vectors(series.to_list(), missing)
     if dtype == nw.Struct:
@@ -204,10 +246,31 @@ def _values(series: Any) -> Values:
     return _from_objects(series.to_list(), missing)
 
 
+def _missing(series: Any) -> NDArray[np.bool_]:
+    native = series.to_native()
+    if counts.is_arrow(native) and not native.null_count:
+        return np.zeros(len(native), dtype=bool)
+    return np.asarray(series.is_null().to_numpy(), dtype=bool)
+
+
 def _floats(series: Any) -> FloatArray:
     import narwhals as nw
 
+    held = counts.held(series)
+    if counts.is_arrow(held):
+        return counts.floats(held)
     return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _seconds(series: Any, microseconds: Callable[[Any], Any]) -> FloatArray:
+    found = counts.seconds(counts.held(series))
+    return _floats(microseconds(series)) / 1e6 if found is None else found
+
+
+def _beyond_integers(numbers: FloatArray) -> bool:
+    """Tell whether floats are what text makes of unsigned 64-bit integers, which elsewhere are whole."""
+    present = numbers[~np.isnan(numbers)]
+    return bool(present.size and 2.0**63 <= present.max() < 2.0**64 and (present % 1 == 0).all())
 
 
 def _measured(kind: Kind, values: FloatArray, whole: bool = False, clock: Clock = "") -> Values:
@@ -221,7 +284,7 @@ def _labelled(kind: Kind, series: Any, missing: NDArray[np.bool_]) -> Values:
     """Return the values of a column of text or truth values as codes."""
     found = _arrow_codes(series)
     codes, distinct = _codes(series.to_list(), missing) if found is None else found
-    names = list(map(_label, distinct))
+    names = list(map(label_of, distinct))
     if len(set(names)) < len(names):  # two values that are written alike are one category
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         codes = np.array([*(places[name] for name in names), -1], np.intp)[codes]
@@ -250,7 +313,8 @@ def _codes(values: Sequence[Any], missing: NDArray[np.bool_]) -> tuple[NDArray[n
     return codes, list(places)
 
 
-def _label(value: Any) -> str:
+def label_of(value: Any) -> str:
+    """Return what a value is called as a category."""
     # Whole numbers with missing values are floats in pandas: the category 1 of one table is 1.0 in another.
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -285,7 +349,7 @@ def _arrow_vectors(series: Any, missing: NDArray[np.bool_]) -> Values | None:
     inside = lists.type.value_type
     if not high or not (pa.types.is_integer(inside) or pa.types.is_floating(inside)):
         return Values(None, missing, trouble=_OTHER_LISTS)
-    flat = pc.list_flatten(lists.drop_null()).cast(pa.float64())
+    flat = pc.list_flatten(lists.drop_null()).cast(pa.float64(), safe=False)
     return _rows_of_numbers(flat.to_numpy(zero_copy_only=False).reshape(-1, high), missing)
 
 
@@ -317,7 +381,7 @@ def _from_objects(values: Sequence[Any], missing: NDArray[np.bool_]) -> Values:
     if all_of(bool, np.bool_):
         return _object_labels("boolean", values, missing)
     if all_of(str) or all_of(uuid.UUID):
-        return _object_labels("categorical", values, missing)
+        return replace(_object_labels("categorical", values, missing), text=all_of(str))
     if all_of(numbers.Real, decimal.Decimal) and not types & {bool, np.bool_}:
         return _measured("numeric", _spread(present, missing), whole=all_of(numbers.Integral))
     for family, seconds in _TIMES.items():
@@ -340,7 +404,7 @@ def _from_objects(values: Sequence[Any], missing: NDArray[np.bool_]) -> Values:
 
 def _object_labels(kind: Kind, values: Sequence[Any], missing: NDArray[np.bool_]) -> Values:
     codes, distinct = _codes(values, missing)
-    return Values(kind, missing, codes=codes, categories=tuple(map(_label, distinct)))
+    return Values(kind, missing, codes=codes, categories=tuple(map(label_of, distinct)))
 
 
 def _spread(present: Any, missing: NDArray[np.bool_]) -> FloatArray:
@@ -354,7 +418,11 @@ def _moment_seconds(value: Any) -> float:
         value = datetime.datetime.combine(value, datetime.time())
     if value.tzinfo is None:
         value = value.replace(tzinfo=_UTC)
-    return float((value - datetime.datetime(1970, 1, 1, tzinfo=_UTC)).total_seconds())
+    return _passed_seconds(value - datetime.datetime(1970, 1, 1, tzinfo=_UTC))
+
+
+def _passed_seconds(value: datetime.timedelta) -> float:
+    return (value // datetime.timedelta(microseconds=1)) / 1e6  # by the steps of `counts`, to the last digit
 
 
 def _clock_seconds(value: datetime.time) -> float:
@@ -363,7 +431,7 @@ def _clock_seconds(value: datetime.time) -> float:
 
 _TIMES: dict[type, Callable[[Any], float]] = {
     datetime.date: _moment_seconds,  # a datetime is a date too
-    datetime.timedelta: datetime.timedelta.total_seconds,
+    datetime.timedelta: _passed_seconds,
     datetime.time: _clock_seconds,
 }
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.advice import Advice, refusal
+from nammd.data.advice import Advice, naming, refusal
 from nammd.data.arrays import (
     Array,
     FloatArray,
@@ -42,6 +42,7 @@ from nammd.data.dataset import (
 from nammd.data.frames import Frame, column_name
 from nammd.data.naming import listed, require_unique
 from nammd.data.pieces import Pieces, is_dask, is_dask_table
+from nammd.data.written.reading import Reading
 
 NO_ROWS = Advice(
     python="distance, closeness_test, compare_pairs, rank, plan and the checks of a tolerance take sketches",
@@ -49,7 +50,9 @@ NO_ROWS = Advice(
 )
 
 
-def open_dataset(data: Any, name: str, *, by_workers: bool = False) -> Dataset:
+def open_dataset(
+    data: Any, name: str, *, by_workers: bool = False, reading: Reading | None = None
+) -> Dataset:
     """Open a dataset; one that is open already is returned as it is.
 
     Parameters
@@ -60,6 +63,8 @@ def open_dataset(data: Any, name: str, *, by_workers: bool = False) -> Dataset:
         What messages call it, unless it is a file, which has a name of its own.
     by_workers : bool
         Whether the workers of a Dask cluster are to read Parquet files, instead of this process.
+    reading : Reading, optional
+        How a text file is written.
 
     Returns
     -------
@@ -68,7 +73,7 @@ def open_dataset(data: Any, name: str, *, by_workers: bool = False) -> Dataset:
     if isinstance(data, Dataset):
         return data
     if isinstance(data, (str, os.PathLike)):
-        return open_file(data, by_workers=by_workers)
+        return open_file(data, by_workers=by_workers, reading=reading)
     if not is_dask(data) and hasattr(data, "to_dataset"):  # what a reader returned
         opened: Dataset = data.to_dataset()
         return opened
@@ -88,14 +93,20 @@ def open_content(data: Any, name: str, source: Source | None = None) -> Dataset:
     return ArrayDataset(name, data, source=source, array=_checked_array(data, name))
 
 
-def open_all(data: Mapping[str, Any], *, min_rows: int = 1, by_workers: bool = False) -> list[Dataset]:
+def open_all(
+    data: Mapping[str, Any],
+    *,
+    min_rows: int = 1,
+    by_workers: bool = False,
+    reading: Reading | None = None,
+) -> list[Dataset]:
     """Open several datasets, by the names that messages give them; what is given twice is opened once."""
     opened: dict[Any, Dataset] = {}
     found = []
     for name, value in data.items():
         key = str(value) if isinstance(value, (str, os.PathLike)) else id(value)
         if key not in opened:
-            opened[key] = open_dataset(value, name, by_workers=by_workers)
+            opened[key] = open_dataset(value, name, by_workers=by_workers, reading=reading)
         found.append(opened[key])
     for dataset in found:
         require_rows(dataset, min_rows)
@@ -179,16 +190,20 @@ def open_file(path: str | os.PathLike[str], *, by_workers: bool = False, **readi
     -------
     Dataset
     """
+    from nammd.data.readers.places import is_elsewhere
     from nammd.data.readers.reading import read, scan
 
+    if is_elsewhere(path):
+        return read(path, **reading).to_dataset()
     where = Path(path).expanduser()
     if not where.exists():
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
-    summary = _summary_in(where)
-    if summary is not None:
-        return SummaryDataset(str(path), path, source=Source(where, summary.n), summary=summary)
-    scanned = scan(where, columns=reading.get("columns")) if by_workers else None
-    return (scanned or read(path, **reading)).to_dataset()
+    with naming(str(where)):
+        summary = _summary_in(where)
+        if summary is not None:
+            return SummaryDataset(str(path), path, source=Source(where, summary.n), summary=summary)
+        scanned = scan(where, columns=reading.get("columns")) if by_workers else None
+        return (scanned or read(path, **reading)).to_dataset()
 
 
 def _summary_in(path: Path) -> Any:
@@ -248,10 +263,13 @@ def _open_table(data: Any, name: str, source: Source | None) -> TableDataset | N
 def _arrow_table(data: Any) -> Any:
     """Return what Arrow holds, or can read as a stream, as a table; a stream can be read once only."""
     library = library_of(data)
-    if library in _KNOWN_TABLES or not (library == "pyarrow" or hasattr(data, "__arrow_c_stream__")):
+    arrow = library in ("pyarrow", "datasets") or hasattr(data, "__arrow_c_stream__")
+    if library in _KNOWN_TABLES or not arrow:
         return data
     import pyarrow as pa
 
+    if library == "datasets":
+        return _hugging_face(data, pa)
     if isinstance(data, (pa.Table, pa.ChunkedArray)):
         return data
     if isinstance(data, pa.Array):
@@ -259,6 +277,23 @@ def _arrow_table(data: Any) -> Any:
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
     return pa.table(data) if hasattr(data, "__arrow_c_stream__") else data
+
+
+def _hugging_face(data: Any, pa: Any) -> Any:
+    """Return a dataset of Hugging Face as an Arrow table; labels that have names are categories."""
+    if isinstance(data, Mapping):
+        raise TypeError(f"give one split of the Hugging Face dataset, not all: it has {listed(data)}")
+    arrow = data.with_format("arrow")
+    if hasattr(type(data), "num_rows"):
+        table = arrow[:]
+    else:  # it is streamed, and knows no end
+        table = pa.concat_tables(list(arrow.iter(batch_size=4096)))
+    for place, (column, feature) in enumerate((getattr(data, "features", None) or {}).items()):
+        if type(feature).__name__ == "ClassLabel":
+            codes = table.column(column).combine_chunks()
+            codes = pa.compute.if_else(pa.compute.less(codes, 0), None, codes).cast(pa.int32())
+            table = table.set_column(place, column, pa.DictionaryArray.from_arrays(codes, feature.names))
+    return table
 
 
 _KNOWN_TABLES = ("pandas", "polars", "modin", "cudf")

@@ -20,7 +20,7 @@ from nammd.data.dataset import Dataset, SpreadArray, SpreadTable
 from nammd.data.frames import Frame
 from nammd.data.naming import chosen_columns
 from nammd.data.pieces import Graph, Key, Pieces, fetch, fresh_name, within_pieces
-from nammd.data.readers.columnar import file_dataset, folder_dataset
+from nammd.data.readers.columnar import checking_pages, file_dataset, folder_dataset, validated
 from nammd.data.readers.formats import explained
 from nammd.data.sampling import sample_positions
 
@@ -75,7 +75,9 @@ def _row_groups(fragment: Any) -> list[tuple[Any, int]]:
 
 def _read(piece: Any, *, schema: Any, columns: list[str], path: Path) -> Any:
     with explained(path, "Parquet"):
-        return piece.to_table(schema=schema, columns=columns)
+        return validated(
+            piece.to_table(schema=schema, columns=columns, fragment_scan_options=checking_pages())
+        )
 
 
 def pieces_of(dataset: Dataset) -> Pieces:
@@ -98,7 +100,7 @@ def encoded(table: SpreadTable, encode: Callable[[Frame], NDArray[Any]], width: 
 def _encoded_piece(
     piece: Any, owner: str, names: tuple[str, ...], encode: Callable[[Frame], NDArray[Any]]
 ) -> NDArray[Any]:
-    return encode(_frame(piece, owner, names))
+    return encode(frame_of_piece(piece, owner, names))
 
 
 def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame:
@@ -119,7 +121,7 @@ def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame
         found = pieces.each(_rows, chosen) if chosen else []
     if not found:
         raise ValueError(f"{table.name} is empty: it has no rows")
-    return _frame(_joined(found, pieces.names), table.name, table.names)
+    return frame_of_piece(_joined(found, pieces.names), table.name, table.names)
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,8 @@ def _rows(piece: Any, positions: NDArray[np.intp]) -> Any:
     return nw.from_native(_as_table(piece))[positions.tolist()].to_native()
 
 
-def _frame(piece: Any, owner: str, names: tuple[str, ...]) -> Frame:
+def frame_of_piece(piece: Any, owner: str, names: tuple[str, ...]) -> Frame:
+    """Return a piece of a table as columns."""
     import narwhals as nw
 
     return Frame(nw.from_native(_as_table(piece)), owner, names)
@@ -211,5 +214,5 @@ def _distinct_of_piece(
 ) -> list[set[Any]]:
     if not len(piece):
         return [set() for _ in names]
-    frame = _frame(piece, owner, own)
+    frame = frame_of_piece(piece, owner, own)
     return [set(list(look(frame, name))[:_MANY]) for name in names]

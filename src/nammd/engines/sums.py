@@ -122,6 +122,21 @@ class KernelSums:
     cross: CrossSums
     bound: float
 
+    def __post_init__(self) -> None:
+        parts = (
+            self.x.rows,
+            self.y.rows,
+            self.cross.rows,
+            self.x.squares,
+            self.y.squares,
+            self.cross.squares,
+        )
+        if not all(np.isfinite(np.sum(part)) for part in parts):
+            raise ValueError(
+                "the kernel gives values that are not finite numbers on these data; is its bandwidth far "
+                "from the scale of the data?"
+            )
+
     @property
     def m(self) -> int:
         """The number of rows of x."""

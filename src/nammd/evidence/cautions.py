@@ -100,6 +100,15 @@ def same_on_both_sides(first: Any, second: Any) -> tuple[Caution, ...]:
     )
 
 
+def unread(*samples: Sample) -> tuple[Caution, ...]:
+    """Return a caution for every column with cells that could not be read as what the column holds."""
+    return tuple(
+        Caution("unreadable", f"{sample.name}: {cells}")
+        for sample in samples
+        for cells in getattr(getattr(sample.dataset, "frame", None), "unread", {}).values()
+    )
+
+
 def rows_in_common(x: Sample, y: Sample) -> tuple[Caution, ...]:
     """Return a caution where some rows are in both datasets."""
     common = _in_common(x, y)

@@ -6,6 +6,7 @@ Every question begins here: the data are opened, the space is settled, and the r
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from nammd.data.advice import Advice, refusal
@@ -65,7 +66,8 @@ def prepare(
     if space is not None and not isinstance(space, Space):
         raise TypeError(f"space must be a space such as nammd.Space.fit(x, y), not {space!r}")
     by_workers = bool(getattr(engine, "reads_files", False))
-    datasets = open_all(data, min_rows=least, by_workers=by_workers)
+    known = None if space is None else space.encoding.for_files
+    datasets = open_all(data, min_rows=least, by_workers=by_workers, reading=known)
     if any(not dataset.keeps_rows for dataset in datasets):
         return _sketched(datasets, space, kernel, engine)
     if space is None:
@@ -112,4 +114,4 @@ def _sketched(
 
 
 def _stem(dataset: Dataset) -> str:
-    return dataset.name if dataset.source is None else dataset.source.path.stem
+    return dataset.name if dataset.source is None else Path(dataset.source.path).stem

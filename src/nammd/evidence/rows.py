@@ -10,7 +10,7 @@ from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray, to_numpy
 from nammd.engines.blas import single_threaded_blas
 from nammd.engines.sums import KernelSums, WithinSums
-from nammd.evidence.cautions import copied_rows, few_rows, rows_in_common, same_rows
+from nammd.evidence.cautions import copied_rows, few_rows, rows_in_common, same_rows, unread
 from nammd.spaces import Sample
 from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import CrossPairs, Moments
@@ -83,9 +83,10 @@ class RowEvidence:
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """What to know: few rows, rows in common, or nothing to test with."""
+        cells = unread(*dict.fromkeys([self.x, self.y]))
         if self.obstacle is not None:
-            return (self.obstacle,)
-        return few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y)
+            return (self.obstacle, *cells)
+        return few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y) + cells
 
 
 class Known(NamedTuple):

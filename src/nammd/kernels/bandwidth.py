@@ -15,6 +15,8 @@ from nammd.data.opening import open_all
 
 Metric = Literal["euclidean", "cityblock"]
 
+_LARGE = 1e150
+
 MEDIAN_ROWS = 2000
 """More pooled rows than this are subsampled: two million distances pin the median well enough."""
 
@@ -52,7 +54,10 @@ def median_distance(rows: FloatArray, metric: Metric) -> float:
     """
     from scipy.spatial.distance import pdist
 
-    distances = pdist(rows, metric)
+    largest = float(np.abs(rows).max(initial=0.0))
+    unit = largest if largest > _LARGE else 1.0  # squares of such numbers are beyond all numbers
+    with np.errstate(over="ignore"):
+        distances = pdist(rows / unit, metric) * unit
     median = float(np.median(distances)) if distances.size else 0.0
     if median == 0.0:
         distances = distances[distances > 0]
@@ -62,4 +67,9 @@ def median_distance(rows: FloatArray, metric: Metric) -> float:
                 "it; give a kernel with a bandwidth of your own, such as nammd.Gaussian(1.0)"
             )
         median = float(np.median(distances))
+    if not np.isfinite(median):
+        raise ValueError(
+            "the distances between rows are beyond all numbers, so no bandwidth can be taken from them; "
+            "divide the data by a number such as 1e10"
+        )
     return median

@@ -25,6 +25,7 @@ import numpy as np
 
 from nammd.data.arrays import Array, as_columns, is_foreign_array, like, namespace, to_numpy
 from nammd.data.checks import between, positive
+from nammd.data.seal import ROOM, require_seal, sealed
 from nammd.data.writing import write_bytes
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision, precision_of
@@ -260,8 +261,8 @@ class Deep(Kernel):
         path = Path(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
-        content = self._weights({"nammd-deep-kernel": json.dumps(self._description())})
-        write_bytes(path, content)
+        metadata = {"nammd-deep-kernel": json.dumps(self._description()), "checksum": ROOM}
+        write_bytes(path, sealed(self._weights(metadata)))
         return path
 
     @classmethod
@@ -285,6 +286,7 @@ class Deep(Kernel):
             raise FileNotFoundError(f"there is no deep kernel file {path}")
         safetensors = torch_module("safetensors")
         try:
+            content = path.read_bytes()
             with safetensors.safe_open(path, framework="pt") as file:
                 stored = (file.metadata() or {}).get("nammd-deep-kernel")
                 weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -292,6 +294,7 @@ class Deep(Kernel):
             raise ValueError(f"{path} is damaged, or not a safetensors file: {error}") from None
         if stored is None:
             raise ValueError(f"{path} is not a deep kernel written by nammd")
+        require_seal(content, f"the deep kernel {path}", "copy it again, or save the kernel anew")
         try:
             return restored(cls, json.loads(stored), weights, network)
         except json.JSONDecodeError as error:

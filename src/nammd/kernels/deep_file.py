@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
+from nammd.data.seal import require_version
 from nammd.kernels.networks import outline
 
 if TYPE_CHECKING:
@@ -17,13 +18,7 @@ NUMBERS = ("bandwidth", "feature_bandwidth", "epsilon")
 def restored(kind: type[Deep], stored: Any, weights: dict[str, Any], network: Any) -> Deep:
     """Make a kernel from its description and weights."""
     version = stored.get("version") if isinstance(stored, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool):
-        raise ValueError("the description of the deep kernel is damaged: it has no version")
-    if version > VERSION:
-        raise ValueError(
-            f"the deep kernel was written by a newer nammd (version {version} of the format, this one "
-            f"reads up to {VERSION}); upgrade nammd to use it"
-        )
+    require_version(version, VERSION, "the deep kernel", "save it again")
     try:
         made_by, numbers = stored["network"], {name: stored[name] for name in NUMBERS}
         if network is None and made_by is None:
@@ -39,7 +34,7 @@ def restored(kind: type[Deep], stored: Any, weights: dict[str, Any], network: An
             network = copy.deepcopy(network)
             network.load_state_dict(weights, strict=True)
         return kind(network, **numbers)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"the description of the deep kernel is damaged: {what}") from None
     except RuntimeError as error:

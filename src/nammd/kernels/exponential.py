@@ -30,6 +30,11 @@ FLOAT64_LIMIT = 1e4
 
 PACKED_ROWS = 4096
 
+_TOO_NARROW = (
+    "the bandwidth is so far from the scale of the data that their ratio is beyond all numbers; take one of "
+    "the size of the distances between rows"
+)
+
 
 def bind_squared(
     x: Array,
@@ -50,7 +55,10 @@ def bind_squared(
         right, largest_y = _pack(y, centre, embed, precision, 0.0, ones_last=False)
     largest = max(largest_x, largest_y)
     if not largest <= FLOAT64_LIMIT:
-        u, v = (embed(_float64(z)) for z in (x, y))
+        with np.errstate(over="ignore", invalid="ignore"):
+            u, v = (embed(_float64(z)) for z in (x, y))
+        if not all(bool(xp.all(xp.isfinite(z))) for z in (u, v)):
+            raise ValueError(_TOO_NARROW)
         return _bind_differences(u, v, 2, weight, -0.5)
     if precision == "float32" and largest > FLOAT32_LIMIT:
         return bind_squared(x, y, embed, "float64", weight)
@@ -70,6 +78,8 @@ def bind_cityblock(
 ) -> BoundKernel:
     """Bind ``weight * exp(-|x_i - y_j|_1 / bandwidth)``."""
     u, v = (_float64(z) for z in (x, y))
+    if not math.isfinite(1 / bandwidth):
+        raise ValueError(_TOO_NARROW)
     return _bind_differences(u, v, 1, weight, -1 / bandwidth, precision or precision_of(x, y))
 
 
@@ -148,7 +158,8 @@ def _bind_differences(
             if out is None:
                 out = np.empty(distances.shape, dtype)
             # cdist works in float64; the exponential costs half as much in float32.
-            np.multiply(distances, factor, out=out, casting="same_kind")
+            with np.errstate(over="ignore"):  # beyond all numbers: the exponential is zero
+                np.multiply(distances, factor, out=out, casting="same_kind")
             if shift:
                 out += dtype(shift)
             return np.exp(out, out=out)

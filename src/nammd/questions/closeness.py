@@ -261,8 +261,8 @@ def closeness_test(
     The two datasets are closer than NAMMD = 0.01 (p = 0.0004).
       null hypothesis  NAMMD >= 0.01: rejected at level 0.05
       alternative      NAMMD < 0.01
-      distance         0.002324, threshold 0.006826
-      95 % interval    [0.0008399, 0.004999]
+      distance         0.002324, threshold 0.006989
+      95 % interval    [0.0008399, 0.004782]
       standard error   0.0009183 (corrected)
       rows             800 and 800
       kernel           Gaussian, bandwidth 2.187

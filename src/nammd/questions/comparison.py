@@ -13,7 +13,20 @@ from nammd.engines import Engine
 from nammd.evidence import gather, prepare
 from nammd.evidence.cautions import same_on_both_sides
 from nammd.questions.distance import Estimate
-from nammd.results import NAMES, Caution, Result, interval, number, p_value
+from nammd.results import (
+    NAMES,
+    Caution,
+    Cell,
+    Page,
+    Paged,
+    Table,
+    Track,
+    interval,
+    number,
+    p_value,
+    text_cells,
+    with_error,
+)
 from nammd.spaces import Space
 from nammd.statistics.difference import Difference
 from nammd.statistics.margin import Statistic
@@ -23,7 +36,7 @@ Direction = Literal["greater", "less", "two-sided"]
 
 
 @dataclass(frozen=True)
-class PairComparison(Result):
+class PairComparison(Paged):
     """The outcome of comparing the distances of two pairs of datasets.
 
     Attributes
@@ -120,6 +133,32 @@ class PairComparison(Result):
             return None
         return one.x.name, one.y.name, two.y.name
 
+    def page(self) -> Page:
+        """Return what a page says about the comparison."""
+        named = self._files() or ("", "first pair", "second pair")
+        distances = tuple(
+            (
+                *text_cells(label, number(estimate.value), interval(ends)),
+                Cell(interval(ends), track=Track(estimate.value, *ends)),
+            )
+            for label, estimate in zip(named[1:], (self.first, self.second), strict=True)
+            for ends in (estimate.confidence_interval(0.95),)
+        )
+        return Page(
+            title=f"Which is nearer to {named[0]}?" if named[0] else "Which pair is nearer?",
+            sentence=self.headline(),
+            tables=(
+                Table(
+                    "How far apart",
+                    ("", NAMES[self.first.statistic], "95 % interval", ""),
+                    distances,
+                    "Dot: the distance. Bar: its 95 % interval.",
+                ),
+            ),
+            cautions=tuple(caution.message for caution in self.cautions()),
+            settings=tuple(self.facts()),
+        )
+
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         name = NAMES[self.first.statistic]
@@ -135,7 +174,7 @@ class PairComparison(Result):
                 "second pair",
                 f"{number(self.second.value)}, rows {self.second.m} and {self.second.n}",
             ),
-            ("difference", f"{number(self.difference)} ± {number(self.standard_error)}"),
+            ("difference", with_error(self.difference, self.standard_error)),
             ("95 % interval", interval(self.confidence_interval(0.95))),
             ("shared dataset", "yes, its covariance is used" if self.shared else "no"),
             self.first.describe_data()[-1],

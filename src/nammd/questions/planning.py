@@ -117,9 +117,9 @@ def plan(
     >>> pilot = nammd.distance(rng.normal(size=(200, 2)), rng.normal(loc=0.4, size=(200, 2)))
     >>> planned = nammd.plan(epsilon=0.01, distance=0.02, pilot=pilot)
     >>> print(planned.headline())
-    386 and 386 rows show with probability 0.80 that the datasets are farther apart than 0.01.
+    433 and 433 rows show with probability 0.80 that the datasets are farther apart than 0.01.
     >>> round(nammd.plan(epsilon=0.01, distance=0.02, pilot=pilot, rows=500).power, 2)
-    0.88
+    0.86
     """
     estimate = _pilot(pilot, space)
     pair, variability = estimate.pair, Pilot.of(estimate.pair)

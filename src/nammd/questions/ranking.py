@@ -12,7 +12,19 @@ from nammd.engines import Engine
 from nammd.evidence import gather, prepare
 from nammd.questions.comparison import PairComparison, compare_estimates
 from nammd.questions.distance import Estimate
-from nammd.results import NAMES, Result, interval, number, p_value
+from nammd.results import (
+    NAMES,
+    Cell,
+    Page,
+    Paged,
+    Table,
+    Track,
+    interval,
+    number,
+    p_value,
+    probability,
+    text_cells,
+)
 from nammd.spaces import Space
 from nammd.statistics.adjusting import holm
 
@@ -49,7 +61,7 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Ranking(Result):
+class Ranking(Paged):
     """Datasets in the order of their distance to a reference.
 
     Attributes
@@ -109,6 +121,42 @@ class Ranking(Result):
         clear = [c for c in self.contrasts if c.significant]
         return rows + [(f"{c.nearer} < {c.farther}", f"adjusted {p_value(c.pvalue)}") for c in clear]
 
+    def page(self) -> Page:
+        """Return what a page says about the ranking."""
+        name = NAMES[self.entries[0].estimate.statistic]
+        order = Table(
+            "The nearest first",
+            ("candidate", name, "95 % interval", "", "rows"),
+            tuple(_cells(entry) for entry in self.entries),
+            "Dot: the distance. Bar: its 95 % interval.",
+        )
+        pairs = Table(
+            "Which orders are more than chance",
+            ("nearer", "farther", "adjusted p-value", ""),
+            tuple(
+                text_cells(
+                    c.nearer,
+                    c.farther,
+                    probability(c.pvalue),
+                    "significant" if c.significant else "not shown",
+                )
+                for c in self.contrasts
+            ),
+            f"Adjusted for {len(self.contrasts)} comparisons by Holm's method: with a probability of "
+            f"at least {1 - self.alpha:g} no order called significant is wrong.",
+        )
+        estimate = self.entries[0].estimate
+        return Page(
+            title="Which is nearest to the reference?",
+            sentence=self.headline(),
+            tables=(order, pairs) if self.contrasts else (order,),
+            settings=(
+                ("reference rows", str(estimate.m)),
+                ("kernel", estimate.describe_kernel()),
+                ("level", f"{self.alpha:g}"),
+            ),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking ready for JSON."""
         return {
@@ -124,6 +172,14 @@ class Ranking(Result):
                 for c in self.contrasts
             ],
         }
+
+
+def _cells(entry: Ranked) -> tuple[Cell, ...]:
+    """Return a row of the page."""
+    estimate = entry.estimate
+    ends = estimate.confidence_interval(0.95)
+    track = Cell(interval(ends), track=Track(estimate.value, *ends))
+    return *text_cells(entry.name, number(estimate.value), interval(ends)), track, Cell(str(estimate.n))
 
 
 def rank(

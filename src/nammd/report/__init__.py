@@ -26,17 +26,22 @@ if TYPE_CHECKING:
     )
     from nammd.report.html import render, write_report
     from nammd.report.model import ReportModel
+    from nammd.report.pages import failure_page, render_page, write_index, write_page
 
 _HOMES = {
     "ReportModel": "model",
     "build": "builder",
     "column_plot": "figures",
+    "failure_page": "pages",
     "interval_plot": "figures",
     "ladder_plot": "figures",
     "map_plot": "figures",
     "ranking_plot": "figures",
     "render": "html",
+    "render_page": "pages",
     "witness_plot": "figures",
+    "write_index": "pages",
+    "write_page": "pages",
     "write_report": "html",
 }
 
@@ -44,12 +49,16 @@ __all__ = [
     "ReportModel",
     "build",
     "column_plot",
+    "failure_page",
     "interval_plot",
     "ladder_plot",
     "map_plot",
     "ranking_plot",
     "render",
+    "render_page",
     "witness_plot",
+    "write_index",
+    "write_page",
     "write_report",
 ]
 

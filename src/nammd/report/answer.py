@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nammd.report.files import files_of
 from nammd.report.model import Answer, Distance, Measured
 from nammd.results import NAMES, Reportable
 
@@ -9,7 +10,16 @@ from nammd.results import NAMES, Reportable
 def answer_of(result: Reportable) -> Answer:
     """Say what a result comes to."""
     cautions = tuple(sentence(str(caution)) for caution in result.cautions())
-    return Answer(result.word, result.tone, sentence(result.answer()), result.advice(), cautions)
+    return Answer(
+        result.word,
+        result.tone,
+        sentence(result.answer()),
+        result.advice(),
+        cautions,
+        reasons=result.column_reasons(),
+        alerts=result.column_alerts(),
+        files=files_of(result),
+    )
 
 
 def distance_of(result: Reportable) -> Distance:

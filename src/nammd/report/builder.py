@@ -6,13 +6,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from nammd.columns.measure import MOST_OF_ARRAYS
 from nammd.report.answer import answer_of, distance_of
-from nammd.report.columns import WIDE, contributions
+from nammd.report.columns import DRAWN, WIDE, contributions
 from nammd.report.examples import examples
 from nammd.report.model import ReportModel, Witness
 from nammd.report.projection import projection
 from nammd.report.settings import settings_of
-from nammd.report.source import reportable, source_of
+from nammd.report.source import Source, reportable, source_of
 from nammd.report.wide import WIDE_DRAWN
 
 ReportProgress: TypeAlias = Callable[[int, int, str], None]
@@ -45,15 +46,15 @@ def build(result: Any, progress: ReportProgress | None = None) -> ReportModel:
     >>> model.contributions.columns[0].name
     'column 1'
     >>> print(model.contributions.sentence)
-    1 of 3 columns differs significantly on its own (adjusted p ≤ 0.05): column 1.
+    1 of 3 columns differs by more than is negligible (adjusted p ≤ 0.05): column 1.
     """
     estimate = reportable(result).measured
     source = source_of(result)
     columns = len(source.variables)
-    steps = _Steps(2 + (WIDE_DRAWN if columns > WIDE else columns), progress)
+    steps = _Steps(2 + _drawn(source), progress)
     steps("distance")
     distance = distance_of(result)
-    parts = contributions(source, estimate, distance.alpha, steps)
+    parts = contributions(source, result, distance.alpha, steps)
     steps("rows and map")
     witness = Witness(estimate.witness_x, -estimate.witness_y)
     model = ReportModel(
@@ -72,6 +73,13 @@ def build(result: Any, progress: ReportProgress | None = None) -> ReportModel:
     )
     steps.finish()
     return model
+
+
+def _drawn(source: Source) -> int:
+    """Return how many columns will be drawn."""
+    columns = len(source.variables)
+    tables = any(variable.key is not None for variable in source.variables)
+    return WIDE_DRAWN if columns > WIDE and not tables and columns > MOST_OF_ARRAYS else min(columns, DRAWN)
 
 
 class _Steps:

@@ -1,157 +1,234 @@
-"""What each column has to do with the distance: alone, and left out.
+"""What each column has to do with the distance: alone, against its tolerance, and left out.
 
-*Alone*: the distance of that column by itself, under a Gaussian kernel with the median bandwidth of that
-column. The kernel of the result was made for all columns at once; on one of them it would see next to
-nothing. *Left out*: the distance of all other columns, under the kernel of the result with its bandwidth
-scaled to them; see `nammd.report.leaving_out`.
-
-Whether a column differs at all is a question without a margin, so it is answered by permutations, and
-adjusted for the number of columns by Holm's method.
+*Alone*: the distance of that column by itself, on all rows, and whether it is beyond its tolerance; see
+`nammd.columns`. Where the result has no tolerances of columns, what is negligible by default is taken. *Left
+out*: the distance of all other columns, under the kernel of the result with its bandwidth scaled to them; see
+`nammd.report.leaving_out`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from nammd.columns.counting import count_columns
+from nammd.columns.counts import Counts
+from nammd.columns.evidence import evidence_of
+from nammd.columns.limits import ColumnCheck, check_columns, made_limits, part
+from nammd.columns.measure import Measure, measures_of
+from nammd.columns.negligible import Negligible
 from nammd.data.arrays import FloatArray
+from nammd.explaining.columns import before_and_now, summary_of, words_for
+from nammd.explaining.pairs import PairCheck
+from nammd.explaining.summaries import Summary, summary_of_counts
 from nammd.questions.distance import Estimate, distance
-from nammd.questions.two_sample import two_sample_test
 from nammd.report.leaving_out import NOTHING, Found, WithoutColumns, measured
-from nammd.report.model import ColumnPart, Contributions, Measured
+from nammd.report.model import ColumnPart, ColumnRow, Contributions, Measured
 from nammd.report.profiles import profile
 from nammd.report.source import Source, Variable, evenly
 from nammd.report.wide import WIDE_DRAWN, most_different
-from nammd.statistics.adjusting import holm
-from nammd.statistics.margin import Statistic
+from nammd.results import Reportable
+from nammd.statistics.margin import Pair, confidence_interval
 
 MOST_ROWS = 2000
 LEAST_ROWS = 500
 
 DRAWN = 30
-"""Columns beyond so many are counted, not drawn."""
+"""Columns beyond so many are in the table, not drawn."""
 
 WIDE = 64
 """With more columns than this, leaving each out in turn would take minutes and tell little."""
 
-# Every column costs three passes over the pairs of rows. This many pairs take a few seconds, whether
-# they belong to three columns with 2000 rows or to twelve with 1000.
+EXACT_ROWS = 200_000
+"""Up to so many rows the medians in the table are exact; else they are those of a fine lattice."""
+
+# Every column that is left out costs a pass over the pairs of rows. This many pairs take a few seconds,
+# whether they belong to three columns with 2000 rows or to twelve with 1000.
 _PAIRS = 3 * MOST_ROWS**2
 
 Step = Callable[[str], None]
 
 
-def contributions(source: Source, estimate: Estimate, alpha: float, step: Step) -> Contributions:
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """All columns of a result, held against their tolerances, and what they are counted from.
+
+    Attributes
+    ----------
+    checks : tuple of ColumnCheck
+        The columns that have a measure of their own, those beyond their tolerance first.
+    own : bool
+        Whether the tolerances are those of the result; else they are what is negligible by default.
+    level : float
+        The level for all columns together.
+    counts : tuple of two mappings of str to Counts
+        The columns of each dataset.
+    """
+
+    checks: tuple[ColumnCheck, ...]
+    own: bool
+    level: float
+    counts: tuple[Mapping[str, Counts], Mapping[str, Counts]]
+
+    @classmethod
+    def of(cls, result: Reportable, alpha: float) -> Checked:
+        """Take the columns of a result, or hold them against what is negligible."""
+        evidence = result.measured.evidence
+        x, y = evidence.x.dataset, evidence.y.dataset
+        own = result.column_checks()
+        measures: Sequence[Measure] = measures_of(evidence.x.space.encoding, x)
+        if own:
+            measures = [check.measure for check in own]
+        before, now = (count_columns(dataset, measures) for dataset in (x, y))
+        if own:
+            return cls(own, result.has_column_tolerances, alpha / 2, (before, now))
+        limits = made_limits(measures, before, Negligible())
+        return cls(check_columns(limits, None, now, alpha), False, alpha, (before, now))
+
+    def estimate(self, check: ColumnCheck, statistic: str) -> Measured:
+        """Return the distance of a column alone, with its 95 % interval."""
+        x, y = (part(check.aspect, counts[check.measure.name]) for counts in self.counts)
+        pair = Pair.of(evidence_of(x, y), "nammd" if statistic == "nammd" else "mmd2")
+        return Measured(pair.value, *confidence_interval(pair, 0.95))
+
+
+def contributions(source: Source, result: Reportable, alpha: float, step: Step) -> Contributions:
     """Return the part that each column has in a distance; `step` hears of every column."""
-    wide = len(source.variables) > WIDE
-    count = WIDE_DRAWN if wide else len(source.variables)
+    estimate: Estimate = result.measured
+    checked = Checked.of(result, alpha)
+    by_name = {check.measure.name: check for check in checked.checks}
+    many = len(source.variables) > WIDE
+    wide = many and not by_name
+    count = WIDE_DRAWN if many else len(source.variables)
     most = int(np.clip((_PAIRS / count) ** 0.5, LEAST_ROWS, MOST_ROWS))
     x, y = (side.encoded[evenly(side.rows, most)] for side in source.sides)
     left_out = WithoutColumns(x, y, estimate)
-    # Holm's method multiplies the smallest p-value by the number of columns, so permutations must be
-    # fine enough for that to be significant.
-    permutations = 0 if wide else max(999, int(np.ceil(1.5 * count / alpha)) - 1)
-
     found = []
-    for variable in most_different(source) if wide else source.variables:
+    for variable in _drawn(source, by_name, wide):
         step(f"column {variable.name!r}" if variable.key else variable.name)
         columns = x[:, variable.slots], y[:, variable.slots]
-        alone = NOTHING if _constant(*columns) else distance(*columns, statistic=estimate.statistic)
-        if wide:
-            found.append(_Column(variable, alone))
+        check = by_name.get(variable.name.removeprefix("column ") if variable.key is None else variable.key)
+        alone: Found
+        if check is not None:
+            alone = checked.estimate(check, estimate.statistic)
         else:
-            p = _pvalue(*columns, estimate.statistic, permutations)
-            found.append(_Column(variable, alone, left_out.without(variable.slots), p))
-    # A constant column cannot differ: it is no test, and the others do not pay for it.
-    tested = [f for f in found if f.pvalue is not None]
-    for each, p in zip(tested, holm([f.pvalue or 0.0 for f in tested]), strict=True):
-        each.adjusted = p
-    together = left_out.together
-    if not wide:
-        found.sort(key=lambda f: (f.significant(alpha), f.contribution(together)), reverse=True)
-    parts = tuple(f.part(source, alpha) for f in found[:DRAWN])
-    significant = tuple(f.variable.name for f in found if f.significant(alpha))
+            alone = NOTHING if _constant(*columns) else distance(*columns, statistic=estimate.statistic)
+        found.append(_Column(variable, alone, check, None if many else left_out.without(variable.slots)))
+    parts = tuple(each.part(source, result) for each in found)
+    beyond = tuple(check.name for check in checked.checks if check.beyond)
+    pairs = result.column_pairs()
     return Contributions(
         columns=parts,
         hidden=len(source.variables) - len(parts),
-        tested=len(tested),
-        significant=significant,
-        together=together,
+        tested=len(by_name),
+        significant=beyond,
+        together=left_out.together,
         rows=(len(x), len(y)),
-        permutations=permutations,
-        alpha=alpha,
+        alpha=checked.level,
         wide=wide,
+        table=_table(result, checked),
+        own=checked.own,
+        pairs=tuple(pair.words() for pair in pairs),
         sentence=_wide_sentence(len(source.variables), len(parts))
         if wide
-        else _sentence(significant, len(tested), together, alpha),
+        else _sentence(beyond, len(by_name), checked.own, checked.level, pairs),
     )
+
+
+def _drawn(source: Source, by_name: Mapping[str, ColumnCheck], wide: bool) -> list[Variable]:
+    """Return the columns to draw: those that matter most first, then those without a measure of their own."""
+    if wide:
+        return most_different(source)
+    names = {v.name.removeprefix("column ") if v.key is None else v.key: v for v in source.variables}
+    ordered = [names[name] for name in by_name if name in names]
+    rest = [variable for variable in source.variables if variable not in ordered]
+    return (ordered + rest)[:DRAWN]
 
 
 @dataclass
 class _Column:
-    """What has been found out about a column so far."""
+    """What has been found out about a column."""
 
     variable: Variable
     alone: Found
-    without: Found | None = None
-    pvalue: float | None = None
-    adjusted: float | None = None
+    check: ColumnCheck | None
+    without: Found | None
 
-    def contribution(self, together: Measured) -> float:
-        """Return how much a column matters: what it shows alone, or takes away when it goes.
-
-        The second matters where columns differ only in how they go together.
-        """
-        if self.without is None:
-            return self.alone.value
-        return max(self.alone.value, together.value - self.without.value)
-
-    def significant(self, alpha: float) -> bool:
-        return self.adjusted is not None and self.adjusted <= alpha
-
-    def part(self, source: Source, alpha: float) -> ColumnPart:
+    def part(self, source: Source, result: Reportable) -> ColumnPart:
         picture, facts = profile(source, self.variable)
+        check, words = self.check, ""
+        if check is not None and check.beyond:
+            evidence = result.measured.evidence
+            told = words_for(check.measure, check.aspect, evidence.x.dataset, evidence.y.dataset)
+            words = told.removeprefix(f"{check.name}: ")
         return ColumnPart(
             name=self.variable.name,
             kind=self.variable.kind,
             alone=measured(self.alone),
             without=None if self.without is None else measured(self.without),
-            pvalue=self.pvalue,
-            adjusted=self.adjusted,
-            significant=self.significant(alpha),
+            tolerance=None if check is None else check.tolerance,
+            aspect="" if check is None else check.aspect,
+            adjusted=None if check is None else check.adjusted,
+            significant=check is not None and check.beyond,
+            words=words,
             profile=picture,
             facts=facts,
         )
 
 
-def _pvalue(x: FloatArray, y: FloatArray, statistic: Statistic, permutations: int) -> float | None:
-    if _constant(x, y):
-        return None
-    method: Literal["nammd", "mmd"] = "nammd" if statistic == "nammd" else "mmd"
-    return two_sample_test(x, y, method=method, permutations=permutations, rng=0).pvalue
+def _table(result: Reportable, checked: Checked) -> tuple[ColumnRow, ...]:
+    """Return a row for every column, those beyond their tolerance first, then by distance over tolerance."""
+    evidence = result.measured.evidence
+    datasets, rows = (evidence.x.dataset, evidence.y.dataset), []
+    for check in checked.checks:
+        summaries: list[Summary] = []
+        for dataset, counts in zip(datasets, checked.counts, strict=True):
+            own = counts[check.measure.name]
+            few = own.size <= EXACT_ROWS
+            summaries.append(
+                summary_of(check.measure, dataset) if few else summary_of_counts(own, check.measure)
+            )
+        before, now = before_and_now(check.aspect, summaries[0], summaries[1])
+        rows.append(
+            ColumnRow(
+                name=check.name,
+                kind=check.measure.kind,
+                distance=check.distance,
+                tolerance=check.tolerance,
+                ratio=check.ratio,
+                before=before,
+                now=now,
+                beyond=check.beyond,
+            )
+        )
+    return tuple(rows)
 
 
 def _constant(x: FloatArray, y: FloatArray) -> bool:
     return bool((x == x[:1]).all() and (y == x[:1]).all())
 
 
-def _sentence(significant: tuple[str, ...], tested: int, together: Measured, alpha: float) -> str:
-    level = f"adjusted p ≤ {alpha:g}"
-    if significant:
-        more = len(significant) - 5
-        listed = ", ".join(significant[:5]) + (f" and {more} more" if more > 0 else "")
+def _sentence(
+    beyond: tuple[str, ...], tested: int, own: bool, level: float, pairs: Sequence[PairCheck]
+) -> str:
+    shown = f"adjusted p ≤ {level:g}"
+    if beyond:
+        more = len(beyond) - 5
+        listed = ", ".join(beyond[:5]) + (f" and {more} more" if more > 0 else "")
         columns = f"{tested} columns" if tested != 1 else "1 column"
-        verb = "differs significantly on its" if len(significant) == 1 else "differ significantly on their"
-        return f"{len(significant)} of {columns} {verb} own ({level}): {listed}."
-    if together.low > 0 and tested > 1:
-        return (
-            f"No column differs significantly on its own ({level}), though together they do: the "
-            "difference lies in how columns go together, or is spread thinly over many of them."
-        )
-    return f"No column differs significantly on its own ({level})."
+        one = len(beyond) == 1
+        if own:
+            what = "is beyond its own tolerance" if one else "are beyond their own tolerances"
+        else:
+            what = f"differ{'s' if one else ''} by more than is negligible"
+        return f"{len(beyond)} of {columns} {what} ({shown}): {listed}."
+    nothing = "is beyond its own tolerance" if own else "differs by more than is negligible"
+    if pairs:
+        named = "; ".join(pair.words() for pair in pairs[:3])
+        return f"No single column explains it; these pairs do: {named}."
+    return f"No column {nothing} ({shown})."
 
 
 def _wide_sentence(columns: int, shown: int) -> str:

@@ -16,6 +16,9 @@ ROWS = 5
 COLUMNS = 12
 CELL_LENGTH = 80
 
+IDENTIFIERS = 3
+"""So many columns that tell rows apart are shown."""
+
 
 def examples(
     source: Source, witness_x: FloatArray, witness_y: FloatArray, parts: Contributions
@@ -26,10 +29,17 @@ def examples(
     """
     wanted = {part.name for part in parts.columns[:COLUMNS]}
     shown = [variable for variable in source.variables if variable.name in wanted]
+    keys = identifiers(source)
     return (
-        _examples(source.x, source.y, witness_x, shown, len(source.variables)),
-        _examples(source.y, source.x, witness_y, shown, len(source.variables)),
+        _examples(source.x, source.y, witness_x, shown, len(source.variables), keys),
+        _examples(source.y, source.x, witness_y, shown, len(source.variables), keys),
     )
+
+
+def identifiers(source: Source) -> list[str]:
+    """Return columns that were left out since they tell rows apart, by which people find the rows."""
+    kept = [name for name, reason in source.left_out if "identif" in reason or "numbers the rows" in reason]
+    return kept[:IDENTIFIERS]
 
 
 def largest(witness: FloatArray, count: int = ROWS) -> NDArray[np.intp]:
@@ -38,7 +48,12 @@ def largest(witness: FloatArray, count: int = ROWS) -> NDArray[np.intp]:
 
 
 def _examples(
-    side: ReportedData, other: ReportedData, witness: FloatArray, shown: list[Variable], columns: int
+    side: ReportedData,
+    other: ReportedData,
+    witness: FloatArray,
+    shown: list[Variable],
+    columns: int,
+    keys: list[str],
 ) -> Examples:
     positions = largest(witness)
     cells = [_cells(side, variable, positions) for variable in shown]
@@ -52,6 +67,7 @@ def _examples(
             for k, row in enumerate(positions)
         ),
         typical=tuple(_typical(other, variable) for variable in shown),
+        identifiers=tuple((key, texts) for key in keys if (texts := side.texts(key, positions)) is not None),
     )
 
 

@@ -9,23 +9,26 @@ from __future__ import annotations
 
 import base64
 import math
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nammd.data.writing import write_text
+from nammd.explaining.writing import percent
 from nammd.report.builder import ReportProgress, build
 from nammd.report.drawing import Scale, areas
 from nammd.report.model import Bars, Distance, ReportModel
-from nammd.report.profiles import percent
-from nammd.results import number, with_error
+from nammd.results import number, share_of, with_error
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from matplotlib.axes import Axes
 
 
-def write_report(result: Any, path: str | Path, progress: ReportProgress | None = None) -> Path:
+def write_report(
+    result: Any, path: str | Path, progress: ReportProgress | None = None, command: str | None = None
+) -> Path:
     """Write a report on a result: one HTML file that needs nothing else.
 
     Parameters
@@ -36,6 +39,8 @@ def write_report(result: Any, path: str | Path, progress: ReportProgress | None 
         The file to write. It is complete or not there at all; one that is there is replaced.
     progress : callable, optional
         Called as ``progress(done, total, what)`` before every step, and once at the end.
+    command : str, optional
+        The command that gives the report again; by default it is Python code.
 
     Returns
     -------
@@ -55,26 +60,33 @@ def write_report(result: Any, path: str | Path, progress: ReportProgress | None 
     '<!doctype html>'
     """
     path = Path(path)
-    # Before the work, not after it.
+    require_place(path)
+    templates = environment()
+    model = build(result, progress)
+    if command is not None:
+        model = replace(model, reproduce=command)
+    write_text(path, render(model, templates))
+    return path
+
+
+def require_place(path: Path) -> None:
+    """Refuse a file that cannot be written: before the work, not after it."""
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"cannot write the report {path}: there is no folder {path.parent}; create it first"
         )
     if path.is_dir():
         raise IsADirectoryError(f"cannot write the report {path}: it is a folder; give the name of a file")
-    environment = _environment()
-    write_text(path, render(build(result, progress), environment))
-    return path
 
 
-def render(model: ReportModel, environment: Environment | None = None) -> str:
+def render(model: ReportModel, templates: Environment | None = None) -> str:
     """Return the page of a report.
 
     Parameters
     ----------
     model : ReportModel
         What `build` worked out.
-    environment : jinja2.Environment, optional
+    templates : jinja2.Environment, optional
         Where the template comes from; by default the one of this package.
 
     Returns
@@ -84,42 +96,46 @@ def render(model: ReportModel, environment: Environment | None = None) -> str:
     """
     from nammd.report.figures import interval_plot, map_plot, witness_plot
 
-    environment = environment or _environment()
-    page = environment.get_template("report.html.j2").render(
-        model=model,
-        scale=Scale.of(model.contributions),
-        interval_image=_image(interval_plot(model)),
-        interval_words=_interval_words(model.distance),
-        witness_image=_image(witness_plot(model)),
-        map_image=None if model.map is None else _image(map_plot(model)),
+    page = (
+        (templates or environment())
+        .get_template("report.html.j2")
+        .render(
+            model=model,
+            scale=Scale.of(model.contributions),
+            interval_image=_image(interval_plot(model)),
+            interval_words=_interval_words(model.distance),
+            witness_image=_image(witness_plot(model)),
+            map_image=None if model.map is None else _image(map_plot(model)),
+        )
     )
     # Lone surrogates, which broken files can bring into Python, do not exist in UTF-8.
     return page.encode("utf-8", "replace").decode("utf-8")
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return where the templates come from, or say what is missing for it."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
         raise ImportError(
             "reports need Jinja2, which is not installed; run: pip install nammd[app]"
         ) from error
-    environment = Environment(
+    made = Environment(
         loader=PackageLoader("nammd.report"),
         autoescape=True,  # whatever the template is called
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "areas": areas,
         "number": number,
         "percent": percent,
         "pvalue": _pvalue,
     }
-    environment.globals["tolerance_words"] = with_error
-    environment.tests["bars"] = lambda profile: isinstance(profile, Bars)
-    return environment
+    made.globals |= {"tolerance_words": with_error, "share_of": share_of}
+    made.tests["bars"] = lambda profile: isinstance(profile, Bars)
+    return made
 
 
 def _pvalue(value: float) -> str:
@@ -147,4 +163,6 @@ def _interval_words(distance: Distance) -> str:
     )
     if distance.epsilon is None:
         return words + "."
-    return f"{words}; the {distance.limit} is {with_error(distance.epsilon, distance.epsilon_error)}."
+    limit = with_error(distance.epsilon, distance.epsilon_error)
+    part = share_of(measured.value, distance.epsilon, distance.limit)
+    return f"{words}; the {distance.limit} is {limit}, so it is {part}."

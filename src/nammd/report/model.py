@@ -27,6 +27,12 @@ class Answer:
         What to do next; may be empty.
     cautions : tuple of str
         What to know before relying on it.
+    reasons : tuple of str
+        What changed in the columns that matter most, in words; none without a test.
+    alerts : tuple of (str, bool)
+        Facts that need no test, and whether each makes the check fail.
+    files : tuple of FileRow
+        Which data it is about.
     """
 
     word: str
@@ -34,6 +40,34 @@ class Answer:
     sentence: str
     advice: str
     cautions: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
+    alerts: tuple[tuple[str, bool], ...] = ()
+    files: tuple[FileRow, ...] = ()
+
+
+@dataclass(frozen=True)
+class FileRow:
+    """Where a dataset came from.
+
+    Attributes
+    ----------
+    role : str
+        What it is called.
+    path : str
+        Its file, or that there is none.
+    rows : int
+        The rows that were compared.
+    total : int or None
+        The rows of the file, where that is known.
+    digest : str
+        The beginning of a digest of its points.
+    """
+
+    role: str
+    path: str
+    rows: int
+    total: int | None
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -135,11 +169,16 @@ class ColumnPart:
         The distance of this column alone; zero where the column is constant.
     without : Measured or None
         The distance of all the other columns; None where there are none or it was not computed.
-    pvalue, adjusted : float or None
-        Of the permutation test of this column alone, and the same adjusted by Holm's method for the
-        number of columns tested. None where the column is constant or was not tested.
+    tolerance : float or None
+        How far it may be away; None where it has no measure of its own.
+    aspect : str
+        What of it the distance is about: its values, its labels, or which are missing.
+    adjusted : float or None
+        The p-value of "beyond its tolerance", adjusted by Holm's method for the number of columns.
     significant : bool
-        Whether the adjusted p-value is at most the level.
+        Whether it is proven to be beyond its tolerance.
+    words : str
+        What changed, where that is so.
     profile : Histogram or Bars
         Its values in both datasets.
     facts : tuple of (str, str, str)
@@ -150,16 +189,49 @@ class ColumnPart:
     kind: str
     alone: Measured
     without: Measured | None
-    pvalue: float | None
+    tolerance: float | None
+    aspect: str
     adjusted: float | None
     significant: bool
+    words: str
     profile: Histogram | Bars
     facts: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True)
+class ColumnRow:
+    """A column in the table of all columns.
+
+    Attributes
+    ----------
+    name, kind : str
+        The column, and what it holds.
+    distance, tolerance, ratio : float
+        How far it is from the reference alone, how far it may be, and the one over the other.
+    before, now : str
+        The median, or the share of the label that changed most, or of missing values, in both datasets.
+    beyond : bool
+        Whether it is proven to be beyond its tolerance.
+    """
+
+    name: str
+    kind: str
+    distance: float
+    tolerance: float
+    ratio: float
+    before: str
+    now: str
+    beyond: bool
+
+    @property
+    def filled(self) -> float:
+        """How much of its bar is filled, in percent; the tolerance is at half of it."""
+        return round(min(50.0 * self.ratio, 100.0), 1)
+
+
+@dataclass(frozen=True)
 class Contributions:
-    """All columns: those that differ significantly first, then by their contribution.
+    """All columns: those beyond their tolerance first, then by distance over tolerance.
 
     Attributes
     ----------
@@ -170,18 +242,22 @@ class Contributions:
     tested : int
         How many columns the adjustment of the p-values counts.
     significant : tuple of str
-        The columns that differ significantly on their own.
+        The columns that are proven to be beyond their tolerances.
     together : Measured
         The distance of all columns, on the rows used here.
     rows : tuple of int
-        How many rows of each dataset were used, evenly spaced.
-    permutations : int
-        Of each test; zero where nothing was tested.
+        How many rows of each dataset were used for what leaves a column out, evenly spaced.
     alpha : float
         The level for all columns together.
     wide : bool
         Whether there were too many columns to leave each of them out; then `columns` are those with the
         largest standardized difference, and nothing is tested.
+    table : tuple of ColumnRow
+        All columns.
+    own : bool
+        Whether the tolerances are those of the result; else they are what is negligible by default.
+    pairs : tuple of str
+        Pairs of columns that no longer go together, where no single column explains the distance.
     sentence : str
         What it comes to.
     """
@@ -192,9 +268,11 @@ class Contributions:
     significant: tuple[str, ...]
     together: Measured
     rows: tuple[int, int]
-    permutations: int
     alpha: float
     wide: bool
+    table: tuple[ColumnRow, ...]
+    own: bool
+    pairs: tuple[str, ...]
     sentence: str
 
 
@@ -231,6 +309,8 @@ class Examples:
         How many columns are not shown.
     rows : tuple of ExampleRow
         The largest witness value first.
+    identifiers : tuple of (str, tuple of str)
+        Columns that tell rows apart and were therefore left out, with their values in these rows.
     typical : tuple of str or None
         The median or commonest value of each column in the *other* dataset, to compare with.
     """
@@ -241,6 +321,7 @@ class Examples:
     hidden: int
     rows: tuple[ExampleRow, ...]
     typical: tuple[str | None, ...]
+    identifiers: tuple[tuple[str, tuple[str | None, ...]], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,19 +71,6 @@ def histogram(x: FloatArray, y: FloatArray, write: Callable[[float], str]) -> Hi
     return Histogram(_shares(x, edges), _shares(y, edges), edges, low, high)
 
 
-def percent(share: float) -> str:
-    """Write a share for people.
-
-    Examples
-    --------
-    >>> percent(0.0), percent(0.314), percent(0.0004), percent(0.042)
-    ('0 %', '31 %', '< 0.1 %', '4.2 %')
-    """
-    if 0 < share < 0.001:
-        return "< 0.1 %"
-    return f"{100 * share:.1f} %" if 0 < share < 0.0995 else f"{100 * share:.0f} %"
-
-
 def shortened(text: str, length: int = LABEL_LENGTH) -> str:
     """Cut a text that would not fit, with a sign that something is missing."""
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, is_spread, to_numpy
 from nammd.data.dataset import Dataset, TableDataset
+from nammd.data.encoding import Encoding
 from nammd.data.frames import Frame, Values
+from nammd.explaining.writing import MANY_DAYS, day, duration, moment, readable
 from nammd.results import Reportable
 
 PROFILE_ROWS = 20_000
 """Histograms and shares are read off at most so many rows of each dataset, evenly spaced."""
-
-_MANY_DAYS = 7 * 86_400.0
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,14 @@ class ReportedData:
         What the kernel compared.
     frame : Frame or None
         The table it came from; None for arrays.
+    encoding : Encoding or None
+        How its columns were read.
     """
 
     name: str
     encoded: FloatArray = field(repr=False)
     frame: Frame | None = field(repr=False)
+    encoding: Encoding | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> int:
@@ -77,7 +80,20 @@ class ReportedData:
         if self.frame is None or variable.key is None:
             numbers = self.encoded[positions, variable.slots][:, 0] / variable.weight
             return Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers)
-        return self._part(positions).values(variable.key)
+        kept = self.frame.read.get(variable.key)
+        if kept is not None:  # text that was read as something else
+            return kept[1].take(positions)
+        part = self._part(positions)
+        return (
+            part.values(variable.key) if self.encoding is None else self.encoding.values(part, variable.key)
+        )
+
+    def texts(self, name: str, positions: NDArray[np.intp]) -> tuple[str | None, ...] | None:
+        """Return the values of a column that takes no part, as text; None where it is not at hand."""
+        if self.frame is None or name not in self.frame.names:
+            return None
+        found = self.frame.take(positions).series(name).to_list()
+        return tuple(None if value is None else str(value)[:80] for value in found)
 
     def writer(self, variable: Variable, span: float = 0.0) -> Callable[[float], str]:
         """Return a function that writes a number of this column for people.
@@ -86,8 +102,9 @@ class ReportedData:
         """
         if self.frame is None or variable.key is None or variable.kind != "datetime":
             return readable
-        write = _time_writer(self.frame, variable.key)
-        return _day if write is _moment and span > _MANY_DAYS else write
+        clock = "" if self.encoding is None else getattr(self.encoding.column(variable.key), "clock", "")
+        write = duration if clock == "time of day" else _time_writer(self.frame, variable.key)
+        return day if write is moment and span > MANY_DAYS else write
 
     @cached_property
     def profile_rows(self) -> NDArray[np.intp]:
@@ -149,7 +166,7 @@ def source_of(result: Any) -> Source:
     )
     samples = estimate.evidence.x, estimate.evidence.y
     x, y = (
-        ReportedData(name, to_numpy(sample.points), _frame(sample.dataset, variables))
+        ReportedData(name, to_numpy(sample.points), _frame(sample.dataset, variables), encoding)
         for name, sample in zip(result.datasets, samples, strict=True)
     )
     return Source(x, y, variables, tuple((entry.column, entry.reason) for entry in encoding.left_out))
@@ -176,24 +193,6 @@ def evenly(rows: int, most: int) -> NDArray[np.intp]:
     return np.linspace(0, rows - 1, most).round().astype(np.intp)
 
 
-def readable(value: float) -> str:
-    """Write a number of the data for people: four digits, thousands apart, no exponent if possible.
-
-    Examples
-    --------
-    >>> readable(41234.5), readable(0.5), readable(3.14159), readable(2.0), readable(1e-9)
-    ('41,234', '0.5', '3.142', '2', '1e-09')
-    """
-    size = abs(value)
-    if not np.isfinite(value):
-        return str(value)
-    if size != 0 and (size < 1e-3 or size >= 1e12):
-        return f"{value:.4g}"
-    if size >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
-
-
 def _time_writer(frame: Frame, key: str) -> Callable[[float], str]:
     """Return how the seconds that a column of times was turned into are written.
 
@@ -204,27 +203,10 @@ def _time_writer(frame: Frame, key: str) -> Callable[[float], str]:
     series = frame.series(key)
     kind = series.dtype
     if kind in (nw.Duration, nw.Time):
-        return _duration
+        return duration
     if kind == nw.Date:
-        return _day
+        return day
     if kind == nw.Datetime:
-        return _moment
+        return moment
     first = series.drop_nulls()[0] if len(series.drop_nulls()) else None
-    return {"timedelta": _duration, "time": _duration, "date": _day}.get(type(first).__name__, _moment)
-
-
-def _day(seconds: float) -> str:
-    return _moment(seconds)[:10]
-
-
-def _moment(seconds: float) -> str:
-    if not np.isfinite(seconds):
-        return str(seconds)
-    return str(np.datetime64(round(seconds), "s")).replace("T", " ").removesuffix(" 00:00:00")
-
-
-def _duration(seconds: float) -> str:
-    sign, left = ("-" if seconds < 0 else ""), abs(round(seconds))
-    days, left = divmod(left, 86_400)
-    clock = f"{left // 3600}:{left % 3600 // 60:02d}:{left % 60:02d}"
-    return f"{sign}{f'{days:,} d ' if days else ''}{clock}"
+    return {"timedelta": duration, "time": duration, "date": day}.get(type(first).__name__, moment)

@@ -86,6 +86,11 @@ def legend_above(ax: Axes, flush: Literal["left", "right"] = "left") -> None:
 def few_ticks(ax: Axes) -> None:
     """Have few enough numbers below the axis that they do not run into each other."""
     ax.locator_params(axis="x", nbins=5)
+    from matplotlib.ticker import ScalarFormatter
+
+    if isinstance(ax.xaxis.get_major_formatter(), ScalarFormatter):
+        # 0.00002, not 2.0 with a small 1e-5 at the end of the axis, which people overlook.
+        ax.ticklabel_format(axis="x", style="plain", useOffset=False)
 
 
 def hide_vertical(ax: Axes) -> None:

@@ -2,20 +2,40 @@
 
 from nammd.data.advice import Caution
 from nammd.results.base import Limit, Mark, Reportable, Result, Tone, plain
-from nammd.results.words import NAMES, interval, number, p_value, probability, with_error
+from nammd.results.page import Cell, Page, Paged, Table, Track, text_cells
+from nammd.results.words import (
+    NAMES,
+    aligned,
+    interval,
+    number,
+    p_value,
+    probability,
+    share,
+    share_of,
+    with_error,
+)
 
 __all__ = [
     "NAMES",
     "Caution",
+    "Cell",
     "Limit",
     "Mark",
+    "Page",
+    "Paged",
     "Reportable",
     "Result",
+    "Table",
     "Tone",
+    "Track",
+    "aligned",
     "interval",
     "number",
     "p_value",
     "plain",
     "probability",
+    "share",
+    "share_of",
+    "text_cells",
     "with_error",
 ]

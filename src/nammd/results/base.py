@@ -145,6 +145,27 @@ class Reportable(Result):
         """Return what the distance is held against."""
         return Limit()
 
+    def column_checks(self) -> tuple[Any, ...]:
+        """Return the columns held against their own tolerances; none where there are no tolerances."""
+        return ()
+
+    @property
+    def has_column_tolerances(self) -> bool:
+        """Whether columns have tolerances of their own; else they are held against what is negligible."""
+        return False
+
+    def column_pairs(self) -> tuple[Any, ...]:
+        """Return pairs of columns that no longer go together, where no single column explains the answer."""
+        return ()
+
+    def column_reasons(self) -> tuple[str, ...]:
+        """Return what changed in the columns that matter most, in words."""
+        return ()
+
+    def column_alerts(self) -> tuple[tuple[str, bool], ...]:
+        """Return facts that need no test, and whether each makes a check fail."""
+        return ()
+
     def settings(self) -> list[tuple[str, str]]:
         """Return settings of this kind of result, as labels and values."""
         return []

@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from nammd.columns.counts import Counts
+from nammd.columns.serial import counts_from_dict, counts_to_dict
 from nammd.data.arrays import FloatArray
+from nammd.data.seal import ROOM, require_seal, require_version, sealed
 from nammd.data.writing import write_bytes
 from nammd.kernels import RandomFeatures
 from nammd.kernels.operations import from_dict, to_dict
@@ -37,15 +40,25 @@ def write(sketch: Sketch, path: Path) -> Path:
         "frequencies": _probe(sketch.features, sketch.columns).tolist(),
     }
     upper = np.triu_indices(len(sketch.total))
-    content = io.BytesIO()
     arrays: dict[str, Any] = {
         _DESCRIPTION: np.frombuffer(json.dumps(description).encode(), np.uint8),
         "total": sketch.total,
         "products": sketch.products[upper],  # symmetric: half says all
     }
-    np.savez(content, allow_pickle=False, **arrays)
-    write_bytes(path, content.getvalue())
+    if sketch.tally is not None:
+        tally = {name: counts_to_dict(counts) for name, counts in sketch.tally.items()}
+        arrays["tally"] = np.frombuffer(json.dumps(tally).encode(), np.uint8)
+    write_bytes(path, archived(arrays))
     return path
+
+
+def archived(arrays: dict[str, Any]) -> bytes:
+    """Return a sealed archive of arrays."""
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.comment = ROOM.encode()
+    return sealed(content.getvalue())
 
 
 def is_sketch_file(path: Path) -> bool:
@@ -55,7 +68,7 @@ def is_sketch_file(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return f"{_DESCRIPTION}.npy" in archive.namelist()
-    except (OSError, zipfile.BadZipFile, NotImplementedError):
+    except (OSError, ValueError, RuntimeError, struct.error, zipfile.BadZipFile):  # names that are no text
         return False
 
 
@@ -82,27 +95,29 @@ def read(path: Path) -> Sketch:
         raise ValueError(f"{path} is a damaged or incomplete sketch; copy it again, or make it anew")
     if not is_sketch_file(path):
         raise ValueError(f"{path} is not a sketch file written by nammd")
+    content = path.read_bytes()
+    require_seal(content, f"the sketch file {path}", "copy it again, or make it anew")
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             description = json.loads(archive[_DESCRIPTION].tobytes())
-            arrays = {name: archive[name] for name in ("total", "products") if name in archive}
+            arrays = {name: archive[name] for name in ("total", "products", "tally") if name in archive}
     except _UNREADABLE:  # whose own words would mislead: of passwords, pickles and headers
         raise ValueError(
             f"the sketch file {path} is damaged: its content cannot be read; copy it again, or make it anew"
         ) from None
     try:
         version = description["version"]
-        newer = not isinstance(version, int) or version > VERSION
-        if not newer:
-            return _restored(description, arrays["total"], arrays["products"])
+    except (KeyError, TypeError):
+        version = None
+    require_version(version, VERSION, f"the sketch file {path}", "make it anew")
+    try:
+        sketch = _restored(description, arrays["total"], arrays["products"])
+        sketch.tally = _tally(arrays.get("tally"), sketch.n)
+        return sketch
     except KeyError as error:
         raise ValueError(f"the sketch file {path} is damaged: {error.args[0]!r} is missing") from None
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"the sketch file {path} is damaged: {error}") from None
-    raise ValueError(
-        f"{path} was written by a newer nammd (file version {version}, this one reads up to {VERSION}); "
-        "upgrade nammd to use it"
-    )
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ValueError(f"the sketch file {path} is damaged: {str(error)[:300]}") from None
 
 
 _UNREADABLE = (
@@ -139,6 +154,16 @@ def _restored(description: dict[str, Any], total: FloatArray, upper: FloatArray)
     if abs(np.trace(products) - n * features.bound) > 1e-4 * n * features.bound:
         raise ValueError("its sums do not belong to its number of rows")
     return Sketch(features, n, columns, total, products, encoding)
+
+
+def _tally(stored: Any, rows: int) -> dict[str, Counts] | None:
+    if stored is None:
+        return None
+    found = {str(name): counts_from_dict(each) for name, each in json.loads(stored.tobytes()).items()}
+    for name, counts in found.items():
+        if counts.size != rows:
+            raise ValueError(f"the counts of its column {name!r} are not of as many rows")
+    return found
 
 
 def _probe(features: RandomFeatures, columns: int) -> FloatArray:

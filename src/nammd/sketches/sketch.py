@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from nammd.columns.counting import count_columns
+from nammd.columns.counts import Counts, merged
+from nammd.columns.measure import measures_of
 from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
 from nammd.data.checks import counted, whole
@@ -48,6 +51,10 @@ class Sketch:
     encoding : str
         The digest of the encoding of the table, so that only tables encoded alike are compared; empty
         where rows were numbers already.
+    tally : mapping of str to Counts, or None
+        The columns of a table by themselves, as counts that add up, so that each can be held against its own
+        tolerance: about 10 kilobytes in a file for a column of numbers, less for one of few values or labels.
+        None where rows were numbers already.
 
     Examples
     --------
@@ -70,6 +77,7 @@ class Sketch:
     total: FloatArray = field(repr=False)
     products: FloatArray = field(repr=False)
     encoding: str = ""
+    tally: Mapping[str, Counts] | None = field(default=None, repr=False)
     keeps_no_rows: ClassVar[bool] = True
 
     @classmethod
@@ -178,6 +186,7 @@ class Sketch:
         threads: int | None = None,
         columns: Sequence[str] | None = None,
         key: str | None = None,
+        query: str | None = None,
         image_features: Any = None,
         batch_rows: int = 65_536,
         progress: RowProgress = None,
@@ -190,7 +199,7 @@ class Sketch:
             A file or folder of any format that `nammd.tables.read` knows.
         features, space, encoding, threads
             As for `of`; one of the first two is needed.
-        columns, key, batch_rows
+        columns, key, query, batch_rows
             As for `nammd.tables.batches`.
         image_features : str, path or callable, optional
             For folders of images; `features` of `nammd.tables.batches`.
@@ -215,7 +224,9 @@ class Sketch:
         """
         from nammd.sketches.sources import of_file
 
-        reading = {"columns": columns, "key": key, "features": image_features, "batch_rows": batch_rows}
+        reading = {"columns": columns, "key": key, "features": image_features, "batch_rows": batch_rows} | {
+            "query": query
+        }
         features, encoding = _how(features, space, encoding, threads)
         return of_file(path, _given(features), encoding, threads, progress, reading)
 
@@ -237,11 +248,13 @@ class Sketch:
         merged = self + Sketch.of(batch, self.features, space=space, encoding=encoding)
         # New arrays, never written into: a result may hold the old ones.
         self.n, self.total, self.products = merged.n, merged.total, merged.products
+        self.tally = merged.tally
         return self
 
     def snapshot(self) -> Sketch:
         """Return a sketch that later updates do not reach; its arrays are shared: none is written to."""
-        return Sketch(self.features, self.n, self.columns, self.total, self.products, self.encoding)
+        sums = self.n, self.columns, self.total, self.products
+        return Sketch(self.features, *sums, self.encoding, self.tally)
 
     def same_rows(self, other: Any) -> bool:
         """Tell whether another sketch is of the same rows, as far as their sums tell."""
@@ -311,6 +324,7 @@ class Sketch:
             self.total + other.total,
             self.products + other.products,
             self.encoding,
+            added_tallies(self.tally, other.tally),
         )
 
     def __radd__(self, other: Any) -> Sketch:
@@ -375,7 +389,20 @@ def sketch_of(
     if features is None:
         features = RandomFeatures(Gaussian.median(rows))
     totals = feature_totals(rows, features, threads, progress)
-    return Sketch(features, int(rows.shape[0]), int(rows.shape[1]), *totals, digest_of_encoding(encoding))
+    tally = None
+    if encoding is not None and dataset.is_table:
+        tally = count_columns(dataset, measures_of(encoding, dataset))
+    size = int(rows.shape[0]), int(rows.shape[1])
+    return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally)
+
+
+def added_tallies(
+    one: Mapping[str, Counts] | None, other: Mapping[str, Counts] | None
+) -> Mapping[str, Counts] | None:
+    """Return the counts of the columns of both; None where one of them has none."""
+    if one is None or other is None:
+        return None
+    return {name: merged(counts, other[name]) for name, counts in one.items()}
 
 
 def encoding_for(dataset: Dataset, encoding: Encoding | None) -> Encoding:

@@ -16,7 +16,7 @@ from nammd.data.pieces import Graph, Key, fetch, fresh_name
 from nammd.data.spread import pieces_of
 from nammd.engines.progress import Meter, Progress
 from nammd.kernels import Gaussian, RandomFeatures
-from nammd.sketches.sketch import RowProgress, Sketch, encoding_for, sketch_of
+from nammd.sketches.sketch import RowProgress, Sketch, added_tallies, encoding_for, sketch_of
 
 
 def of_batches(
@@ -48,6 +48,7 @@ def of_batches(
                 sketch.n += part.n
                 sketch.total += part.total  # in place: nobody else has seen these arrays
                 sketch.products += part.products
+                sketch.tally = added_tallies(sketch.tally, part.tally)
             if meter is None and callable(progress):
                 progress(sketch.n, None)
     if sketch is None:
@@ -87,7 +88,8 @@ def of_file(
     """Return the sketch of a file, reading it batch by batch."""
     from nammd.data.readers.reading import counted_batches
 
-    batches, total = counted_batches(path, **reading)
+    written = None if encoding is None else encoding.for_files
+    batches, total = counted_batches(path, reading=written, **reading)
     tables = (_as_table(batch) for batch in batches)
     try:
         return of_batches(tables, features, encoding, threads, progress, total)

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from nammd.data.advice import naming
 from nammd.data.arrays import aligned
 from nammd.data.blocks import require_finite_blocks
 from nammd.data.dataset import ArrayDataset, Dataset
 from nammd.data.encoding import Encoding
 from nammd.data.encoding.encoding import fit_datasets
 from nammd.data.opening import open_all, open_dataset
+from nammd.data.written.reading import Reading
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.kernels.bandwidth import MEDIAN_ROWS, drawn_rows
 from nammd.kernels.operations import from_dict, to_dict
@@ -68,6 +70,7 @@ class Space:
         exclude: Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
         weights: Mapping[str, float] | None = None,
+        reading: Reading | None = None,
     ) -> Space:
         """Fit a space on a reference, or on several datasets alike.
 
@@ -87,6 +90,9 @@ class Space:
         weights : mapping of str to float, optional
             How much each column counts; 1 where it is not named. A column with a weight is compared even
             if its whole numbers look like an identifier.
+        reading : Reading, optional
+            How numbers, dates and missing values are written, as far as that is not to be found out. The
+            space keeps it, and reads other data in the same way.
 
         Returns
         -------
@@ -95,10 +101,11 @@ class Space:
         if not data:
             raise TypeError("Space.fit needs at least one dataset")
         names = ["x", "y"] if len(data) <= 2 else [f"dataset {k + 1}" for k in range(len(data))]
-        datasets = open_all(dict(zip(names, data, strict=False)))
+        said = Reading.of(reading)
+        datasets = open_all(dict(zip(names, data, strict=False)), reading=said)
         if len(datasets) > 2:  # one that is there twice counts once
             datasets = list({id(dataset): dataset for dataset in datasets}.values())
-        encoding = fit_datasets(datasets, weights=weights, columns=columns, exclude=exclude)
+        encoding = fit_datasets(datasets, weights=weights, columns=columns, exclude=exclude, reading=said)
         return cls(encoding, fitted_kernel(encoding, datasets, kernel))
 
     def sample(self, data: Any, name: str = "the data", *, digest: bool = False) -> Any:
@@ -117,7 +124,7 @@ class Space:
         -------
         Sample
         """
-        dataset = open_dataset(data, name)
+        dataset = open_dataset(data, name, reading=self.encoding.for_files)
         if not dataset.keeps_rows:
             return dataset.summary.as_sample(self, dataset)  # type: ignore[attr-defined]
         points = self.encoding.points(dataset)
@@ -154,5 +161,6 @@ def fitted_kernel(encoding: Encoding, datasets: Sequence[Dataset], kernel: Any) 
         each = [drawn_rows([p], [name], share) for p, name in zip(points, names, strict=True)]
         rows = np.concatenate(each)
     # Opened already: what has been checked once is not checked again.
-    made: Kernel = family.median(ArrayDataset("the data", rows, array=rows))
+    with naming(" and ".join(names)):
+        made: Kernel = family.median(ArrayDataset("the data", rows, array=rows))
     return made

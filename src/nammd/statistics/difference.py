@@ -8,6 +8,9 @@ direction the two change places. Three things are needed for it to hold its leve
    both another distance and a far too small variance. So corresponding samples borrow from each other.
 2. *Skewness and bias of the difference*, by the transformation of Hall.
 3. *The law near zero*, with both pairs at the distance that fits both best.
+
+And a sample whose rows are all equal says nothing about what it may have missed: no p-value is smaller than
+the chance that so few rows would be all equal.
 """
 
 from __future__ import annotations
@@ -17,8 +20,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from nammd.statistics.evidence import Evidence
-from nammd.statistics.margin import SWITCH, Pair, quantile, upper_tail
+import numpy as np
+
+from nammd.statistics.evidence import Measured
+from nammd.statistics.margin import SWITCH, Pair, quantile, upper_tail, within_reach
 from nammd.statistics.moments import combined
 from nammd.statistics.near_zero import lower_tails, normal_grid
 from nammd.statistics.spread import frequency_cubic, frequency_variance
@@ -76,7 +81,7 @@ class Difference:
     def usable(self) -> bool:
         """Whether there is a variance to divide by."""
         one, two = self.first, self.second
-        if one.void or two.void or (one.constant and two.constant):
+        if one.void or two.void or one.constant or two.constant:
             return False
         return self.standard_error > ROUNDING
 
@@ -105,7 +110,7 @@ class Difference:
         pvalue = self._by_expansion(delta)
         if self.share > switch:
             pvalue = max(pvalue, self._near_zero(delta))
-        return pvalue
+        return max(pvalue, self._unseen)
 
     def confidence_interval(self, level: float) -> tuple[float, float]:
         """Return the differences that neither one-sided test rejects at half of 1 - level."""
@@ -177,6 +182,22 @@ class Difference:
         return variance, cubic, borrowed_cubic
 
     @cached_property
+    def _unseen(self) -> float:
+        """Bound the chance that a sample has only equal rows where its counterpart has others too.
+
+        Where two rows of the counterpart are equal with probability c, none of its values has a larger share
+        than the root of c; and c is at most the mean kernel value, in units of the largest.
+        """
+        chance = 0.0
+        for side in (1,) if self.together is not None else (0, 1):
+            shares = [one.likeness(side) for one in (self.first, self.second)]
+            sizes = [_terms(one, side).size for one in (self.first, self.second)]
+            for share, other, size in ((shares[0], shares[1], sizes[0]), (shares[1], shares[0], sizes[1])):
+                if share > 1 - ROUNDING > other:
+                    chance = max(chance, other ** (size / 2))
+        return chance
+
+    @cached_property
     def _second_order(self) -> tuple[float, float]:
         """B, how influences meet through the kernels, and the bias of the difference."""
         meeting = bias = 0.0
@@ -238,7 +259,8 @@ class Difference:
         rest = max(rest, ROUNDING**2)
         excess = self.value - (laws[1][None, :] - laws[0][:, None])
         tails = lower_tails(excess / math.sqrt(rest), self._degrees(rest))
-        return float(weights @ tails @ weights)
+        with np.errstate(under="ignore"):
+            return float(weights @ tails @ weights)
 
     def _common(self, delta: float) -> tuple[float, float] | None:
         """Return the distances, apart by delta, that fit both estimates best; None where there are none."""
@@ -285,7 +307,7 @@ class Difference:
         return (sum(variances) - 2 * covariance) / self.second.x.size
 
 
-def standing_of(evidence: Evidence, pair: Pair) -> Standing:
+def standing_of(evidence: Measured, pair: Pair) -> Standing:
     """Return a distance that is estimated as one that can be compared."""
     normed = pair.statistic == "nammd"
     x, y, crossed, seen = evidence.terms(pair.slope(pair.value), pair.scale, normed)
@@ -300,7 +322,9 @@ def _terms(standing: Standing, side: int) -> SampleTerms:
 
 def _score(difference: float, deviation: float, cubic: float, meeting: float, borrowed: float) -> float:
     """Return the normal score of a difference, its skewness taken off."""
-    t, unit = difference / deviation, deviation**3
+    t, unit = within_reach(difference / deviation), deviation**3
+    if not unit > 0:  # as good as no variance; see `margin`
+        return math.nan
     studentised = borrowed + 2 * meeting
     k3 = (cubic + 3 * meeting - 3 * studentised) / unit
     p1, q1 = -k3 / 6, studentised / (2 * unit) + k3 / 6

@@ -15,16 +15,8 @@ Terms: TypeAlias = tuple[SampleTerms, SampleTerms, float, SeenFromX]
 """The terms of x and of y, how they meet, and what is kept of the rows of x."""
 
 
-class Evidence(Protocol):
-    """What a pair of samples is known from: sums of kernel values over their rows, or two sketches."""
-
-    @property
-    def x(self) -> Any:
-        """The first sample."""
-
-    @property
-    def y(self) -> Any:
-        """The second sample."""
+class Measured(Protocol):
+    """What the tests ask of two samples: moments, and how the rows take part."""
 
     @property
     def moments(self) -> Moments:
@@ -48,6 +40,18 @@ class Evidence(Protocol):
 
     def terms(self, slope: float, scale: float, normed: bool) -> Terms:
         """Return how the rows take part in a distance of that slope and scale; see `Standing`."""
+
+
+class Evidence(Measured, Protocol):
+    """What a pair of samples is known from: sums of kernel values over their rows, or two sketches."""
+
+    @property
+    def x(self) -> Any:
+        """The first sample."""
+
+    @property
+    def y(self) -> Any:
+        """The second sample."""
 
     @property
     def sums(self) -> KernelSums:

@@ -222,9 +222,15 @@ def _together(pilot: Pilot, first: float, second: float) -> Together:
     )
 
 
+_SMALLEST = 1e-15
+"""Steps of a distance, which is between 0 and 1, below which nobody asks."""
+
+
 def _first(condition: Callable[[float], bool], unit: float) -> float:
     """Return the smallest step for which a condition holds, or infinity; it may fail again far out."""
-    near, far = 0.0, unit / 1024
+    if not math.isfinite(unit):
+        return math.inf
+    near, far = 0.0, max(unit, _SMALLEST) / 1024
     while not condition(far):
         near, far = far, far * 1.5
         if far > 1024 * unit and far > 2.0:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Literal
 
-from nammd.statistics.evidence import Evidence
+from nammd.statistics.evidence import Measured
 from nammd.statistics.moments import Moments, combined
 from nammd.statistics.near_zero import NearZero
 from nammd.statistics.skewness import HigherOrder
@@ -29,6 +29,7 @@ NEAR_DEGENERATE = 0.3
 SWITCH = 0.05
 """Share from which the lower tail is not normal any more and the law of `near_zero` is needed."""
 
+_REACH = 1e60
 _normal = NormalDist()
 
 
@@ -48,6 +49,11 @@ def upper_tail(z: float, degrees: float = math.inf) -> float:
 
         return float(stdtr(degrees, -z))
     return 0.5 * math.erfc(z / math.sqrt(2))  # keeps its digits far out, where 1 - cdf does not
+
+
+def within_reach(t: float) -> float:
+    """Return a score of which the cube is a number; one beyond leaves no doubt in any case."""
+    return max(-_REACH, min(_REACH, t))
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,7 @@ class Pair:
     void: bool = False
 
     @classmethod
-    def of(cls, evidence: Evidence, statistic: Statistic) -> Pair:
+    def of(cls, evidence: Measured, statistic: Statistic) -> Pair:
         """Read evidence as one of the two statistics."""
         constant, void = evidence.constant, evidence.obstacle is not None
         return cls(evidence.moments, evidence.higher_order, statistic, constant, evidence.spread, void)
@@ -169,7 +175,7 @@ class Margin:
     @property
     def z(self) -> float:
         """The normal score of u: z = T + p1 T^2 + p1^2 T^3 / 3 + q1 with T = u / deviation."""
-        t, p1 = self.u / self.deviation, self.linear_term
+        t, p1 = within_reach(self.u / self.deviation), self.linear_term
         return t + p1 * t * t + p1 * p1 * t**3 / 3 + self.constant_term
 
     @property
@@ -244,6 +250,8 @@ def margin(
     cubic += pair.approximation_cubic(eps)
     deviation = math.sqrt(safe)
     unit = 6 * deviation**3
+    if not unit > 0:  # kernel values so small that their cubes are no numbers: as good as no variance
+        return Margin(u, 0.0, share, 0.0, 0.0, None, scale)
     law = None
     if alternative == "less" and share > switch:
         law = near_zero(pair, eps, total - linear, max(blurred, 0.0) + extra)
@@ -303,6 +311,8 @@ def _boundary(inside: Callable[[float], bool], start: float, end: float) -> floa
     near, step = start, (end - start) / 2**20
     if step == 0:
         return end
+    if not math.isfinite(step):  # no estimate, so no boundary either
+        return math.nan
     while True:
         far = near + step
         if (far - end) * (end - start) >= 0:

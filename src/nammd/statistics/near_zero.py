@@ -48,7 +48,8 @@ class NearZero(NamedTuple):
         excess = value - self._moved(points)
         if self.rest <= 0:
             return float(weights @ (excess >= 0))
-        return float(weights @ lower_tails(excess / math.sqrt(self.rest), self.degrees))
+        with np.errstate(under="ignore"):  # what is too small for a number is nothing
+            return float(weights @ lower_tails(excess / math.sqrt(self.rest), self.degrees))
 
     def quantile(self, probability: float) -> float:
         """Return the value that an estimate is below with a given probability."""

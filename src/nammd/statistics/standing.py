@@ -177,6 +177,11 @@ class Standing:
         """Whether the estimate is so far above zero that its rows show in which direction the two differ."""
         return self.value > VISIBLE * self.standard_error
 
+    def likeness(self, side: int) -> float:
+        """Return the mean kernel value of two rows of a sample over the largest: 1 if all are equal."""
+        components = self.moments.y if side else self.moments.x
+        return max(components.mean, 0.0) / self.moments.bound
+
     def along(self, side: int) -> float:
         """Return the variance of a row's noise along the difference of the mean embeddings, as seen here.
 

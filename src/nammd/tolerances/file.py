@@ -7,9 +7,7 @@ What people may want to read is plain. Numbers for every row of the reference ar
 from __future__ import annotations
 
 import base64
-import binascii
 import dataclasses
-import hashlib
 import json
 import math
 from pathlib import Path
@@ -17,13 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
-from nammd.data.writing import write_text
+from nammd.data.checks import choice, whole
+from nammd.data.seal import ROOM, require_seal, require_version, sealed
+from nammd.data.writing import write_bytes
 from nammd.spaces import Space
 from nammd.statistics.forecast import Eigenvalues, Pilot
 from nammd.statistics.moments import Components, Moments
 from nammd.statistics.standing import RowsOfX, SampleTerms, Standing
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
+from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.ladder import Rung
 from nammd.tolerances.provenance import Origin
 
@@ -31,55 +33,51 @@ if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 FORMAT = "nammd-tolerance"
-VERSION = 2
+VERSION = 3
+_ABSURD = 1e60
+"""Everything in a tolerance is of the size of kernel values; cubes of larger numbers are no numbers."""
+_AGAIN = "calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
 
 
 def write(tolerance: Tolerance, path: Path) -> None:
     """Write a tolerance; the file is complete or not there at all."""
     stored = to_dict(tolerance)
-    stored["checksum"] = checksum(stored)
-    write_text(path, json.dumps(stored, indent=1, allow_nan=False) + "\n")
+    write_bytes(path, sealed(rendered(stored)))
 
 
 def read(path: Path) -> Tolerance:
     """Read a tolerance, or say in a sentence what is wrong with the file."""
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
+        stored = json.loads(content.decode("utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no tolerance file {path}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also of a number of too many digits
         raise ValueError(f"{path} is not a tolerance file: it is not valid JSON ({error})") from None
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise ValueError(f"{path} is not a tolerance file written by nammd")
-    _require_version(stored.get("version"), path)
-    if stored.pop("checksum", None) != checksum(stored):
-        raise ValueError(
-            f"the tolerance file {path} was changed or damaged after nammd wrote it: its checksum does not "
-            "match; calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
-        )
+    what = f"the tolerance file {path}"
+    require_version(stored.get("version"), VERSION, what, "calibrate again", oldest=VERSION)
+    require_seal(_with_plain_lines(content), what, _AGAIN)
     try:
         return from_dict(stored)
-    except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:
-        what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"the tolerance file {path} is damaged: {what}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        why = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"{what} is damaged: {why[:300]}") from None
 
 
-def _require_version(version: Any, path: Path) -> None:
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise ValueError(f"the tolerance file {path} is damaged: its version is {version!r}")
-    if version > VERSION:
-        raise ValueError(
-            f"{path} was written by a newer nammd (file version {version}, this one reads {VERSION}); "
-            "upgrade nammd to use it"
-        )
-    if version < VERSION:
-        raise ValueError(f"{path} was made by an earlier version: calibrate again")
+def rendered(stored: dict[str, Any]) -> bytes:
+    """Return what the file holds, with room for its checksum at the end."""
+    stored = {name: value for name, value in stored.items() if name != "checksum"} | {"checksum": ROOM}
+    return (json.dumps(stored, indent=1, allow_nan=False) + "\n").encode()
 
 
-def checksum(stored: dict[str, Any]) -> str:
-    """Return a digest of everything that a file holds."""
-    content = json.dumps(stored, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(content.encode()).hexdigest()
+def _with_plain_lines(content: bytes) -> bytes:
+    """Return a text whose lines all end as on Windows with plain ends: version control may change them."""
+    ends = content.count(b"\r\n")
+    return (
+        content.replace(b"\r\n", b"\n") if ends == content.count(b"\n") == content.count(b"\r") else content
+    )
 
 
 def summary(tolerance: Tolerance) -> dict[str, Any]:
@@ -94,12 +92,17 @@ def summary(tolerance: Tolerance) -> dict[str, Any]:
         "epsilon_error": tolerance.epsilon_error,
         **tolerance.space.to_dict(),
         "origin": origin,
+        "negligible": None if tolerance.columns is None else tolerance.columns.negligible.to_dict(),
+        "column_tolerances": {} if tolerance.columns is None else tolerance.columns.tolerances(),
+        "fail_on": list(tolerance.fail_on),
     }
 
 
 def to_dict(tolerance: Tolerance) -> dict[str, Any]:
     """Return all of a tolerance as plain values."""
-    return summary(tolerance) | {"bars": [_bar_to_dict(bar) for bar in tolerance.bars]}
+    columns = None if tolerance.columns is None else tolerance.columns.to_dict()
+    bars = [_bar_to_dict(bar) for bar in tolerance.bars]
+    return summary(tolerance) | {"bars": bars, "columns": columns}
 
 
 def from_dict(stored: dict[str, Any]) -> Tolerance:
@@ -110,8 +113,12 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     origin["columns"] = tuple(origin["columns"].items())
     origin["versions"] = tuple(origin["versions"].items())
     origin["rungs"] = tuple(Rung(**rung) for rung in origin["rungs"])
+    origin["equivalents"] = tuple((str(kind), float(level)) for kind, level in origin["equivalents"])
+    origin["cautions"] = tuple(Caution(**caution) for caution in origin["cautions"])
     bars = tuple(_bar_from_dict(bar) for bar in stored["bars"])
-    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin))
+    columns = None if stored["columns"] is None else ColumnTolerances.from_dict(stored["columns"])
+    fail_on = tuple(map(str, stored["fail_on"]))
+    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin), columns, fail_on)
     if not 0 < tolerance.epsilon < 1:
         raise ValueError(f"epsilon is {tolerance.epsilon}, not between 0 and 1")
     return tolerance
@@ -191,7 +198,10 @@ def _standing_from_dict(stored: dict[str, Any]) -> Standing:
 def _moments_from_dict(stored: dict[str, Any]) -> Moments:
     x, y = (Components(**_finite_values(stored[name])) for name in ("x", "y"))
     xy, dxy, bound = (_finite(stored[name], name) for name in ("xy", "dxy", "bound"))
-    return Moments(x, y, xy, dxy, bound, stored["cross"])
+    moments = Moments(x, y, xy, dxy, bound, choice(stored["cross"], "cross", ("full", "off-diagonal")))
+    if not (bound > 0 and moments.denominator > 0):
+        raise ValueError("its moments are not those of a kernel with that bound")
+    return moments
 
 
 def _eigenvalues(stored: dict[str, Any]) -> tuple[float, float]:
@@ -211,10 +221,15 @@ def _unpacked(text: str) -> FloatArray:
 
 
 def _finite_values(stored: dict[str, Any]) -> dict[str, Any]:
-    return {name: value if name == "size" else _finite(value, name) for name, value in stored.items()}
+    return {
+        name: whole(value, "size", 2) if name == "size" else _finite(value, name)
+        for name, value in stored.items()
+    }
 
 
 def _finite(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(f"{name} is not a number")
+    if abs(value) > _ABSURD:
+        raise ValueError(f"{name} is out of all proportion")
     return float(value)

@@ -83,6 +83,8 @@ class Setting:
         Whether it is the reference that the tolerance was made from.
     alpha : float
         The level of each test.
+    part : float
+        The part of that level which the joint test of "beyond" has; the rest is for single columns.
     """
 
     bar: Bar
@@ -91,6 +93,7 @@ class Setting:
     m: int
     shared: bool
     alpha: float
+    part: float = 1.0
 
     @cached_property
     def pilot(self) -> Pilot:
@@ -113,7 +116,7 @@ class Setting:
     def far(self, n: int, distance: float, **how: Any) -> float:
         """Return how often it is called FAR."""
         rules, law = self._prepared(n, distance, **how)
-        return rules.far(law, self.pilot.scale, self.alpha)
+        return rules.far(law, self.pilot.scale, self.part * self.alpha)
 
     def decided(self, n: int, distance: float, **how: Any) -> float:
         """Return how often it is called what it is."""

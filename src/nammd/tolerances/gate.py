@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal
 
+from nammd.columns.counting import count_columns, has_counts
+from nammd.columns.counts import Counts
+from nammd.columns.limits import ColumnCheck, ColumnLimit, check_columns
+from nammd.columns.negligible import Negligible
 from nammd.data.checks import between, whole
+from nammd.data.dataset import Dataset
 from nammd.data.naming import listed
 from nammd.data.opening import open_dataset
 from nammd.engines import Engine, require_engine
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.evidence.rows import Known
+from nammd.explaining.alerts import Alert, column_alerts, known_alerts
+from nammd.explaining.rows import column_fact_alerts, row_alerts
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.results import Caution
@@ -18,8 +27,10 @@ from nammd.spaces import Sample
 from nammd.statistics.margin import NEAR_DEGENERATE
 from nammd.statistics.power import distribution_free
 from nammd.tolerances.bars import Fixed
+from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.forecasting import Setting
-from nammd.tolerances.verdict import Decision, Held, Verdict, combined
+from nammd.tolerances.verdict import Decision, Held, Verdict, combined, decided
+from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -66,7 +77,14 @@ class Gate:
         )
         return cls(tolerance, reference, engine)
 
-    def check(self, candidate: Any, alpha: float = 0.05) -> Verdict:
+    def check(
+        self,
+        candidate: Any,
+        alpha: float = 0.05,
+        *,
+        joint_only: bool = False,
+        fail_on: Sequence[str] = (),
+    ) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
 
         Parameters
@@ -74,19 +92,25 @@ class Gate:
         candidate : dataset
             The data in question; see `distance`.
         alpha : float
-            The level of each of the two tests.
+            The level of each of the two tests; see `Tolerance.check`.
+        joint_only : bool
+            Leave single columns out of the verdict; they still explain it.
+        fail_on : sequence of str
+            Alerts that make this check fail, beside those of the tolerance.
 
         Returns
         -------
         Verdict
         """
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
+        fails = known_alerts((*self.tolerance.fail_on, *fail_on))
         estimate, shared = self.distance(candidate), self.is_the_one
         held = [Held.of(bar, *bar.pvalues(estimate, shared)) for bar in self.tolerance.bars]
         p_close, p_far = combined(held)
-        decision = (
-            Decision.FAR if p_far <= alpha else Decision.CLOSE if p_close <= alpha else Decision.UNDECIDED
-        )
+        counted = self._counted(estimate)
+        columns = () if estimate.pair.void else self._columns(counted, alpha / 2)
+        judged = bool(columns) and self.tolerance.columns is not None and not joint_only
+        decision = decided(p_close, p_far, alpha, [each.beyond for each in columns] if judged else None)
         return Verdict(
             decision=decision,
             distance=estimate.value,
@@ -100,8 +124,68 @@ class Gate:
             estimate=estimate,
             warnings=self._cautions(estimate, decision),
             tolerance=self.tolerance,
-            setting=self._setting(estimate, alpha),
+            setting=self._setting(estimate, alpha, judged),
+            columns=columns,
+            judged=judged,
+            alerts=self._alerts(estimate, counted),
+            fail_on=fails,
         )
+
+    def check_all(
+        self,
+        candidates: Mapping[str, Any],
+        alpha: float = 0.05,
+        *,
+        adjust: Adjustment = "none",
+        errors: Literal["raise", "keep"] = "raise",
+        joint_only: bool = False,
+        fail_on: Sequence[str] = (),
+        progress: CheckProgress | None = None,
+    ) -> Verdicts:
+        """Decide for each of several candidates; the reference is summed once.
+
+        Parameters
+        ----------
+        candidates : mapping of str to dataset
+            The data in question, by name; see `distance`. In place of a dataset may be a function that
+            returns it, which is called when its turn comes.
+        alpha : float
+            The level of each of the two tests.
+        adjust : {"none", "holm"}
+            With ``"none"`` each candidate is decided as `check` does. With ``"holm"`` the p-values of each
+            direction are adjusted for the number of candidates: with probability 1 - alpha no CLOSE among
+            all of them is wrong, and with probability 1 - alpha no FAR.
+        errors : {"raise", "keep"}
+            What to do about a candidate that cannot be checked: raise the error, or keep it as an entry,
+            and go on.
+        joint_only, fail_on
+            As for `check`.
+        progress : callable, optional
+            Called as ``progress(done, total, name)`` before every candidate.
+
+        Returns
+        -------
+        Verdicts
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nammd
+        >>> rng = np.random.default_rng(0)
+        >>> gate = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2).with_reference(
+        ...     rng.normal(size=(500, 2))
+        ... )
+        >>> weeks = {f"week {k}": rng.normal((0.0, 0.5 * k), size=(300, 2)) for k in range(3)}
+        >>> print(gate.check_all(weeks))
+        FAR: 1 of 3 candidates is beyond the tolerance (2 within the tolerance).
+          candidate  verdict  of the tolerance  why
+          week 0     CLOSE    4.2 %
+          week 1     CLOSE    32 %
+          week 2     FAR      183 %             column 1 differs most
+          Each CLOSE and each FAR is wrong with a probability of at most 0.05.
+        """
+        check = partial(self.check, joint_only=joint_only, fail_on=fail_on)
+        return check_each(check, candidates, alpha, adjust, errors, progress)
 
     def distance(self, candidate: Any) -> Estimate:
         """Estimate the distance of a candidate to the reference, without a verdict.
@@ -117,6 +201,8 @@ class Gate:
         """
         named = {"the reference": self.reference.dataset, "the candidate": candidate}
         reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
+        if reference.keeps_rows and reference.points is self.reference.points:
+            reference = self.reference  # which knows its digest and keys from earlier checks
         known = self._known[0] if self._known else None
         [evidence] = gather([(reference, sample)], engine=self.engine, known=known)
         if reference.keeps_rows and not self._known and reference.points is self.reference.points:
@@ -184,12 +270,59 @@ class Gate:
         made_from = self.tolerance.origin.digest
         return bool(made_from) and made_from == self.reference.digest
 
-    def _setting(self, estimate: Estimate, alpha: float) -> Setting:
+    @cached_property
+    def _limits(self) -> tuple[ColumnLimit, ...]:
+        """The columns with their tolerances; where they have none, with what is negligible by default."""
+        reference = self.reference.dataset
+        if not has_counts(reference):
+            return ()
+        columns = self.tolerance.columns or ColumnTolerances(Negligible())
+        return columns.of_gate(self.tolerance.space.encoding, reference)
+
+    @cached_property
+    def _reference_counts(self) -> dict[str, Counts]:
+        if self._made_here:
+            return {limit.name: limit.reference for limit in self._limits}
+        return count_columns(self.reference.dataset, [limit.measure for limit in self._limits])
+
+    @property
+    def _made_here(self) -> bool:
+        """Whether the limits of columns were made from the reference of these checks."""
+        made = self.tolerance.columns
+        return made is None or made.limits is None or self.is_the_one
+
+    def _counted(self, estimate: Estimate) -> dict[str, Counts]:
+        candidate = estimate.evidence.y.dataset
+        if not has_counts(candidate):
+            return {}
+        return count_columns(candidate, [limit.measure for limit in self._limits])
+
+    def _columns(self, counted: dict[str, Counts], level: float) -> tuple[ColumnCheck, ...]:
+        if not counted:
+            return ()
+        return check_columns(
+            self._limits, None if self._made_here else self._reference_counts, counted, level
+        )
+
+    def _alerts(self, estimate: Estimate, counted: dict[str, Counts]) -> tuple[Alert, ...]:
+        x, y = estimate.evidence.x, estimate.evidence.y
+        found = row_alerts(x, y)
+        if counted:
+            measures = [limit.measure for limit in self._limits]
+            found += column_alerts(measures, self._reference_counts, counted)
+        if x.keeps_rows and y.keeps_rows:
+            found += column_fact_alerts(self.tolerance.space.encoding, x.dataset, y.dataset)
+        return found
+
+    def _setting(self, estimate: Estimate, alpha: float, judged: bool | None = None) -> Setting:
         bar = self.tolerance.farthest
-        return Setting(bar, len(self.tolerance.bars), estimate.pair, estimate.m, self.is_the_one, alpha)
+        if judged is None:
+            judged = self.tolerance.columns is not None
+        several, part = len(self.tolerance.bars), 0.5 if judged else 1.0
+        return Setting(bar, several, estimate.pair, estimate.m, self.is_the_one, alpha, part)
 
     def _cautions(self, estimate: Estimate, decision: Decision) -> tuple[Caution, ...]:
-        found = list(estimate.warnings)
+        found = [*estimate.warnings, *self.tolerance.origin.cautions]
         reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
         encoding = self.tolerance.space.encoding
         extra = encoding.extra_columns(candidate)
@@ -208,6 +341,7 @@ class Gate:
                     f"now: {listed(changed)}",
                 )
             )
+        found += self._changed_columns(candidate)
         made_from = self.tolerance.origin.digest
         # A digest of data on a cluster is a pass over them, so it is made only where it is needed.
         given = self.reference.digest if made_from else ""
@@ -233,3 +367,25 @@ class Gate:
                 Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
             )
         return tuple(found)
+
+    def _changed_columns(self, candidate: Dataset) -> list[Caution]:
+        """Say which columns that are not compared became something else, or could be compared now."""
+        types, usable = self.tolerance.space.encoding.changes(candidate)
+        found = []
+        if types:
+            found.append(
+                Caution(
+                    "type-changed",
+                    f"columns that are not compared changed their type: {', '.join(types)}; calibrate again "
+                    "if they should count",
+                )
+            )
+        if usable:
+            found.append(
+                Caution(
+                    "now-usable",
+                    f"columns that are not compared could be now: {', '.join(usable)}; calibrate again if "
+                    "they should count",
+                )
+            )
+        return found

@@ -73,6 +73,12 @@ def paired_influences(estimate: Estimate) -> FloatArray:
     return influences
 
 
+def block_edges(rows: int, blocks: int) -> list[int]:
+    """Return where consecutive blocks of rows begin and end."""
+    edges: list[int] = np.linspace(0, rows, blocks + 1).astype(int).tolist()
+    return edges
+
+
 def split_rungs(
     x: FloatArray,
     distance: Callable[[FloatArray, FloatArray], Estimate],
@@ -97,7 +103,7 @@ def split_rungs(
         half = len(x) // 2
         estimate = distance(x[order[:half]], x[order[half:]])
         rungs.append(Rung.of(f"random halves {k + 1}", estimate, "random"))
-    edges = np.linspace(0, len(x), blocks + 1).astype(int)
+    edges = block_edges(len(x), blocks)
     for k, (start, stop) in enumerate(pairwise(edges)):
         rest = np.concatenate([x[:start], x[stop:]])
         label = f"block {k + 1} of {blocks}"

@@ -14,6 +14,7 @@ from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample, Space
 from nammd.statistics.moments import CrossPairs
+from nammd.tolerances.units import equivalents
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +36,15 @@ class Measuring:
     def of(cls, x: Any, how: Mapping[str, Any], engine: Engine | None) -> Measuring:
         """Open a reference, and settle its space; `how` are the options of `Space.fit`, or a space."""
         require_engine(engine)
-        dataset = open_dataset(x, "the reference", by_workers=bool(getattr(engine, "reads_files", False)))
-        refuse_summaries(dataset)
-        require_rows(dataset, MIN_ROWS)
         options = {name: value for name, value in how.items() if value is not None}
         space = options.pop("space", None)
         if space is not None and options:
             raise TypeError(f"a space is fixed already; give either space or {', '.join(options)}, not both")
+        written = options.get("reading") if space is None else space.encoding.for_files
+        by_workers = bool(getattr(engine, "reads_files", False))
+        dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
+        refuse_summaries(dataset)
+        require_rows(dataset, MIN_ROWS)
         if space is None:
             space = Space.fit(dataset, **options)
         return cls(space.sample(dataset, digest=True), engine)
@@ -72,10 +75,22 @@ class Measuring:
             )
         return replace(self, reference=replace(self.reference, points=to_numpy(self.reference.points)))
 
+    def equivalents(self, epsilon: float) -> tuple[tuple[str, float], ...]:
+        """Return which perturbations of the reference are about as far as epsilon; see `units`."""
+        if is_spread(self.reference.points):
+            return ()
+        here = replace(self, engine=None)  # a few rows, wherever they come from
+        points = to_numpy(self.reference.points)
+        return equivalents(points, self.space.encoding, here.paired_distance, epsilon)
+
     def distances(self, others: Mapping[str, Any]) -> dict[str, Estimate]:
         """Estimate the distances of other datasets to the reference, all in one run."""
         by_workers = bool(getattr(self.engine, "reads_files", False))
-        opened = {name: open_dataset(data, name, by_workers=by_workers) for name, data in others.items()}
+        written = self.space.encoding.for_files
+        opened = {
+            name: open_dataset(data, name, by_workers=by_workers, reading=written)
+            for name, data in others.items()
+        }
         refuse_summaries(*opened.values())
         named = {"the reference": self.reference.dataset, **opened}
         reference, *samples = prepare(named, space=self.space, engine=self.engine)

@@ -38,7 +38,7 @@ def noise_rungs(
     between two halves of the data.
     """
     steps = sorted({positive(v, "a level") for v in (*levels, level)})
-    kinds = [k for k in KINDS if any(_applies(k, c) for c in encoding.columns)]
+    kinds = [k for k in KINDS if any(applies(k, c) for c in encoding.columns)]
     if kind is None:
         kind = kinds[0]
     choice(kind, "kind", KINDS)
@@ -63,7 +63,7 @@ def perturb(
     """Return encoded data with every column to which the perturbation applies perturbed."""
     changed = x.copy()
     for column in encoding.columns:
-        if not _applies(kind, column):
+        if not applies(kind, column):
             continue
         slots = encoding.slots(column.name)
         values = changed[:, slots]  # a view
@@ -89,7 +89,8 @@ def perturb(
     return changed
 
 
-def _applies(kind: str, column: Column) -> bool:
+def applies(kind: str, column: Column) -> bool:
+    """Tell whether a perturbation can be made to a column."""
     if kind == "noise":
         return column.kind in ("numeric", "datetime", "vector")
     if kind == "flips":

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from nammd.data.advice import Caution
 from nammd.data.encoding import Encoding
 from nammd.tolerances.ladder import Rung
 
@@ -41,6 +42,10 @@ class Origin:
         The distances that epsilon was chosen from.
     chosen : str
         The label of the one that set it.
+    equivalents : tuple of (str, float)
+        Kinds and levels of perturbations of the reference that are about as far as epsilon.
+    cautions : tuple of Caution
+        What to know of a tolerance that was made all the same.
     """
 
     how: str
@@ -51,6 +56,8 @@ class Origin:
     versions: tuple[tuple[str, str], ...]
     rungs: tuple[Rung, ...]
     chosen: str
+    equivalents: tuple[tuple[str, float], ...] = ()
+    cautions: tuple[Caution, ...] = ()
 
     @classmethod
     def now(

@@ -7,35 +7,33 @@ itself, and a record of where all of it came from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
-
-from nammd.data.advice import Advice, refusal
+from nammd.data.advice import Advice, Caution, refusal
 from nammd.data.checks import between, counted, whole
 from nammd.data.encoding import Encoding
 from nammd.engines import Engine
-from nammd.engines.progress import comparing, passes
 from nammd.evidence import MIN_ROWS
-from nammd.kernels import Kernel, as_kernel
-from nammd.results import Result, number, with_error
+from nammd.explaining.alerts import known_alerts
+from nammd.kernels import Kernel
+from nammd.results import share_of, with_error
 from nammd.spaces import Space
-from nammd.statistics.forecast import Pilot
-from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
+from nammd.tolerances.bars import Accepted, Bar, Perturbed
+from nammd.tolerances.columns import ColumnTolerances
+from nammd.tolerances.constructors import Constructors
 from nammd.tolerances.forecasting import Forecast, Setting
 from nammd.tolerances.gate import Gate
-from nammd.tolerances.ladder import Rung, paired_influences, split_rungs
-from nammd.tolerances.measuring import Measuring
-from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.soundness import refused_or_noted
+from nammd.tolerances.units import in_words
 from nammd.tolerances.verdict import Verdict
 
 
 @dataclass(frozen=True)
-class Tolerance(Result):
+class Tolerance(Constructors):
     """How far apart two datasets may be, and what "far" means.
 
     Make one with `from_reference`, `from_noise`, `from_split` or `at`; keep it with `save` and `load`.
@@ -49,6 +47,10 @@ class Tolerance(Result):
         known of its error.
     origin : Origin
         Where all of it came from.
+    columns : ColumnTolerances or None
+        How far each column may be from the reference by itself; None where columns have no tolerances.
+    fail_on : tuple of str
+        The alerts that make a check fail; see `failing_on`.
 
     Examples
     --------
@@ -65,249 +67,18 @@ class Tolerance(Result):
     space: Space
     bars: tuple[Bar, ...]
     origin: Origin
+    columns: ColumnTolerances | None = field(default=None, compare=False)
+    fail_on: tuple[str, ...] = ()
 
     @classmethod
-    def from_reference(
-        cls,
-        x: Any,
-        accepted: Any,
-        *,
-        space: Space | None = None,
-        kernel: Any = None,
-        weights: Mapping[str, float] | None = None,
-        exclude: Sequence[str] | None = None,
-        engine: Engine | None = None,
-    ) -> Tolerance:
-        """Take epsilon from datasets that are known to be acceptable.
+    def _of(
+        cls, space: Space, bars: tuple[Bar, ...], origin: Origin, columns: ColumnTolerances | None
+    ) -> Self:
+        return cls(space, bars, origin, columns)
 
-        Parameters
-        ----------
-        x : dataset
-            The reference: the data that others are compared with; see `distance`.
-        accepted : dataset, or mapping of str to dataset
-            A dataset that is different and still acceptable, or several by name. A candidate is within the
-            tolerance if it is nearer than the farthest of them, and beyond it if it is farther than each.
-        space : Space, optional
-            Where to measure; by default a space fitted on the reference with the following options.
-        kernel : Kernel or class, optional
-            By default the Gaussian kernel with the median bandwidth of the reference.
-        weights : mapping of str to float, optional
-            How much each column counts; 1 where it is not named.
-        exclude : sequence of str, optional
-            Columns to leave out.
-        engine : Engine, optional
-            Which engine computes; by default the one where the data is.
-
-        Returns
-        -------
-        Tolerance
-            It keeps how well each of these distances is known, which every check takes into account.
-
-        Raises
-        ------
-        ValueError
-            If no accepted dataset is measurably different from the reference: then use `from_split` or
-            `from_noise`.
-        """
-        named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
-        if not named:
-            raise ValueError("give at least one accepted dataset")
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
-        bench = Measuring.of(x, how, engine)
-        estimates = bench.distances({str(name): data for name, data in named.items()})
-        rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
-        bars = tuple(Accepted(name, estimate.standing) for name, estimate in estimates.items())
-        farthest = max(bars, key=lambda bar: bar.value)
-        if not farthest.value > 0:
-            raise refusal(
-                ValueError,
-                "the accepted data cannot be told apart from the reference (its estimated distance is "
-                f"{farthest.value:.3g}), so it sets no tolerance",
-                Advice(
-                    "use Tolerance.from_split or Tolerance.from_noise instead, or an accepted dataset that "
-                    "really differs",
-                    "use --split or --noise instead, or an accepted dataset that really differs",
-                ),
-            )
-        return cls._made(bench, bars, "reference", rungs, farthest.label)
-
-    @classmethod
-    def from_noise(
-        cls,
-        x: Any,
-        *,
-        level: float = 0.3,
-        levels: Sequence[float] = DEFAULT_LEVELS,
-        kind: str | None = None,
-        space: Space | None = None,
-        kernel: Any = None,
-        weights: Mapping[str, float] | None = None,
-        exclude: Sequence[str] | None = None,
-        rng: Any = 0,
-        engine: Engine | None = None,
-    ) -> Tolerance:
-        """Take epsilon from controlled perturbations of the reference itself.
-
-        This is the way when no accepted dataset exists: decide which perturbation is still negligible.
-        The reference is compared with perturbed copies of itself, at every level of a ladder; `plot`
-        shows the distances, and `at_level` moves to another rung. A small level makes a small epsilon,
-        and checks against it need many rows to decide: an undecided verdict says how many.
-
-        Epsilon estimates how far the population that the reference was drawn from is from the same
-        population with every row perturbed. Its error, which is that of drawing these rows of the reference,
-        counts in every check.
-
-        Parameters
-        ----------
-        x : dataset
-            The reference, in memory; see `distance`.
-        level : float
-            The rung that sets epsilon: the largest level that is still negligible.
-        levels : sequence of float
-            The rungs, each between 0 and 1 (noise may exceed 1).
-        kind : {"noise", "flips", "missing"}, optional
-            ``"noise"``: Gaussian noise of `level` standard deviations of each numeric column.
-            ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
-            `level` of all values removed. By default noise where there are numeric columns, else
-            flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, engine
-            As for `from_reference`.
-        rng : int, numpy.random.Generator or None
-            Generator for the perturbations.
-
-        Returns
-        -------
-        Tolerance
-        """
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
-        bench = Measuring.of(x, how, engine).in_memory("from_noise")
-        rungs, estimates, kind = noise_rungs(
-            bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
-        )
-        chosen = next(r for r in rungs if r.kind == kind and r.level == level)
-        value, estimate = chosen.epsilon("raise the level"), estimates[chosen.label]
-        influences = paired_influences(estimate)
-        variance = float(influences @ influences)
-        bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
-        return cls._made(bench, (bar,), "noise", rungs, chosen.label)
-
-    @classmethod
-    def from_split(
-        cls,
-        x: Any,
-        *,
-        blocks: int = 4,
-        splits: int = 10,
-        space: Space | None = None,
-        kernel: Any = None,
-        weights: Mapping[str, float] | None = None,
-        exclude: Sequence[str] | None = None,
-        rng: Any = 0,
-        engine: Engine | None = None,
-    ) -> Tolerance:
-        """Take epsilon from what "no change" looks like within the reference itself.
-
-        Random halves of the reference show what sampling alone does; blocks of consecutive rows,
-        each against the rest, show how much the data drift by themselves if the rows are in the order
-        of time. Epsilon is the largest distance of a block, but not less than the upper confidence
-        bound of the random halves, which is what data of this size can resolve.
-
-        It is a number, and what is promised is this: a candidate that is distributed like the reference, or
-        like any one of its blocks, is called FAR with a probability of at most the level. A block is nearer
-        to the whole reference, of which it is a part, than to the rest, so the error of epsilon is paid for.
-
-        Parameters
-        ----------
-        x : dataset
-            The reference, in memory and in the order of time; see `distance`.
-        blocks : int
-            The number of consecutive blocks.
-        splits : int
-            The number of random halvings.
-        space, kernel, weights, exclude, engine
-            As for `from_reference`.
-        rng : int, numpy.random.Generator or None
-            Generator for the random halves.
-
-        Returns
-        -------
-        Tolerance
-        """
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude}
-        bench = Measuring.of(x, how, engine).in_memory("from_split")
-        # Each of them compares all rows: halves with halves, blocks with what is left.
-        with passes(*[1.0] * (blocks + splits), what=comparing(len(bench.points))):
-            rungs, estimates = split_rungs(bench.points, bench.distance_between, blocks, splits, rng)
-        drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
-        resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
-        label, value = drift.label, drift.value
-        if value <= resolution:
-            label, value = "upper ends of the random halves", resolution
-        bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
-        return cls._made(bench, (bar,), "split", rungs, label)
-
-    @classmethod
-    def at(
-        cls,
-        epsilon: float,
-        kernel: Any = None,
-        *,
-        space: Space | None = None,
-        encoding: Encoding | None = None,
-        columns: int | None = None,
-        x: Any = None,
-    ) -> Tolerance:
-        """Fix a tolerance by hand, for those who know.
-
-        Parameters
-        ----------
-        epsilon : float
-            The largest acceptable NAMMD, strictly between 0 and 1.
-        kernel : Kernel, optional
-            The kernel under which that is meant; needed unless a space is given.
-        space : Space, optional
-            The space in which that is meant.
-        encoding : Encoding, optional
-            Instead of a space: how columns become numbers. Without it give `x` to fit one, or `columns` for
-            plain arrays.
-        columns : int, optional
-            The number of columns of the arrays to come.
-        x : dataset, optional
-            The reference to fit the encoding on.
-
-        Returns
-        -------
-        Tolerance
-
-        Examples
-        --------
-        >>> import nammd
-        >>> nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3).epsilon
-        0.02
-        """
-        epsilon = between(epsilon, "epsilon")
-        ways = (space, encoding, columns, x)
-        if sum(given is not None for given in ways) != 1 or (space is None) == (kernel is None):
-            raise TypeError(
-                "give a space; or a kernel, and one of encoding, columns and x: how many columns, of which "
-                "kind?"
-            )
-        if space is None:
-            if columns is not None:
-                encoding = Encoding.identity(columns)
-            elif encoding is None:
-                encoding = Encoding.fit(x)
-            space = Space(encoding, as_kernel(kernel))
-        return cls(space, (Fixed("", epsilon),), Origin.now("given", 0, space.encoding, None, (), ""))
-
-    @classmethod
-    def _made(
-        cls, bench: Measuring, bars: tuple[Bar, ...], how: str, rungs: tuple[Rung, ...], chosen: str
-    ) -> Tolerance:
-        reference, space = bench.reference, bench.space
-        return cls(
-            space, bars, Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
-        )
+    def checked(self, anyway: bool) -> Self:
+        """Return the tolerance with its cautions; one that resolves nothing is refused unless wanted."""
+        return replace(self, origin=replace(self.origin, cautions=refused_or_noted(self, anyway)))
 
     @property
     def epsilon(self) -> float:
@@ -334,7 +105,11 @@ class Tolerance(Result):
         """The encoding of the space: how columns become numbers."""
         return self.space.encoding
 
-    def at_level(self, level: float, kind: str | None = None) -> Tolerance:
+    def cautions(self) -> tuple[Caution, ...]:
+        """Return what to know of the tolerance before relying on it."""
+        return self.origin.cautions
+
+    def at_level(self, level: float, kind: str | None = None, *, anyway: bool = False) -> Tolerance:
         """Return the tolerance of another rung of the ladder that this one was taken from.
 
         Parameters
@@ -343,6 +118,8 @@ class Tolerance(Result):
             The level of the rung.
         kind : {"noise", "flips", "missing"}, optional
             The kind of perturbation, by default the one that set epsilon.
+        anyway : bool
+            Whether to make a tolerance that is too small to be resolved; it then carries a caution.
 
         Returns
         -------
@@ -351,7 +128,32 @@ class Tolerance(Result):
         rung = self.origin.rung_at(level, kind)
         value = rung.epsilon("choose a higher level")
         bar = Perturbed(rung.label, value, rung.standard_error**2, None, self.farthest.pilot)
-        return replace(self, bars=(bar,), origin=replace(self.origin, chosen=rung.label))
+        origin = replace(self.origin, chosen=rung.label, equivalents=(), cautions=())
+        columns = None if self.columns is None else self.columns.perturbed(rung.kind, level)
+        return replace(self, bars=(bar,), origin=origin, columns=columns).checked(anyway)
+
+    def failing_on(self, *alerts: str) -> Tolerance:
+        """Return the same, with alerts that make a check fail, whatever the distance.
+
+        Parameters
+        ----------
+        *alerts : str
+            Their names, such as ``"new-categories"``; see `nammd.explaining.alerts`. None of them: no alert
+            makes a check fail.
+
+        Returns
+        -------
+        Tolerance
+            `save` keeps the choice.
+
+        Examples
+        --------
+        >>> import nammd
+        >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3)
+        >>> tolerance.failing_on("new-categories", "missing-values").fail_on
+        ('new-categories', 'missing-values')
+        """
+        return replace(self, fail_on=known_alerts(alerts))
 
     def power(self, rows: int, distance: float, alpha: float = 0.05) -> Forecast:
         """Tell how probable each verdict is, before there are data.
@@ -378,7 +180,9 @@ class Tolerance(Result):
         >>> rng = np.random.default_rng(0)
         >>> train, accepted = rng.normal(size=(600, 2)), rng.normal(loc=0.4, size=(600, 2))
         >>> tolerance = nammd.Tolerance.from_reference(train, accepted)
-        >>> print(tolerance.power(200, 0.0).headline())
+        >>> print(tolerance.power(100, 2 * tolerance.epsilon).headline())
+        A candidate of 100 rows at a distance of 0.0281 is called CLOSE with probability 0.00 and FAR with
+        probability 0.54.
         """
         rows = whole(rows, "rows", MIN_ROWS)
         distance = float(distance)
@@ -395,7 +199,8 @@ class Tolerance(Result):
                 ),
             )
         alpha = between(alpha, "alpha", 0.5)
-        setting = Setting(self.farthest, len(self.bars), None, self.origin.rows, True, alpha)
+        part = 1.0 if self.columns is None else 0.5
+        setting = Setting(self.farthest, len(self.bars), None, self.origin.rows, True, alpha, part)
         close, far = setting.close(rows, distance), setting.far(rows, distance)
         return Forecast(rows, distance, close, far, self.epsilon, alpha)
 
@@ -421,7 +226,16 @@ class Tolerance(Result):
         """
         return Gate.of(self, x, engine)
 
-    def check(self, x: Any, candidate: Any, alpha: float = 0.05, *, engine: Engine | None = None) -> Verdict:
+    def check(
+        self,
+        x: Any,
+        candidate: Any,
+        alpha: float = 0.05,
+        *,
+        joint_only: bool = False,
+        fail_on: Sequence[str] = (),
+        engine: Engine | None = None,
+    ) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
 
         Parameters
@@ -431,7 +245,12 @@ class Tolerance(Result):
         candidate : dataset
             The data in question; a sketch if the reference is one.
         alpha : float
-            The level of each of the two tests, of "within" and of "beyond".
+            The level of each of the two tests, of "within" and of "beyond". Where columns have tolerances of
+            their own, half of it is for the joint distance being beyond, half for single columns.
+        joint_only : bool
+            Leave single columns out of the verdict; they still explain it.
+        fail_on : sequence of str
+            Alerts that make this check fail, beside those of the tolerance; see `failing_on`.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
 
@@ -439,7 +258,8 @@ class Tolerance(Result):
         -------
         Verdict
         """
-        return self.with_reference(x, engine=engine).check(candidate, alpha)
+        gate = self.with_reference(x, engine=engine)
+        return gate.check(candidate, alpha, joint_only=joint_only, fail_on=fail_on)
 
     def save(self, path: str | Path) -> None:
         """Write the tolerance to one readable JSON file."""
@@ -488,7 +308,16 @@ class Tolerance(Result):
             ("kernel", str(self.kernel)),
             ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
-        rows += [(r.label, f"{number(r.value)} ± {number(r.standard_error)}") for r in self.origin.rungs]
+        if self.origin.equivalents:
+            rows.append(("about as far as", in_words(self.origin.equivalents)))
+        rows += [
+            (
+                r.label,
+                f"{with_error(r.value, r.standard_error)}, {share_of(r.value, self.epsilon, 'tolerance')}",
+            )
+            for r in self.origin.rungs
+        ]
+        rows += [("read as", f"{name}: {words}") for name, words in self.encoding.read_as().items()]
         rows += [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
         return [*rows, ("to expect", self._outlook())] if self.farthest.pilot is not None else rows
 

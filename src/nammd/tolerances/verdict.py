@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from nammd.columns.limits import ColumnCheck
+from nammd.data.checks import counted
+from nammd.explaining.alerts import Alert
+from nammd.explaining.columns import words_for
+from nammd.explaining.pairs import PairCheck, changed_pairs
 from nammd.kernels.operations import as_code
 from nammd.questions.distance import Estimate
 from nammd.results import (
@@ -20,11 +25,14 @@ from nammd.results import (
     interval,
     number,
     p_value,
+    plain,
     probability,
+    share_of,
     with_error,
 )
 from nammd.tolerances.bars import Bar
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
+from nammd.tolerances.reasons import differs_most
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -32,6 +40,13 @@ if TYPE_CHECKING:
 
 POWER = 0.8
 """The power for which an undecided check says how many rows it would take."""
+
+
+MOST_REASONS = 3
+"""So many columns are told of in words."""
+
+MOST_ALERTS = 8
+"""So many alerts are printed; `Verdict.alerts` has all."""
 
 
 class Decision(StrEnum):
@@ -80,6 +95,17 @@ def combined(held: Sequence[Held]) -> tuple[float, float]:
     return min(len(held) * min(close), 1.0), max(far)
 
 
+def decided(close: float, far: float, alpha: float, beyond: Sequence[bool] | None = None) -> Decision:
+    """Return what the p-values of both tests come to, and whether columns are beyond their tolerances.
+
+    Where columns take part (`beyond` is not None), the joint test of "beyond" has half of the level. A NaN
+    proves nothing.
+    """
+    if far <= (alpha if beyond is None else alpha / 2) or any(beyond or ()):
+        return Decision.FAR
+    return Decision.CLOSE if close <= alpha else Decision.UNDECIDED
+
+
 @dataclass(frozen=True)
 class Verdict(Reportable):
     """The outcome of a check against a tolerance.
@@ -110,6 +136,16 @@ class Verdict(Reportable):
         What the check was made with.
     setting : Setting
         The check, as far as a forecast needs it.
+    columns : tuple of ColumnCheck
+        Every column against its own tolerance, those beyond it first, then by distance over tolerance.
+    judged : bool
+        Whether columns take part in the verdict.
+    alerts : tuple of Alert
+        Facts that need no test.
+    fail_on : tuple of str
+        The alerts that make the check fail.
+    adjusted : str
+        How the p-values were adjusted for further candidates; empty where they were not.
     """
 
     decision: Decision
@@ -125,6 +161,11 @@ class Verdict(Reportable):
     warnings: tuple[Caution, ...]
     tolerance: Tolerance = field(repr=False, compare=False)
     setting: Setting = field(repr=False, compare=False)
+    columns: tuple[ColumnCheck, ...] = ()
+    judged: bool = False
+    alerts: tuple[Alert, ...] = ()
+    fail_on: tuple[str, ...] = ()
+    adjusted: str = field(default="", repr=False)
     datasets = ("reference", "candidate")
 
     @property
@@ -146,6 +187,57 @@ class Verdict(Reportable):
     def is_close(self) -> bool:
         """Whether the candidate is proven to be within the tolerance."""
         return self.decision is Decision.CLOSE
+
+    @property
+    def beyond(self) -> tuple[ColumnCheck, ...]:
+        """The columns that are proven to be beyond their own tolerances."""
+        return tuple(each for each in self.columns if each.beyond)
+
+    @property
+    def jointly_far(self) -> bool:
+        """Whether the joint distance is proven to be beyond the joint tolerance."""
+        return self.pvalue_far <= (self.alpha / 2 if self.judged else self.alpha)
+
+    def decided_again(self) -> Verdict:
+        """Return the verdict that follows from the p-values, where these were adjusted."""
+        beyond = [each.beyond for each in self.columns] if self.judged else None
+        return replace(self, decision=decided(self.pvalue_close, self.pvalue_far, self.alpha, beyond))
+
+    @property
+    def pvalue_beyond(self) -> float:
+        """The p-value of FAR as a whole: of the joint distance and of all columns that take part."""
+        if not self.judged:
+            return self.pvalue_far
+        return min(1.0, 2 * min(self.pvalue_far, *(each.adjusted for each in self.columns)))
+
+    @cached_property
+    def reasons(self) -> tuple[str, ...]:
+        """What changed in the columns that matter most, in words: at most three, none without a test."""
+        x, y = self.estimate.evidence.x.dataset, self.estimate.evidence.y.dataset
+        return tuple(words_for(each.measure, each.aspect, x, y) for each in self.beyond[:MOST_REASONS])
+
+    @cached_property
+    def pairs(self) -> tuple[PairCheck, ...]:
+        """Pairs of columns that no longer go together as before.
+
+        They are looked for where the joint distance is beyond its tolerance, but no single column is.
+        """
+        if not self.jointly_far or self.beyond:
+            return ()
+        x, y = self.estimate.evidence.x.dataset, self.estimate.evidence.y.dataset
+        measures = {each.measure.name: each.measure for each in self.columns}
+        order = [column.name for column in self.tolerance.space.encoding.columns if column.name in measures]
+        return changed_pairs([measures[name] for name in order], x, y, self.alpha / 2)
+
+    @property
+    def failures(self) -> tuple[Alert, ...]:
+        """The alerts that make the check fail."""
+        return tuple(alert for alert in self.alerts if alert.code in self.fail_on)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the candidate is proven to be close, and no alert makes the check fail."""
+        return self.is_close and not self.failures
 
     @property
     def void(self) -> bool:
@@ -246,12 +338,34 @@ class Verdict(Reportable):
         several = marks if len(marks) > 1 else ()
         return Limit("tolerance", self.epsilon, self.epsilon_error, pvalues, self.alpha, several)
 
+    def column_checks(self) -> tuple[ColumnCheck, ...]:
+        """Return every column against its own tolerance."""
+        return self.columns
+
+    @property
+    def has_column_tolerances(self) -> bool:
+        """Whether columns have tolerances of their own."""
+        return self.tolerance.columns is not None
+
+    def column_pairs(self) -> tuple[PairCheck, ...]:
+        """Return pairs of columns that no longer go together."""
+        return self.pairs
+
+    def column_reasons(self) -> tuple[str, ...]:
+        """Return what changed in the columns, or pairs of them, that matter most."""
+        return self.reasons or tuple(pair.words() for pair in self.pairs[:MOST_REASONS])
+
+    def column_alerts(self) -> tuple[tuple[str, bool], ...]:
+        """Return the alerts, and whether each makes the check fail."""
+        return tuple((str(alert), alert in self.failures) for alert in self.alerts)
+
     def settings(self) -> list[tuple[str, str]]:
         """Return where the tolerance came from."""
         origin = self.tolerance.origin
         versions = ", ".join(f"{name} {version}" for name, version in origin.versions)
         rows = [
             ("level of each test", f"{self.alpha:g}"),
+            *([("p-values", self.adjusted)] if self.adjusted else []),
             ("tolerance taken from", origin.sentence()),
             ("tolerance made", f"{origin.created} with {versions}"),
         ]
@@ -261,50 +375,86 @@ class Verdict(Reportable):
         """Return the Python code that gives the result again."""
         level = "" if self.alpha == 0.05 else f", alpha={self.alpha:g}"
         made = 'load("tolerance.json")  # the file that tolerance.save wrote'
+        x, y = (
+            name if sample.dataset.source is None else repr(str(sample.dataset.source.path))
+            for sample, name in zip(
+                (self.estimate.evidence.x, self.estimate.evidence.y), self.datasets, strict=True
+            )
+        )
         if self.tolerance.origin.how == "given":
             kernel = as_code(self.tolerance.kernel) or "kernel"
-            made = f"at({self.epsilon!r}, {kernel}, x=reference)"
+            made = f"at({self.epsilon!r}, {kernel}, x={x})"
         lines = [
             f"tolerance = nammd.Tolerance.{made}",
-            f"verdict = tolerance.check(reference, candidate{level})",
+            f"verdict = tolerance.check({x}, {y}{level})",
             'verdict.report("report.html")',
         ]
         return "\n".join(["import nammd", "", *lines])
 
     def headline(self) -> str:
-        """Return the answer in one sentence."""
-        distance, eps = number(self.distance), number(self.epsilon)
+        """Return the answer in one sentence, and what fails the check whatever the distance."""
+        if not self.failures:
+            return self._verdict()
+        fails = "; ".join(map(str, self.failures[:MOST_REASONS]))
+        more = len(self.failures) - MOST_REASONS
+        return f"{self._verdict()} The check fails: {fails}" + (f"; and {more} more." if more > 0 else ".")
+
+    def _verdict(self) -> str:
+        told = f"distance {number(self.distance)}, {self.share_told()} {number(self.epsilon)}"
         if self.is_close:
-            p = p_value(self.pvalue_close)
-            return (
-                f"CLOSE: the candidate is within the tolerance (distance {distance}, tolerance {eps}, {p})."
-            )
+            return f"CLOSE: the candidate is within the tolerance ({told}, {p_value(self.pvalue_close)})."
+        also = _are_beyond([each.name for each in self.beyond]) if self.judged and self.beyond else ""
+        if self.is_far and not self.jointly_far:
+            return f"FAR: {also}."
         if self.is_far:
-            p = p_value(self.pvalue_far)
-            return f"FAR: the candidate is beyond the tolerance (distance {distance}, tolerance {eps}, {p})."
+            more = f", and {also}" if also else ""
+            return f"FAR: the candidate is beyond the tolerance ({told}, {p_value(self.pvalue_far)}){more}."
         if self.void:
             return "UNDECIDED: no test is possible with these data."
-        return f"UNDECIDED: these rows do not settle whether the distance, {distance}, is within {eps}."
+        return f"UNDECIDED: these rows do not settle whether the candidate is within the tolerance ({told})."
+
+    def share_told(self) -> str:
+        """Return the distance as a share of the tolerance."""
+        return share_of(self.distance, self.epsilon, "tolerance")
 
     def advice(self) -> str:
         """Return what to do next, in one sentence."""
         if self.is_close:
             return "Nothing needs to be done."
         if self.is_far:
+            if self.reasons:
+                return "Look at these columns before relying on the candidate."
             return "Look at where they differ before relying on the candidate."
         if self.void:
             return "There is nothing to test with: see the note."
         return self._needed.sentence(self.tolerance.farthest)
 
+    def reason(self) -> str:
+        """Return why, in a few words for a table: what differs most, or what it would take to settle it."""
+        if self.is_far and self.column_reasons():
+            return self.column_reasons()[0]
+        if self.is_far:
+            return differs_most(self.estimate.evidence.x, self.estimate.evidence.y)
+        if self.void:
+            return self.warnings[0].message if self.warnings else ""
+        return "" if self.is_close else self.advice()
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and what it would take to settle an undecided check, ready for JSON."""
         rows = self.rows_needed
-        return super().to_dict() | {
+        found = super().to_dict() | {
+            "held": [plain(asdict(each)) for each in self.held],
             "decided_by": self.decided_by,
             "rows_needed": None if rows is None else list(rows),
             "accepted_needed": self.accepted_needed,
             "limited_by": self.limited_by,
+            "columns": [plain(each.to_dict()) for each in self.columns],
+            "reasons": list(self.reasons),
+            "pairs": [plain(asdict(pair)) for pair in self.pairs],
+            "alerts": [asdict(alert) | {"fails": alert.code in self.fail_on} for alert in self.alerts],
+            "passed": self.passed,
         }
+        return found | ({"adjusted": self.adjusted} if self.adjusted else {})
 
     def meaning(self) -> str:
         """Return what the word means, in one sentence."""
@@ -319,16 +469,50 @@ class Verdict(Reportable):
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         rows = [
-            ("distance", f"NAMMD = {number(self.distance)}, 95 % interval {interval(self.interval)}"),
+            (
+                "distance",
+                f"NAMMD = {number(self.distance)}, {self.share_told()}, "
+                f"95 % interval {interval(self.interval)}",
+            ),
             ("tolerance", with_error(self.epsilon, self.epsilon_error)),
             ("p-value, within", probability(self.pvalue_close)),
             ("p-value, beyond", probability(self.pvalue_far)),
+            *([("p-values", self.adjusted)] if self.adjusted else []),
             *self._ladder(),
-            ("level", f"{self.alpha:g}"),
+            ("level", self._levels()),
+            *[("changed", reason) for reason in self.reasons],
+            *self._unexplained(),
+            *self._alerts(),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
+            ("columns", self.tolerance.space.encoding.compared()),
             ("kernel", self.estimate.describe_kernel()),
         ]
         return [*rows, ("next", self.advice())] if not self.is_close else rows
+
+    def _levels(self) -> str:
+        if not self.judged:
+            return f"{self.alpha:g}"
+        columns = counted(len(self.columns), "column")
+        return f"{self.alpha:g}, for FAR half of it for the joint distance and half for {columns}"
+
+    def _unexplained(self) -> list[tuple[str, str]]:
+        """Return how many more columns are beyond than are told of, or which pairs are, where none is."""
+        if self.pairs:
+            rows = [("changed", "no single column explains it; these pairs do")]
+            return rows + [("changed", pair.words()) for pair in self.pairs[:MOST_REASONS]]
+        more = len(self.beyond) - MOST_REASONS
+        return [("changed", f"{counted(more, 'more column')} beyond the tolerance")] if more > 0 else []
+
+    def _alerts(self) -> list[tuple[str, str]]:
+        """Return the alerts, those that fail the check first, and none that says what was said already."""
+        shown = [alert for alert in self.alerts if alert in self.failures or str(alert) not in self.reasons]
+        shown.sort(key=lambda alert: alert not in self.failures)
+        rows = [
+            ("alert", f"{alert}" + (", which fails the check" if alert in self.failures else ""))
+            for alert in shown[:MOST_ALERTS]
+        ]
+        more = len(shown) - MOST_ALERTS
+        return [*rows, ("alert", f"and {more} more")] if more > 0 else rows
 
     def _ladder(self) -> list[tuple[str, str]]:
         """Return a row for each accepted dataset, where there are several, the nearest first."""
@@ -337,7 +521,22 @@ class Verdict(Reportable):
         rows = []
         for each in sorted(self.held, key=lambda each: each.distance):
             told = with_error(each.distance, each.standard_error)
+            told += f", {share_of(each.distance, self.epsilon, 'tolerance')}"
             told += f": p = {probability(each.pvalue_close)} nearer, {probability(each.pvalue_far)} farther"
             decided = each.label == self.decided_by
             rows.append((f"against {each.label}", told + (", which decided" if decided else "")))
         return rows
+
+
+def _are_beyond(names: Sequence[str]) -> str:
+    """Say which columns are beyond their own tolerances."""
+    if len(names) == 1:
+        return f"{names[0]} is beyond its own tolerance"
+    shown = names[:MOST_REASONS]
+    more = len(names) - len(shown)
+    told = (
+        ", ".join(shown) + (f" and {more} more" if more else "")
+        if more
+        else (", ".join(shown[:-1]) + f" and {shown[-1]}")
+    )
+    return f"{told} are beyond their own tolerances"

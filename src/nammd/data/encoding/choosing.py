@@ -87,7 +87,7 @@ def _fit_numbers(
             Advice(f"{nevertheless}weights={{{name!r}: 1}}", f"{nevertheless}--weights {name}=1"),
         )
     # One value, and missing ones: any unit will do, and 1 is that of the column itself.
-    scale = 1.0 if constant else _robust_scale(present)
+    scale = 1.0 if constant else robust_scale(present)
     if scale == 0:
         return LeftOut(name, "its values differ by less than a number can be scaled by")
     return NumericColumn(name, values.kind, weight, float(np.median(present)), scale, values.clock)
@@ -100,7 +100,7 @@ def _fit_vectors(name: str, values: Values, weight: float) -> Column | LeftOut:
     constant = bool((present == present[0]).all())
     if constant and not values.missing.any():
         return LeftOut(name, CONSTANT)
-    scales = np.array([_robust_scale(column) for column in present.T])
+    scales = np.array([robust_scale(column) for column in present.T])
     largest = float(scales.max())
     scale = largest * float(np.sqrt(np.sum((scales / largest) ** 2))) if largest > 0 else 0.0
     if constant:
@@ -110,7 +110,7 @@ def _fit_vectors(name: str, values: Values, weight: float) -> Column | LeftOut:
     return VectorColumn(name, "vector", weight, tuple(np.median(present, axis=0).tolist()), scale)
 
 
-def _robust_scale(present: FloatArray) -> float:
+def robust_scale(present: FloatArray) -> float:
     """Return the standard deviation of the middle of the values, or of all where that is zero."""
     largest = float(np.abs(present).max())
     unit = largest if largest > 1e100 else 1.0  # squares and sums of such numbers overflow

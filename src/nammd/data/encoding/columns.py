@@ -26,6 +26,7 @@ from nammd.data.advice import Advice
 from nammd.data.arrays import FloatArray
 from nammd.data.frames import Clock, Kind, Values
 from nammd.data.naming import listed
+from nammd.data.written.forms import Form
 
 FAR = 1e6
 """Encoded numbers beyond this grow only logarithmically; see `_within_reach`."""
@@ -45,11 +46,14 @@ class LeftOut:
         Why it is left out, for people.
     advice : Advice or None
         How to compare it nevertheless.
+    holds : str
+        What it holds in the reference, in words; empty where nobody looked.
     """
 
     column: str
     reason: str
     advice: Advice | None = field(default=None, compare=False, repr=False)
+    holds: str = field(default="", compare=False, repr=False)
 
     def in_shell(self) -> str:
         """Say it on the command line."""
@@ -114,11 +118,14 @@ class NumericColumn(Column):
         What is taken off, and the unit.
     clock : str
         Of times: what their seconds count from; see `nammd.data.frames.Clock`.
+    form : Form or None
+        How they are written, where the reference holds them as text.
     """
 
     center: float
     scale: float
     clock: Clock = ""
+    form: Form | None = None
 
     @property
     def expected(self) -> Values:
@@ -154,9 +161,12 @@ class CategoricalColumn(Column):
     ----------
     categories : tuple of str
         The categories, the commonest first; "False" and "True" for a boolean column.
+    form : Form or None
+        How true and false are written, where the reference holds them as text.
     """
 
     categories: tuple[str, ...]
+    form: Form | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:

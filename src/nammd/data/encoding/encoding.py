@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -19,22 +19,26 @@ import numpy as np
 from nammd.data.arrays import Array, FloatArray, like, namespace
 from nammd.data.checks import counted
 from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, TableDataset
-from nammd.data.encoding.choosing import CONSTANT, fit_column
+from nammd.data.encoding.changes import Changes, changes
+from nammd.data.encoding.choosing import CONSTANT
 from nammd.data.encoding.columns import ArrayColumn, Column, LeftOut
+from nammd.data.encoding.fitting import fitted_columns
 from nammd.data.encoding.matching import (
-    named_columns,
     require_kind,
     require_known,
     require_same_columns,
     require_same_kinds,
 )
 from nammd.data.encoding.serial import encoding_from_dict, encoding_to_dict
-from nammd.data.frames import Frame
-from nammd.data.naming import checked_weights, chosen_columns, listed, require_unique, suggestion
+from nammd.data.frames import Frame, Values
+from nammd.data.naming import listed, require_unique, suggestion
 from nammd.data.opening import open_dataset, refuse_summaries
-from nammd.data.spread import distinct_values, encoded, rows_to_fit
+from nammd.data.spread import distinct_values, encoded
+from nammd.data.written.reading import Reading
+from nammd.data.written.understanding import Remark, in_form, without_words
 
-EXCLUDED = "excluded"
+_TOLD = 12
+"""So many columns that are left out are named with their reasons."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,10 @@ class Encoding:
         The columns that do not, each with a reason.
     array_columns : int or None
         For an encoding of arrays the number of columns they have; None for one of tables.
+    reading : Reading
+        What was said about how the data are written.
+    remarks : tuple of Remark
+        What there was to say about the data when it was fitted; not kept in files.
 
     Examples
     --------
@@ -65,6 +73,8 @@ class Encoding:
     columns: tuple[Column, ...]
     left_out: tuple[LeftOut, ...] = ()
     array_columns: int | None = None
+    reading: Reading = field(default_factory=Reading)
+    remarks: tuple[Remark, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -78,6 +88,7 @@ class Encoding:
         weights: Mapping[str, float] | None = None,
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] | None = None,
+        reading: Reading | None = None,
         name: str = "the reference",
     ) -> Encoding:
         """Fit an encoding on a reference, or on several datasets together.
@@ -97,6 +108,8 @@ class Encoding:
             The columns to use, by default all.
         exclude : sequence of str, optional
             Columns to leave out.
+        reading : Reading, optional
+            How numbers, dates and missing values are written, as far as that is not to be found out.
         name : str, optional
             What to call a single table in error messages.
 
@@ -106,8 +119,11 @@ class Encoding:
             The columns with their parameters, and those left out.
         """
         labels = [name] if len(tables) == 1 else [f"dataset {k + 1}" for k in range(len(tables))]
-        datasets = [open_dataset(data, label) for data, label in zip(tables, labels, strict=True)]
-        return fit_datasets(datasets, weights=weights, columns=columns, exclude=exclude)
+        said = Reading.of(reading)
+        datasets = [
+            open_dataset(data, label, reading=said) for data, label in zip(tables, labels, strict=True)
+        ]
+        return fit_datasets(datasets, weights=weights, columns=columns, exclude=exclude, reading=said)
 
     @classmethod
     def identity(cls, columns: int) -> Encoding:
@@ -131,7 +147,7 @@ class Encoding:
             given. A Dask array where a Dask array or dataframe is given; its partitions are encoded by the
             workers.
         """
-        return self.points(open_dataset(table, name))
+        return self.points(open_dataset(table, name, reading=self.for_files))
 
     def points(self, dataset: Dataset) -> Array:
         """Return the rows of a dataset as points; they are made once."""
@@ -161,10 +177,36 @@ class Encoding:
         """Return the rows of a table that has all columns as points."""
         rows = np.empty((frame.rows, self.width))
         for column in self.columns:
-            values = frame.values(column.name)
+            values = self.values(frame, column.name)
             require_kind(values, column, frame.owner)
             rows[:, self.slots(column.name)] = column.weight * column.encode(values)
         return rows
+
+    def values(self, frame: Frame, name: str) -> Values:
+        """Return a column of a table as it is meant: read in its form, without words for missing values."""
+        kept = frame.read.get(name)
+        if kept is not None and kept[0] is self:
+            return kept[1]
+        values, _ = without_words(frame.values(name), name, self.reading)
+        column = self._by_name.get(name)
+        if column is None or not values.text or column.kind in ("categorical", "vector"):
+            return values
+        form = getattr(column, "form", None)
+        values, unread = in_form(values, form, frame.owner, name, self.reading)
+        if unread is not None:
+            frame.unread[name] = unread
+        frame.read[name] = self, values
+        return values
+
+    @property
+    def for_files(self) -> Reading:
+        """How files are to be read for this encoding: columns that it knows as text stay text until then."""
+        as_text = [
+            column.name
+            for column in self.columns
+            if column.kind == "categorical" or getattr(column, "form", None) is not None
+        ]
+        return self.reading.with_text(as_text)
 
     def extra_columns(self, table: Any) -> tuple[str, ...]:
         """Return the columns of a table that the reference did not have; `transform` ignores them."""
@@ -224,11 +266,13 @@ class Encoding:
             return ""
         stored = self.to_dict()
         used = {"array_columns": stored["array_columns"], "columns": stored["columns"]}
+        if stored["reading"]:
+            used["reading"] = stored["reading"]
         return hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoding as numbers, strings, lists and dictionaries, ready for JSON."""
-        return encoding_to_dict(self.columns, self.left_out, self.array_columns)
+        return encoding_to_dict(self.columns, self.left_out, self.array_columns, self.reading)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Encoding:
@@ -246,10 +290,42 @@ class Encoding:
         for column in self.columns:
             weight = "" if column.weight == 1 else f", weight {column.weight:g}"
             lines.append(f"  {column.name:<{pad}}  {column.kind:<11}  {column.summary()}{weight}")
+        read = self.read_as()
+        if read:
+            lines.append("Read as")
+            lines += [f"  {name:<{pad}}  {words}" for name, words in read.items()]
         if self.left_out:
             lines.append("Left out")
             lines += [f"  {entry.column:<{pad}}  {entry.reason}" for entry in self.left_out]
         return "\n".join(lines)
+
+    def compared(self) -> str:
+        """Say in one line how many columns are compared, and which are not and why.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"age": [20, 30, 40], "land": ["DE", "DE", "DE"], "note": ["x", "y", "y"]})
+        >>> Encoding.fit(table, exclude=["note"]).compared()
+        "1 compared; 2 left out: 'land' (every row has the same value), 'note' (excluded)"
+        """
+        told = f"{len(self.columns)} compared"
+        if not self.left_out:
+            return told
+        some = [f"{entry.column!r} ({entry.reason})" for entry in self.left_out[:_TOLD]]
+        more = len(self.left_out) - len(some)
+        return f"{told}; {len(self.left_out)} left out: {', '.join(some)}" + (
+            f", {more} more" if more else ""
+        )
+
+    def changes(self, table: Any) -> Changes:
+        """Return which of the columns left out hold something else in a table, or could be compared now."""
+        return changes(self.left_out, self.reading, open_dataset(table, "the data"))
+
+    def read_as(self) -> dict[str, str]:
+        """Return, for each column that the reference holds as text, what it is read as."""
+        forms = ((column.name, getattr(column, "form", None)) for column in self.columns)
+        return {name: form.words() for name, form in forms if form is not None}
 
     def __str__(self) -> str:
         return self.describe()
@@ -299,6 +375,7 @@ def fit_datasets(
     weights: Mapping[str, float] | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
+    reading: Reading | None = None,
 ) -> Encoding:
     """Fit an encoding on datasets that are open, all of them alike; see `Encoding.fit`."""
     refuse_summaries(*datasets)
@@ -308,55 +385,9 @@ def fit_datasets(
     if isinstance(first, ArrayDataset) and plain:
         require_same_columns(datasets, [])
         return Encoding.identity(first.width)
-    names = named_columns(datasets)
-    dropped = [] if exclude is None else chosen_columns(exclude, names, first.name)
-    frames = _frames(datasets, dropped)
-    factors = checked_weights(weights or {}, names, first.name)
-    chosen = set(names if columns is None else chosen_columns(columns, names, first.name)) - set(dropped)
-    kept: list[Column] = []
-    left_out: list[LeftOut] = []
-    for column in names:
-        weight = factors.get(column, 1.0)
-        fitted: Column | LeftOut
-        if column in dropped:
-            fitted = LeftOut(column, EXCLUDED)
-        elif column not in chosen:
-            fitted = LeftOut(column, "not among the chosen columns")
-        elif weight == 0:
-            fitted = LeftOut(column, "weight 0")
-        elif not frames:
-            fitted = ArrayColumn(column, "numeric", weight)
-        else:
-            parts = [frame.values(column) for frame in frames]
-            for frame, part in zip(frames[1:], parts[1:], strict=True):
-                require_kind(part, parts[0], frame.owner, column, frames[0].owner)
-            fitted = fit_column(column, parts, weight, insist=column in factors)
-        if isinstance(fitted, LeftOut):
-            left_out.append(fitted)
-        else:
-            kept.append(fitted)
-    if not kept:
-        reasons = "; ".join(f"{entry.column!r}: {entry.reason}" for entry in left_out[:5])
-        raise ValueError(f"no column of {first.name} can be compared ({reasons})")
-    return Encoding(tuple(kept), tuple(left_out), first.width if not frames else None)
-
-
-def _frames(datasets: Sequence[Dataset], dropped: Sequence[str]) -> list[Frame]:
-    """Return the rows to fit on, table by table, after checking that all have the same columns.
-
-    There are none of arrays.
-    """
-    require_same_columns(datasets, dropped)
-    frames = []
-    for dataset in datasets:
-        if isinstance(dataset, TableDataset):
-            frames.append(dataset.frame)
-        elif isinstance(dataset, SpreadTable):
-            frames.append(rows_to_fit(dataset))
-    first = datasets[0]
-    if all(getattr(dataset, "one_column", False) for dataset in datasets) and frames:
-        frames = [frame.renamed(first.names[0]) for frame in frames]
-    return frames
+    said = Reading.of(reading)
+    found = fitted_columns(datasets, weights, columns, exclude, said)
+    return Encoding(found.columns, found.left_out, found.array_columns, said, found.remarks)
 
 
 def _distinct_values(dataset: Dataset, names: Sequence[str]) -> list[set[Any]]:

@@ -53,10 +53,11 @@ def require_same_columns(datasets: Sequence[Dataset], dropped: Sequence[str]) ->
 
 def _require_same_names(first: Dataset, other: Dataset, dropped: set[str]) -> None:
     mine, theirs = ([n for n in dataset.names if n not in dropped] for dataset in (first, other))
-    lacking = [name for name in mine if name not in set(theirs)]
+    known, given = set(mine), set(theirs)
+    lacking = [name for name in mine if name not in given]
     if lacking:
         raise ValueError(f"{other.name} lacks columns that {first.name} has: {listed(lacking)}")
-    extra = [name for name in theirs if name not in set(mine)]
+    extra = [name for name in theirs if name not in known]
     if extra:
         raise refusal(
             ValueError,
@@ -74,10 +75,11 @@ def require_known(wanted: Iterable[str], names: Sequence[str], owner: str) -> No
     missing = [name for name in wanted if name not in present]
     if len(missing) == 1:
         raise ValueError(
-            f"{owner} has no column {missing[0]!r}, which the reference has; " + suggestion(missing[0], names)
+            f"{owner} has no column {missing[0]!r}, which the reference of this space has; "
+            + suggestion(missing[0], names)
         )
     if missing:
-        raise ValueError(f"{owner} lacks columns that the reference has: {listed(missing)}")
+        raise ValueError(f"{owner} lacks columns that the reference of this space has: {listed(missing)}")
 
 
 def require_kind(

@@ -15,16 +15,18 @@ from nammd.data.encoding.columns import (
     NumericColumn,
     VectorColumn,
 )
+from nammd.data.written import Form, Reading, form_from_dict
 
 
 def encoding_to_dict(
-    columns: tuple[Column, ...], left_out: tuple[LeftOut, ...], array_columns: int | None
+    columns: tuple[Column, ...], left_out: tuple[LeftOut, ...], array_columns: int | None, reading: Reading
 ) -> dict[str, Any]:
     """Return the parts of an encoding as plain data."""
     return {
         "array_columns": array_columns,
         "columns": [_column_to_dict(column) for column in columns],
-        "left_out": [{"column": entry.column, "reason": entry.reason} for entry in left_out],
+        "left_out": [{"column": e.column, "reason": e.reason, "holds": e.holds} for e in left_out],
+        "reading": reading.given(),
     }
 
 
@@ -40,10 +42,11 @@ def _column_to_dict(column: Column) -> dict[str, Any]:
         data["categories"] = list(column.categories)
     elif isinstance(column, CodedColumn):
         data["categories"] = None  # too many to be listed
-    return data
+    form = getattr(column, "form", None)
+    return data if form is None else data | {"form": form.to_dict()}
 
 
-def encoding_from_dict(data: Any) -> tuple[tuple[Column, ...], tuple[LeftOut, ...], int | None]:
+def encoding_from_dict(data: Any) -> tuple[tuple[Column, ...], tuple[LeftOut, ...], int | None, Reading]:
     """Return the parts of an encoding from plain data, or raise a ValueError that names the field."""
     fields = _Fields(data, "")
     array_columns = fields.whole_or_none("array_columns")
@@ -52,7 +55,7 @@ def encoding_from_dict(data: Any) -> tuple[tuple[Column, ...], tuple[LeftOut, ..
         for i, entry in enumerate(fields.items("columns"))
     )
     left_out = tuple(
-        LeftOut(entry.text("column"), entry.text("reason"))
+        LeftOut(entry.text("column"), entry.text("reason"), holds=entry.text("holds", ""))
         for entry in (_Fields(e, f"left_out[{i}]") for i, e in enumerate(fields.items("left_out")))
     )
     if not columns:
@@ -60,7 +63,8 @@ def encoding_from_dict(data: Any) -> tuple[tuple[Column, ...], tuple[LeftOut, ..
     names = [column.name for column in columns] + [entry.column for entry in left_out]
     if len(set(names)) < len(names):
         raise ValueError("the encoding is damaged: columns and left_out name a column twice")
-    return columns, left_out, array_columns
+    # Those that were written before anybody could say it have none.
+    return columns, left_out, array_columns, Reading.from_dict(data.get("reading", {}))
 
 
 def _column_from_dict(fields: _Fields, array_columns: int | None) -> Column:
@@ -77,7 +81,7 @@ def _column_from_dict(fields: _Fields, array_columns: int | None) -> Column:
         clock = fields.text("clock") if kind == "datetime" else ""
         if clock not in ("local", "zoned", "duration", "time of day") and kind == "datetime":
             raise fields.wrong("clock", "'local', 'zoned', 'duration' or 'time of day'")
-        return NumericColumn(name, kind, weight, center, scale, clock)  # type: ignore[arg-type]
+        return NumericColumn(name, kind, weight, center, scale, clock, fields.form())  # type: ignore[arg-type]
     if kind == "vector":
         return VectorColumn(name, "vector", weight, fields.numbers("center"), fields.number("scale", above=0))
     if kind in ("categorical", "boolean"):
@@ -88,7 +92,7 @@ def _column_from_dict(fields: _Fields, array_columns: int | None) -> Column:
             return CodedColumn(name, "categorical", weight)
         if len(set(categories)) < len(categories):
             raise fields.wrong("categories", "different from one another")
-        return CategoricalColumn(name, kind, weight, categories)  # type: ignore[arg-type]
+        return CategoricalColumn(name, kind, weight, categories, fields.form())  # type: ignore[arg-type]
     raise fields.wrong("kind", "'numeric', 'categorical', 'boolean', 'datetime' or 'vector'")
 
 
@@ -115,8 +119,16 @@ class _Fields:
             raise ValueError(f"the encoding is damaged: {self._where}{key} is not there")
         return self._data[key]
 
-    def text(self, key: str) -> str:
-        value = self._get(key)
+    def form(self) -> Form | None:
+        if self._data.get("form") is None:
+            return None
+        try:
+            return form_from_dict(self._data["form"])
+        except ValueError as error:
+            raise ValueError(f"the encoding is damaged: {self._where}form: {error}") from None
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self._get(key) if default is None else self._data.get(key, default)
         if not isinstance(value, str):
             raise self.wrong(key, "text")
         return value

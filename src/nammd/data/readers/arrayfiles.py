@@ -6,9 +6,11 @@ The header is read first, so that everything that can be wrong with a file is kn
 from __future__ import annotations
 
 import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,6 +25,9 @@ from nammd.data.readers.formats import require_magic
 from nammd.data.readers.sources import BATCH_ROWS, ArrayFile
 
 _BATCH_BYTES = 1 << 23
+
+_MOST_PACKED = 1100
+"""So many bytes at most come from one that is packed: deflate cannot do better."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,9 @@ def open_npy(path: Path) -> ArrayFile:
     with path.open("rb") as file:
         header = _header(file, str(path))
     size = path.stat().st_size
-    if size < header.bytes:
-        raise ValueError(f"{path} is truncated: it has {size} bytes where its header promises {header.bytes}")
+    if size != header.bytes:
+        what = "is truncated" if size < header.bytes else "is damaged, or more than one array"
+        raise ValueError(f"{path} {what}: it has {size} bytes where its header promises {header.bytes}")
 
     def rows() -> NDArray[Any]:
         mapped = np.memmap(
@@ -82,18 +88,16 @@ def open_npy(path: Path) -> ArrayFile:
 def open_npz(path: Path, key: str | None) -> ArrayFile:
     """Open one array of an NPZ file; rows are unpacked as they are needed."""
     require_magic(path, "NPZ")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [name for name in archive.namelist() if name.endswith(".npy")]
-            member = _member(path, [name.removesuffix(".npy") for name in members], key) + ".npy"
-            owner = f"{path} [{member.removesuffix('.npy')!r}]"
-            with archive.open(member) as file:
-                header = _header(file, owner)
-    except zipfile.BadZipFile:
-        raise ValueError(f"{path} cannot be read as NPZ: it is truncated or damaged") from None
+    with _archive(path) as archive:
+        members = [name for name in archive.namelist() if name.endswith(".npy")]
+        member = _member(path, [name.removesuffix(".npy") for name in members], key) + ".npy"
+        owner = f"{path} [{member.removesuffix('.npy')!r}]"
+        with archive.open(member) as file:
+            header = _header(file, owner)
+        _require_size(archive.getinfo(member), header, owner)
 
     def stream(batch_rows: int) -> Iterator[NDArray[Any]]:
-        with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+        with _archive(path) as archive, archive.open(member) as file:
             _header(file, owner)
             if header.fortran:  # the columns lie one after the other, so there are no rows to stream
                 values = np.frombuffer(_exactly(file, header.bytes - header.offset, owner), header.dtype)
@@ -115,6 +119,28 @@ def open_npz(path: Path, key: str | None) -> ArrayFile:
         return np.concatenate(parts)
 
     return ArrayFile(path, header.shape[0], _names(header), take, stream, _notes(header))
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open an archive; whatever a damaged one makes of itself is one sentence."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if any(entry.flag_bits & 1 for entry in archive.infolist()):
+                raise ValueError(f"{path} is encrypted, or damaged; save its arrays without a password")
+            yield archive
+    # An unknown compression is a RuntimeError, and so is a password.
+    except (zipfile.BadZipFile, RuntimeError, EOFError, OSError, zlib.error, struct.error, UnicodeError):
+        raise ValueError(f"{path} cannot be read as NPZ: it is truncated or damaged") from None
+
+
+def _require_size(entry: zipfile.ZipInfo, header: _Header, owner: str) -> None:
+    """Refuse an array that promises more, or less, than there is, before any memory is taken for it."""
+    if entry.file_size != header.bytes or entry.file_size > _MOST_PACKED * (entry.compress_size + 1024):
+        raise ValueError(
+            f"{owner} is truncated or damaged: its header promises {header.bytes} bytes, and the archive has "
+            f"{entry.file_size} packed into {entry.compress_size}"
+        )
 
 
 def _member(path: Path, keys: list[str], key: str | None) -> str:
@@ -153,6 +179,8 @@ def _header(file: BinaryIO | Any, owner: str) -> _Header:
         raise ValueError(f"{owner} holds values of type {dtype}, not numbers; save it as an array of numbers")
     if not shape:
         raise ValueError(f"{owner} is a single number; give an array with one row per observation")
+    if any(not isinstance(size, int) or isinstance(size, bool) or size < 0 for size in shape):
+        raise ValueError(f"{owner} has a damaged header: its shape is {tuple(shape)}")
     if 0 in shape:
         raise ValueError(f"{owner} is empty: it has shape {tuple(shape)}")
     return _Header(tuple(shape), bool(fortran), dtype, file.tell())

@@ -26,31 +26,40 @@ def _open_file(path: Path) -> TableFile:
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         # Without pre_buffer a row group is read as it is needed, not all at once.
-        with explained(path, "Parquet"), parquet.ParquetFile(path, pre_buffer=False) as file:
-            yield from file.iter_batches(batch_size=batch_rows, columns=columns)
+        with (
+            explained(path, "Parquet"),
+            parquet.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file,
+        ):
+            yield from map(validated, file.iter_batches(batch_size=batch_rows, columns=columns))
 
     return TableFile(path, names, stream, rows=footer.num_rows)
 
 
 def _open_folder(folder: Path) -> TableFile:
-    datasets = optional("pyarrow.dataset", "app", "reading Parquet folders")
     dataset = folder_dataset(folder)
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         with explained(folder, "a Parquet folder"):
             # File by file: a scan of all of them reads ahead, now more and now less.
             for fragment in dataset.get_fragments():
-                yield from fragment.to_batches(
+                found = fragment.to_batches(
                     schema=dataset.schema,
                     columns=columns,
                     batch_size=batch_rows,
                     batch_readahead=1,
-                    fragment_scan_options=datasets.ParquetFragmentScanOptions(pre_buffer=False),
+                    fragment_scan_options=checking_pages(),
                 )
+                yield from map(validated, found)
 
     with explained(folder, "a Parquet folder"):
         rows = dataset.count_rows()  # from the footers
     return TableFile(folder, tuple(dataset.schema.names), stream, rows=rows)
+
+
+def checking_pages() -> Any:
+    """Return how pieces of Parquet files are read: when they are needed, and with the checksums they have."""
+    datasets = optional("pyarrow.dataset", "app", "reading Parquet folders")
+    return datasets.ParquetFragmentScanOptions(pre_buffer=False, page_checksum_verification=True)
 
 
 def folder_dataset(folder: Path) -> Any:
@@ -122,10 +131,16 @@ def open_arrow(path: Path) -> TableFile:
         open_source = pa.OSFile if keep else pa.memory_map
         with explained(path, "Arrow"), open_source(str(path)) as source:
             for batch in batches(source):
-                for part in sliced(batch.select(columns), batch_rows):
+                for part in sliced(validated(batch.select(columns)), batch_rows):
                     yield _without_views(part, path)
 
     return TableFile(path, names, stream)
+
+
+def validated(batch: Any) -> Any:
+    """Return a batch whose offsets and codes lie within its buffers; to use others would end the process."""
+    batch.validate(full=True)
+    return batch
 
 
 def _without_views(batch: Any, path: Path) -> Any:

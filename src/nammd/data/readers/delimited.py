@@ -10,40 +10,124 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nammd.data.naming import require_unique
+from nammd.data.readers.charsets import UTF8, charset_of, not_utf8
 from nammd.data.readers.formats import explained, open_text, optional, require_text
+from nammd.data.readers.quotes import require_closed_quotes
 from nammd.data.readers.sources import BLOCK_BYTES, TableFile, sliced
+from nammd.data.written.reading import Reading
 
 Types = dict[str, Any]
 
 _MISFIT = re.compile(r"In CSV column #(\d+): .*CSV conversion error to ([^:]*):")
+_PERHAPS = r"^0[0-9]+$|^[-+]?[1-9][0-9]{0,2}\.[0-9]{3}$"
 _RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 
 
-def open_delimited(path: Path, tabs: bool = False) -> TableFile:
+@dataclass(frozen=True)
+class _Style:
+    """How a file is written: what separates its columns, its encoding, and its words for missing values."""
+
+    path: Path
+    delimiter: str
+    charset: str
+    missing: tuple[str, ...]
+
+
+def open_delimited(path: Path, tabs: bool = False, reading: Reading | None = None) -> TableFile:
     """Open a CSV file, or with `tabs` a TSV file."""
+    said = Reading.of(reading)
     with explained(path, "text"), open_text(path) as file:
         head = file.read(BLOCK_BYTES)
+    require_text(path, head, wide=True)
+    charset, remarks = charset_of(path, head, said.encoding)
+    if charset != UTF8:
+        with explained(path, "text"), open_text(path, charset) as file:
+            head = file.read(BLOCK_BYTES)
     require_text(path, head)
     one_block = len(head) < BLOCK_BYTES
     if one_block and len(head.strip().splitlines()) == 1:
         raise ValueError(f"{path} has columns but no rows")
     delimiter, notes = ("\t", ()) if tabs else _delimiter(head)
-    names = _names(path, delimiter)
+    style = _Style(path, delimiter, charset, tuple(said.missing))
+    require_closed_quotes(path, [head] if one_block else _blocks(style), delimiter)
+    names = _names(style)
     require_unique(names, str(path))
-    types = {} if one_block else _settled_types(path, delimiter, names)
+    types = _distant_moments(style)
+    text = optional("pyarrow", "app", "reading CSV files").string()
+    types |= {name: text for name in {*said.text, *_doubtful(style, head, names)} if name in names}
+    if not one_block:
+        types = _settled_types(style, names, types)
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
-        with _explained(path, delimiter, names), _reader(path, delimiter, types, columns) as reader:
+        with _explained(style, names), _reader(style, types, columns) as reader:
             _require_utf8(path, reader.schema)
             for batch in reader:
-                yield from sliced(batch, batch_rows)
+                yield from sliced(_without_blanks(batch), batch_rows)
 
-    return TableFile(path, names, stream, notes)
+    return TableFile(path, names, stream, notes + remarks)
+
+
+def _without_blanks(batch: Any) -> Any:
+    """Return a batch whose empty cells are missing values in columns of text too.
+
+    Arrow would do it by itself, together with all other words for missing values. These stay in text until
+    somebody has counted them: NA may be Namibia.
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    pc = optional("pyarrow.compute", "app", "reading CSV files")
+    columns = [
+        pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+        if pa.types.is_string(column.type)
+        else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _doubtful(style: _Style, head: bytes, names: tuple[str, ...]) -> list[str]:
+    """Return columns that look like numbers to Arrow, and may be something else.
+
+    00123 is a code. 1.250 beside 800, or in a file that is not separated by commas, may be a thousand and
+    some. They are left as text, and all of the column decides (`nammd.data.written`).
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    pc = optional("pyarrow.compute", "app", "reading CSV files")
+    lines = head if len(head) < BLOCK_BYTES else head[: head.rfind(b"\n") + 1]
+    try:
+        with _reader(style, {name: pa.string() for name in names}, [], pa.BufferReader(lines)) as reader:
+            table = reader.read_all()
+    except pa.ArrowException:  # whatever is wrong is found by those who read all of it
+        return []
+    found = []
+    for name, column in zip(names, table.columns, strict=True):
+        # One look rules out nearly all columns, of which there may be thousands.
+        if not pc.any(pc.match_substring_regex(column, _PERHAPS)).as_py():
+            continue
+        cells = column.filter(pc.not_equal(column, ""))
+
+        def share(pattern: str, cells: Any = cells) -> float:
+            return float(pc.mean(pc.match_substring_regex(cells, pattern).cast("int8")).as_py())
+
+        if share(r"^\s*[-+]?[0-9.]+\s*$") < 0.5:
+            continue
+        grouped = share(r"^[-+]?[1-9][0-9]{0,2}\.[0-9]{3}$")
+        short = share(r"^[-+]?[0-9]{1,3}$")
+        doubtful = grouped and grouped + short == 1 and (short or style.delimiter != ",")
+        if share(r"^0[0-9]+$") or doubtful:
+            found.append(name)
+    return found
+
+
+def _blocks(style: _Style) -> Iterator[bytes]:
+    with explained(style.path, "CSV"), open_text(style.path, style.charset) as file:
+        while block := file.read(BLOCK_BYTES):
+            yield block
 
 
 def _delimiter(head: bytes) -> tuple[str, tuple[str, ...]]:
@@ -56,24 +140,58 @@ def _delimiter(head: bytes) -> tuple[str, tuple[str, ...]]:
     return ",", ()
 
 
-def _names(path: Path, delimiter: str) -> tuple[str, ...]:
-    with _explained(path, delimiter), _reader(path, delimiter, {}, []) as reader:
+def _names(style: _Style) -> tuple[str, ...]:
+    with _explained(style), _reader(style, {}, []) as reader:
         return tuple(reader.schema.names)
 
 
-def _reader(path: Path, delimiter: str, types: Types, columns: list[str], threads: bool = True) -> Any:
+@contextmanager
+def _reader(
+    style: _Style, types: Types, columns: list[str], source: Any = None, threads: bool = True
+) -> Iterator[Any]:
     csv = optional("pyarrow.csv", "app", "reading CSV files")
-    return csv.open_csv(
-        str(path),
-        read_options=csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads),
-        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(
-            column_types=types, include_columns=columns, strings_can_be_null=True
-        ),
-    )
+    with ExitStack() as stack:
+        if source is None:
+            source = str(style.path)
+            if style.charset != UTF8 or style.path.suffix.lower() == ".xz":  # Arrow knows neither
+                source = stack.enter_context(open_text(style.path, style.charset))
+        yield stack.enter_context(
+            csv.open_csv(
+                source,
+                read_options=csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=threads),
+                parse_options=csv.ParseOptions(delimiter=style.delimiter, newlines_in_values=True),
+                convert_options=csv.ConvertOptions(
+                    column_types=types, include_columns=columns, null_values=list(style.missing)
+                ),
+            )
+        )
 
 
-def _settled_types(path: Path, delimiter: str, names: tuple[str, ...]) -> Types:
+def _distant_moments(style: _Style) -> Types:
+    """Return the types of moments too far for nanoseconds (the years 1 or 9999), which Arrow takes for text.
+
+    Only the first block is looked at; where a later one disagrees the type is relaxed like any other.
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    types: Types = {}
+    with _explained(style), _reader(style, {}, []) as reader:
+        batch = next(iter(reader), None)
+    if batch is None:
+        return types
+    for name, column in zip(batch.schema.names, _without_blanks(batch).columns, strict=True):
+        if not pa.types.is_string(column.type) or column.null_count == len(column):
+            continue
+        for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+            try:
+                column.cast(kind)
+            except pa.ArrowInvalid:
+                continue
+            types[name] = kind
+            break
+    return types
+
+
+def _settled_types(style: _Style, names: tuple[str, ...], types: Types) -> Types:
     pa = optional("pyarrow", "app", "reading CSV files")
     ladder = [
         pa.null(),
@@ -83,17 +201,18 @@ def _settled_types(path: Path, delimiter: str, names: tuple[str, ...]) -> Types:
         pa.time32("s"),
         pa.timestamp("s"),
         pa.timestamp("ns"),
+        pa.timestamp("us"),
         pa.timestamp("s", "UTC"),
         pa.timestamp("ns", "UTC"),
+        pa.timestamp("us", "UTC"),
         pa.float64(),
         pa.string(),
     ]
-    types: Types = {}
     while True:
-        with _explained(path, delimiter, names):
+        with _explained(style, names):
             try:
-                with _reader(path, delimiter, types, []) as reader:
-                    _require_utf8(path, reader.schema)
+                with _reader(style, types, []) as reader:
+                    _require_utf8(style.path, reader.schema)
                     types = dict(zip(names, reader.schema.types, strict=True))
                     for _ in reader:
                         pass
@@ -110,24 +229,24 @@ def _settled_types(path: Path, delimiter: str, names: tuple[str, ...]) -> Types:
 
 
 @contextmanager
-def _explained(path: Path, delimiter: str, names: tuple[str, ...] = ()) -> Iterator[None]:
+def _explained(style: _Style, names: tuple[str, ...] = ()) -> Iterator[None]:
     pa = optional("pyarrow", "app", "reading CSV files")
-    with explained(path, "CSV"):
+    with explained(style.path, "CSV"):
         try:
             yield
         except pa.ArrowInvalid as error:
             misfit = _MISFIT.search(str(error))
             if misfit and "UTF8" in str(error):
-                raise _not_utf8(path, names[int(misfit[1])]) from None
+                raise not_utf8(style.path, _in_column(names[int(misfit[1])])) from None
             if _RAGGED.search(str(error)):
-                raise _ragged(path, delimiter, str(error)) from None
+                raise _ragged(style, str(error)) from None
             raise
 
 
-def _ragged(path: Path, delimiter: str, message: str) -> ValueError:
+def _ragged(style: _Style, message: str) -> ValueError:
     # Only a reader without threads knows the number of the line; the error is worth a second look.
     try:
-        with _reader(path, delimiter, {}, [], threads=False) as reader:
+        with _reader(style, {}, [], threads=False) as reader:
             for _ in reader:
                 pass
     except ValueError as error:
@@ -137,7 +256,7 @@ def _ragged(path: Path, delimiter: str, message: str) -> ValueError:
     row, expected, got = found.groups()
     where = f"row {row}" if row else "a row"
     return ValueError(
-        f"{path} is ragged: {where} has {got} columns where the header has {expected}; look for a "
+        f"{style.path} is ragged: {where} has {got} columns where the header has {expected}; look for a "
         "delimiter inside a value that is not in quotes"
     )
 
@@ -145,8 +264,8 @@ def _ragged(path: Path, delimiter: str, message: str) -> ValueError:
 def _require_utf8(path: Path, schema: Any) -> None:
     for field in schema:
         if str(field.type) == "binary":  # what Arrow makes of text that it cannot decode
-            raise _not_utf8(path, field.name)
+            raise not_utf8(path, _in_column(field.name))
 
 
-def _not_utf8(path: Path, column: str) -> ValueError:
-    return ValueError(f"{path} is not UTF-8 text in the column {column!r}; save it with the encoding UTF-8")
+def _in_column(name: str) -> str:
+    return f" in the column {name!r}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
+
+from nammd.data.readers.charsets import Transcoded, not_utf8
 
 Format = Literal["CSV", "TSV", "Parquet", "Arrow", "JSON lines", "NPY", "NPZ", "images"]
 
@@ -29,10 +32,12 @@ EXTENSIONS: dict[str, Format] = {
     ".npy": "NPY",
     ".npz": "NPZ",
 }
-COMPRESSIONS = (".gz", ".bz2", ".zst")
+COMPRESSIONS = (".gz", ".bz2", ".zst", ".xz")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
 
 _TEXT = ("CSV", "TSV", "JSON lines")
+IN_FOLDERS: tuple[Format, ...] = ("Parquet", "CSV", "TSV", "JSON lines")
+"""Formats that folders of many files have, besides images."""
 
 # How files begin that say what they are.
 _MAGIC: dict[bytes, str] = {
@@ -43,6 +48,7 @@ _MAGIC: dict[bytes, str] = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
     b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"\xfd7zXZ": "xz",
     b"\x89PNG": "PNG",
     b"\xff\xd8\xff": "JPEG",
     b"%PDF": "PDF",
@@ -56,22 +62,27 @@ def format_of(path: Path) -> Format:
         raise FileNotFoundError(f"{path} is not there; check the name and the folder")
     if path.is_dir():
         return _format_of_folder(path)
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    compressed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
-    extension = suffixes[-2] if compressed and len(suffixes) > 1 else suffixes[-1] if suffixes else ""
+    extension, compressed = _extension(path)
     if extension in IMAGES:
         raise ValueError(f"{path} is a single image; give the folder that it is in")
     if extension not in EXTENSIONS:
         known = ", ".join(EXTENSIONS)
         raise ValueError(
             f"{path} has the unknown extension {extension!r}; known are {known}, the text formats also "
-            "with .gz, .bz2 or .zst, and folders of Parquet files or images"
+            "with .gz, .bz2, .xz or .zst, and folders of Parquet, CSV or JSON lines files, or of images"
         )
     if compressed and EXTENSIONS[extension] not in _TEXT:
         raise ValueError(f"{path} is compressed twice over; unpack it first")
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty: it has no bytes at all")
     return EXTENSIONS[extension]
+
+
+def _extension(path: Path) -> tuple[str, bool]:
+    """Return the extension that tells the format, and whether another one says that the file is packed."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    compressed = bool(suffixes) and suffixes[-1] in COMPRESSIONS
+    return suffixes[-2] if compressed and len(suffixes) > 1 else suffixes[-1] if suffixes else "", compressed
 
 
 def files_in(folder: Path, extensions: tuple[str, ...]) -> list[Path]:
@@ -82,23 +93,47 @@ def files_in(folder: Path, extensions: tuple[str, ...]) -> list[Path]:
     return sorted(
         path
         for path in folder.rglob("*")
-        if path.suffix.lower() in extensions
+        if (path.suffix.lower() in extensions or _extension(path)[0] in extensions)
         and path.is_file()
         and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
     )
 
 
 def _format_of_folder(folder: Path) -> Format:
-    tables, images = files_in(folder, (".parquet", ".pq")), files_in(folder, IMAGES)
-    if tables and images:
+    extensions: dict[Format, tuple[str, ...]] = {
+        kind: tuple(extension for extension, what in EXTENSIONS.items() if what == kind)
+        for kind in IN_FOLDERS
+    }
+    extensions["images"] = IMAGES
+    found = [kind for kind, known in extensions.items() if files_in(folder, known)]
+    if len(found) > 1:
         raise ValueError(
-            f"{folder} has both Parquet files and images; give a folder that has only one of them"
+            f"{folder} has files of several formats ({', '.join(found)}); give a folder that has only one of "
+            "them"
         )
-    if not tables and not images:
+    if not found:
         raise ValueError(
-            f"{folder} is a folder without Parquet files or images; give a file, or another folder"
+            f"{folder} is a folder without Parquet, CSV or JSON lines files or images; give a file, or "
+            "another folder"
         )
-    return "Parquet" if tables else "images"
+    return found[0]
+
+
+def text_files_in(folder: Path, kind: Format) -> list[Path]:
+    """Return the files of a text format below a folder, in the order of their names."""
+    return files_in(folder, tuple(extension for extension, what in EXTENSIONS.items() if what == kind))
+
+
+def suffix_of(head: bytes) -> str:
+    """Return the extension of the format that a file begins like; empty for text."""
+    what = next((what for magic, what in _MAGIC.items() if head.startswith(magic)), "")
+    return _SUFFIXES.get(what, "")
+
+
+_SUFFIXES = {
+    "Parquet": ".parquet", "Arrow": ".arrow", "NPY": ".npy", "NPZ": ".npz", "gzip": ".gz", "bzip2": ".bz2",
+    "Zstandard": ".zst", "xz": ".xz",
+}  # fmt: skip
 
 
 def require_magic(path: Path, expected: Format) -> None:
@@ -109,23 +144,31 @@ def require_magic(path: Path, expected: Format) -> None:
         raise ValueError(f"{path} is not {_article(expected)} file{_looks_like(head)}")
 
 
-def require_text(path: Path, head: bytes) -> None:
-    """Raise an error where a text file begins like something else; `head` is already unpacked."""
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ValueError(f"{path} is in UTF-16, not UTF-8; save it as UTF-8 (in Excel: 'CSV UTF-8')")
-    if any(head.startswith(magic) for magic in _MAGIC) or b"\x00" in head:
+def require_text(path: Path, head: bytes, wide: bool = False) -> None:
+    """Raise an error where a text file begins like something else; `head` is already unpacked.
+
+    Before it is decoded it may be `wide`: text in UTF-16 has zeros.
+    """
+    if any(head.startswith(magic) for magic in _MAGIC) or (b"\x00" in head and not wide):
         raise ValueError(f"{path} is not a text file{_looks_like(head)}")
     if not head.strip():
         raise ValueError(f"{path} is empty: it has nothing but blank lines")
 
 
-def open_text(path: Path) -> Any:
-    """Open a text file for reading bytes, unpacked where its extension says that it is packed."""
+def open_text(path: Path, charset: str = "utf-8") -> Any:
+    """Open a text file for reading bytes of UTF-8, unpacked where its extension says that it is packed."""
+    packed = _open_packed(path)
+    return packed if charset in ("utf-8", "utf-8-sig") else Transcoded(packed, charset)
+
+
+def _open_packed(path: Path) -> Any:
     extension = path.suffix.lower()
     if extension == ".gz":
         return gzip.open(path, "rb")
     if extension == ".bz2":
         return bz2.open(path, "rb")
+    if extension == ".xz":
+        return lzma.open(path, "rb")
     if extension == ".zst":
         return optional("pyarrow", "app", "reading this file").CompressedInputStream(str(path), "zstd")
     return path.open("rb")
@@ -138,10 +181,10 @@ def explained(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except UnicodeError:
-        raise ValueError(f"{path} is not UTF-8 text; save it with the encoding UTF-8") from None
+        raise not_utf8(path) from None
     except PermissionError:
         raise ValueError(f"{path} cannot be read: you have no permission to") from None
-    except (pa.ArrowException, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+    except (pa.ArrowException, OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         detail = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ValueError(
             f"{path} cannot be read as {what}: it is truncated or damaged ({detail[:200]})"

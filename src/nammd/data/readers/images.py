@@ -91,7 +91,7 @@ def _notes(files: list[Path], shape: tuple[int, ...]) -> tuple[str, ...]:
             with image_module.open(file) as image:
                 turned = image.getexif().get(0x0112, 1) >= 5  # lying on its side
                 sizes[image.size[::-1] if turned else image.size] += 1
-        except (OSError, SyntaxError, ValueError):
+        except (OSError, SyntaxError, ValueError, image_module.DecompressionBombError):
             continue  # reported with its name if it is read
     height, width = shape[1:]
     other = sizes.total() - sizes[(width, height)]

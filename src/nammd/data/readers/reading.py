@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nammd.data.advice import naming
 from nammd.data.checks import whole
 from nammd.data.dataset import Dataset, Source
 from nammd.data.naming import chosen_columns
 from nammd.data.pieces import Pieces
-from nammd.data.readers.formats import format_of, optional
+from nammd.data.readers.formats import Format, format_of, optional, text_files_in
+from nammd.data.readers.places import is_database, is_elsewhere, local, shown
 from nammd.data.readers.sources import BATCH_ROWS, ArrayFile, TableFile
 from nammd.data.sampling import Positions, Reservoir, sample_positions
+from nammd.data.written.reading import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +38,8 @@ class Loaded:
     data : pyarrow.Table, array or Pieces
         A table, or an array with one row per observation for NPY, NPZ and images. Pieces of a table that
         the workers of a Dask cluster will read, where the file was only looked at.
-    path : Path
-        Where it came from.
+    path : Path or str
+        Where it came from; the address where it is not a file.
     total_rows : int
         The rows that the file has.
     notes : tuple of str
@@ -43,7 +47,7 @@ class Loaded:
     """
 
     data: Any
-    path: Path
+    path: Path | str
     total_rows: int
     notes: tuple[str, ...] = ()
 
@@ -78,17 +82,21 @@ def read(
     rng: Any = 0,
     key: str | None = None,
     features: Any = None,
+    reading: Reading | None = None,
+    query: str | None = None,
 ) -> Loaded:
     r"""Read a dataset from a file or a folder.
 
-    The extension says which format: CSV and TSV (.csv, .tsv, also .gz, .bz2, .zst), Parquet (.parquet, or
-    a folder of them), Arrow or Feather (.arrow, .feather, .ipc), JSON lines (.jsonl, .ndjson, .json),
+    The extension says which format: CSV and TSV (.csv, .tsv, also .gz, .bz2, .xz, .zst), Parquet (.parquet,
+    or a folder of them), Arrow or Feather (.arrow, .feather, .ipc), JSON lines (.jsonl, .ndjson, .json),
     NumPy (.npy, .npz), or a folder of images.
 
     Parameters
     ----------
     path : str or path
-        The file or folder.
+        The file or folder; ``"-"`` for standard input; an address such as ``https://...``, or one that fsspec
+        knows (``s3://...``), whose data are copied first; or that of a database, such as
+        ``sqlite:///shop.db``, with a `query`.
     columns : sequence of str, optional
         The columns to read, by default all. Those of NPY and NPZ files are named "0", "1", ...
     sample : int, optional
@@ -102,6 +110,11 @@ def read(
         For images: the name of a torchvision model, the file of a TorchScript module, or a function on
         batches of float tensors (images, channels, height, width). By default the pixels themselves,
         between 0 and 1.
+    reading : Reading, optional
+        How a text file is written: its encoding, its words for missing values, and the columns to leave as
+        text. Text is read as numbers and dates where a space is fitted, see `nammd.Space.fit`.
+    query : str, optional
+        What to ask a database.
 
     Returns
     -------
@@ -116,14 +129,15 @@ def read(
     >>> read(path, columns=["age"]).data.to_pydict()
     {'age': [31, 47]}
     """
-    source = _open(Path(path), key, features)
     if sample is not None:
         whole(sample, "sample")
-    if isinstance(source, ArrayFile):
-        data, total = _read_array(source, columns, sample, rng)
-    else:
-        data, total = _read_table(source, columns, sample, rng)
-    return Loaded(data, source.path, total, source.notes)
+    with naming(shown(path)), ExitStack() as stack:
+        source = _open_place(path, key, features, reading, query, stack)
+        if isinstance(source, ArrayFile):
+            data, total = _read_array(source, columns, sample, rng)
+        else:
+            data, total = _read_table(source, columns, sample, rng)
+        return Loaded(data, shown(path) if is_elsewhere(path) else source.path, total, source.notes)
 
 
 def scan(path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) -> Loaded | None:
@@ -155,12 +169,14 @@ def batches(
     batch_rows: int = BATCH_ROWS,
     key: str | None = None,
     features: Any = None,
+    reading: Reading | None = None,
+    query: str | None = None,
 ) -> Iterator[Any]:
     """Read a file or a folder batch by batch, in the order of its rows.
 
     Parameters
     ----------
-    path, columns, key, features
+    path, columns, key, features, reading, query
         As in `read`.
     batch_rows : int, optional
         The most rows of a batch.
@@ -179,7 +195,7 @@ def batches(
     >>> [batch.shape for batch in batches(path, batch_rows=4)]
     [(4, 2), (4, 2), (2, 2)]
     """
-    return counted_batches(path, columns, batch_rows, key, features)[0]
+    return counted_batches(path, columns, batch_rows, key, features, reading, query)[0]
 
 
 def counted_batches(
@@ -188,19 +204,46 @@ def counted_batches(
     batch_rows: int = BATCH_ROWS,
     key: str | None = None,
     features: Any = None,
+    reading: Reading | None = None,
+    query: str | None = None,
 ) -> tuple[Iterator[Any], int | None]:
     """Return what `batches` does, and the number of all rows where the file tells it without being read."""
     whole(batch_rows, "batch_rows")
-    source = _open(Path(path), key, features)
     # Not a generator itself, so that mistakes in the call show at the call.
-    if isinstance(source, ArrayFile):
-        chosen = _array_columns(source, columns)
-        return (_select(batch, chosen) for batch in source.stream(batch_rows)), source.rows
-    parts = _table_batches(source, _table_columns(source, columns), batch_rows, keep=False)
-    return parts, source.rows
+    with naming(shown(path)), ExitStack() as stack:
+        source = _open_place(path, key, features, reading, query, stack)
+        if isinstance(source, ArrayFile):
+            chosen = _array_columns(source, columns)
+            parts: Iterator[Any] = (_select(batch, chosen) for batch in source.stream(batch_rows))
+        else:
+            parts = _table_batches(source, _table_columns(source, columns), batch_rows, keep=False)
+        return _named(parts, shown(path), stack.pop_all()), source.rows
 
 
-def _open(path: Path, key: str | None, features: Any) -> TableFile | ArrayFile:
+def _named(parts: Iterator[Any], path: str, copies: ExitStack) -> Iterator[Any]:
+    with copies, naming(path):
+        yield from parts
+
+
+def _open_place(
+    path: str | os.PathLike[str],
+    key: str | None,
+    features: Any,
+    reading: Reading | None,
+    query: str | None,
+    stack: ExitStack,
+) -> TableFile | ArrayFile:
+    """Open what is at a place; copies of it last as long as the stack."""
+    if is_database(path):
+        from nammd.data.readers.databases import open_query
+
+        return open_query(str(path), query)
+    if query is not None:
+        raise ValueError(f"a query is for databases, and {shown(path)} is none; leave it out")
+    return _open(stack.enter_context(local(path)), key, features, reading)
+
+
+def _open(path: Path, key: str | None, features: Any, reading: Reading | None) -> TableFile | ArrayFile:
     path = path.expanduser()
     kind = format_of(path)
     if key is not None and kind != "NPZ":
@@ -208,10 +251,8 @@ def _open(path: Path, key: str | None, features: Any) -> TableFile | ArrayFile:
     if features is not None and kind != "images":
         raise ValueError(f"features are taken from images, but {path} is {kind}; leave them out")
     # Imported one by one: a check of two Parquet files should not wait for the rest.
-    if kind in ("CSV", "TSV"):
-        from nammd.data.readers.delimited import open_delimited
-
-        return open_delimited(path, tabs=kind == "TSV")
+    if kind in ("CSV", "TSV", "JSON lines"):
+        return _open_text(path, kind, reading)
     if kind == "Parquet":
         from nammd.data.readers.columnar import open_parquet
 
@@ -220,10 +261,6 @@ def _open(path: Path, key: str | None, features: Any) -> TableFile | ArrayFile:
         from nammd.data.readers.columnar import open_arrow
 
         return open_arrow(path)
-    if kind == "JSON lines":
-        from nammd.data.readers.jsonlines import open_json_lines
-
-        return open_json_lines(path)
     if kind == "images":
         from nammd.data.readers.images import open_images
 
@@ -231,6 +268,23 @@ def _open(path: Path, key: str | None, features: Any) -> TableFile | ArrayFile:
     from nammd.data.readers.arrayfiles import open_npy, open_npz
 
     return open_npy(path) if kind == "NPY" else open_npz(path, key)
+
+
+def _open_text(path: Path, kind: Format, reading: Reading | None) -> TableFile:
+    def open_one(file: Path, reading: Reading | None) -> TableFile:
+        if kind == "JSON lines":
+            from nammd.data.readers.jsonlines import open_json_lines
+
+            return open_json_lines(file, reading)
+        from nammd.data.readers.delimited import open_delimited
+
+        return open_delimited(file, kind == "TSV", reading)
+
+    if not path.is_dir():
+        return open_one(path, reading)
+    from nammd.data.readers.folders import open_text_folder
+
+    return open_text_folder(path, text_files_in(path, kind), open_one, reading)
 
 
 def _read_table(

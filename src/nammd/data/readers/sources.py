@@ -40,7 +40,7 @@ class TableFile:
         The number of rows, where it is known without reading them.
     """
 
-    path: Path
+    path: Path | str
     names: tuple[str, ...]
     stream: TableStream
     notes: tuple[str, ...] = ()

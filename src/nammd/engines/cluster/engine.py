@@ -17,6 +17,7 @@ from nammd.data.arrays import Array, FloatArray
 from nammd.data.blocks import in_blocks
 from nammd.data.checks import whole
 from nammd.data.pieces import Graph, Key, fetch, graph_of, is_dask
+from nammd.data.readers.formats import optional
 from nammd.engines.cluster.bilinear import form_tasks
 from nammd.engines.cluster.block_pairs import PairGraph
 from nammd.engines.progress import Meter, Progress, comparing, warn_of_long_computation
@@ -70,6 +71,7 @@ class Cluster(Engine):
     reads_files: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        optional("dask", "dask", "a Cluster engine")
         if self.block_rows is not None:
             whole(self.block_rows, "block_rows")
         if not isinstance(self.tiles, Tiles):

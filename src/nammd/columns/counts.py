@@ -1,0 +1,156 @@
+"""What a column is known from: `NumberCounts` and `LabelCounts`. Counts of parts of a dataset add up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from nammd.columns.lattice import STEP, binned, cells, spread_over
+from nammd.data.arrays import FloatArray
+
+FEW = 256
+"""Up to so many distinct numbers each is counted by itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumberCounts:
+    """How many rows are where, in a column of numbers or times.
+
+    Attributes
+    ----------
+    places : array
+        Where there are rows, in ascending order: places on the scale of the column.
+    rows : array
+        How many rows are there. On a lattice a row counts for the two points around it, by their distances.
+    missing : float
+        How many rows have no value.
+    exact : bool
+        Whether the places are those of the values themselves, or points of the lattice.
+    low, high : float
+        The smallest and the largest value, in the unit of the column; NaN where there are none.
+    """
+
+    places: FloatArray = field(repr=False)
+    rows: FloatArray = field(repr=False)
+    missing: float
+    exact: bool
+    low: float = np.nan
+    high: float = np.nan
+
+    @classmethod
+    def of(cls, places: FloatArray, missing: int, low: float = np.nan, high: float = np.nan) -> NumberCounts:
+        """Count rows by their places; those without a value are counted apart."""
+        if not places.size:
+            return cls(np.empty(0), np.empty(0), float(missing), True, low, high)
+        start, cell, share = cells(places)
+        size = int(cell.max()) + 1
+        # Where a cell holds one value only, the last row in it tells which; so no sorting is needed.
+        last = np.full(size, np.nan)
+        some = places[:4096], cell[:4096]
+        last[some[1]] = some[0]
+        if np.count_nonzero(~np.isnan(last)) <= FEW and (last[some[1]] == some[0]).all():
+            last[cell] = places
+            if (last[cell] == places).all() and np.count_nonzero(~np.isnan(last)) <= FEW:
+                rows = np.bincount(cell, minlength=size).astype(np.float64)
+                there = rows > 0
+                return cls(last[there], rows[there], float(missing), True, low, high)
+        rows = spread_over(cell, share)
+        places, rows = _filled(start, rows)
+        return cls(places, rows, float(missing), False, low, high)
+
+    @property
+    def present(self) -> int:
+        """The number of rows with a value."""
+        return round(float(self.rows.sum()))
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.present + round(self.missing)
+
+    def presence(self) -> LabelCounts:
+        """Return how many rows have a value and how many have none, as two labels."""
+        return LabelCounts({"present": float(self.present)}, self.missing)
+
+    def on_lattice(self) -> NumberCounts:
+        """Return the same, on points of the lattice."""
+        if not self.exact or not self.places.size:
+            return self
+        places, rows = _filled(*binned(self.places, self.rows))
+        return NumberCounts(places, rows, self.missing, False, self.low, self.high)
+
+    def merged(self, other: NumberCounts) -> NumberCounts:
+        """Return the counts of both parts together."""
+        one, two = (self, other) if self.exact == other.exact else (self.on_lattice(), other.on_lattice())
+        if not one.places.size or not two.places.size:
+            exact = (two if two.places.size else one).exact
+        else:
+            exact = one.exact
+        both = np.concatenate([one.places, two.places])
+        places, where = np.unique(both, return_inverse=True)
+        together = np.concatenate([one.rows, two.rows])
+        rows = np.bincount(where, together, len(places)).astype(np.float64, copy=False)
+        found = NumberCounts(
+            places,
+            rows,
+            one.missing + two.missing,
+            exact,
+            float(np.fmin(one.low, two.low)),
+            float(np.fmax(one.high, two.high)),
+        )
+        return found.on_lattice() if exact and len(places) > FEW else found
+
+    def quantile(self, share: float) -> float:
+        """Return a quantile of the places; NaN where there is none."""
+        if not self.places.size:
+            return float("nan")
+        reached = np.cumsum(self.rows)
+        return float(self.places[np.searchsorted(reached, share * reached[-1])])
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """How many rows have which label.
+
+    Attributes
+    ----------
+    rows : mapping of str to float
+        The number of rows with each label.
+    missing : float
+        How many rows have none.
+    """
+
+    rows: Mapping[str, float] = field(repr=False)
+    missing: float
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return round(sum(self.rows.values()) + self.missing)
+
+    def merged(self, other: LabelCounts) -> LabelCounts:
+        """Return the counts of both parts together."""
+        rows = dict(self.rows)
+        for label, count in other.rows.items():
+            rows[label] = rows.get(label, 0.0) + count
+        return LabelCounts(rows, self.missing + other.missing)
+
+
+Counts: TypeAlias = NumberCounts | LabelCounts
+
+
+def merged(one: Any, other: Any) -> Any:
+    """Return the counts of two parts of a column together."""
+    if isinstance(one, LabelCounts) != isinstance(other, LabelCounts):
+        raise ValueError("counts of labels and of numbers are not of one column")
+    return one.merged(other)
+
+
+def _filled(start: int, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the points of the lattice where there are rows, and the rows."""
+    there = np.flatnonzero(rows > 0)
+    places: FloatArray = (there + start).astype(np.float64) * STEP
+    return places, rows[there]

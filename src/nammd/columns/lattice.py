@@ -1,0 +1,71 @@
+"""Numbers on a fine lattice: where a value is on the scale of its column, and linear binning.
+
+The scale of a column is that of the encoding: the median of the reference is 0 and one robust standard
+deviation is 1. Beyond eight of them it bends to a logarithm, so that any number is at most 160 away and two
+numbers far out differ by their ratio: values that are a hundred times too large are as far from everything as
+a bounded kernel can tell, and still apart from those that are a thousand times too large.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.arrays import FloatArray
+
+STEP = 1.0 / 256
+"""How far the points of the lattice are apart, in robust standard deviations."""
+
+BEND = 8.0
+"""From here on the scale is logarithmic."""
+
+
+def bent(scaled: FloatArray) -> FloatArray:
+    """Return where scaled values are; those beyond the bend come nearer, in their order."""
+    size = np.abs(scaled)
+    if not size.size or size.max() <= BEND:
+        return scaled
+    placed: FloatArray = scaled.copy()
+    far = size > BEND
+    placed[far] = np.sign(scaled[far]) * BEND * (1.0 + np.log(size[far] / BEND))
+    return placed
+
+
+def straight(placed: FloatArray) -> FloatArray:
+    """Return the scaled values of places: the inverse of `bent`."""
+    size = np.abs(placed)
+    if not size.size or size.max() <= BEND:
+        return placed
+    scaled: FloatArray = placed.copy()
+    far = size > BEND
+    scaled[far] = np.sign(placed[far]) * BEND * np.exp(size[far] / BEND - 1.0)
+    return scaled
+
+
+def cells(places: FloatArray) -> tuple[int, NDArray[np.int64], FloatArray]:
+    """Return the number of the first lattice point, and for each place its cell from there and its share.
+
+    A place between two lattice points belongs to both; its share is what the upper one gets.
+    """
+    position = places * (1.0 / STEP)
+    start = int(np.floor(position.min())) if position.size else 0
+    position -= start
+    cell = position.astype(np.int64)
+    position -= cell
+    return start, cell, position
+
+
+def binned(places: FloatArray, weights: FloatArray | None = None) -> tuple[int, FloatArray]:
+    """Return the rows at each point of the lattice, by linear binning, and the number of the first point."""
+    start, cell, share = cells(places)
+    return start, spread_over(cell, share, weights)
+
+
+def spread_over(cell: NDArray[np.int64], share: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Divide rows between the two lattice points around each of them."""
+    size = int(cell.max()) + 2 if cell.size else 1
+    upper = share if weights is None else share * weights
+    above = np.bincount(cell, upper, size).astype(np.float64, copy=False)
+    found: FloatArray = np.bincount(cell, weights, size) - above
+    found[1:] += above[:-1]
+    return found

@@ -1,0 +1,278 @@
+"""How far a column may be from the reference, and whether one is: `ColumnLimit`, `check_columns`.
+
+A column of numbers has two aspects, its values and whether they are there, each with a distance of its own:
+one row in a hundred without a value is a far smaller change of a distribution than a tenth of a standard
+deviation, and would drown in it. Of labels, a missing one is one more label.
+
+A column is beyond its tolerance if it is beyond what is negligible *and* farther than each of the accepted
+datasets; so the p-value is the largest of those. What the accepted data differ by is uncertain, and counts as
+in the joint test: by the rule of `nammd.statistics.difference`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from nammd.columns.counts import Counts, LabelCounts, NumberCounts
+from nammd.columns.evidence import CountEvidence, PlacedSample, placed
+from nammd.columns.measure import Measure
+from nammd.columns.negligible import Negligible
+from nammd.statistics.adjusting import holm
+from nammd.statistics.difference import Difference, standing_of
+from nammd.statistics.margin import Pair, margin
+from nammd.statistics.standing import Standing
+
+LEAST_ROWS = 4
+"""The unbiased variance components are averages over four distinct rows."""
+
+HOPELESS = 0.25
+"""Half of the largest level of a check: no column with a larger p-value can be beyond its tolerance."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnLimit:
+    """How far one column may be from the reference.
+
+    Attributes
+    ----------
+    measure : Measure
+        How the column is counted.
+    reference : Counts
+        The reference, as it was when the limit was made.
+    negligible : mapping of str to float
+        For each aspect of the column: the distance that is negligible.
+    accepted : tuple of (str, Counts)
+        The accepted datasets, by their names.
+    fixed : mapping of str to float
+        For each aspect: a distance that is acceptable, as a number; empty where there is none.
+    """
+
+    measure: Measure
+    reference: Counts = field(repr=False)
+    negligible: Mapping[str, float]
+    accepted: tuple[tuple[str, Counts], ...] = field(default=(), repr=False)
+    fixed: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The column."""
+        return self.measure.name
+
+    def tolerances(self) -> dict[str, float]:
+        """Return how far each aspect may be away: the largest of what is acceptable."""
+        found = {}
+        for aspect, least in self.negligible.items():
+            found[aspect] = max([least, self.fixed.get(aspect, 0.0), *self._accepted_values(aspect)])
+        return found
+
+    def _accepted_values(self, aspect: str) -> list[float]:
+        x, *others = (part(aspect, counts) for counts in (self.reference, *(c for _, c in self.accepted)))
+        samples = placed([x, *others])
+        found = []
+        for sample in samples[1:]:
+            if min(sample.size, samples[0].size) >= LEAST_ROWS:
+                found.append(Pair.of(CountEvidence(samples[0], sample), "nammd").value)
+        return found
+
+
+@dataclass(frozen=True)
+class ColumnCheck:
+    """One column of a candidate, held against its tolerance.
+
+    Attributes
+    ----------
+    measure : Measure
+        The column.
+    aspect : {"values", "missing", "labels"}
+        What of it is shown: the aspect with the largest distance over tolerance.
+    distance, standard_error : float
+        The estimated distance of this column alone.
+    tolerance : float
+        How far it may be away.
+    pvalue : float
+        Of "beyond its tolerance", for this column alone.
+    adjusted : float
+        The same, adjusted for the number of columns by Holm's method.
+    beyond : bool
+        Whether that is proven.
+    """
+
+    measure: Measure = field(repr=False)
+    aspect: str
+    distance: float
+    standard_error: float
+    tolerance: float
+    pvalue: float
+    adjusted: float = 1.0
+    beyond: bool = False
+
+    @property
+    def name(self) -> str:
+        """What people call the column."""
+        return self.measure.title
+
+    @property
+    def ratio(self) -> float:
+        """The distance over the tolerance."""
+        return max(self.distance, 0.0) / self.tolerance
+
+    def to_dict(self) -> dict[str, str | float | bool]:
+        """Return it as plain values."""
+        return {
+            "name": self.name,
+            "kind": self.measure.kind,
+            "aspect": self.aspect,
+            "distance": self.distance,
+            "standard_error": self.standard_error,
+            "tolerance": self.tolerance,
+            "ratio": self.ratio,
+            "pvalue": self.pvalue,
+            "adjusted": self.adjusted,
+            "beyond": self.beyond,
+        }
+
+
+def aspects(counts: Counts) -> tuple[str, ...]:
+    """Return what there is to compare in a column."""
+    return ("labels",) if isinstance(counts, LabelCounts) else ("values", "missing")
+
+
+def part(aspect: str, counts: Counts) -> Counts:
+    """Return the counts of one aspect of a column."""
+    if aspect == "missing" and isinstance(counts, NumberCounts):
+        return counts.presence()
+    return replace(counts, missing=0.0) if isinstance(counts, NumberCounts) else counts
+
+
+def made_limits(
+    measures: Sequence[Measure],
+    reference: Mapping[str, Counts],
+    negligible: Negligible,
+    accepted: Mapping[str, Mapping[str, Counts]] | None = None,
+    fixed: Mapping[str, Mapping[str, float]] | None = None,
+) -> tuple[ColumnLimit, ...]:
+    """Return the limits of columns from a reference, and from what is acceptable where that is known.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+        The columns.
+    reference : mapping of str to Counts
+        The reference, by column.
+    negligible : Negligible
+        What is negligible.
+    accepted : mapping of str to mapping of str to Counts, optional
+        Accepted datasets by name, each by column.
+    fixed : mapping of str to mapping of str to float, optional
+        Acceptable distances by column and aspect.
+    """
+    from nammd.columns.serial import rounded
+
+    negligible.require_known(tuple(measure.name for measure in measures))
+    found = []
+    for measure in measures:
+        counts, changes = reference[measure.name], negligible.of_column(measure.name)
+        least = {}
+        for aspect in aspects(counts):
+            some = part(aspect, counts)
+            if some.size >= LEAST_ROWS:
+                least[aspect] = changes.distance(aspect, some)
+        others = tuple((label, rounded(each[measure.name])) for label, each in (accepted or {}).items())
+        numbers = (fixed or {}).get(measure.name, {})
+        found.append(ColumnLimit(measure, rounded(counts), least, others, numbers))
+    return tuple(found)
+
+
+def check_columns(
+    limits: Sequence[ColumnLimit],
+    reference: Mapping[str, Counts] | None,
+    candidate: Mapping[str, Counts],
+    level: float,
+) -> tuple[ColumnCheck, ...]:
+    """Hold every column of a candidate against its limit.
+
+    Parameters
+    ----------
+    limits : sequence of ColumnLimit
+        The columns.
+    reference : mapping of str to Counts, or None
+        The reference of this check; None where it is the one that the limits were made from.
+    candidate : mapping of str to Counts
+        The candidate.
+    level : float
+        The level for all columns together.
+
+    Returns
+    -------
+    tuple of ColumnCheck
+        The column with the largest distance over tolerance first.
+    """
+    found = []
+    for limit in limits:
+        x = limit.reference if reference is None else reference[limit.name]
+        found.append(_checked(limit, x, candidate[limit.name], reference is None))
+    adjusted = holm([each.pvalue for each in found])
+    noted = [replace(each, adjusted=p, beyond=p <= level) for each, p in zip(found, adjusted, strict=True)]
+    return tuple(sorted(noted, key=lambda each: (-each.beyond, -each.ratio)))
+
+
+def _checked(limit: ColumnLimit, x: Counts, y: Counts, shared: bool) -> ColumnCheck:
+    found = [
+        held
+        for aspect, least in limit.negligible.items()
+        if (held := _aspect(limit, aspect, least, x, y, shared)) is not None
+    ]
+    if not found:
+        return ColumnCheck(limit.measure, "values", 0.0, 0.0, 1.0, 1.0)
+    most = max(
+        found, key=lambda each: (-each.pvalue, each.ratio) if each.pvalue < HOPELESS else (-1.0, each.ratio)
+    )
+    return replace(most, pvalue=min(1.0, len(found) * min(each.pvalue for each in found)))
+
+
+def _aspect(
+    limit: ColumnLimit, aspect: str, least: float, x: Counts, y: Counts, shared: bool
+) -> ColumnCheck | None:
+    """Hold one aspect of a column against its limit; None where there are too few rows to say anything."""
+    made_from = [] if shared else [limit.reference]
+    others = [counts for _, counts in limit.accepted]
+    mine, theirs, *rest = placed([part(aspect, counts) for counts in (x, y, *made_from, *others)])
+    if min(mine.size, theirs.size) < LEAST_ROWS:
+        return None
+    evidence = CountEvidence(mine, theirs)
+    pair = Pair.of(evidence, "nammd")
+    numbers = [value for value in (least, limit.fixed.get(aspect)) if value is not None]
+    pvalue, tolerance = _beyond_numbers(evidence, pair, numbers), max(numbers)
+    home = mine if shared else rest[0]
+    bars = _accepted(home, rest[len(made_from) :], least)
+    tolerance = max([tolerance, *(bar.value for bar in bars)])
+    if bars and pvalue < HOPELESS:
+        standing = standing_of(evidence, pair)
+        pvalue = max([pvalue, *(_farther(bar, standing, shared) for bar in bars)])
+    return ColumnCheck(limit.measure, aspect, pair.value, pair.standard_error, tolerance, pvalue)
+
+
+def _beyond_numbers(evidence: CountEvidence, pair: Pair, numbers: Sequence[float]) -> float:
+    if evidence.constant:  # one value in each: they are the same, or as different as can be
+        return float(not pair.value > max(numbers))
+    found = [margin(pair, eps, "corrected", "greater").pvalue("greater") for eps in numbers]
+    return float(np.nan_to_num(max(found), nan=1.0)) if not np.isnan(found).any() else 1.0
+
+
+def _accepted(home: PlacedSample, others: Sequence[PlacedSample], least: float) -> list[Standing]:
+    """Return how far the accepted datasets are, but for those that do not differ at all."""
+    found = []
+    for other in others:
+        evidence = CountEvidence(home, other)
+        if min(home.size, other.size) < LEAST_ROWS or (evidence.constant and evidence.moments.mmd2 <= least):
+            continue
+        found.append(standing_of(evidence, Pair.of(evidence, "nammd")))
+    return found
+
+
+def _farther(bar: Standing, candidate: Standing, shared: bool) -> float:
+    pvalue = Difference.of(bar, candidate, shared).swapped.closer()
+    return 1.0 if np.isnan(pvalue) else pvalue

@@ -1,0 +1,143 @@
+"""How a column is counted, from the encoding of the reference: `Measure`."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from nammd.columns.counts import Counts, LabelCounts, NumberCounts
+from nammd.columns.lattice import bent, straight
+from nammd.data.arrays import FloatArray
+from nammd.data.dataset import ArrayDataset, Dataset
+from nammd.data.encoding import Encoding
+from nammd.data.encoding.choosing import robust_scale
+from nammd.data.encoding.columns import CategoricalColumn, CodedColumn, NumericColumn
+from nammd.data.frames import Values
+from nammd.data.sampling import sample_positions
+
+Counted: TypeAlias = Literal["numbers", "labels", "cells"]
+
+MOST_OF_ARRAYS = 100
+"""Arrays of more columns are coordinates (pixels, embeddings); single ones of them mean nothing to people."""
+
+_CELLS = 4096
+_UNIT_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How one column is counted.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    kind : str
+        What it holds.
+    counted : {"numbers", "labels", "cells"}
+        By the places of its numbers, by its labels, or, where these are very many, by cells of labels.
+    center, scale : float
+        Of numbers: what is at zero, and the unit.
+    clock : str
+        Of times: what their seconds count from.
+    of_array : bool
+        Whether it is a column of an array, which has a number for a name.
+    """
+
+    name: str
+    kind: str
+    counted: Counted
+    center: float = 0.0
+    scale: float = 1.0
+    clock: str = ""
+    of_array: bool = False
+
+    @property
+    def title(self) -> str:
+        """What people call the column."""
+        return f"column {self.name}" if self.of_array else self.name
+
+    def count(self, values: Values) -> Counts:
+        """Count the values of the column in one dataset, or in a part of one."""
+        missing = int(np.count_nonzero(values.missing))
+        if self.counted == "numbers":
+            if values.numbers is None:  # nothing but missing values
+                return self.count_numbers(np.empty(0), missing)
+            return self.count_numbers(values.numbers[~values.missing] if missing else values.numbers, missing)
+        if values.codes is None:
+            return LabelCounts({}, float(missing))
+        found = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))
+        rows: dict[str, float] = {}
+        for label, number in zip(values.categories, found.tolist(), strict=True):
+            if number:
+                key = cell_of(label) if self.counted == "cells" else label
+                rows[key] = rows.get(key, 0.0) + float(number)
+        return LabelCounts(rows, float(missing))
+
+    def count_numbers(self, present: FloatArray, missing: int = 0) -> NumberCounts:
+        """Count numbers."""
+        if not present.size:
+            return NumberCounts.of(np.empty(0), missing)
+        low, high = float(present.min()), float(present.max())
+        return NumberCounts.of(self.places(present), missing, low, high)
+
+    def places(self, numbers: FloatArray) -> FloatArray:
+        """Return where numbers are on the scale of the column."""
+        with np.errstate(over="ignore"):
+            scaled = np.subtract(numbers, self.center, dtype=np.float64)
+            scaled /= self.scale
+        if not np.isfinite(scaled.min()) or not np.isfinite(scaled.max()):
+            scaled = np.nan_to_num(scaled)
+        return bent(scaled)
+
+    def value(self, place: float) -> float:
+        """Return the number at a place."""
+        return float(straight(np.array([place]))[0]) * self.scale + self.center
+
+
+@lru_cache(maxsize=65_536)
+def cell_of(label: str) -> str:
+    """Return the cell of a label: one of 4096, by a hash of its name."""
+    digest = hashlib.blake2b(label.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return f"{int.from_bytes(digest, 'little') % _CELLS:03x}"
+
+
+def measures_of(encoding: Encoding, reference: Dataset) -> tuple[Measure, ...]:
+    """Return how the columns of a reference are counted; columns of vectors have no measure of their own.
+
+    The units of tables are those of the encoding; those of arrays, which are taken as they are in all other
+    respects, are read off the reference.
+    """
+    if encoding.array_columns is not None:
+        return _of_arrays(encoding, reference)
+    found = []
+    for column in encoding.columns:
+        if isinstance(column, NumericColumn):
+            unit = column.center, column.scale
+            found.append(Measure(column.name, column.kind, "numbers", *unit, column.clock))
+        elif isinstance(column, CodedColumn):
+            found.append(Measure(column.name, column.kind, "cells"))
+        elif isinstance(column, CategoricalColumn):
+            found.append(Measure(column.name, column.kind, "labels"))
+    return tuple(found)
+
+
+def _of_arrays(encoding: Encoding, reference: Dataset) -> tuple[Measure, ...]:
+    from nammd.data.arrays import take_rows, to_numpy
+
+    if not isinstance(reference, ArrayDataset) or len(encoding.columns) > MOST_OF_ARRAYS:
+        return ()
+    chosen = sample_positions(reference.rows, _UNIT_ROWS, 0)
+    rows = to_numpy(take_rows(reference.array, chosen))
+    found = []
+    for column in encoding.columns:
+        numbers = np.asarray(rows[:, int(column.name)], dtype=np.float64)
+        scale = robust_scale(numbers)
+        if scale > 0:
+            center = float(np.median(numbers))
+            found.append(Measure(column.name, "numeric", "numbers", center, scale, of_array=True))
+    return tuple(found)

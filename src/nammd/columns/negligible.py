@@ -1,0 +1,168 @@
+"""What is negligible in a column, in a unit that people know, and the distance that it makes: `Negligible`.
+
+Each change is made to the reference itself, in its counts, so the distance is exact for these data: that of
+the rows to what they would be if the change had happened to them. A row is not compared with its own copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from nammd.columns.counts import Counts, LabelCounts, NumberCounts
+from nammd.columns.evidence import PlacedSample, placed
+from nammd.columns.lattice import bent, straight
+from nammd.columns.support import APART
+from nammd.data.checks import between
+from nammd.data.naming import suggestion
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How much may change in one column without mattering.
+
+    Attributes
+    ----------
+    shift : float
+        Of numbers and times: by how many robust standard deviations all may move.
+    categories : float
+        Of labels: the share of the rows that may have another one.
+    missing : float
+        The share of the rows that may lose, or gain, a value.
+    """
+
+    shift: float = 0.1
+    categories: float = 0.01
+    missing: float = 0.01
+
+    def distance(self, aspect: str, reference: Counts) -> float:
+        """Return the distance that these changes make in one aspect of a column."""
+        if isinstance(reference, NumberCounts):
+            return _shifted(reference, self.shift)
+        lost = _lost(reference, self.missing)
+        return lost if aspect == "missing" else max(lost, _relabelled(reference, self.categories))
+
+
+@dataclass(frozen=True)
+class Negligible:
+    """What is negligible, in all columns or in one of them.
+
+    Attributes
+    ----------
+    changes : Changes
+        In columns that are not named.
+    columns : mapping of str to Changes
+        In those that are.
+
+    Examples
+    --------
+    >>> from nammd.columns.negligible import Negligible
+    >>> allowed = Negligible.of({"shift": 0.2, "income": {"missing": 0.05}})
+    >>> allowed.of_column("age").shift, allowed.of_column("income").missing
+    (0.2, 0.05)
+    """
+
+    changes: Changes = Changes()
+    columns: Mapping[str, Changes] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: Any) -> Negligible | None:
+        """Read what somebody passed: None or True for the defaults, False for nothing, or a mapping."""
+        if given is None or given is True:
+            return cls()
+        if given is False:
+            return None
+        if isinstance(given, Negligible):
+            return given
+        if not isinstance(given, Mapping):
+            raise TypeError(f"negligible must be a mapping such as {{'shift': 0.1}}, or False, not {given!r}")
+        every = {str(name): value for name, value in given.items() if not isinstance(value, Mapping)}
+        changes = _changed(Changes(), every)
+        columns = {
+            str(name): _changed(changes, value) for name, value in given.items() if isinstance(value, Mapping)
+        }
+        return cls(changes, columns)
+
+    def of_column(self, name: str) -> Changes:
+        """Return what is negligible in a column."""
+        return self.columns.get(name, self.changes)
+
+    def require_known(self, names: tuple[str, ...]) -> None:
+        """Refuse columns that are not there."""
+        for name in self.columns:
+            if name not in names:
+                raise ValueError(
+                    f"negligible names a column {name!r} that is not compared; {suggestion(name, names)}"
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self.changes) | {name: asdict(changes) for name, changes in self.columns.items()}
+
+
+def _changed(changes: Changes, given: Mapping[str, Any]) -> Changes:
+    known = [each.name for each in fields(Changes)]
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"negligible has no {name!r}; {suggestion(str(name), known)}")
+        if name != "shift":
+            between(value, f"negligible {name}")
+        elif isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 8:
+            raise ValueError(
+                f"negligible shift must be a number of standard deviations above 0, not {value!r}"
+            )
+    return replace(changes, **{str(name): float(value) for name, value in given.items()})
+
+
+def moved_by(reference: NumberCounts, shift: float) -> NumberCounts:
+    """Return counts with every number moved by so many units."""
+    places = bent(straight(reference.places) + shift)
+    return NumberCounts(places, reference.rows, reference.missing, True).on_lattice()
+
+
+def _shifted(reference: NumberCounts, shift: float) -> float:
+    """Return the distance to the same numbers moved: those of a row and of another one's copy."""
+    if not reference.places.size:
+        return 0.0
+    if reference.exact:  # the copies need places of their own
+        places = bent(straight(reference.places) + shift)
+        order = np.argsort(places, kind="stable")
+        copy = NumberCounts(places[order], reference.rows[order], reference.missing, True)
+    else:
+        copy = moved_by(reference, shift)
+    x, y = placed([reference, copy])
+    own = np.exp(-0.5 * (bent(straight(reference.places) + shift) - reference.places) ** 2)
+    return _paired(x, y, float(reference.rows @ own))
+
+
+def _lost(reference: LabelCounts, share: float) -> float:
+    """Return the distance to the same rows of which a share, drawn at random, has lost its value."""
+    [x] = placed([reference])
+    m = x.size
+    own = (float(x.rows @ x.seen) - m) / (m * (m - 1))
+    return _ratio(own, float(x.seen[-1]) / m, share)
+
+
+def _relabelled(reference: LabelCounts, share: float) -> float:
+    """Return the distance to the same rows of which a share has another label, one that was not there."""
+    [x] = placed([reference])
+    m = x.size
+    own = (float(x.rows @ x.seen) - m) / (m * (m - 1))
+    return _ratio(own, APART, share)
+
+
+def _ratio(own: float, across: float, share: float) -> float:
+    """Return the distance of P to (1 - s) P + s Q, Q one label, by mean kernel values: of P, and of both."""
+    squared = share**2 * (own + 1.0 - 2 * across)
+    mixed = (1 - share) ** 2 * own + 2 * share * (1 - share) * across + share**2
+    return squared / (4.0 - own - mixed)
+
+
+def _paired(x: PlacedSample, y: PlacedSample, pairs: float) -> float:
+    m = x.size
+    xx, yy = ((float(s.rows @ s.seen) - m) / (m * (m - 1)) for s in (x, y))
+    xy = (float(x.rows @ y.seen) - pairs) / (m * (m - 1))
+    return (xx + yy - 2 * xy) / (4.0 - xx - yy)

@@ -1,0 +1,111 @@
+"""Counts as plain values for files: short, and the same numbers when they are read.
+
+Places on the lattice are kept as the steps between them, which compress to almost nothing, and the rows at
+each as 32-bit floats: 7 digits, of counts that stand for a sample. `rounded` gives counts that are so.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nammd.columns.counts import Counts, LabelCounts, NumberCounts
+from nammd.columns.lattice import STEP
+from nammd.columns.measure import Measure
+from nammd.data.arrays import FloatArray
+
+
+def rounded(counts: Counts) -> Counts:
+    """Return counts as a file keeps them."""
+    if isinstance(counts, LabelCounts):
+        return counts
+    return replace(counts, rows=_scaled(counts.rows.astype("<f4"), counts.present))
+
+
+def counts_to_dict(counts: Counts) -> dict[str, Any]:
+    """Return counts as plain values."""
+    if isinstance(counts, LabelCounts):
+        return {"labels": dict(counts.rows), "missing": counts.missing}
+    if counts.exact:
+        places = _packed(counts.places, "<f8")
+    else:
+        places = _packed(np.diff(np.rint(counts.places / STEP), prepend=0.0), "<i4")
+    return {
+        "exact": counts.exact,
+        "places": places,
+        "rows": _packed(counts.rows, "<f4"),
+        "present": counts.present,
+        "missing": counts.missing,
+        "low": _number(counts.low),
+        "high": _number(counts.high),
+    }
+
+
+def counts_from_dict(stored: Mapping[str, Any]) -> Counts:
+    """Return the counts that plain values describe."""
+    missing = float(stored["missing"])
+    if "labels" in stored:
+        return LabelCounts({str(k): float(v) for k, v in stored["labels"].items()}, missing)
+    exact = bool(stored["exact"])
+    places = _unpacked(stored["places"], "<f8" if exact else "<i4")
+    places = places if exact else np.cumsum(places) * STEP
+    rows = _scaled(_unpacked(stored["rows"], "<f4"), int(stored["present"]))
+    if len(rows) != len(places) or not np.isfinite(rows).all() or not np.isfinite(places).all():
+        raise ValueError("the counts of a column are not numbers")
+    low, high = (math.nan if stored[name] is None else float(stored[name]) for name in ("low", "high"))
+    return NumberCounts(places, rows, missing, exact, low, high)
+
+
+def measure_to_dict(measure: Measure) -> dict[str, Any]:
+    """Return how a column is counted, as plain values."""
+    return {
+        "name": measure.name,
+        "kind": measure.kind,
+        "counted": measure.counted,
+        "center": measure.center,
+        "scale": measure.scale,
+        "clock": measure.clock,
+        "of_array": measure.of_array,
+    }
+
+
+def measure_from_dict(stored: Mapping[str, Any]) -> Measure:
+    """Return the measure that plain values describe."""
+    center, scale = float(stored["center"]), float(stored["scale"])
+    if not scale > 0 or not math.isfinite(center) or stored["counted"] not in ("numbers", "labels", "cells"):
+        raise ValueError(f"the unit of the column {stored['name']!r} is not valid")
+    name, kind, clock = (str(stored[key]) for key in ("name", "kind", "clock"))
+    return Measure(name, kind, stored["counted"], center, scale, clock, bool(stored["of_array"]))
+
+
+def _scaled(rows: FloatArray, present: int) -> FloatArray:
+    """Bring rounded counts back to the number of rows that they are of."""
+    values = rows.astype(np.float64)
+    total = float(values.sum())
+    scaled: FloatArray = values * (present / total) if total > 0 else values
+    return scaled
+
+
+def _packed(values: FloatArray, kind: str) -> str:
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(values, dtype=kind).tobytes(), 6)).decode(
+        "ascii"
+    )
+
+
+def _unpacked(text: str, kind: str) -> FloatArray:
+    try:
+        content = zlib.decompress(base64.b64decode(text, validate=True))
+    except zlib.error as error:
+        raise ValueError(f"the counts of a column are damaged ({error})") from None
+    values: FloatArray = np.frombuffer(content, dtype=kind).astype(np.float64)
+    return values
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

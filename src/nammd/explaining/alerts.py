@@ -1,0 +1,132 @@
+"""Facts that need no test: `Alert`, and which there are.
+
+They are read off counts of all rows, so they cost next to nothing and are the same for files, clusters and
+sketches, as far as these know the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nammd.columns.counts import Counts, LabelCounts, NumberCounts
+from nammd.columns.measure import Measure
+from nammd.data.naming import suggestion
+from nammd.explaining.sentences import quoted, writer_for
+from nammd.explaining.summaries import NumberSummary, summary_of_counts
+from nammd.explaining.units import factor_between
+from nammd.explaining.writing import percent
+
+ALERTS: dict[str, str] = {
+    "new-categories": "a category that the reference never has",
+    "missing-values": "missing values in a column that has none in the reference",
+    "constant-changed": "another value in a column that has one value in the reference",
+    "type-changed": "another type of values",
+    "ranges-apart": "numbers none of which is in the range of the reference",
+    "factor": "numbers that are larger or smaller by a power of ten, or by the factor of common units",
+    "repeated-rows": "rows that are there several times",
+    "rows-in-reference": "rows of the candidate that are rows of the reference",
+    "same-data": "a candidate that is the reference",
+    "empty-group": "a category of the reference that no row has any more",
+}
+"""The alerts by name, and what each of them is about."""
+
+_GONE = 20
+"""A category is missed from so many expected rows on."""
+
+
+@dataclass(frozen=True)
+class Alert:
+    """A fact about a candidate that people should know.
+
+    Attributes
+    ----------
+    code : str
+        Its name, one of `ALERTS`.
+    column : str
+        The column that it is about; empty where it is about rows.
+    message : str
+        The fact, in words.
+    """
+
+    code: str
+    column: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.column}: {self.message}" if self.column else self.message
+
+
+def known_alerts(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of alerts, after checking that there are such."""
+    chosen = tuple(dict.fromkeys(names))
+    for name in chosen:
+        if name not in ALERTS:
+            raise ValueError(f"there is no alert {name!r}; {suggestion(str(name), list(ALERTS))}")
+    return chosen
+
+
+def column_alerts(
+    measures: Sequence[Measure], reference: Mapping[str, Counts], candidate: Mapping[str, Counts]
+) -> tuple[Alert, ...]:
+    """Return the alerts of single columns."""
+    found: list[Alert] = []
+    for measure in measures:
+        before, now = reference[measure.name], candidate[measure.name]
+        found += missing_values(measure.title, before, now)
+        if isinstance(before, LabelCounts) and isinstance(now, LabelCounts):
+            if measure.counted == "labels":
+                found += new_categories(measure.title, before, now)
+                found += empty_group(measure.title, before, now)
+        elif isinstance(before, NumberCounts) and isinstance(now, NumberCounts) and measure.kind == "numeric":
+            found += changed_scale(measure, before, now)
+    return tuple(found)
+
+
+def missing_values(name: str, before: Counts, now: Counts) -> list[Alert]:
+    """Tell of missing values where the reference has none."""
+    if before.missing or not now.missing:
+        return []
+    share = percent(now.missing / now.size)
+    return [Alert("missing-values", name, f"{share} of the values are missing, none in the reference")]
+
+
+def new_categories(name: str, before: LabelCounts, now: LabelCounts) -> list[Alert]:
+    """Tell of categories that the reference never has."""
+    new = {label: rows for label, rows in now.rows.items() if label not in before.rows}
+    if not new:
+        return []
+    largest = sorted(new, key=lambda label: (-new[label], label))[:3]
+    share = percent(sum(new.values()) / now.size)
+    names = ", ".join(map(quoted, largest)) + (f" and {len(new) - 3} more" if len(new) > 3 else "")
+    return [Alert("new-categories", name, f"{names} {'is' if len(new) == 1 else 'are'} new, {share} of rows")]
+
+
+def empty_group(name: str, before: LabelCounts, now: LabelCounts) -> list[Alert]:
+    """Tell of categories that no row has any more, though many should."""
+    found = []
+    for label, rows in before.rows.items():
+        share = rows / before.size
+        if label not in now.rows and share * now.size >= _GONE and now.rows:
+            message = f"no row has {quoted(label)} any more, {percent(share)} of the reference"
+            found.append(Alert("empty-group", name, message))
+    return found
+
+
+def changed_scale(measure: Measure, before: NumberCounts, now: NumberCounts) -> list[Alert]:
+    """Tell of another unit, or at least of another range."""
+    one, two = (summary_of_counts(counts, measure) for counts in (before, now))
+    assert isinstance(one, NumberSummary)
+    assert isinstance(two, NumberSummary)
+    if not one.present or not two.present:
+        return []
+    found = []
+    write = writer_for(one, two)
+    factor = factor_between(one, two)
+    if factor is not None:
+        found.append(Alert("factor", measure.title, f"values are {factor.words()}"))
+    if now.low > before.high or now.high < before.low:
+        ranges = [f"{write(counts.low)} to {write(counts.high)}" for counts in (now, before)]
+        message = f"{ranges[0]}, all outside the range of the reference, {ranges[1]}"
+        found.append(Alert("ranges-apart", measure.title, message))
+    return found

@@ -1,0 +1,365 @@
+"""The ways to a tolerance: from accepted data, from noise, from splits, or by hand."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from nammd.columns.negligible import Negligible
+from nammd.data.advice import Advice, Caution, refusal
+from nammd.data.checks import between
+from nammd.data.encoding import Encoding
+from nammd.data.written import Reading
+from nammd.engines import Engine
+from nammd.engines.progress import comparing, passes
+from nammd.kernels import as_kernel
+from nammd.results import Result
+from nammd.spaces import Space
+from nammd.statistics.forecast import Pilot
+from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
+from nammd.tolerances.columns import ColumnTolerances
+from nammd.tolerances.ladder import Rung, block_edges, paired_influences, split_rungs
+from nammd.tolerances.measuring import Measuring
+from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
+from nammd.tolerances.provenance import Origin
+from nammd.tolerances.soundness import drifting, refuse_ordered_rows, refuse_separating_columns
+
+
+class Constructors(Result):
+    """What `nammd.Tolerance` is made by."""
+
+    @classmethod
+    def from_reference(
+        cls,
+        x: Any,
+        accepted: Any,
+        *,
+        space: Space | None = None,
+        kernel: Any = None,
+        weights: Mapping[str, float] | None = None,
+        exclude: Sequence[str] | None = None,
+        negligible: Any = None,
+        reading: Reading | None = None,
+        keep: Sequence[str] = (),
+        anyway: bool = False,
+        engine: Engine | None = None,
+    ) -> Self:
+        """Take epsilon from datasets that are known to be acceptable.
+
+        Parameters
+        ----------
+        x : dataset
+            The reference: the data that others are compared with; see `distance`.
+        accepted : dataset, or mapping of str to dataset
+            A dataset that is different and still acceptable, or several by name. A candidate is within the
+            tolerance if it is nearer than the farthest of them, and beyond it if it is farther than each.
+        space : Space, optional
+            Where to measure; by default a space fitted on the reference with the following options.
+        kernel : Kernel or class, optional
+            By default the Gaussian kernel with the median bandwidth of the reference.
+        weights : mapping of str to float, optional
+            How much each column counts; 1 where it is not named.
+        exclude : sequence of str, optional
+            Columns to leave out.
+        negligible : mapping, or False, optional
+            What does not matter in a single column, whatever the accepted data do: ``{"shift": 0.1,
+            "categories": 0.01, "missing": 0.01}`` by default, which is a shift by a tenth of a robust
+            standard deviation, and one row in a hundred with another category, or without a value. For one
+            column: ``{"income": {"missing": 0.05}}``. With False, columns have no tolerances of their own.
+        reading : Reading, optional
+            How numbers, dates and missing values are written, as far as that is not to be found out. The
+            tolerance keeps it, and candidates are read in the same way.
+        keep : sequence of str
+            Columns to compare although they alone tell accepted data from the reference.
+        anyway : bool
+            Whether to make a tolerance that is mostly noise, or too small to be resolved; it then carries a
+            caution.
+        engine : Engine, optional
+            Which engine computes; by default the one where the data is.
+
+        Returns
+        -------
+        Tolerance
+            It keeps how well each of these distances is known, which every check takes into account.
+
+        Raises
+        ------
+        ValueError
+            If no accepted dataset is measurably different from the reference, if epsilon is mostly noise, or
+            if the reference's rows cannot resolve it: then use `from_split` or `from_noise`. If a column
+            alone, such as a time of arrival, tells accepted data from the reference: then exclude or keep it.
+        """
+        named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
+        if not named:
+            raise ValueError("give at least one accepted dataset")
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
+        bench = Measuring.of(x, how, engine)
+        estimates = bench.distances({str(name): data for name, data in named.items()})
+        rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
+        bars = tuple(Accepted(name, estimate.standing) for name, estimate in estimates.items())
+        farthest = max(bars, key=lambda bar: bar.value)
+        if not farthest.value > 0:
+            raise refusal(
+                ValueError,
+                "the accepted data cannot be told apart from the reference (its estimated distance is "
+                f"{farthest.value:.3g}), so it sets no tolerance",
+                Advice(
+                    "use Tolerance.from_split or Tolerance.from_noise instead, or an accepted dataset that "
+                    "really differs",
+                    "use --split or --noise instead, or an accepted dataset that really differs",
+                ),
+            )
+
+        def without(columns: tuple[str, ...]) -> float:
+            left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
+            other = Measuring.of(bench.reference.dataset, left, engine)
+            return max(estimate.value for estimate in other.distances(named).values())
+
+        samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
+        refuse_separating_columns(bench.reference, samples, keep, without, farthest.value)
+        others = {name: estimate.evidence.y.dataset for name, estimate in estimates.items()}
+        columns = ColumnTolerances.of_reference(
+            bench.space.encoding, bench.reference.dataset, negligible, others
+        )
+        return cls._made(bench, bars, "reference", rungs, farthest.label, columns, anyway)
+
+    @classmethod
+    def from_noise(
+        cls,
+        x: Any,
+        *,
+        level: float = 0.3,
+        levels: Sequence[float] = DEFAULT_LEVELS,
+        kind: str | None = None,
+        space: Space | None = None,
+        kernel: Any = None,
+        weights: Mapping[str, float] | None = None,
+        exclude: Sequence[str] | None = None,
+        negligible: Any = None,
+        reading: Reading | None = None,
+        anyway: bool = False,
+        rng: Any = 0,
+        engine: Engine | None = None,
+    ) -> Self:
+        """Take epsilon from controlled perturbations of the reference itself.
+
+        This is the way when no accepted dataset exists: decide which perturbation is still negligible.
+        The reference is compared with perturbed copies of itself, at every level of a ladder; `plot`
+        shows the distances, and `at_level` moves to another rung. A small level makes a small epsilon,
+        and checks against it need many rows to decide: an undecided verdict says how many.
+
+        Epsilon estimates how far the population that the reference was drawn from is from the same
+        population with every row perturbed. Its error, which is that of drawing these rows of the reference,
+        counts in every check.
+
+        Parameters
+        ----------
+        x : dataset
+            The reference, in memory; see `distance`.
+        level : float
+            The rung that sets epsilon: the largest level that is still negligible.
+        levels : sequence of float
+            The rungs, each between 0 and 1 (noise may exceed 1).
+        kind : {"noise", "flips", "missing"}, optional
+            ``"noise"``: Gaussian noise of `level` standard deviations of each numeric column.
+            ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
+            `level` of all values removed. By default noise where there are numeric columns, else
+            flips. The ladder of every kind that applies is computed for the plot.
+        space, kernel, weights, exclude, negligible, reading, anyway, engine
+            As for `from_reference`.
+        rng : int, numpy.random.Generator or None
+            Generator for the perturbations.
+
+        Returns
+        -------
+        Tolerance
+        """
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
+        bench = Measuring.of(x, how, engine).in_memory("from_noise")
+        rungs, estimates, kind = noise_rungs(
+            bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
+        )
+        chosen = next(r for r in rungs if r.kind == kind and r.level == level)
+        value, estimate = chosen.epsilon("raise the level"), estimates[chosen.label]
+        influences = paired_influences(estimate)
+        variance = float(influences @ influences)
+        bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
+        columns = ColumnTolerances.of_reference(bench.space.encoding, bench.reference.dataset, negligible)
+        if columns is not None:
+            columns = columns.perturbed(kind, level)
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway)
+
+    @classmethod
+    def from_split(
+        cls,
+        x: Any,
+        *,
+        blocks: int = 4,
+        splits: int = 10,
+        space: Space | None = None,
+        kernel: Any = None,
+        weights: Mapping[str, float] | None = None,
+        exclude: Sequence[str] | None = None,
+        negligible: Any = None,
+        reading: Reading | None = None,
+        keep: Sequence[str] = (),
+        anyway: bool = False,
+        rng: Any = 0,
+        engine: Engine | None = None,
+    ) -> Self:
+        """Take epsilon from what "no change" looks like within the reference itself.
+
+        Random halves of the reference show what sampling alone does; blocks of consecutive rows,
+        each against the rest, show how much the data drift by themselves if the rows are in the order
+        of time. Epsilon is the largest distance of a block, but not less than the upper confidence
+        bound of the random halves, which is what data of this size can resolve.
+
+        It is a number, and what is promised is this: a candidate that is distributed like the reference, or
+        like any one of its blocks, is called FAR with a probability of at most the level. A block is nearer
+        to the whole reference, of which it is a part, than to the rest, so the error of epsilon is paid for.
+
+        Parameters
+        ----------
+        x : dataset
+            The reference, in memory and in the order of time; see `distance`.
+        blocks : int
+            The number of consecutive blocks.
+        splits : int
+            The number of random halvings.
+        space, kernel, weights, exclude, negligible, reading, anyway, engine
+            As for `from_reference`.
+        keep : sequence of str
+            Columns by which rows may be ordered although they take part.
+        rng : int, numpy.random.Generator or None
+            Generator for the random halves.
+
+        Returns
+        -------
+        Tolerance
+
+        Raises
+        ------
+        ValueError
+            If the rows are sorted by one of the columns that are compared: then blocks differ by the sorting.
+        """
+        how = {
+            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
+        }  # fmt: skip
+        bench = Measuring.of(x, how, engine).in_memory("from_split")
+        refuse_ordered_rows(bench.space.encoding, bench.points, keep)
+        # Each of them compares all rows: halves with halves, blocks with what is left.
+        with passes(*[1.0] * (blocks + splits), what=comparing(len(bench.points))):
+            rungs, estimates = split_rungs(bench.points, bench.distance_between, blocks, splits, rng)
+        drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
+        resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
+        label, value = drift.label, drift.value
+        if value <= resolution:
+            label, value = "upper ends of the random halves", resolution
+        bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
+        reference = bench.reference.dataset
+        columns = ColumnTolerances.of_reference(bench.space.encoding, reference, negligible)
+        if columns is not None:
+            columns = columns.with_blocks(reference, block_edges(len(bench.points), blocks))
+        cautions = () if label != drift.label else (drifting(label),)
+        return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, cautions)
+
+    @classmethod
+    def at(
+        cls,
+        epsilon: float,
+        kernel: Any = None,
+        *,
+        space: Space | None = None,
+        encoding: Encoding | None = None,
+        columns: int | None = None,
+        x: Any = None,
+        negligible: Any = False,
+    ) -> Self:
+        """Fix a tolerance by hand, for those who know.
+
+        Parameters
+        ----------
+        epsilon : float
+            The largest acceptable NAMMD, strictly between 0 and 1.
+        kernel : Kernel, optional
+            The kernel under which that is meant; needed unless a space is given.
+        space : Space, optional
+            The space in which that is meant.
+        encoding : Encoding, optional
+            Instead of a space: how columns become numbers. Without it give `x` to fit one, or `columns` for
+            plain arrays.
+        columns : int, optional
+            The number of columns of the arrays to come.
+        x : dataset, optional
+            The reference to fit the encoding on.
+        negligible : mapping or True, optional
+            To hold every column against what is negligible in it, too; see `from_reference`. It is then
+            measured on the reference of each check.
+
+        Returns
+        -------
+        Tolerance
+
+        Examples
+        --------
+        >>> import nammd
+        >>> nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3).epsilon
+        0.02
+        """
+        epsilon = between(epsilon, "epsilon")
+        ways = (space, encoding, columns, x)
+        if sum(given is not None for given in ways) != 1 or (space is None) == (kernel is None):
+            raise TypeError(
+                "give a space; or a kernel, and one of encoding, columns and x: how many columns, of which "
+                "kind?"
+            )
+        if space is None:
+            if columns is not None:
+                encoding = Encoding.identity(columns)
+            elif encoding is None:
+                encoding = Encoding.fit(x)
+            space = Space(encoding, as_kernel(kernel))
+        origin = Origin.now("given", 0, space.encoding, None, (), "")
+        allowed = Negligible.of(negligible)
+        each = None if allowed is None else ColumnTolerances(allowed)
+        return cls._of(space, (Fixed("", epsilon),), origin, each)
+
+    @classmethod
+    def _made(
+        cls,
+        bench: Measuring,
+        bars: tuple[Bar, ...],
+        how: str,
+        rungs: tuple[Rung, ...],
+        chosen: str,
+        columns: ColumnTolerances | None,
+        anyway: bool,
+        cautions: tuple[Caution, ...] = (),
+    ) -> Self:
+        reference, space = bench.reference, bench.space
+        origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
+        made = cls._of(space, bars, origin, columns).checked(anyway)
+        known = bench.equivalents(max(bar.value for bar in bars))
+        told = cautions + made.origin.cautions
+        return cls._of(space, bars, replace(made.origin, equivalents=known, cautions=told), columns)
+
+    origin: Origin
+
+    @classmethod
+    @abstractmethod
+    def _of(
+        cls, space: Space, bars: tuple[Bar, ...], origin: Origin, columns: ColumnTolerances | None
+    ) -> Self:
+        """Make one from its parts."""
+
+    @abstractmethod
+    def checked(self, anyway: bool) -> Self:
+        """Return it, with its cautions, if it is of use."""

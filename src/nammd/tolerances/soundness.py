@@ -1,0 +1,173 @@
+"""What makes a tolerance meaningless, found before anybody relies on it.
+
+Each is a refusal that says what to do. A person who knows better can keep a column (`keep`) or a tolerance
+that resolves nothing (`anyway`); the caution then travels with the tolerance.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING
+
+from nammd.data.advice import Advice, Caution, refusal
+from nammd.data.arrays import FloatArray, is_spread, to_numpy
+from nammd.data.encoding import Encoding
+from nammd.data.naming import listed
+from nammd.results import number, with_error
+from nammd.spaces import Sample
+from nammd.tolerances.telling import Separating, ordered_by, separating
+
+if TYPE_CHECKING:
+    from nammd.tolerances.tolerance import Tolerance
+
+RIVAL = 0.5
+"""An epsilon whose standard error is a larger part of it is mostly noise."""
+
+RESOLVED = 0.5
+"""A fault-free file has to be called CLOSE with at least this probability."""
+
+
+def refuse_separating_columns(
+    reference: Sample,
+    accepted: Mapping[str, Sample],
+    keep: Collection[str],
+    without: Callable[[tuple[str, ...]], float],
+    epsilon: float,
+) -> None:
+    """Refuse accepted data that a single column tells from the reference.
+
+    `without` returns the distance of the farthest accepted dataset with some columns left out.
+    """
+    encoding = reference.space.encoding
+    if encoding.array_columns is not None or is_spread(reference.points):
+        return
+    found: dict[str, Separating] = {}
+    which: list[str] = []
+    for name, sample in accepted.items():
+        told = [
+            each
+            for each in separating(encoding, to_numpy(reference.points), to_numpy(sample.points))
+            if each.column not in keep
+        ]
+        if told:
+            which.append(name)
+            found |= {each.column: each for each in told}
+    if not found:
+        return
+    names = tuple(found)
+    words = "; ".join(each.sentence() for each in found.values())
+    plural = len(names) > 1
+    if len(names) < len(encoding.columns):
+        compared = f"Epsilon is {number(epsilon)} with {'them' if plural else 'it'}, and "
+        compared += f"{number(without(names))} without"
+    else:
+        compared = f"Epsilon is {number(epsilon)}, and no other column is left"
+    chosen = ", ".join(repr(name) for name in names)
+    raise refusal(
+        ValueError,
+        f"the {'columns' if plural else 'column'} {listed(names)} alone {'tell' if plural else 'tells'} "
+        f"{listed(which)} from the reference: {words}. With such a column any fault in the others is within "
+        f"the tolerance. {compared}",
+        Advice(
+            f"leave {'them' if plural else 'it'} out with exclude=[{chosen}], or, if "
+            f"{'they are' if plural else 'it is'} meant, say keep=[{chosen}]",
+            f"leave {'them' if plural else 'it'} out with {_options('--exclude', names)}, or, if "
+            f"{'they are' if plural else 'it is'} meant, say {_options('--keep', names)}",
+        ),
+    )
+
+
+def _options(option: str, names: tuple[str, ...]) -> str:
+    return " ".join(f"{option} {shlex.quote(name)}" for name in names)
+
+
+def refuse_ordered_rows(encoding: Encoding, points: FloatArray, keep: Collection[str]) -> None:
+    """Refuse to split rows that are ordered by one of their columns."""
+    if encoding.array_columns is not None:
+        return
+    column = ordered_by(encoding, points)
+    if column is None or column.name in keep:
+        return
+    name = column.name
+    if column.kind == "datetime":
+        raise refusal(
+            ValueError,
+            f"the rows are in the order of {name!r}, which takes part in the comparison, so blocks of "
+            "consecutive rows differ by that alone, and the tolerance would accept any fault elsewhere",
+            Advice(
+                f"leave it out with exclude=[{name!r}]", f"leave it out with {_options('--exclude', (name,))}"
+            ),
+        )
+    orders = "give the rows in the order of time, or shuffled to see what sampling alone does"
+    meant = f"if they are in the order of time and {name!r} really drifts so far, say"
+    raise refusal(
+        ValueError,
+        f"the rows are sorted by {name!r}, so blocks of consecutive rows differ by the sorting, and not by "
+        "what changes in time",
+        Advice(
+            f"{orders}, or use Tolerance.from_noise; {meant} keep=[{name!r}]",
+            f"{orders}, or use --noise; {meant} {_options('--keep', (name,))}",
+        ),
+    )
+
+
+def drifting(block: str) -> Caution:
+    """Return what to know of an epsilon that is the distance of a block from the others."""
+    return Caution(
+        "drift-within",
+        f"{block} is farther from the other rows than random halves of them are from each other: the data "
+        "drift, and as much drift is accepted; if the rows are not in the order of time, shuffle them first",
+    )
+
+
+def unresolved(tolerance: Tolerance) -> Caution | None:
+    """Return why a tolerance is too small to be of use, if it is."""
+    epsilon, error, rows = tolerance.epsilon, tolerance.epsilon_error, tolerance.origin.rows
+    if error > RIVAL * epsilon:
+        return Caution(
+            "noisy-tolerance",
+            f"the tolerance is mostly noise: it is {with_error(epsilon, error)}, and its error rivals it",
+        )
+    if tolerance.farthest.pilot is None:
+        return None
+    close = tolerance.power(rows, 0.0).close
+    if close < RESOLVED:
+        return Caution(
+            "unresolved-tolerance",
+            f"the tolerance, {number(epsilon)}, is below what {rows} rows can resolve: without any fault, so "
+            f"many would be called CLOSE with probability {close:.2f} only",
+        )
+    return None
+
+
+def refused_or_noted(tolerance: Tolerance, anyway: bool) -> tuple[Caution, ...]:
+    """Refuse a tolerance that resolves nothing; where it is wanted anyway, return the caution."""
+    caution = unresolved(tolerance)
+    if caution is None:
+        return ()
+    if anyway:
+        return (caution,)
+    python, shell = _HELP[tolerance.origin.how]
+    raise refusal(
+        ValueError,
+        caution.message,
+        Advice(f"{python}; or keep it with anyway=True", f"{shell}; or keep it with --anyway"),
+    )
+
+
+_HELP = {
+    "reference": (
+        "give more accepted rows, or data that really differ, or use Tolerance.from_split or a larger "
+        "Tolerance.from_noise",
+        "give more accepted rows, or data that really differ, or use --split or a larger --noise",
+    ),
+    "noise": (
+        "take a larger level, or use Tolerance.from_split, or give a reference of more rows",
+        "take a larger --noise, or use --split, or give a reference of more rows",
+    ),
+    "split": (
+        "give a reference of more rows, or use Tolerance.from_noise",
+        "give a reference of more rows, or use --noise",
+    ),
+}

@@ -1,0 +1,82 @@
+"""How far a tolerance is, in units that people know: values missing, noise, categories drawn anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from nammd.data.arrays import FloatArray
+from nammd.data.encoding import Encoding
+from nammd.questions.distance import Estimate
+from nammd.tolerances.perturbation import KINDS, applies, perturb
+
+_ROWS = 1000
+"""So many rows say well enough how large a perturbation is meant."""
+
+_LEVELS = {
+    "missing": (0.01, 0.03, 0.1, 0.3, 0.9),
+    "flips": (0.03, 0.1, 0.3, 0.9),
+    "noise": (0.1, 0.3, 1.0, 3.0),
+}
+
+_WORDS = {
+    "missing": "{} of all values missing",
+    "flips": "{} of all categories drawn anew",
+    "noise": "noise of {} standard deviations",
+}
+
+
+def equivalents(
+    x: FloatArray,
+    encoding: Encoding,
+    paired_distance: Callable[[FloatArray, FloatArray], Estimate],
+    epsilon: float,
+) -> tuple[tuple[str, float], ...]:
+    """Return which level of each perturbation of some points is about as far as epsilon.
+
+    Between two levels the distance is taken for a power of the level; beyond the last one nothing is said.
+    """
+    generator = np.random.default_rng(0)
+    if len(x) > _ROWS:
+        x = x[np.sort(generator.choice(len(x), _ROWS, replace=False))]
+    found = []
+    for kind in reversed(KINDS):
+        if not any(applies(kind, column) for column in encoding.columns):
+            continue
+        distances = [
+            paired_distance(x, perturb(x, encoding, kind, level, generator)).value for level in _LEVELS[kind]
+        ]
+        level = _level_at(epsilon, _LEVELS[kind], distances)
+        if level is not None:
+            found.append((kind, level))
+    return tuple(found)
+
+
+def in_words(levels: tuple[tuple[str, float], ...]) -> str:
+    """Say it in a few words.
+
+    >>> in_words((("missing", 0.0312), ("noise", 0.2)))
+    '3 % of all values missing, or noise of 0.2 standard deviations'
+    """
+    return ", or ".join(_WORDS[kind].format(_rounded(kind, level)) for kind, level in levels)
+
+
+def _rounded(kind: str, level: float) -> str:
+    if kind == "noise":
+        return f"{level:.1g}" if level < 1 else f"{level:.2g}"
+    share = 100 * level
+    return f"{share:.1g} %" if share < 10 else f"{share:.2g} %"
+
+
+def _level_at(epsilon: float, levels: tuple[float, ...], distances: list[float]) -> float | None:
+    known = [(level, value) for level, value in zip(levels, distances, strict=True) if value > 0]
+    if len(known) < 2 or epsilon > known[-1][1]:
+        return None
+    upper = next(k for k, (_, value) in enumerate(known) if value >= epsilon)
+    (one, low), (two, high) = known[max(upper - 1, 0)], known[max(upper, 1)]
+    if not high > low:
+        return None
+    slope = math.log(two / one) / math.log(high / low)
+    return float(one * (epsilon / low) ** slope)

@@ -1,0 +1,127 @@
+"""Alerts: facts, each with data that produce it and data that must not; and checks that fail on them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nammd
+from nammd.explaining.alerts import ALERTS, known_alerts
+from nammd.testing import assert_close
+
+ROWS = 600
+
+
+def table(seed=0, rows=ROWS):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "amount": rng.lognormal(3, 0.5, rows),
+            "count": rng.integers(1, 400, rows),
+            "kind": rng.choice(["a", "b", "c"], rows, p=[0.5, 0.4, 0.1]),
+            "version": "v1",
+            "key": [f"{seed}-{k}" for k in range(rows)],
+        }
+    )
+
+
+TOLERANCE = nammd.Tolerance.from_noise(table(), level=0.5, levels=(0.5,))
+
+
+def alerts_of(candidate, reference=None, tolerance=TOLERANCE):
+    return tolerance.check(table() if reference is None else reference, candidate).alerts
+
+
+def codes(candidate, **how):
+    return {alert.code for alert in alerts_of(candidate, **how)}
+
+
+def changed(column, values):
+    return table(1).assign(**{column: values})
+
+
+def test_data_like_the_reference_have_no_alerts():
+    for seed in range(1, 6):
+        assert codes(table(seed)) == set()
+
+
+def test_new_categories_are_told_with_their_share():
+    kinds = table(1)["kind"].to_numpy().copy()
+    kinds[:60] = "d"
+    [alert] = alerts_of(changed("kind", kinds))
+    assert (alert.code, str(alert)) == ("new-categories", "kind: 'd' is new, 10 % of rows")
+
+
+def test_missing_values_where_there_were_none_are_told():
+    amounts = table(1)["amount"].to_numpy().copy()
+    amounts[:6] = np.nan
+    [alert] = alerts_of(changed("amount", amounts))
+    assert str(alert) == "amount: 1.0 % of the values are missing, none in the reference"
+    holes = table()
+    holes.loc[:5, "amount"] = np.nan
+    tolerance = nammd.Tolerance.from_noise(holes, level=0.5, levels=(0.5,), anyway=True)
+    assert "missing-values" not in codes(changed("amount", amounts), reference=holes, tolerance=tolerance)
+
+
+def test_a_constant_that_changed_is_told():
+    assert "constant-changed" in codes(changed("version", "v2"))
+    [alert] = [a for a in alerts_of(changed("version", "v2")) if a.code == "constant-changed"]
+    assert str(alert) == "version: always 'v1' in the reference, now 'v2'"
+
+
+def test_a_type_that_changed_is_told():
+    fractions = table(1)["count"] + 0.5
+    assert "type-changed" in codes(changed("count", fractions))
+    assert "type-changed" not in codes(changed("count", table(1)["count"].astype(float)))
+    assert "type-changed" in codes(changed("key", np.arange(ROWS)))
+
+
+def test_a_factor_and_ranges_that_do_not_overlap_are_told():
+    found = alerts_of(changed("amount", 1000 * table(1)["amount"]))
+    assert {alert.code for alert in found} == {"factor", "ranges-apart"}
+    assert "about 1000 times as large" in str(found[0])
+    assert codes(changed("amount", 3 * table(1)["amount"])) == set()
+
+
+def test_repeated_rows_are_told_and_tables_of_few_rows_are_not():
+    twice = pd.concat([table(1)[:500], table(1)[:100]], ignore_index=True)
+    assert codes(twice) == {"repeated-rows"}
+    few = pd.DataFrame({"kind": ["a", "b"] * 100})
+    tolerance = nammd.Tolerance.at(0.1, nammd.Gaussian(1.0), x=few)
+    assert codes(few.sample(frac=0.9, random_state=1), reference=few, tolerance=tolerance) == set()
+
+
+def test_rows_of_the_reference_are_told_and_the_reference_itself():
+    mixed = pd.concat([table(1)[:500], table()[:100]], ignore_index=True)
+    assert codes(mixed) == {"rows-in-reference"}
+    assert codes(table()) == {"same-data"}
+
+
+def test_a_category_that_no_row_has_any_more_is_told():
+    rows = table(1)
+    [alert] = alerts_of(rows[rows["kind"] != "c"])
+    assert (alert.code, alert.column) == ("empty-group", "kind")
+    assert alert.message.startswith("no row has 'c' any more, ")
+
+
+def test_a_check_fails_on_chosen_alerts_and_a_tolerance_remembers_them(tmp_path):
+    kinds = table(1)["kind"].to_numpy().copy()
+    kinds[:3] = "d"
+    candidate = changed("kind", kinds)
+    verdict = TOLERANCE.check(table(), candidate, fail_on=["new-categories"])
+    assert verdict.is_close
+    assert not verdict.passed
+    assert "The check fails: kind: 'd' is new, 0.5 % of rows." in str(verdict)
+    with pytest.raises(AssertionError, match="'d' is new"):
+        assert_close(table(), candidate, TOLERANCE, fail_on=["new-categories"])
+    TOLERANCE.failing_on("new-categories", "factor").save(tmp_path / "t.json")
+    again = nammd.Tolerance.load(tmp_path / "t.json")
+    assert again.fail_on == ("new-categories", "factor")
+    assert not again.check(table(), candidate).passed
+    assert TOLERANCE.check(table(), candidate).passed
+    assert again.check(table(), table(2)).passed
+
+
+def test_an_alert_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match=r"no alert 'new-category'.*'new-categories'"):
+        known_alerts(["new-category"])
+    assert known_alerts(ALERTS) == tuple(ALERTS)

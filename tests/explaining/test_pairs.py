@@ -1,0 +1,73 @@
+"""Pairs of columns that no longer go together, though neither changed alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nammd
+from nammd.columns.measure import measures_of
+from nammd.data.opening import open_dataset
+from nammd.explaining.pairs import changed_pairs
+
+
+def people(seed, rows=3000):
+    rng = np.random.default_rng(seed)
+    height = rng.normal(170, 10, rows)
+    city = rng.choice(["Ulm", "Bonn", "Graz"], rows, p=[0.5, 0.3, 0.2])
+    country = np.where(city == "Graz", "AT", "DE")
+    weight = 0.9 * (height - 100) + rng.normal(0, 6, rows)
+    age = rng.integers(18, 80, rows)
+    data = pd.DataFrame({"height": height, "weight": weight, "city": city, "country": country, "age": age})
+    data.loc[rng.random(rows) < 0.05, "weight"] = np.nan
+    return data
+
+
+def pairs(reference, candidate, level=0.025):
+    x, y = open_dataset(reference, "x"), open_dataset(candidate, "y")
+    space = nammd.Space.fit(x)
+    return changed_pairs(measures_of(space.encoding, x), x, y, level)
+
+
+def test_a_broken_join_is_named_as_a_pair():
+    candidate = people(1)
+    candidate["weight"] = candidate["weight"].sample(frac=1, random_state=0).to_numpy()
+    [pair] = pairs(people(0), candidate)
+    assert pair.names == ("height", "weight")
+    told = "height and weight no longer go together as before: rank correlation 0.80 -> "
+    assert pair.words().startswith(told)
+    assert pair.now == pytest.approx(0, abs=0.1)
+    assert pair.distance > pair.tolerance
+
+
+def test_labels_that_no_longer_go_together_are_named():
+    candidate = people(1)
+    candidate["country"] = candidate["country"].sample(frac=1, random_state=0).to_numpy()
+    [pair] = pairs(people(0), candidate)
+    assert pair.names == ("city", "country")
+    assert "association 1.00 -> 0.0" in pair.words()
+
+
+def test_columns_that_change_alone_are_no_pair():
+    candidate = people(1).assign(height=lambda d: d["height"] + 20, age=lambda d: d["age"] // 2)
+    assert pairs(people(0), candidate) == ()
+
+
+def test_data_like_the_reference_have_no_pairs():
+    for seed in range(1, 9):
+        assert pairs(people(0), people(seed, 1000)) == ()
+
+
+def test_a_verdict_says_that_pairs_explain_it_and_only_where_no_column_does():
+    reference, accepted = people(0), people(1).assign(age=lambda d: d["age"] + 4)
+    tolerance = nammd.Tolerance.from_reference(reference, accepted)
+    broken = people(2)
+    broken["weight"] = broken["weight"].sample(frac=1, random_state=0).to_numpy()
+    verdict = tolerance.check(reference, broken)
+    assert verdict.jointly_far
+    assert verdict.beyond == ()
+    assert [pair.names for pair in verdict.pairs] == [("height", "weight")]
+    assert "no single column explains it; these pairs do" in str(verdict)
+    alone = tolerance.check(reference, people(2).assign(height=lambda d: d["height"] * 1.2))
+    assert alone.beyond
+    assert "no single column" not in str(alone)
+    assert tolerance.check(reference, people(3)).pairs == ()

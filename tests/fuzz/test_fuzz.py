@@ -1,0 +1,66 @@
+"""A short run of hostile inputs, the same each time, and everything that was ever found."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.fuzz import run as running
+from tests.fuzz.mutate import WAYS, mutated
+from tests.fuzz.trials import CORPUS, TRIALS, Finding, refusing
+from tests.waiting import GUARD
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and signals of POSIX")
+
+
+def test_hostile_inputs_are_answered_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "TIME_LIMIT", GUARD)  # how quick the machine is, is not the question here
+    outcome = running.run(seed=12, start=0, inputs=800)
+    assert outcome.findings == []
+    assert outcome.tried.total() == 800
+    assert set(outcome.tried) == {trial.__name__ for trial, _ in TRIALS}
+
+
+def test_everything_that_was_found_once_is_refused() -> None:
+    command = [sys.executable, "-m", "tests.fuzz", "--known"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=GUARD)
+    assert ran.returncode == 0, (ran.returncode, ran.stdout[-200:], ran.stderr[-2000:])
+    assert len(ran.stdout.split()) == len(list(CORPUS.iterdir())) >= 30
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ZeroDivisionError("x"), "no refusal but ZeroDivisionError"),
+        (ValueError("some file is damaged"), "names none of"),
+        (ValueError("x.csv " + "long " * 1000), "no sentence"),
+    ],
+)
+def test_the_rules_find_what_breaks_them(error: Exception, words: str) -> None:
+    with pytest.raises(Finding, match=words), refusing("x.csv"):
+        raise error
+
+
+def test_a_process_that_dies_or_hangs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    dying = [sys.executable, "-c", "import os; print('{\"start\": 7}', flush=True); os.abort()"]
+    real = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: real(dying, **options))
+    found = running.run(seed=0, start=7, inputs=1).findings
+    assert [each["number"] for each in found] == [7]
+    assert "the process ended with -6" in found[0]["finding"]
+
+
+@pytest.mark.parametrize("way", sorted(set(WAYS), key=lambda way: way.__name__))
+def test_every_way_changes_bytes_and_can_be_repeated(way) -> None:  # type: ignore[no-untyped-def]
+    data = bytes(range(256)) * 8
+    results = [way(np.random.default_rng(k), data) for k in range(20)]
+    assert results == [way(np.random.default_rng(k), data) for k in range(20)]
+    assert any(result != data for result in results)
+
+
+def test_an_input_follows_from_its_number() -> None:
+    one, other = (mutated(np.random.default_rng([3, 4]), b"abc" * 99) for _ in range(2))
+    assert one == other

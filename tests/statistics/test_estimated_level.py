@@ -1,0 +1,124 @@
+"""Verdicts hold their level where the tolerance was estimated, at every ratio of sizes.
+
+Accepted data and candidate are exactly equally far from the reference, so that every FAR and every CLOSE
+is wrong. The whole study stands in ``experiments/calibration/estimated.py``; these are settings where it is
+not enough to know the variance of the difference, and some where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from experiments.calibration.cases import Drawn, Sizes, case_of, draw
+from experiments.calibration.plain_rule import plain_pvalues
+
+import nammd
+from nammd.engines.blas import single_threaded_blas
+from nammd.statistics.difference import Difference
+from nammd.tolerances.bars import Accepted
+from nammd.tolerances.verdict import Held, combined
+from tests.simulate import noise
+
+REPETITIONS, ALPHA = 250, 0.05
+HIGHEST = ALPHA + 3 * noise(ALPHA, REPETITIONS) + 0.006
+
+FALSELY_FAR = [
+    ("exponential", 0.3, "250:40"),
+    ("uneven spread", 0.05, "20:200"),
+    ("rare value: more often or up", 0.05, "50:50"),
+    ("rare value: more often or up", 0.05, "20:200"),
+]
+"""Where the plain rule says FAR too often."""
+
+FALSELY_CLOSE = [("rare stray", 0.05, "20:200")]
+"""Where one in eight accepted samples has none of the rare rows, and so no variance at all."""
+
+HARMLESS = [
+    ("shifted normal", 0.05, "50:50"),
+    ("five columns", 0.05, "20:100"),
+    ("normal: up or wider", 0.02, "100:50"),
+]
+
+
+class Rates(NamedTuple):
+    far: float
+    close: float
+    plain_far: float
+    covers: float
+    far_of_two: float
+    close_of_two: float
+
+
+def _drawn(law: str, margin: float, size: str) -> Iterator[Drawn]:
+    case, rng = case_of(law, margin), np.random.default_rng(11)
+    assert case is not None
+    with single_threaded_blas:
+        for _ in range(REPETITIONS):
+            yield draw(case, Sizes.of(size), 2, rng, nammd.Tiles(threads=1))
+
+
+@cache
+def _rates(law: str, margin: float, size: str) -> Rates:
+    pvalues, plain, of_two = [], [], []
+    for drawn in _drawn(law, margin, size):
+        rule = Difference.of(drawn.accepted[0].standing, drawn.candidate.standing, True)
+        pvalues.append((rule.closer(), rule.swapped.closer()))
+        plain.append(plain_pvalues(rule)[1])
+        bars = [Accepted("", estimate.standing) for estimate in drawn.accepted]
+        of_two.append(combined([Held.of(bar, *bar.pvalues(drawn.candidate, True)) for bar in bars]))
+    close, far = np.mean(np.array(pvalues) <= ALPHA, axis=0)
+    close_of_two, far_of_two = np.mean(np.array(of_two) <= ALPHA, axis=0)
+    covers = np.mean(np.min(pvalues, axis=1) > ALPHA / 2)
+    return Rates(far, close, np.mean(np.array(plain) <= ALPHA), covers, far_of_two, close_of_two)
+
+
+@pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR)
+def test_far_is_not_said_too_often_where_the_plain_rule_says_it(law, margin, size):
+    rates = _rates(law, margin, size)
+    assert rates.plain_far > HIGHEST
+    assert rates.far <= HIGHEST
+
+
+@pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + FALSELY_CLOSE + HARMLESS)
+def test_close_is_not_said_too_often(law, margin, size):
+    assert _rates(law, margin, size).close <= HIGHEST
+
+
+@pytest.mark.parametrize(("law", "margin", "size"), HARMLESS)
+def test_where_all_is_well_far_is_not_merely_silent(law, margin, size):
+    assert 0.008 <= _rates(law, margin, size).far <= HIGHEST
+
+
+@pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + FALSELY_CLOSE + HARMLESS)
+def test_the_interval_of_the_difference_covers(law, margin, size):
+    assert _rates(law, margin, size).covers >= 0.95 - 3 * noise(0.95, REPETITIONS)
+
+
+@pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + FALSELY_CLOSE + HARMLESS)
+def test_two_accepted_datasets_hold_the_level_too(law, margin, size):
+    rates = _rates(law, margin, size)
+    assert rates.close_of_two <= HIGHEST
+    assert rates.far_of_two <= rates.far
+
+
+def test_few_equal_rows_prove_nothing_about_rare_ones_and_many_do():
+    rng, kernel = np.random.default_rng(2), nammd.Gaussian(1.0)
+    x, mixed = rng.normal(size=(200, 1)), rng.choice([0.4, 2.4], (200, 1), p=[0.9, 0.1])
+    for rows, decided in ((20, False), (400, True)):
+        equal = np.full((rows, 1), 0.4)
+        both = nammd.compare_pairs((x, equal), (x, mixed), kernel=kernel)
+        assert max(both.rule.closer(), both.rule.swapped.closer()) >= 0.5
+        assert (min(both.rule.closer(), both.rule.swapped.closer()) <= 0.05) is decided
+        turned = nammd.compare_pairs((x, mixed), (x, equal), kernel=kernel)
+        assert turned.rule.closer() == pytest.approx(both.rule.swapped.closer())
+
+
+def test_a_candidate_that_is_all_zeros_is_far():
+    rng = np.random.default_rng(2)
+    x, accepted = rng.normal(size=(300, 2)), rng.normal(loc=0.5, size=(300, 2))
+    tolerance = nammd.Tolerance.from_reference(x, accepted)
+    assert tolerance.check(x, np.zeros((60, 2))).is_far

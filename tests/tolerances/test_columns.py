@@ -1,0 +1,213 @@
+"""Every column has its own tolerance: what it is, what the verdict makes of it, and what it says."""
+
+import html
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nammd
+from nammd.columns.limits import check_columns
+from nammd.testing import assert_close
+from nammd.tolerances.verdict import Decision
+
+ROWS = 2000
+
+
+def table(seed, rows=ROWS, fault="", drift=0.0):
+    """Return a made-up table; drift moves the ages, a fault spoils one of the other columns."""
+    rng = np.random.default_rng(seed)
+    data = pd.DataFrame(
+        {
+            "age": rng.normal(40 + 10 * drift, 10, rows),
+            "income": rng.lognormal(8, 0.4, rows),
+            "purpose": rng.choice(["car", "house", "study"], rows, p=[0.5, 0.3, 0.2]),
+        }
+    )
+    data.loc[rng.random(rows) < 0.05, "income"] = np.nan
+    if fault == "missing":
+        data.loc[rng.random(rows) < 0.25, "income"] = np.nan
+    if fault == "new":
+        data.loc[rng.random(rows) < 0.08, "purpose"] = "crypto"
+    if fault == "raised":
+        data["income"] *= 1.2
+    return data
+
+
+REFERENCE, ACCEPTED = table(0), table(1, drift=0.5)
+TOLERANCE = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
+
+
+def checked(verdict):
+    return {each.name: each for each in verdict.columns}
+
+
+@pytest.mark.parametrize(
+    ("fault", "column", "words"),
+    [
+        ("missing", "income", "income: missing 4.3 % -> 29 %"),
+        ("new", "purpose", "purpose: 'crypto' is new, 9.2 % of rows"),
+        ("raised", "income", "income: 22 % higher at the median, 2,944 -> 3,593"),
+    ],
+)
+def test_a_fault_in_one_column_is_far_though_the_joint_distance_is_accepted(fault, column, words):
+    verdict = TOLERANCE.check(REFERENCE, table(2, fault=fault))
+    assert not verdict.jointly_far
+    assert verdict.decision is Decision.FAR
+    assert verdict.headline() == f"FAR: {column} is beyond its own tolerance."
+    assert verdict.reasons == (words,)
+    assert words in str(verdict)
+    assert words in html.unescape(verdict._repr_html_())
+    assert [each.name for each in verdict.beyond] == [column]
+    with pytest.raises(AssertionError, match=words.split(":")[0]):
+        assert_close(REFERENCE, table(2, fault=fault), TOLERANCE)
+
+
+def test_data_like_the_reference_are_close_and_no_column_is_named():
+    verdict = TOLERANCE.check(REFERENCE, table(3))
+    assert verdict.is_close
+    assert verdict.beyond == verdict.reasons == verdict.alerts == ()
+    assert "changed" not in str(verdict)
+
+
+def test_the_accepted_data_set_the_tolerance_of_a_column_and_what_is_negligible_that_of_others():
+    limits = {limit.name: limit for limit in TOLERANCE.columns.limits}
+    age, income = limits["age"].tolerances(), limits["income"].tolerances()
+    assert age["values"] > 10 * limits["age"].negligible["values"]
+    assert income["missing"] == limits["income"].negligible["missing"]
+    # As far as the accepted data in that column, and much farther.
+    as_far = checked(TOLERANCE.check(REFERENCE, table(4, drift=0.5)))["age"]
+    farther = checked(TOLERANCE.check(REFERENCE, table(4, drift=1.0)))["age"]
+    assert not as_far.beyond
+    assert farther.beyond
+    assert 0.5 < as_far.ratio < 2 < farther.ratio
+
+
+def test_joint_only_leaves_columns_out_of_the_verdict_and_not_out_of_the_explanation():
+    verdict = TOLERANCE.check(REFERENCE, table(2, fault="new"), joint_only=True)
+    assert not verdict.is_far
+    assert not verdict.judged
+    assert verdict.reasons == ("purpose: 'crypto' is new, 9.2 % of rows",)
+
+
+def test_what_is_negligible_can_be_changed_for_all_columns_and_for_one():
+    candidate = table(2, fault="raised")
+    for negligible in ({"shift": 2.0}, {"income": {"shift": 2.0}}):
+        tolerance = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, negligible=negligible)
+        assert not tolerance.check(REFERENCE, candidate).beyond
+    tolerance = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, negligible={"age": {"shift": 2.0}})
+    assert tolerance.check(REFERENCE, candidate).beyond
+    with pytest.raises(ValueError, match=r"'incme'.*'income'"):
+        nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, negligible={"incme": {"shift": 2.0}})
+
+
+def test_without_tolerances_of_columns_the_joint_test_has_all_of_the_level():
+    tolerance = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, negligible=False)
+    assert tolerance.columns is None
+    verdict = tolerance.check(REFERENCE, table(2, fault="new"))
+    assert not verdict.judged
+    assert not verdict.is_far
+    assert [each.name for each in verdict.beyond] == ["purpose"]  # explained, not judged
+    assert verdict.setting.part == 1.0
+    assert TOLERANCE.check(REFERENCE, table(3)).setting.part == 0.5
+
+
+@pytest.mark.parametrize("make", ["split", "noise"])
+def test_tolerances_from_the_reference_itself_have_columns_too(make):
+    if make == "split":
+        drifting = REFERENCE.assign(age=REFERENCE["age"] + np.linspace(0, 20, ROWS))
+        tolerance = nammd.Tolerance.from_split(drifting, splits=3)
+        reference = drifting
+    else:
+        tolerance = nammd.Tolerance.from_noise(REFERENCE, level=1.0, levels=(1.0,))
+        reference = REFERENCE
+    limits = {limit.name: limit for limit in tolerance.columns.limits}
+    assert limits["age"].tolerances()["values"] > 3 * limits["age"].negligible["values"]
+    assert limits["purpose"].tolerances()["labels"] < limits["age"].tolerances()["values"] / 3
+    other = table(5).assign(age=reference["age"].sample(frac=1, random_state=0).to_numpy())
+    other.loc[:300, "purpose"] = "crypto"
+    assert [each.name for each in tolerance.check(reference, other).beyond] == ["purpose"]
+
+
+def test_a_perturbation_makes_the_distance_that_drawing_it_does():
+    x = np.random.default_rng(0).normal(size=(3000, 1))
+    tolerance = nammd.Tolerance.from_noise(x, level=0.5, levels=(0.5,), kernel=nammd.Gaussian(1.0))
+    [limit] = tolerance.columns.limits
+    unit = limit.measure.scale
+    drawn = x + 0.5 * unit * np.random.default_rng(1).normal(size=x.shape)
+    known = nammd.distance(x / unit, drawn / unit, kernel=nammd.Gaussian(1.0), cross="off-diagonal")
+    assert limit.fixed["values"] == pytest.approx(known.value, abs=4 * known.standard_error)
+
+
+def test_a_number_has_columns_only_if_asked():
+    plain = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), x=REFERENCE)
+    asked = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), x=REFERENCE, negligible=True)
+    candidate = table(2, fault="new")
+    assert plain.check(REFERENCE, candidate).is_close
+    assert asked.check(REFERENCE, candidate).is_far
+
+
+def test_a_file_keeps_all_of_it_to_the_last_digit(tmp_path):
+    TOLERANCE.save(tmp_path / "t.json")
+    again = nammd.Tolerance.load(tmp_path / "t.json")
+    candidate = table(2, fault="missing")
+    first, second = (t.check(REFERENCE, candidate) for t in (TOLERANCE, again))
+    assert first.columns == second.columns
+    stored = json.loads((tmp_path / "t.json").read_text())
+    assert stored["negligible"] == {"shift": 0.1, "categories": 0.01, "missing": 0.01}
+    assert stored["column_tolerances"]["age"] == pytest.approx(
+        {limit.name: limit for limit in again.columns.limits}["age"].tolerances()["values"]
+    )
+
+
+def test_another_reference_is_counted_anew():
+    other = table(9)
+    verdict = TOLERANCE.check(other, table(2, fault="new"))
+    assert [each.name for each in verdict.beyond] == ["purpose"]
+    mine = TOLERANCE.check(REFERENCE, table(2, fault="new"))
+    assert checked(verdict)["age"].distance != checked(mine)["age"].distance
+
+
+def test_json_has_every_column_and_the_words():
+    told = TOLERANCE.check(REFERENCE, table(2, fault="new")).to_dict()
+    json.dumps(told)
+    assert told["columns"][0]["name"] == "purpose"
+    assert {column["name"] for column in told["columns"]} == {"age", "income", "purpose"}
+    assert told["columns"][0]["beyond"] is True
+    assert told["reasons"] == ["purpose: 'crypto' is new, 9.2 % of rows"]
+    assert told["alerts"][0]["code"] == "new-categories"
+    assert told["passed"] is False
+
+
+def test_columns_of_arrays_have_numbers_for_names_and_wide_arrays_have_none():
+    rng = np.random.default_rng(0)
+    x, accepted, y = rng.normal(size=(800, 3)), rng.normal(0.3, 1, (800, 3)), rng.normal(size=(800, 3))
+    y[:, 1] += 1.5
+    verdict = nammd.Tolerance.from_reference(x, accepted).check(x, y)
+    assert verdict.beyond[0].name == "column 1"
+    assert verdict.reasons[0].startswith("column 1: higher at the median")
+    wide = rng.normal(size=(60, 101))
+    assert nammd.Tolerance.from_noise(wide, level=1.0, levels=(1.0,)).columns.limits == ()
+
+
+def test_a_column_that_is_empty_or_constant_in_the_candidate_is_beyond():
+    gone = nammd.Tolerance.check(TOLERANCE, REFERENCE, table(2).assign(income=np.nan))
+    assert gone.reasons[0] == "income: missing 4.3 % -> 100 %"
+    same = TOLERANCE.check(REFERENCE, table(2).assign(income=3000.0))
+    assert same.reasons[0] == "income: now always 3,000"
+
+
+def test_holm_counts_every_column():
+    limits = TOLERANCE.columns.limits
+    counts = {limit.name: limit.reference for limit in limits}
+    found = check_columns(limits, None, counts, 0.025)
+    assert len(found) == 3
+    assert all(each.pvalue <= each.adjusted <= 1 for each in found)
+
+
+def test_null_checks_name_no_column():
+    reference, accepted = table(100, 400), table(101, 400, drift=0.3)
+    gate = nammd.Tolerance.from_reference(reference, accepted).with_reference(reference)
+    named = [bool(gate.check(table(200 + k, 300)).beyond) for k in range(40)]
+    assert sum(named) <= 2
