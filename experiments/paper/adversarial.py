@@ -123,8 +123,7 @@ def _section(results: Results[_Attack]) -> Section:
     body = (
         f"The features of {truth['images']} CIFAR-10 images as they are (P₁ = P₂) and perturbed by projected "
         f"gradient steps of at most i/255 per value; Q₁ is perturbed by {REFERENCE}/255. Rates of rejection "
-        f"at level {settings.alpha:g}; H₀ is true up to i = {REFERENCE}. "
-        "The paper shows curves without numbers.\n\n"
+        f"at level {settings.alpha:g}; H₀ is true up to i = {REFERENCE}.\n\n"
         + table(
             ["i", "accuracy", "true MMD²", "true NAMMD"],
             [

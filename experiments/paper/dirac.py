@@ -79,7 +79,7 @@ def _section(results: Results[_Draws]) -> Section:
     body = (
         f"Ten points of each data set: NAMMD between a point mass at one of them and at the others, the "
         f"farthest (z₁) first; Gaussian kernel $e^{{-d^2/(2\\gamma^2)}}$ with γ = 1, and γ = 10 for mnist. "
-        f"Means of {counted(_count(results), 'draw')}. The paper shows curves without numbers.\n\n"
+        f"Means of {counted(_count(results), 'draw')}.\n\n"
         + table(["data", "z₁", "z₃", "z₅", "z₇", "z₉", "never falls with the distance in"], rows)
     )
     correction = (

@@ -117,7 +117,7 @@ def _section(results: Results[_Transport]) -> Section:
     if stronger:
         notes.append(
             f"Our Wasserstein test is stronger than printed by more than two standard errors in {stronger} "
-            f"of {total} cells. The paper states neither the cost nor the rows of its own."
+            f"of {total} cells."
         )
     whole = ahead == total and agreeing == len(MARGINS)
     return Section(
