@@ -22,7 +22,7 @@ test: $(VENV)/.test
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 # Hostile inputs; INPUTS=1000000 for a night. What is found is told by its number.
 INPUTS ?= 100000

@@ -15,6 +15,7 @@ from nammd.columns.counting import count_columns
 from nammd.columns.limits import check_columns, made_limits
 from nammd.columns.measure import Measure
 from nammd.columns.negligible import Negligible
+from nammd.data.encoding import Encoding
 from nammd.data.opening import open_dataset
 
 _LARGE_SECONDS, _WIDE_SECONDS, _MEGABYTES = 3.0, 10.0, 500.0
@@ -35,11 +36,12 @@ def _once(rows: int, columns: int) -> tuple[float, float, float]:
     rng = np.random.default_rng(0)
     x, y = (open_dataset(rng.normal(size=(rows, columns)), name) for name in ("x", "y"))
     measures = [Measure(str(k), "numeric", "numbers") for k in range(columns)]
+    encoding = Encoding.identity(columns)
     before = _peak()
     with one_thread():
         clock, started = time.perf_counter(), time.process_time()
-        limits = made_limits(measures, count_columns(x, measures), Negligible())
-        check_columns(limits, None, count_columns(y, measures), 0.025)
+        limits = made_limits(measures, count_columns(x, measures, encoding), Negligible())
+        check_columns(limits, None, count_columns(y, measures, encoding), 0.025)
         seconds, wall = time.process_time() - started, time.perf_counter() - clock
     return seconds, _peak() - before, wall
 

@@ -48,6 +48,7 @@ CALIBRATION = (
     "calibration-estimated",
     "calibration-estimated-power",
     "calibration-reference-alone",
+    "calibration-groups",
     "calibration-coverage",
     "calibration-power",
     "calibration-columns",
@@ -56,6 +57,7 @@ CALIBRATION = (
     "calibration-sketch-accuracy",
     "calibration-sketch-frequencies",
     "calibration-sketch-samples",
+    "calibration-monitor",
 )
 """The study of level, coverage and power that the paper lacks."""
 

@@ -18,6 +18,7 @@ class CommandOptions(Directive):
     """List the arguments and options of one command, in the groups that ``--help`` has."""
 
     required_arguments = 1
+    final_argument_whitespace = True
 
     def run(self) -> list[nodes.Node]:
         groups: dict[str, nodes.definition_list] = {}
@@ -36,7 +37,10 @@ def parameters_of(command: str) -> list[inspect.Parameter]:
         from nammd.cli.app import app
     except ModuleNotFoundError as error:
         raise ExtensionError(f"pages of commands need {error.name}; run: pip install 'nammd[app]'") from error
-    [found] = [each for each in app.registered_commands if each.name == command]
+    *groups, name = command.split()
+    for group in groups:
+        [app] = [each.typer_instance for each in app.registered_groups if each.name == group]
+    [found] = [each for each in app.registered_commands if each.name == name]
     assert found.callback is not None
     return list(inspect.signature(found.callback).parameters.values())
 

@@ -8,6 +8,7 @@
 True
 """
 
+from nammd.data.blocks_in_time import Blocks
 from nammd.engines import (
     Cluster,
     Cuda,
@@ -19,6 +20,7 @@ from nammd.engines import (
 )
 from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis, RandomFeatures
+from nammd.monitor import BatchVerdict, Monitor
 from nammd.questions.closeness import ClosenessResult, closeness_test
 from nammd.questions.comparison import PairComparison, compare_pairs
 from nammd.questions.distance import Estimate, distance
@@ -36,6 +38,8 @@ from nammd.tolerances.verdicts import Verdicts
 __version__ = "0.1.0"
 
 __all__ = [
+    "BatchVerdict",
+    "Blocks",
     "Caution",
     "ClosenessResult",
     "Cluster",
@@ -52,6 +56,7 @@ __all__ = [
     "Laplace",
     "LongComputationWarning",
     "Mahalanobis",
+    "Monitor",
     "OnDevice",
     "PairComparison",
     "Plan",

@@ -20,6 +20,8 @@ def assert_close(
     undecided: str = "fail",
     joint_only: bool = False,
     fail_on: Sequence[str] = (),
+    groups: Any = None,
+    row_weights: Any = None,
 ) -> Verdict:
     """Assert that a dataset is within a tolerance of the reference.
 
@@ -40,6 +42,9 @@ def assert_close(
         Leave single columns out of the verdict; they still explain it.
     fail_on : sequence of str
         Alerts that make the assertion fail, beside those of the tolerance; see `nammd.explaining.alerts`.
+    groups, row_weights : optional
+        Which rows belong together, and how much each counts; see `nammd.distance`. What the tolerance
+        remembers need not be said again, but for arrays.
 
     Returns
     -------
@@ -63,7 +68,9 @@ def assert_close(
         raise ValueError(f"undecided must be 'fail' or 'pass', not {undecided!r}")
     if not isinstance(tolerance, Tolerance):
         tolerance = Tolerance.load(tolerance)
-    verdict = tolerance.check(x, y, alpha, joint_only=joint_only, fail_on=fail_on)
+    verdict = tolerance.check(
+        x, y, alpha, joint_only=joint_only, fail_on=fail_on, groups=groups, row_weights=row_weights
+    )
     tolerated = {Decision.CLOSE} | ({Decision.UNDECIDED} if undecided == "pass" else set())
     if verdict.decision not in tolerated or verdict.failures:
         raise AssertionError(str(verdict))

@@ -21,7 +21,7 @@ def test_the_demo_goes_as_told(nammd, tmp_path):
 def test_the_demo_for_programs_is_one_document(nammd, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     # The other test has the real report, which takes its time.
-    monkeypatch.setattr("nammd.report.write_report", lambda verdict, path, progress: path.write_text(""))
+    monkeypatch.setattr("nammd.report.write_report", lambda verdict, path, **how: path.write_text(""))
     ran = nammd("demo", "--json")
     assert ran.err == ""
     assert [step["exit_code"] for step in ran.json["steps"]] == [0, 0, 1]
@@ -35,3 +35,22 @@ def test_a_demo_that_goes_wrong_says_so(nammd, monkeypatch):
     assert ran.code == 2
     assert "the demo did not go as told" in ran.json["error"]["message"]
     assert "the demo did not go as told" in ran.err
+
+
+def test_a_year_of_days_goes_as_told(nammd, tmp_path):
+    ran = nammd("demo", "--monitor", "--keep", "year", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    april, november = ran.json["steps"][3]["result"], ran.json["steps"][5]["result"]
+    far = [batch["key"] for batch in april["batches"] if batch["decision"] == "FAR"]
+    assert far == [f"2026-04-{day}" for day in range(11, 18)]
+    opened = [
+        (event["cause"], batch["key"])
+        for batch in november["batches"]
+        for event in batch["events"]
+        if event["kind"] == "alarm opened"
+    ]
+    assert [cause for cause, _ in opened] == ["stream", "batch"]  # the stream knows before any single day
+    assert ran.json["steps"][7]["result"]["batches"] == 365
+    page = (tmp_path / "year" / "monitor.html").read_text(encoding="utf-8")
+    assert "Orders of a shop" in page
+    assert "ALARM" in page

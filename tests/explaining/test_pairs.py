@@ -25,7 +25,7 @@ def people(seed, rows=3000):
 def pairs(reference, candidate, level=0.025):
     x, y = open_dataset(reference, "x"), open_dataset(candidate, "y")
     space = nammd.Space.fit(x)
-    return changed_pairs(measures_of(space.encoding, x), x, y, level)
+    return changed_pairs(measures_of(space.encoding, x), x, y, space.encoding, level)
 
 
 def test_a_broken_join_is_named_as_a_pair():

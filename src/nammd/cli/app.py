@@ -12,6 +12,8 @@ from nammd.cli.check import check
 from nammd.cli.compare import compare, rank
 from nammd.cli.demo import demo
 from nammd.cli.measure import distance, plan, two_sample
+from nammd.cli.monitor import add, group, init
+from nammd.cli.monitor_history import acknowledge, change, forget, note, page, serve, status
 from nammd.cli.options import lesson, with_options
 from nammd.cli.sketch import sketch
 
@@ -34,8 +36,21 @@ _COMMANDS: list[tuple[str, str, Callable[..., None]]] = [
     (_QUESTIONS, "plan", plan),
     (_START, "demo", demo),
 ]
+_MONITOR: list[tuple[str, Callable[..., None]]] = [
+    ("init", init),
+    ("add", add),
+    ("status", status),
+    ("page", page),
+    ("serve", serve),
+    ("note", note),
+    ("acknowledge", acknowledge),
+    ("forget", forget),
+    ("change", change),
+]
 for _panel, _name, _command in _COMMANDS:
     app.command(_name, help=lesson(_command), rich_help_panel=_panel)(with_options(_command))
+    if _name == "sketch":  # after the other commands of a gate
+        app.add_typer(group(_MONITOR), name="monitor", rich_help_panel=_GATE)
 
 
 def _print_version(wanted: bool) -> None:

@@ -32,6 +32,7 @@ from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
     from nammd.cli.data import Inputs
+    from nammd.monitor import BatchVerdict
     from nammd.spaces import Space
     from nammd.tolerances.tolerance import Tolerance
     from nammd.tolerances.verdict import Verdict
@@ -273,7 +274,7 @@ def _case(asked: _Asked, entry: Checked) -> Case:
     return Case(name, "error", kind, entry.reason, seconds=entry.seconds)
 
 
-def exit_code(verdict: Verdict, undecided: Undecided | None) -> int:
+def exit_code(verdict: Verdict | BatchVerdict, undecided: Undecided | None) -> int:
     """Return the exit code of a verdict."""
     if verdict.failures:
         return FAR

@@ -13,6 +13,7 @@ from nammd.cli.places import chosen, given
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
+    from nammd.data.belonging import Belonging
     from nammd.data.dataset import Dataset
     from nammd.data.written import Reading
     from nammd.spaces import Space
@@ -70,12 +71,15 @@ class Inputs:
         The tolerance that fixes the space, if one does.
     seed : int
         The seed of everything random.
+    said : Belonging
+        Which rows belong together, and how much each counts.
     """
 
     files: tuple[File, ...]
     options: dict[str, Any]
     tolerance: Tolerance | None
     seed: int
+    said: Belonging
 
     @property
     def datasets(self) -> list[Dataset]:
@@ -176,9 +180,12 @@ def open_files(
             raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     limit = load_tolerance(tolerance, data, kernel) if isinstance(tolerance, Path) else tolerance
     working.step("Loading the readers")
+    from nammd.data.belonging import told
     from nammd.data.opening import open_file
 
-    columns = options.names(data.columns, "--columns")
+    said, columns = _said(data, limit), options.names(data.columns, "--columns")
+    if columns is not None:
+        columns += [name for name in said.columns if name not in columns]
     reading = _reading(data) if limit is None else _known(limit, data)
     # With --engine dask Parquet is left to the workers of the cluster, unless rows are drawn from it.
     by_workers = kernel.engine is EngineName.dask and data.sample is None
@@ -199,10 +206,25 @@ def open_files(
         )
         files.append(File(role, path, opened))
     working.step("Encoding the columns")
-    inputs = Inputs(tuple(files), _space_options(data, kernel), limit, data.seed)
+    known = told([file.dataset for file in files], said)
+    files = [replace(file, dataset=dataset) for file, dataset in zip(files, known, strict=True)]
+    inputs = Inputs(tuple(files), _space_options(data, kernel), limit, data.seed, said)
     if inputs.sketches:
         _refuse_late_options(data, kernel)
     return inputs
+
+
+def _said(data: DataOptions, limit: Tolerance | None) -> Belonging:
+    """Return which rows belong together, by the options and by what a tolerance file remembers."""
+    from nammd.data.belonging import Belonging
+    from nammd.data.blocks_in_time import Blocks
+
+    in_time = data.time is not None or data.block is not None
+    if in_time and data.group is not None:
+        raise ValueError("rows belong together by --group or by --time, not by both")
+    groups = Blocks(data.time, data.block) if in_time else data.group
+    said = Belonging(groups, data.row_weight)
+    return said if limit is None else limit.remembered.settled(said, limit.origin.how == "given")
 
 
 def load_tolerance(path: Path, data: DataOptions, kernel: KernelOptions) -> Tolerance:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from nammd.cli import demo_monitor
 from nammd.cli.failure import ERROR, INTERRUPTED
 from nammd.cli.options import OutputOptions
 from nammd.cli.output import print_json, print_line
@@ -27,12 +28,18 @@ REFERENCE, ACCEPTED, CLOSE, FAR = (
 MONTHS = {REFERENCE: (24, None), ACCEPTED: (0, None), CLOSE: (25, None), FAR: (25, "missing")}
 """The files: which month of applications, counted from January 2024, and which fault is planted in it."""
 
+CUSTOMERS = {"customers-2026-01.parquet": 24, "customers-2026-02.parquet": 25}
+"""Months with several applications by each customer, to try --group with."""
+
 
 def demo(
     keep: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write the files there; by default to a temporary folder."),
     ] = None,
+    monitor: Annotated[
+        bool, typer.Option("--monitor", help="A year of days instead, watched with 'nammd monitor'.")
+    ] = False,
     *,
     output: OutputOptions,
 ) -> None:
@@ -41,6 +48,7 @@ def demo(
     For example:
         nammd demo
         nammd demo --keep demo
+        nammd demo --monitor
 
     It writes months of made-up credit applications: numbers, categories, dates and missing values. The
     data of two years ago are known to be acceptable, so their distance sets the tolerance. The next month
@@ -48,18 +56,23 @@ def demo(
     as before, but more of them are missing; that is noticed, and a report shows where. Every command is
     printed before it is run, so that it can be tried again by hand.
 
+    With --monitor it is a year of days of a shop: a season that is within tolerance, a broken week, and a
+    slow drift that the stream knows of before any single day does. It takes less than a minute.
+
     Exit codes: 0 if the story went as told, 2 error.
     """
     folder = keep if keep is not None else Path(tempfile.mkdtemp(prefix="nammd-demo-"))
     folder.mkdir(parents=True, exist_ok=True)
-    there = [name for name in (*MONTHS, "tolerance.json", "report.html") if (folder / name).exists()]
+    names = demo_monitor.NAMES if monitor else (*MONTHS, "tolerance.json", "report.html")
+    there = [name for name in names if (folder / name).exists()]
     if there:
         raise FileExistsError(
             f"{str(folder)!r} has files of these names already: {', '.join(there)}; give a new folder"
         )
     try:
-        write_files(folder)
-        steps = [_run(step, folder, output.json) for step in _story()]
+        (demo_monitor.write_files if monitor else write_files)(folder)
+        story = demo_monitor.story() if monitor else _story()
+        steps = [_run(step, folder, output.json) for step in story]
     except BaseException:
         if keep is None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -67,7 +80,8 @@ def demo(
     if output.json:
         print_json({"command": "demo", "folder": str(folder), "steps": steps})
     else:
-        print_line(f"The report is {folder / 'report.html'}; open it in a browser.")
+        made = f"page is {folder / demo_monitor.PAGE}" if monitor else f"report is {folder / 'report.html'}"
+        print_line(f"The {made}; open it in a browser.")
 
 
 def write_files(folder: Path) -> None:
@@ -79,6 +93,8 @@ def write_files(folder: Path) -> None:
 
     for name, (month, shift) in MONTHS.items():
         parquet.write_table(pa.table(applications(month, ROWS, shift=shift)), folder / name)
+    for name, month in CUSTOMERS.items():
+        parquet.write_table(pa.table(applications(month, ROWS, customers=ROWS // 4)), folder / name)
 
 
 def _story() -> list[tuple[str, int, list[str]]]:
@@ -108,15 +124,28 @@ def _run(step: tuple[str, int, list[str]], folder: Path, as_json: bool) -> dict[
     said = io.StringIO()
     if not as_json:
         print_line("\n".join(f"# {line}" for line in why.splitlines()))
-        print_line(f"$ nammd {shlex.join(words)}")
+        print_line(f"$ nammd {_as_typed(words)}")
+    words = [name for word in words for name in _matching(word, folder)]
     with contextlib.chdir(folder), contextlib.redirect_stdout(said) if as_json else contextlib.nullcontext():
         code = main([*words, "--json"] if as_json else words)
     if code in (ERROR, INTERRUPTED):
         raise typer.Exit(code)  # it has said why
     if code != expected:
-        raise ValueError(f"the demo did not go as told: 'nammd {shlex.join(words)}' came out otherwise")
+        raise ValueError(f"the demo did not go as told: 'nammd {_as_typed(step[2])}' came out otherwise")
     if as_json:
         result = json.loads(said.getvalue())
-        return {"why": why.replace("\n", " "), "arguments": words, "exit_code": code, "result": result}
+        return {"why": why.replace("\n", " "), "arguments": step[2], "exit_code": code, "result": result}
     print_line("")
     return {}
+
+
+def _as_typed(words: list[str]) -> str:
+    """Return a command as it is typed in a shell, which replaces patterns by the names of files itself."""
+    return " ".join(word if "*" in word else shlex.quote(word) for word in words)
+
+
+def _matching(word: str, folder: Path) -> list[str]:
+    """Return the files that a pattern stands for, as a shell does it; any other word as it is."""
+    if "*" not in word:
+        return [word]
+    return sorted(str(path.relative_to(folder)) for path in folder.glob(word))

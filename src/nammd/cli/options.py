@@ -22,7 +22,7 @@ from typer.models import ArgumentInfo
 from nammd.cli.again import remember
 
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
-_ENGINE = "Where it is computed"
+_ENGINE, _ROWS = "Where it is computed", "Rows that belong together"
 _WRITTEN = "How the data are written (by default found out)"
 _NAMES = {"two_sample": "test"}  # whose own name pytest would collect
 
@@ -92,6 +92,44 @@ class DataOptions:
             help="For folders of images: a torchvision model, or a torch module file, whose features "
             "are compared instead of pixels.",
             rich_help_panel=_DATA,
+        ),
+    ] = None
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rows with the same value here belong together: those of one customer, say. The column "
+            "itself is not compared.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None
+    row_weight: Annotated[
+        str | None,
+        typer.Option(
+            "--row-weight",
+            metavar="COLUMN",
+            help="How much each row counts, such as a sampling weight; positive. The column itself is not "
+            "compared.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rows follow each other in time, by this column: blocks of them belong together. The column "
+            "itself is not compared.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None
+    block: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="The rows of a block of time; by default chosen from the data. Without --time, rows are "
+            "in the order of time as they are.",
+            rich_help_panel=_ROWS,
         ),
     ] = None
 

@@ -63,19 +63,42 @@ def sketch(
         )
     if data.sample is not None:
         raise ValueError("a sketch takes every row and needs little memory; leave out --sample")
+    refuse_groups(data)
     require_folder(output_file)
     refuse_overwriting([output_file], [path, tolerance])
     require_sketch_or_nothing(output_file)
     if not path.expanduser().exists():
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     with Working(quiet=output.json) as working:
-        space = load_tolerance(tolerance, data, kernel).space
+        limit = load_tolerance(tolerance, data, kernel)
+        if limit.remembered.said:
+            raise ValueError(
+                f"{tolerance} was made for rows that belong together, which sketches do not keep; check the "
+                "data themselves"
+            )
+        space = limit.space
         features = _features(space, n_features, data.seed)
         working.step(f"Sketching {path}")
         make = _by_workers if kernel.engine is EngineName.dask else _by_batches
         made = make(path, features, space, data, kernel, working)
         made.save(output_file)
     _tell(made, path, output_file, output)
+
+
+def refuse_groups(data: DataOptions) -> None:
+    """Refuse what sketches do not keep: which rows belong together, and how they count."""
+    given = {
+        "--group": data.group,
+        "--row-weight": data.row_weight,
+        "--time": data.time,
+        "--block": data.block,
+    }
+    for option, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"{option} says how rows belong together, which sketches do not keep; compare the data "
+                "themselves"
+            )
 
 
 def _by_batches(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import pairwise
@@ -12,8 +12,9 @@ import numpy as np
 
 from nammd.columns.counts import Counts, merged
 from nammd.columns.measure import Measure
-from nammd.data.arrays import to_numpy
+from nammd.data.arrays import FloatArray, to_numpy
 from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, SummaryDataset, TableDataset
+from nammd.data.encoding import Encoding
 from nammd.data.frames import Frame, Values
 from nammd.data.spread import frame_of_piece, pieces_of
 
@@ -23,22 +24,60 @@ def has_counts(dataset: Dataset) -> bool:
     return dataset.keeps_rows or getattr(getattr(dataset, "summary", None), "tally", None) is not None
 
 
-def count_columns(dataset: Dataset, measures: Sequence[Measure]) -> dict[str, Counts]:
-    """Return the counts of columns by name: all rows, in one pass, in linear time."""
+def count_columns(dataset: Dataset, measures: Sequence[Measure], encoding: Encoding) -> dict[str, Counts]:
+    """Return the counts of columns by name: all rows, in one pass, in linear time.
+
+    `encoding` says how the values of a table are written, numbers and dates in texts for example.
+    """
     if not measures:
         return {}
     if isinstance(dataset, SummaryDataset):
         return {measure.name: dataset.summary.tally[measure.name] for measure in measures}
     if isinstance(dataset, SpreadTable):
-        look = partial(_count_piece, owner=dataset.name, names=dataset.names, measures=tuple(measures))
-        return _together(pieces_of(dataset).each(look), measures)
+        count = partial(_counts_of, measures=tuple(measures), encoding=encoding)
+        return _together(pieces_of(dataset).each(_on_pieces(dataset, count)), measures)
     if isinstance(dataset, SpreadArray):
         blocks = pieces_of(dataset).each(partial(_count_block, measures=tuple(measures)))
         return _together(blocks, measures)
     if isinstance(dataset, TableDataset):
-        return _of_frame(_frame(dataset, measures), measures)
+        return _counts_of(_frame(dataset, measures), measures, encoding)
     assert isinstance(dataset, ArrayDataset)
     return _count_block(to_numpy(dataset.array), measures)
+
+
+def column_values(dataset: Dataset, measure: Measure, encoding: Encoding) -> Values:
+    """Return the values of a column of a dataset in memory, as they are meant."""
+    if isinstance(dataset, TableDataset):
+        return encoding.values(_frame(dataset, [measure]), measure.name)
+    assert isinstance(dataset, ArrayDataset)
+    numbers = np.asarray(to_numpy(dataset.array)[:, int(measure.name)], dtype=np.float64)
+    return Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers)
+
+
+def distinct_numbers(
+    dataset: SpreadTable, measure: Measure, encoding: Encoding
+) -> tuple[FloatArray, FloatArray, int]:
+    """Return the different numbers of a column on a cluster, how often each is there, and the missing."""
+    look = partial(_distinct_of, measure=measure, encoding=encoding)
+    parts = [part for part in pieces_of(dataset).each(_on_pieces(dataset, look)) if part]
+    points, where = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+    rows = np.bincount(where, np.concatenate([part[1] for part in parts]), len(points))
+    return points, rows.astype(np.float64, copy=False), sum(part[2] for part in parts)
+
+
+def _on_pieces(dataset: SpreadTable, look: Callable[[Frame], Any]) -> Callable[[Any], Any]:
+    return partial(_at_piece, owner=dataset.name, names=dataset.names, look=look)
+
+
+def _at_piece(piece: Any, owner: str, names: tuple[str, ...], look: Callable[[Frame], Any]) -> Any:
+    return look(frame_of_piece(piece, owner, names)) if len(piece) else {}
+
+
+def _distinct_of(frame: Frame, measure: Measure, encoding: Encoding) -> tuple[FloatArray, FloatArray, int]:
+    values = encoding.values(frame, measure.name)
+    numbers = np.empty(0) if values.numbers is None else values.numbers[~values.missing]
+    points, rows = np.unique(numbers, return_counts=True)
+    return points, rows.astype(np.float64), int(np.count_nonzero(values.missing))
 
 
 def _frame(dataset: TableDataset, measures: Sequence[Measure]) -> Frame:
@@ -47,16 +86,8 @@ def _frame(dataset: TableDataset, measures: Sequence[Measure]) -> Frame:
     return dataset.frame
 
 
-def _of_frame(frame: Frame, measures: Sequence[Measure]) -> dict[str, Counts]:
-    return {measure.name: measure.count(frame.values(measure.name)) for measure in measures}
-
-
-def _count_piece(
-    piece: Any, owner: str, names: tuple[str, ...], measures: tuple[Measure, ...]
-) -> dict[str, Counts]:
-    if not len(piece):
-        return {}
-    return _of_frame(frame_of_piece(piece, owner, names), measures)
+def _counts_of(frame: Frame, measures: Sequence[Measure], encoding: Encoding) -> dict[str, Counts]:
+    return {measure.name: measure.count(encoding.values(frame, measure.name)) for measure in measures}
 
 
 def _count_block(block: Any, measures: Sequence[Measure]) -> dict[str, Counts]:
@@ -73,23 +104,15 @@ def _together(parts: Sequence[dict[str, Counts]], measures: Sequence[Measure]) -
 
 
 def count_parts(
-    dataset: Dataset, measures: Sequence[Measure], edges: Sequence[int]
+    dataset: Dataset, measures: Sequence[Measure], edges: Sequence[int], encoding: Encoding
 ) -> list[dict[str, Counts]]:
     """Return the counts of consecutive blocks of rows of a dataset in memory, which end at some edges."""
     found: list[dict[str, Counts]] = [{} for _ in range(len(edges) - 1)]
     for measure in measures:
-        values = _values(dataset, measure, measures)
+        values = column_values(dataset, measure, encoding)
         for k, (start, stop) in enumerate(pairwise(edges)):
             found[k][measure.name] = measure.count(_rows(values, slice(start, stop)))
     return found
-
-
-def _values(dataset: Dataset, measure: Measure, measures: Sequence[Measure]) -> Values:
-    if isinstance(dataset, TableDataset):
-        return _frame(dataset, measures).values(measure.name)
-    assert isinstance(dataset, ArrayDataset)
-    numbers = np.asarray(to_numpy(dataset.array)[:, int(measure.name)], dtype=np.float64)
-    return Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers)
 
 
 def _rows(values: Values, rows: slice) -> Values:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from nammd.data.arrays import Array
 from nammd.data.frames import Frame
 from nammd.data.pieces import Pieces
+from nammd.data.units import RowUnits
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,14 @@ class Dataset(ABC):
         What somebody passed.
     source : Source or None
         The file that it came from, if it did.
+    units : RowUnits or None
+        Which rows belong together, and how much each counts, where somebody said so.
     """
 
     name: str
     given: Any = field(repr=False)
     source: Source | None = field(default=None, kw_only=True)
+    units: RowUnits | None = field(default=None, kw_only=True, repr=False)
     _points: tuple[object, Array] | None = field(default=None, init=False, repr=False)
 
     keeps_rows: ClassVar[bool] = True

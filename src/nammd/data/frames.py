@@ -201,9 +201,23 @@ class Frame:
         # All at once: libraries look through the names of all columns to find one of them.
         return list(self._table.iter_columns())
 
+    def to_arrow(self) -> Any:
+        """Return the table as Arrow has it."""
+        return self._table.to_arrow().rename_columns(list(self.names))
+
     def take(self, positions: NDArray[np.intp]) -> Frame:
         """Return some of the rows."""
         return Frame(self._table[positions.tolist()], self.owner, self.names)
+
+    def without(self, names: Sequence[str]) -> Frame:
+        """Return the table without some columns."""
+        kept = [name for name in self.names if name not in names]
+        if not kept:
+            raise ValueError(f"{self.owner} has no other columns than {', '.join(names)}: nothing to compare")
+        places = [self._places[name] for name in kept]
+        found = Frame(self._table[:, places], self.owner, tuple(kept))
+        found.unread = {name: cells for name, cells in self.unread.items() if name in kept}
+        return found
 
     def renamed(self, name: str) -> Frame:
         """Return a table of one column under another name."""

@@ -104,13 +104,13 @@ def sample_positions(total: int, size: int, rng: Any) -> Positions:
     return positions.sample()
 
 
-def representatives(rows: int) -> Positions:
+def representatives(rows: int, most: int = REPRESENTATIVES) -> Positions:
     """Return the positions of rows that stand for a sample: all of them, or a random choice, always the same.
 
     >>> representatives(3)
     array([0, 1, 2])
     """
-    if rows <= REPRESENTATIVES:
+    if rows <= most:
         return np.arange(rows)
     # Not evenly spaced ones: data may have a period.
-    return np.sort(np.random.default_rng(0).choice(rows, REPRESENTATIVES, replace=False))
+    return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))

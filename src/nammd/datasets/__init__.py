@@ -8,6 +8,7 @@ from nammd.datasets.discrete import DiscretePair, discrete_pair
 from nammd.datasets.files import cifar10, higgs, mnist
 from nammd.datasets.given_nammd import NammdPair, pair_with_nammd
 from nammd.datasets.laws import LAWS, KnownPair, known_pair
+from nammd.datasets.orders import orders
 from nammd.datasets.synthetic import blob, hdgm
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "higgs",
     "known_pair",
     "mnist",
+    "orders",
     "pair_with_nammd",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.checks import choice
+from nammd.data.checks import choice, whole
 
 _PURPOSES = ("car", "kitchen", "furniture", "holiday", "education", "wedding")
 _REGIONS = ("north", "east", "south", "west")
@@ -15,7 +15,12 @@ SHIFTS = ("income", "purpose", "missing")
 
 
 def applications(
-    month: int = 0, rows: int = 2000, *, rng: Any = None, shift: str | None = None
+    month: int = 0,
+    rows: int = 2000,
+    *,
+    rng: Any = None,
+    shift: str | None = None,
+    customers: int | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Make a month of credit applications: a mixed table with dates, categories and missing values.
 
@@ -33,6 +38,10 @@ def applications(
         A fault to plant. ``"income"``: incomes are reported in another currency. ``"purpose"``: the mix
         of purposes changes and a new one appears. ``"missing"``: a form field became optional, so more
         incomes are missing; the values that are there are as before.
+    customers : int, optional
+        By how many customers the applications are made, each by at least one where there are enough rows:
+        the column ``customer`` says which. A customer has one date of birth, region and employment, and
+        nearly one income, so the rows belong together. By default every application stands for itself.
 
     Returns
     -------
@@ -61,7 +70,12 @@ def applications(
     years = np.clip(generator.gamma(9, 4.5, rows), 18, 90)
     born = start.astype("datetime64[D]") - (years * 365.25).astype("timedelta64[D]")
     employed = generator.random(rows) < 0.86
-    income = np.exp(generator.normal(10.4 + 0.002 * month, 0.35, rows)) * np.where(employed, 1.0, 0.5)
+    earning = generator.normal(10.4 + 0.002 * month, 0.35, rows)
+    customer = None if customers is None else _customers(whole(customers, "customers"), rows, month)
+    if customer is not None:  # the first row of each speaks for all that stays the same
+        born, employed = born[customer], employed[customer]
+        earning = earning[customer] + generator.normal(0.0, 0.03, rows)
+    income = np.exp(earning) * np.where(employed, 1.0, 0.5)
     amount = income * np.exp(generator.normal(-1.3 + season, 0.5, rows))
     chances = np.array([0.32, 0.2, 0.18, 0.15, 0.1, 0.05])
     purposes: tuple[str, ...] = _PURPOSES
@@ -70,11 +84,16 @@ def applications(
     purpose = generator.choice(np.array(purposes, dtype=object), rows, p=chances)
     region = generator.choice(np.array(_REGIONS, dtype=object), rows, p=[0.3, 0.2, 0.27, 0.23])
     region[generator.random(rows) < 0.03] = None
+    if customer is not None:
+        region = region[customer]
     absent = generator.random(rows) < (0.3 if shift == "missing" else 0.08)
     if shift == "income":
         income = income * 1.35
     income = np.where(absent, np.nan, np.round(income, 2))
-    return {
+    named = {}
+    if customer is not None:
+        named["customer"] = np.array([f"C{month:03d}-{k:05d}" for k in customer], dtype=object)
+    return named | {
         "application": np.array([f"A{month:03d}-{k:06d}" for k in range(rows)], dtype=object),
         "submitted": submitted,
         "born": born,
@@ -85,3 +104,12 @@ def applications(
         "purpose": purpose,
         "region": region,
     }
+
+
+def _customers(customers: int, rows: int, month: int) -> NDArray[np.intp]:
+    """Return the customer of each row: each has one at least, and a few have many."""
+    generator = np.random.default_rng([1024, month])
+    share = generator.gamma(1.5, size=customers)
+    more = generator.choice(customers, max(rows - customers, 0), p=share / share.sum())
+    every = np.concatenate([np.arange(customers), more])[:rows]
+    return generator.permutation(every)

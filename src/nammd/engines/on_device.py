@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nammd.data.arrays import FloatArray, is_spread
 from nammd.engines.choice import choose_engine
 from nammd.engines.protocol import Engine, FamilyForms, FormTask, PairedForms, Summed
+from nammd.engines.units import Units
 from nammd.kernels import Kernel
 from nammd.kernels.base import Precision
 
@@ -46,6 +47,12 @@ class OnDevice(Engine):
         moved = {id(sample): self._moved(sample) for part in parts for sample in part}
         there = [tuple(moved[id(sample)] for sample in part) for part in parts]
         return self._engine(there[0][0]).sums(kernel, *there)
+
+    def unit_sums(self, kernel: Kernel, *parts: tuple[tuple[Any, Units], ...]) -> Summed:
+        """Return `UnitWithin` and `UnitCross`, computed on the device."""
+        moved = {id(sample): self._moved(sample) for part in parts for sample, _ in part}
+        there = [tuple((moved[id(sample)], units) for sample, units in part) for part in parts]
+        return self._engine(there[0][0][0]).unit_sums(kernel, *there)
 
     def quadratic_forms(self, kernel: Kernel, z: Any, vectors: NDArray[Any]) -> FloatArray:
         """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""

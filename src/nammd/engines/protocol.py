@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from nammd.data.arrays import Array, FloatArray, place, pooled_sample
 from nammd.engines.progress import passes
 from nammd.engines.sums import CrossSums, KernelSums, WithinSums
+from nammd.engines.units import Units
 from nammd.kernels import Kernel
 from nammd.kernels.base import Precision, precision_of
 from nammd.kernels.family import paired_values
@@ -152,6 +153,16 @@ class Engine(ABC):
         """Return the sums of a pair of samples."""
         within_x, within_y, cross = self.sums(kernel, (x,), (y,), (x, y))
         return KernelSums(within_x, within_y, cross, float(kernel.bound))
+
+    def unit_sums(self, kernel: Kernel, *parts: tuple[tuple[Array, Units], ...]) -> Summed:
+        """Return the sums of several Gram matrices over pairs of units, of rows that belong together.
+
+        A part ``((x, units),)`` asks for the `UnitWithin` of x, a part ``((x, units), (y, units))`` for the
+        `UnitCross` of x and y. By default `Tiles` computes, where the arrays are.
+        """
+        from nammd.engines.tiles import Tiles
+
+        return Tiles().unit_sums(kernel, *parts)
 
     def grid_sums(self, kernels: Sequence[Kernel], x: Array, y: Array) -> list[KernelSums]:
         """Return the sums of a pair of samples for every kernel of a grid."""

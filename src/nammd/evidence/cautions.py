@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nammd.data.advice import Caution
+from nammd.data.dataset import Dataset
+from nammd.data.group_like import looks_like_groups
 from nammd.data.repeats import copies, in_common
 from nammd.spaces import Sample
 from nammd.statistics.spread import Spread
@@ -100,6 +102,23 @@ def same_on_both_sides(first: Any, second: Any) -> tuple[Caution, ...]:
     )
 
 
+def groups_of_both_pairs(first: Any, second: Any) -> tuple[Caution, ...]:
+    """Return a caution where groups are in the second datasets of two pairs, which is not accounted for."""
+    one, two = (getattr(evidence.y, "units", None) for evidence in (first, second))
+    if one is None or two is None or one.names is None or two.names is None:
+        return ()
+    common = len(set(one.names) & set(two.names))
+    if not common or first.y.same_rows(second.y):
+        return ()
+    return (
+        Caution(
+            "groups-in-common",
+            f"{common} groups of {second.y.name} are in {first.y.name} too; the comparison takes the two as "
+            "independent of each other",
+        ),
+    )
+
+
 def unread(*samples: Sample) -> tuple[Caution, ...]:
     """Return a caution for every column with cells that could not be read as what the column holds."""
     return tuple(
@@ -133,6 +152,40 @@ def copied_rows(sample: Sample) -> Caution | None:
         "copied-rows",
         f"every row of {sample.name} is there {often}, or a multiple of that, so there is nothing to test "
         "with: a copy is not a new observation; leave the copies out",
+    )
+
+
+def group_like(*datasets: Dataset) -> tuple[Caution, ...]:
+    """Return a caution where a column looks as if it said which rows belong together."""
+    found = next((caution for d in datasets if (caution := looks_like_groups(d)) is not None), None)
+    return () if found is None else (found,)
+
+
+def few_groups(x: Sample, y: Sample, effective: tuple[float, float]) -> tuple[Caution, ...]:
+    """Return a caution where there are too few groups for the tests to hold their level."""
+    if min(effective) >= FEW_ROWS:
+        return ()
+    counts = " and ".join(f"{number:.3g}" for number in effective)
+    unit = "blocks of time" if any(s.units is not None and s.units.reach for s in (x, y)) else "groups"
+    return (
+        Caution(
+            "few-groups",
+            f"with fewer than {FEW_ROWS} {unit} on a side (effectively {counts} here) the error rates of "
+            "tests and intervals are only approximate",
+        ),
+    )
+
+
+def groups_in_common(x: Sample, y: Sample, shared: int) -> tuple[Caution, ...]:
+    """Say that groups are in both datasets, and what was done about it."""
+    if not shared or x.units is None or y.units is None:
+        return ()
+    return (
+        Caution(
+            "groups-in-common",
+            f"{shared} of the {y.units.count} groups of {y.name} are in {x.name} too: they are taken as the "
+            "same and handled jointly; give them different labels if they are not",
+        ),
     )
 
 

@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from nammd.data.checks import choice
+from nammd.data.units import numbered
 from nammd.engines import Engine, choose_engine
 from nammd.engines.sums import KernelSums, WithinSums
+from nammd.engines.units import Units, UnitSums, UnitWithin
 from nammd.evidence.rows import Known, OwnGram, RowEvidence
 from nammd.evidence.sketches import SketchEvidence
+from nammd.evidence.unit_grams import UnitGram
+from nammd.evidence.units import KnownUnits, UnitEvidence, units_of, with_units
 from nammd.sketches.sample import SketchSample
 from nammd.spaces import Sample
 from nammd.statistics.evidence import Evidence
@@ -25,7 +29,7 @@ def gather(
     *,
     cross: CrossPairs = "full",
     engine: Engine | None = None,
-    known: Known | None = None,
+    known: Known | KnownUnits | None = None,
 ) -> list[Evidence]:
     """Return what each of some pairs of samples is known from.
 
@@ -37,7 +41,7 @@ def gather(
         Which pairs of a row of x and a row of y count.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
-    known : Known, optional
+    known : Known or KnownUnits, optional
         What is within a sample, from an earlier call; it is not summed again.
 
     Returns
@@ -47,6 +51,8 @@ def gather(
     choice(cross, "cross", ("full", "off-diagonal"))
     if all(isinstance(sample, SketchSample) for pair in pairs for sample in pair):
         return [_of_sketches(x, y, cross) for x, y in pairs]
+    if any(sample.units is not None for pair in pairs for sample in pair):
+        return _of_units(pairs, cross, engine, known)
     if cross == "off-diagonal":
         for x, y in pairs:
             _require_paired(x, y)
@@ -54,7 +60,7 @@ def gather(
 
 
 def _of_rows(
-    pairs: Sequence[tuple[Sample, Sample]], cross: CrossPairs, engine: Engine | None, known: Known | None
+    pairs: Sequence[tuple[Sample, Sample]], cross: CrossPairs, engine: Engine | None, known: Any
 ) -> list[Evidence]:
     samples = {id(s.points): s for pair in pairs for s in pair}
     within: dict[int, WithinSums] = {}
@@ -73,6 +79,41 @@ def _of_rows(
         one, other = id(x.points), id(y.points)
         sums = KernelSums(within[one], within[other], across, bound)
         found.append(RowEvidence(x, y, sums, cross, summed.by, (own[one], own[other])))
+    return found
+
+
+def _of_units(
+    pairs: Sequence[tuple[Sample, Sample]], cross: CrossPairs, engine: Engine | None, known: Any
+) -> list[Evidence]:
+    """Return the evidence of samples whose rows belong together; a sample of which nothing was said, too."""
+    if cross != "full":
+        raise ValueError(
+            "cross='off-diagonal' pairs single rows, and these belong together; leave it out: no two rows of "
+            "a group that is in both datasets are compared anyway"
+        )
+    samples = {id(s.points): with_units(s) for pair in pairs for s in pair}
+    every = list(samples.values())
+    numbers = numbered([sample.units for sample in every])  # type: ignore[misc]
+    units = {key: units_of(s, n) for (key, s), n in zip(samples.items(), numbers, strict=True)}
+    within: dict[int, UnitWithin] = {}
+    own: dict[int, UnitGram] = {}
+    if known is not None and (key := id(known.sample.points)) in samples:
+        within[key] = known.sums
+    kernel = pairs[0][0].space.kernel
+    new = [key for key in samples if key not in within]
+    parts: list[tuple[tuple[Any, Units], ...]] = [((samples[key].by_unit, units[key]),) for key in new]
+    for x, y in pairs:
+        one, other = id(x.points), id(y.points)
+        parts.append(((samples[one].by_unit, units[one]), (samples[other].by_unit, units[other])))
+    summed = choose_engine(engine, *(s.points for s in every)).unit_sums(kernel, *parts)
+    within |= dict(zip(new, summed.parts, strict=False))
+    own = {key: UnitGram(samples[key], units[key]) for key in samples}
+    bound = float(kernel.bound)
+    found: list[Evidence] = []
+    for (x, y), across in zip(pairs, summed.parts[len(new) :], strict=True):
+        one, other = id(x.points), id(y.points)
+        sums = UnitSums(within[one], within[other], across, (units[one], units[other]), bound)
+        found.append(UnitEvidence(samples[one], samples[other], sums, summed.by, (own[one], own[other])))
     return found
 
 

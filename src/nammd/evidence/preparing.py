@@ -11,6 +11,7 @@ from typing import Any
 
 from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import first_rows
+from nammd.data.belonging import NOTHING_SAID, Belonging, told
 from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
 from nammd.data.encoding import Encoding
@@ -35,6 +36,7 @@ def prepare(
     engine: Engine | None = None,
     digest: bool = False,
     least: int = MIN_ROWS,
+    said: Belonging = NOTHING_SAID,
 ) -> list[Any]:
     """Return datasets as samples of one space.
 
@@ -54,6 +56,8 @@ def prepare(
         Whether digests of the samples will be asked for.
     least : int
         The smallest number of rows.
+    said : Belonging
+        Which rows belong together, and how much each counts.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def prepare(
         raise TypeError(f"space must be a space such as nammd.Space.fit(x, y), not {space!r}")
     by_workers = bool(getattr(engine, "reads_files", False))
     known = None if space is None else space.encoding.for_files
-    datasets = open_all(data, min_rows=least, by_workers=by_workers, reading=known)
+    datasets = told(open_all(data, min_rows=least, by_workers=by_workers, reading=known), said)
     if any(not dataset.keeps_rows for dataset in datasets):
         return _sketched(datasets, space, kernel, engine)
     if space is None:

@@ -10,7 +10,14 @@ from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray, to_numpy
 from nammd.engines.blas import single_threaded_blas
 from nammd.engines.sums import KernelSums, WithinSums
-from nammd.evidence.cautions import copied_rows, few_rows, rows_in_common, same_rows, unread
+from nammd.evidence.cautions import (
+    copied_rows,
+    few_rows,
+    group_like,
+    rows_in_common,
+    same_rows,
+    unread,
+)
 from nammd.spaces import Sample
 from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import CrossPairs, Moments
@@ -86,7 +93,8 @@ class RowEvidence:
         cells = unread(*dict.fromkeys([self.x, self.y]))
         if self.obstacle is not None:
             return (self.obstacle, *cells)
-        return few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y) + cells
+        found = few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y)
+        return found + cells + group_like(self.x.dataset, self.y.dataset)
 
 
 class Known(NamedTuple):

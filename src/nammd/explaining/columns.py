@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from nammd.columns.counting import count_columns
+from nammd.columns.counting import column_values, count_columns, distinct_numbers
 from nammd.columns.measure import Measure
-from nammd.data.arrays import to_numpy
-from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
-from nammd.data.frames import Values
+from nammd.data.dataset import Dataset, SpreadTable, TableDataset
+from nammd.data.encoding import Encoding
 from nammd.explaining.sentences import most_changed, quoted, sentence, writer_for
 from nammd.explaining.summaries import (
     LabelSummary,
@@ -19,12 +16,17 @@ from nammd.explaining.summaries import (
 )
 from nammd.explaining.writing import percent
 
+EXACT_ROWS = 1_000_000
+"""Of columns on a cluster with up to so many rows, the different numbers are brought home for the words."""
 
-def words_for(measure: Measure, aspect: str, reference: Dataset, candidate: Dataset) -> str:
-    """Return what changed in a column, in words: from all rows, or from their counts on a cluster."""
+
+def words_for(
+    measure: Measure, aspect: str, reference: Dataset, candidate: Dataset, encoding: Encoding
+) -> str:
+    """Return what changed in a column, in words: from all rows, or from counts where rows are not at hand."""
     if measure.counted == "cells" and not isinstance(reference, TableDataset):
         return f"{measure.title}: its categories are distributed differently"  # their names are not known
-    before, now = (summary_of(measure, dataset) for dataset in (reference, candidate))
+    before, now = (summary_of(measure, dataset, encoding) for dataset in (reference, candidate))
     return sentence(measure.title, aspect, before, now)
 
 
@@ -44,12 +46,12 @@ def before_and_now(aspect: str, before: Summary, now: Summary) -> tuple[str, str
     return f"median {write(before.median)}", f"median {write(now.median)}"
 
 
-def summary_of(measure: Measure, dataset: Dataset) -> Summary:
+def summary_of(measure: Measure, dataset: Dataset, encoding: Encoding) -> Summary:
     """Summarise a column of a dataset."""
-    if isinstance(dataset, TableDataset):
-        name = dataset.names[0] if dataset.one_column else measure.name
-        return summary_of_values(dataset.frame.values(name), labels=measure.counted != "numbers")
-    if isinstance(dataset, ArrayDataset) and not dataset.on_cluster:
-        numbers = np.asarray(to_numpy(dataset.array)[:, int(measure.name)], dtype=np.float64)
-        return summary_of_values(Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers))
-    return summary_of_counts(count_columns(dataset, [measure])[measure.name], measure)
+    if dataset.on_cluster or not dataset.keeps_rows:
+        counts = count_columns(dataset, [measure], encoding)[measure.name]
+        if not isinstance(dataset, SpreadTable) or measure.counted != "numbers" or counts.size > EXACT_ROWS:
+            return summary_of_counts(counts, measure)
+        points, rows, missing = distinct_numbers(dataset, measure, encoding)
+        return NumberSummary(points, rows, missing / counts.size, clock=measure.clock)
+    return summary_of_values(column_values(dataset, measure, encoding), labels=measure.counted != "numbers")

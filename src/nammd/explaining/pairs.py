@@ -15,12 +15,14 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from nammd.columns.counting import column_values
 from nammd.columns.counts import LabelCounts
 from nammd.columns.evidence import evidence_of
 from nammd.columns.measure import Measure
 from nammd.columns.negligible import Changes
-from nammd.data.arrays import FloatArray, to_numpy
+from nammd.data.arrays import FloatArray
 from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
+from nammd.data.encoding import Encoding
 from nammd.data.frames import Values
 from nammd.statistics.adjusting import holm
 from nammd.statistics.margin import Pair, margin
@@ -82,7 +84,7 @@ class PairCheck:
 
 
 def changed_pairs(
-    measures: Sequence[Measure], reference: Dataset, candidate: Dataset, level: float
+    measures: Sequence[Measure], reference: Dataset, candidate: Dataset, encoding: Encoding, level: float
 ) -> tuple[PairCheck, ...]:
     """Return the pairs of columns that are proven to go together differently, the largest change first.
 
@@ -92,12 +94,18 @@ def changed_pairs(
         The columns that did not change alone.
     reference, candidate : Dataset
         The datasets, in memory; else there is nothing to return.
+    encoding : Encoding
+        How their values are written.
     level : float
         The level for all pairs together.
     """
     if not 2 <= len(measures) <= MOST_COLUMNS or not _at_hand(reference) or not _at_hand(candidate):
         return ()
-    x, y = ([_classes(each, dataset, reference) for each in measures] for dataset in (reference, candidate))
+    common = {each.name: _commonest(column_values(reference, each, encoding)) for each in measures}
+    x, y = (
+        [_classes(each, column_values(dataset, each, encoding), common[each.name]) for each in measures]
+        for dataset in (reference, candidate)
+    )
     found = []
     for i, j in combinations(range(len(measures)), 2):
         before, now = (_table(sample[i], sample[j]) for sample in (x, y))
@@ -132,11 +140,15 @@ def _at_hand(dataset: Dataset) -> bool:
     return isinstance(dataset, (TableDataset, ArrayDataset)) and not dataset.on_cluster
 
 
-def _classes(measure: Measure, dataset: Dataset, reference: Dataset) -> NDArray[np.intp]:
-    """Return the class of every row that is looked at; missing values are a class of their own, the last."""
-    values, chosen = _values(measure, dataset)
+def _classes(measure: Measure, values: Values, common: Sequence[str]) -> NDArray[np.intp]:
+    """Return the class of every row that is looked at; missing values are a class of their own, the last.
+
+    Of labels, the commonest ones of the reference are classes, in both datasets.
+    """
+    rows = len(values.missing)
+    chosen = np.arange(rows) if rows <= MOST_ROWS else np.linspace(0, rows - 1, MOST_ROWS).astype(np.intp)
     if measure.counted == "numbers":
-        numbers = np.full(len(values.missing), np.nan) if values.numbers is None else values.numbers
+        numbers = np.full(rows, np.nan) if values.numbers is None else values.numbers
         numbers = numbers[chosen]
         present = ~np.isnan(numbers)
         found = np.full(len(numbers), CLASSES, dtype=np.intp)
@@ -144,11 +156,9 @@ def _classes(measure: Measure, dataset: Dataset, reference: Dataset) -> NDArray[
             edges = np.quantile(numbers[present], np.linspace(0, 1, CLASSES + 1)[1:-1])
             found[present] = np.searchsorted(edges, numbers[present], side="right")
         return found
-    # The commonest labels of the reference, in both datasets.
-    common = _commonest(_values(measure, reference)[0])
     place = {label: k for k, label in enumerate(common)}
     places = np.array([*(place.get(label, CLASSES - 1) for label in values.categories), CLASSES], np.intp)
-    codes = np.full(len(values.missing), -1) if values.codes is None else values.codes
+    codes = np.full(rows, -1) if values.codes is None else values.codes
     return np.asarray(places[codes[chosen]], dtype=np.intp)
 
 
@@ -158,18 +168,6 @@ def _commonest(values: Values) -> list[str]:
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))
     order = sorted(range(len(counts)), key=lambda k: (-counts[k], values.categories[k]))
     return [values.categories[k] for k in order[: CLASSES - 1]]
-
-
-def _values(measure: Measure, dataset: Dataset) -> tuple[Values, NDArray[np.intp]]:
-    if isinstance(dataset, TableDataset):
-        values = dataset.frame.values(dataset.names[0] if dataset.one_column else measure.name)
-    else:
-        assert isinstance(dataset, ArrayDataset)
-        numbers = np.asarray(to_numpy(dataset.array)[:, int(measure.name)], dtype=np.float64)
-        values = Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers)
-    rows = len(values.missing)
-    chosen = np.arange(rows) if rows <= MOST_ROWS else np.linspace(0, rows - 1, MOST_ROWS).astype(np.intp)
-    return values, chosen
 
 
 def _table(one: NDArray[np.intp], other: NDArray[np.intp]) -> FloatArray:

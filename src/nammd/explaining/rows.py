@@ -42,18 +42,18 @@ def _repeated(keys: Any) -> float:
 
 def column_fact_alerts(encoding: Encoding, reference: Dataset, candidate: Dataset) -> tuple[Alert, ...]:
     """Return the alerts about constants and types, of tables in memory also in columns that are left out."""
-    found = [Alert("constant-changed", name, _other_values(name, reference, candidate))
+    found = [Alert("constant-changed", name, _other_values(name, reference, candidate, encoding))
              for name in encoding.changed_constants(reference, candidate)]  # fmt: skip
     if isinstance(reference, TableDataset) and isinstance(candidate, TableDataset):
         found += _types(encoding, reference, candidate)
     return tuple(found)
 
 
-def _other_values(name: str, reference: Dataset, candidate: Dataset) -> str:
+def _other_values(name: str, reference: Dataset, candidate: Dataset, encoding: Encoding) -> str:
     told = "one value in the reference, others now"
     if not isinstance(reference, TableDataset) or not isinstance(candidate, TableDataset):
         return told
-    before, now = (_first_values(data, name) for data in (reference, candidate))
+    before, now = (_first_values(data, name, encoding) for data in (reference, candidate))
     new = [value for value in now if value not in before]
     if not before or not new:
         return told
@@ -62,8 +62,8 @@ def _other_values(name: str, reference: Dataset, candidate: Dataset) -> str:
     )
 
 
-def _first_values(dataset: TableDataset, name: str) -> list[str]:
-    values = dataset.frame.values(name)
+def _first_values(dataset: TableDataset, name: str, encoding: Encoding) -> list[str]:
+    values = encoding.values(dataset.frame, name)
     if values.codes is not None:
         return [quoted(values.categories[code]) for code in np.unique(values.codes[values.codes >= 0])]
     if values.numbers is not None and values.numbers.ndim == 1:
@@ -82,7 +82,7 @@ def _types(encoding: Encoding, reference: TableDataset, candidate: TableDataset)
             if before != now:
                 found.append(Alert("type-changed", name, f"{before} in the reference, {now} now"))
         elif _whole_type(reference, name) and not _whole_type(candidate, name):
-            values = candidate.frame.values(name)
+            values = encoding.values(candidate.frame, name)
             numbers = values.numbers
             if numbers is not None and values.kind == "numeric":
                 present = numbers[~values.missing]

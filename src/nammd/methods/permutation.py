@@ -14,6 +14,7 @@ from nammd.engines.progress import comparing, passes
 from nammd.engines.protocol import form_work
 from nammd.kernels import Gaussian, Kernel
 from nammd.questions.two_sample import TwoSampleResult
+from nammd.spaces import Sample
 from nammd.statistics.permutations import (
     TIE,
     SignedMeans,
@@ -87,11 +88,20 @@ class NAMMDPermutation:
             if position == 0:
                 total, forms, signs = float(forms[-1]), forms[:-1], signs[:, :-1]
             differences = 0.0 if rows is None else rows @ signs
-            statistics.append(self._statistic(signed_means(forms, total, differences, (m, n)), kernel.bound))
+            statistics.append(self.of_means(signed_means(forms, total, differences, (m, n)), kernel.bound))
         every = np.concatenate(statistics)
         return float(every[0]), every[1:]
 
-    def _statistic(self, means: SignedMeans, bound: float) -> FloatArray:
+    def test_groups(
+        self, x: Sample, y: Sample, *, alpha: float, rng: np.random.Generator, engine: Engine
+    ) -> TwoSampleResult:
+        """Test two samples whose rows belong together: whole groups are relabelled."""
+        from nammd.methods.group_permutation import group_test
+
+        return group_test(self, x, y, alpha=alpha, rng=rng, engine=engine)
+
+    def of_means(self, means: SignedMeans, bound: float) -> FloatArray:
+        """Return the statistic of every relabelling from its means."""
         return means.nammd(bound)
 
 
@@ -101,7 +111,8 @@ class MMDPermutation(NAMMDPermutation):
 
     name: ClassVar[str] = "mmd"
 
-    def _statistic(self, means: SignedMeans, bound: float) -> FloatArray:
+    def of_means(self, means: SignedMeans, bound: float) -> FloatArray:
+        """Return MMD² of every relabelling."""
         return means.mmd2
 
 

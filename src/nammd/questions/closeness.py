@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from nammd.data.belonging import Belonging
 from nammd.data.checks import between, choice
 from nammd.engines import Engine
 from nammd.evidence import gather, prepare
@@ -200,6 +201,8 @@ def closeness_test(
     alpha: float = 0.05,
     variance: Variance = "corrected",
     cross: CrossPairs = "full",
+    groups: Any = None,
+    row_weights: Any = None,
     engine: Engine | None = None,
 ) -> ClosenessResult:
     """Test whether two datasets are farther apart than a margin, or closer.
@@ -234,6 +237,8 @@ def closeness_test(
         is exactly the published test.
     cross : {"full", "off-diagonal"}
         Which cross pairs to average over; see `distance`.
+    groups, row_weights : optional
+        Which rows belong together, and how much each counts; see `distance`.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -274,7 +279,8 @@ def closeness_test(
         _check_epsilon(epsilon, 1.0)
     choice(statistic, "statistic", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
-    one, other = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine)
+    said = Belonging(groups, row_weights)
+    one, other = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, said=said)
     [evidence] = gather([(one, other)], cross=cross, engine=engine)
     return closeness_of(Estimate.of(evidence, statistic), epsilon, alternative, alpha, variance)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nammd.data.arrays import namespace
+from nammd.data.belonging import Belonging, told
 from nammd.data.checks import between, choice
 from nammd.data.opening import open_all
 from nammd.engines import Engine
 from nammd.evidence import gather, prepare
-from nammd.evidence.cautions import same_on_both_sides
+from nammd.evidence.cautions import groups_of_both_pairs, same_on_both_sides
 from nammd.questions.distance import Estimate
 from nammd.results import (
     NAMES,
@@ -192,6 +193,8 @@ def compare_pairs(
     alpha: float = 0.05,
     shared: bool | None = None,
     cross: CrossPairs = "full",
+    groups: Any = None,
+    row_weights: Any = None,
     engine: Engine | None = None,
 ) -> PairComparison:
     """Test whether the second pair of datasets is farther apart than the first.
@@ -222,6 +225,9 @@ def compare_pairs(
         if its sums are the same, as when a file is loaded twice.
     cross : {"full", "off-diagonal"}
         Which cross pairs to average over; see `distance`.
+    groups, row_weights : optional
+        Which rows belong together, and how much each counts; see `distance`. Arrays: one for each
+        of the four datasets, in their order.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -248,13 +254,14 @@ def compare_pairs(
     choice(cross, "cross", ("full", "off-diagonal"))
     (x1, y1), (x2, y2) = _two(first, "first"), _two(second, "second")
     named = {"first[0]": x1, "first[1]": y1, "second[0]": x2, "second[1]": y2}
+    said = Belonging(_flat(groups), _flat(row_weights))
     if shared and x1 is not x2 and space is None:
         # One dataset, though in two copies: it counts once in the scale of the space.
-        opened = open_all(named)
+        opened = told(open_all(named), said)
         named = dict(zip(named, opened, strict=True))
         if all(dataset.keeps_rows for dataset in opened):
             space, kernel = Space.fit(opened[0], opened[1], opened[3], kernel=kernel), None
-    samples = prepare(named, space=space, kernel=kernel, engine=engine)
+    samples = prepare(named, space=space, kernel=kernel, engine=engine, said=said)
     one, two, shared = _line_up((samples[0], samples[1]), (samples[2], samples[3]), shared)
     if shared and one[0] is not two[0]:
         _require_same(one[0], two[0])
@@ -262,6 +269,13 @@ def compare_pairs(
     evidence = gather([one, two], cross=cross, engine=engine)
     before, after = (Estimate.of(each, statistic) for each in evidence)
     return compare_estimates(before, after, shared=shared, alternative=alternative, alpha=alpha)
+
+
+def _flat(said: Any) -> Any:
+    """Return what was said of two pairs as four entries."""
+    if not isinstance(said, (list, tuple)) or len(said) != 2:
+        return said
+    return [entry for pair in said for entry in (pair if isinstance(pair, (list, tuple)) else (pair,))]
 
 
 def compare_estimates(
@@ -276,6 +290,7 @@ def compare_estimates(
     either = min(2 * min(closer, farther), 1.0)
     pvalue = {"greater": farther, "less": closer, "two-sided": either}[alternative]
     warnings = first.warnings + tuple(w for w in second.warnings if w not in first.warnings)
+    warnings += groups_of_both_pairs(first.evidence, second.evidence)
     if not shared:
         warnings += same_on_both_sides(first.evidence, second.evidence)
     if not rule.usable and not (first.pair.void or second.pair.void):

@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import Any
 
 from nammd.data.arrays import Array, FloatArray
+from nammd.data.belonging import Belonging
 from nammd.data.checks import between, choice
 from nammd.engines import Engine
 from nammd.engines.sums import KernelSums
 from nammd.evidence import gather, prepare
+from nammd.evidence.units import UnitEvidence
 from nammd.kernels import Kernel
 from nammd.kernels.operations import as_code
 from nammd.results import NAMES, Caution, Reportable, interval, number
@@ -69,8 +71,8 @@ class Estimate(Reportable):
             value=pair.value,
             standard_error=pair.standard_error,
             statistic=statistic,
-            m=pair.moments.x.size,
-            n=pair.moments.y.size,
+            m=evidence.x.size,
+            n=evidence.y.size,
             kernel=evidence.x.space.kernel,
             engine=evidence.computed_by,
             cross=pair.moments.cross,
@@ -162,7 +164,15 @@ class Estimate(Reportable):
         """How far each row of y moves the estimate; their squares sum to its variance, nearly."""
         return self._influence(1, self.n)
 
+    def unit_influences(self, side: int) -> FloatArray:
+        """Return how far each group of x (0) or y (1) moves the estimate; each row where there are none."""
+        if isinstance(self.evidence, UnitEvidence):
+            return self.evidence.influences(side, self.pair.slope(self.value), self.pair.scale)
+        return self.influence_y if side else self.influence_x
+
     def _influence(self, side: int, size: int) -> FloatArray:
+        if isinstance(self.evidence, UnitEvidence):
+            return self.evidence.row_influences(side, self.pair.slope(self.value), self.pair.scale)
         p, q = centred_row_means(self.sums)[side]
         influence: FloatArray = 2 * (self.pair.slope(self.value) * p - q) / (size * self.pair.scale)
         return influence
@@ -203,7 +213,12 @@ class Estimate(Reportable):
     def describe_data(self) -> list[tuple[str, str]]:
         """Return the rows of a printed table that say what was computed from what."""
         pairs = "" if self.cross == "full" else ", off-diagonal cross pairs"
-        return [("rows", f"{self.m} and {self.n}{pairs}"), ("kernel", self.describe_kernel())]
+        rows = [("rows", f"{self.m} and {self.n}{pairs}"), *self.describe_groups()]
+        return [*rows, ("kernel", self.describe_kernel())]
+
+    def describe_groups(self) -> list[tuple[str, str]]:
+        """Return the rows of a printed table that say which rows belong together; none where none do."""
+        return self.evidence.described() if isinstance(self.evidence, UnitEvidence) else []
 
     def describe_kernel(self) -> str:
         """Say which kernel the distance is meant under, and by what it was approximated."""
@@ -225,13 +240,18 @@ class Estimate(Reportable):
             options.append(f'statistic="{self.statistic}"')
         if self.cross != "full":
             options.append(f'cross="{self.cross}"')
+        if isinstance(self.evidence, UnitEvidence):
+            options += self.evidence.options_as_code()
         body = "".join(f"    {option},\n" for option in ["x", "y", *options, *last])
         return f'import nammd\n\nresult = nammd.{function}(\n{body})\nresult.report("report.html")'
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and the 95 % interval, ready for JSON."""
         low, high = self.confidence_interval(0.95)
-        return super().to_dict() | {"confidence_interval": {"level": 0.95, "low": low, "high": high}}
+        found = super().to_dict() | {"confidence_interval": {"level": 0.95, "low": low, "high": high}}
+        return found | (
+            {"groups": self.evidence.summary()} if isinstance(self.evidence, UnitEvidence) else {}
+        )
 
 
 def distance(
@@ -242,6 +262,8 @@ def distance(
     space: Space | None = None,
     statistic: Statistic = "nammd",
     cross: CrossPairs = "full",
+    groups: Any = None,
+    row_weights: Any = None,
     engine: Engine | None = None,
 ) -> Estimate:
     """Estimate how far apart two datasets are, with a standard error and intervals.
@@ -277,6 +299,12 @@ def distance(
         pairs of the same row number: it is the paper's form, and the one to use when row i of y is
         derived from row i of x (a perturbed copy, say). The standard error still treats the two
         datasets as independent, which errs on the safe side for positively related rows.
+    groups : str, Blocks or pair of arrays, optional
+        Which rows belong together: those of one user, patient or sensor, say. The name of a column, which is
+        then left out of the comparison; an array of labels for each dataset; or `Blocks` of time. Rows of
+        one group are taken as one observation of several parts, and groups in both datasets as the same.
+    row_weights : str or pair of arrays, optional
+        How much each row counts, such as sampling weights: a column, or an array for each dataset.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -296,6 +324,7 @@ def distance(
     """
     choice(statistic, "statistic", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
-    pair = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine)
+    said = Belonging(groups, row_weights)
+    pair = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, said=said)
     [evidence] = gather([(pair[0], pair[1])], cross=cross, engine=engine)
     return Estimate.of(evidence, statistic)

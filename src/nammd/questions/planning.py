@@ -82,6 +82,8 @@ def plan(
     rows: int | tuple[int, int] | None = None,
     alpha: float = 0.05,
     space: Space | None = None,
+    groups: Any = None,
+    row_weights: Any = None,
 ) -> Plan:
     """Tell how many rows a closeness test needs, or how much power it has with so many.
 
@@ -104,6 +106,9 @@ def plan(
         The level of the test.
     space : Space, optional
         Where to measure the distance of a pilot that is two datasets.
+    groups, row_weights : optional
+        Of a pilot that is two datasets: which rows belong together, and how much each counts; see `distance`.
+        The plan is then for data with as many rows in a group as the pilot has.
 
     Returns
     -------
@@ -121,7 +126,7 @@ def plan(
     >>> round(nammd.plan(epsilon=0.01, distance=0.02, pilot=pilot, rows=500).power, 2)
     0.86
     """
-    estimate = _pilot(pilot, space)
+    estimate = _pilot(pilot, space, groups, row_weights)
     pair, variability = estimate.pair, Pilot.of(estimate.pair)
     epsilon = between(epsilon, "epsilon", pair.largest)
     alpha, power = between(alpha, "alpha"), between(power, "power")
@@ -160,12 +165,14 @@ def distance_to_plan_for(pilot: Estimate, distance: float | None, epsilon: float
     return true
 
 
-def _pilot(pilot: Any, space: Space | None) -> Estimate:
+def _pilot(pilot: Any, space: Space | None, groups: Any, row_weights: Any) -> Estimate:
     if isinstance(pilot, Reportable):
+        if groups is not None or row_weights is not None:
+            raise TypeError("a result knows its groups and weights already; give them with two datasets only")
         found: Estimate = pilot.measured
         return found
     if isinstance(pilot, tuple) and len(pilot) == 2:
-        return distance(*pilot, space=space)
+        return distance(*pilot, space=space, groups=groups, row_weights=row_weights)
     raise TypeError(
         "pilot must be a result of distance, closeness_test or a check, or a tuple of two datasets, "
         f"not {type(pilot).__name__}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
+from nammd.data.belonging import Belonging
 from nammd.data.checks import between
 from nammd.engines import Engine
 from nammd.evidence import gather, prepare
@@ -189,6 +190,8 @@ def rank(
     kernel: Any = None,
     space: Space | None = None,
     alpha: float = 0.05,
+    groups: Any = None,
+    row_weights: Any = None,
     engine: Engine | None = None,
 ) -> Ranking:
     """Order datasets by their distance to a reference, and say which orders are significant.
@@ -205,6 +208,9 @@ def rank(
         Where to measure; by default a space fitted on the reference.
     alpha : float
         The level for all comparisons together (Holm's method).
+    groups, row_weights : optional
+        Which rows belong together, and how much each counts; see `distance`. Arrays: one for the
+        reference, and one for each candidate.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -229,7 +235,10 @@ def rank(
     if not isinstance(candidates, Mapping) or not candidates:
         raise TypeError("candidates must be a mapping of names to datasets, with at least one entry")
     named = {f"candidate {str(name)!r}": data for name, data in candidates.items()}
-    own, *others = prepare({"x": x, **named}, space=space, kernel=kernel, reference=True, engine=engine)
+    said = Belonging(groups, row_weights)
+    own, *others = prepare(
+        {"x": x, **named}, space=space, kernel=kernel, reference=True, engine=engine, said=said
+    )
     found = gather([(own, other) for other in others], engine=engine)
     entries = [
         Ranked(str(name), Estimate.of(evidence)) for name, evidence in zip(candidates, found, strict=True)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, is_spread
+from nammd.data.belonging import Belonging
 from nammd.data.checks import between, choice, whole
 from nammd.data.opening import open_all, refuse_summaries
 from nammd.engines import Engine, choose_engine
@@ -71,6 +72,8 @@ class TwoSampleResult(Result):
         The statistic of every permutation.
     details : dict
         What else the method has to say, by name.
+    groups : tuple of (str, str)
+        Where rows belong together: how, as rows of the printed table.
     """
 
     statistic: float
@@ -86,6 +89,7 @@ class TwoSampleResult(Result):
     engine: str
     null: FloatArray = field(repr=False, compare=False)
     details: dict[str, Any] = field(default_factory=dict, compare=False)
+    groups: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
@@ -109,7 +113,7 @@ class TwoSampleResult(Result):
             rows.append(("method", self.method))
         if self.permutations:
             rows.append(("permutations", str(self.permutations)))
-        rows.append(("rows", f"{self.m} and {self.n}"))
+        rows += [("rows", f"{self.m} and {self.n}"), *self.groups]
         return [*rows, ("kernel", str(self.kernel))] if self.kernel is not None else rows
 
 
@@ -139,6 +143,8 @@ def two_sample_test(
     permutations: int | None = None,
     alpha: float = 0.05,
     rng: Any = None,
+    groups: Any = None,
+    row_weights: Any = None,
     engine: Engine | None = None,
 ) -> TwoSampleResult:
     """Test whether two datasets come from the same distribution, by permutation.
@@ -171,6 +177,9 @@ def two_sample_test(
         The level of the test.
     rng : int, numpy.random.Generator or None
         Generator for the permutations; give a number to get the same p-value again.
+    groups, row_weights : optional
+        Which rows belong together, and how much each counts; see `distance`. Whole groups are
+        relabelled then, and only ``"nammd"`` and ``"mmd"`` can do that.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -203,7 +212,8 @@ def two_sample_test(
         # A method with kernels of its own uses nothing but the points of a space.
         kernel = getattr(chosen, "kernel", None) if one_kernel else Gaussian(1.0)
     named = {"x": datasets[0], "y": datasets[1]}
-    samples = prepare(named, space=space, kernel=None if space else kernel, engine=engine, least=2)
+    said = Belonging(groups, row_weights)
+    samples = prepare(named, space=space, kernel=None if space else kernel, engine=engine, least=2, said=said)
     points = [sample.points for sample in samples]
     if is_spread(points[0]) and chosen.name in set(METHODS) - set(_ON_A_CLUSTER):
         raise TypeError(
@@ -213,6 +223,16 @@ def two_sample_test(
     if one_kernel and getattr(chosen, "kernel", None) is None:
         chosen = dataclasses.replace(chosen, kernel=samples[0].space.kernel)  # type: ignore[type-var]
     engine = choose_engine(engine, *points)
+    if any(sample.units is not None for sample in samples):
+        if not hasattr(chosen, "test_groups"):
+            raise TypeError(
+                f"the method {chosen.name!r} relabels single rows, and these belong together; use 'nammd' or "
+                "'mmd'"
+            )
+        found: TwoSampleResult = chosen.test_groups(
+            *samples, alpha=alpha, rng=np.random.default_rng(rng), engine=engine
+        )
+        return found
     return chosen.test(*points, alpha=alpha, rng=np.random.default_rng(rng), engine=engine)
 
 

@@ -10,6 +10,7 @@ from nammd.columns.measure import MOST_OF_ARRAYS
 from nammd.report.answer import answer_of, distance_of
 from nammd.report.columns import DRAWN, WIDE, contributions
 from nammd.report.examples import examples
+from nammd.report.groups import groups_of
 from nammd.report.model import ReportModel, Witness
 from nammd.report.projection import projection
 from nammd.report.settings import settings_of
@@ -69,6 +70,7 @@ def build(result: Any, progress: ReportProgress | None = None) -> ReportModel:
         settings=settings_of(result, columns),
         left_out=source.left_out,
         reproduce=result.reproduction(),
+        groups=groups_of(estimate, (source.x.name, source.y.name)),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
     steps.finish()

@@ -24,6 +24,7 @@ from nammd.explaining.columns import before_and_now, summary_of, words_for
 from nammd.explaining.pairs import PairCheck
 from nammd.explaining.summaries import Summary, summary_of_counts
 from nammd.questions.distance import Estimate, distance
+from nammd.report.groups import options_for
 from nammd.report.leaving_out import NOTHING, Found, WithoutColumns, measured
 from nammd.report.model import ColumnPart, ColumnRow, Contributions, Measured
 from nammd.report.profiles import profile
@@ -77,11 +78,14 @@ class Checked:
         """Take the columns of a result, or hold them against what is negligible."""
         evidence = result.measured.evidence
         x, y = evidence.x.dataset, evidence.y.dataset
+        if x.units is not None or y.units is not None:
+            return cls((), False, alpha, ({}, {}))  # columns are counted row by row, not by groups
         own = result.column_checks()
         measures: Sequence[Measure] = measures_of(evidence.x.space.encoding, x)
         if own:
             measures = [check.measure for check in own]
-        before, now = (count_columns(dataset, measures) for dataset in (x, y))
+        encoding = evidence.x.space.encoding
+        before, now = (count_columns(dataset, measures, encoding) for dataset in (x, y))
         if own:
             return cls(own, result.has_column_tolerances, alpha / 2, (before, now))
         limits = made_limits(measures, before, Negligible())
@@ -103,8 +107,10 @@ def contributions(source: Source, result: Reportable, alpha: float, step: Step) 
     wide = many and not by_name
     count = WIDE_DRAWN if many else len(source.variables)
     most = int(np.clip((_PAIRS / count) ** 0.5, LEAST_ROWS, MOST_ROWS))
-    x, y = (side.encoded[evenly(side.rows, most)] for side in source.sides)
-    left_out = WithoutColumns(x, y, estimate)
+    positions = [evenly(side.rows, most) for side in source.sides]
+    x, y = (side.encoded[rows] for side, rows in zip(source.sides, positions, strict=True))
+    belonging = options_for(estimate, *positions)
+    left_out = WithoutColumns(x, y, estimate, belonging)
     found = []
     for variable in _drawn(source, by_name, wide):
         step(f"column {variable.name!r}" if variable.key else variable.name)
@@ -114,7 +120,11 @@ def contributions(source: Source, result: Reportable, alpha: float, step: Step) 
         if check is not None:
             alone = checked.estimate(check, estimate.statistic)
         else:
-            alone = NOTHING if _constant(*columns) else distance(*columns, statistic=estimate.statistic)
+            alone = (
+                NOTHING
+                if _constant(*columns)
+                else distance(*columns, statistic=estimate.statistic, **belonging)
+            )
         found.append(_Column(variable, alone, check, None if many else left_out.without(variable.slots)))
     parts = tuple(each.part(source, result) for each in found)
     beyond = tuple(check.name for check in checked.checks if check.beyond)
@@ -161,7 +171,8 @@ class _Column:
         check, words = self.check, ""
         if check is not None and check.beyond:
             evidence = result.measured.evidence
-            told = words_for(check.measure, check.aspect, evidence.x.dataset, evidence.y.dataset)
+            x, y = evidence.x.dataset, evidence.y.dataset
+            told = words_for(check.measure, check.aspect, x, y, evidence.x.space.encoding)
             words = told.removeprefix(f"{check.name}: ")
         return ColumnPart(
             name=self.variable.name,
@@ -186,10 +197,10 @@ def _table(result: Reportable, checked: Checked) -> tuple[ColumnRow, ...]:
         summaries: list[Summary] = []
         for dataset, counts in zip(datasets, checked.counts, strict=True):
             own = counts[check.measure.name]
-            few = own.size <= EXACT_ROWS
-            summaries.append(
-                summary_of(check.measure, dataset) if few else summary_of_counts(own, check.measure)
-            )
+            if own.size <= EXACT_ROWS:
+                summaries.append(summary_of(check.measure, dataset, evidence.x.space.encoding))
+            else:
+                summaries.append(summary_of_counts(own, check.measure))
         before, now = before_and_now(check.aspect, summaries[0], summaries[1])
         rows.append(
             ColumnRow(

@@ -7,11 +7,12 @@ distances between rows, without the column and with it: a bandwidth that was twi
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from nammd.data.arrays import FloatArray, like
+from nammd.kernels import Kernel
 from nammd.kernels.bandwidth import pooled_rows
 from nammd.kernels.operations import for_columns
 from nammd.questions.distance import Estimate, distance
@@ -43,10 +44,14 @@ class WithoutColumns:
         The samples: rows of those that the estimate was made from.
     estimate : Estimate
         Where the kernel and the statistic come from.
+    belonging : dict, optional
+        Which rows belong together, and how much each counts, as `distance` takes it.
     """
 
-    def __init__(self, x: FloatArray, y: FloatArray, estimate: Estimate) -> None:
-        self.x, self.y, self.estimate = x, y, estimate
+    def __init__(
+        self, x: FloatArray, y: FloatArray, estimate: Estimate, belonging: dict[str, Any] | None = None
+    ) -> None:
+        self.x, self.y, self.estimate, self.belonging = x, y, estimate, belonging or {}
 
     @cached_property
     def together(self) -> Measured:
@@ -63,9 +68,7 @@ class WithoutColumns:
         except ValueError:  # nothing varies in the other columns
             return NOTHING
         if kernel is not None:
-            return distance(
-                self.x[:, keep], self.y[:, keep], kernel=kernel, statistic=self.estimate.statistic
-            )
+            return self._distance(self.x[:, keep], self.y[:, keep], kernel)
         # A kernel of the user's own may insist on all its columns: hold these constant instead.
         x, y = self.x.copy(), self.y.copy()
         x[:, slots] = y[:, slots] = self._rows[:, slots].mean(axis=0)
@@ -78,9 +81,7 @@ class WithoutColumns:
     def _own_kernel(self, x: FloatArray, y: FloatArray) -> Estimate:
         # A kernel of the user's own may know one kind of array only: the kind it was given.
         home = self.estimate.data[0]
-        return distance(
-            like(x, home),
-            like(y, home),
-            kernel=self.estimate.kernel,
-            statistic=self.estimate.statistic,
-        )
+        return self._distance(like(x, home), like(y, home), self.estimate.kernel)
+
+    def _distance(self, x: Any, y: Any, kernel: Kernel) -> Estimate:
+        return distance(x, y, kernel=kernel, statistic=self.estimate.statistic, **self.belonging)

@@ -353,6 +353,53 @@ class Map:
     shares: tuple[float, float]
 
 
+@dataclass(frozen=True)
+class GroupRow:
+    """A group of rows that belong together.
+
+    Attributes
+    ----------
+    name : str
+        Its label.
+    rows : int
+        How many rows it has.
+    witness : float
+        How much more of its own dataset than of the other surrounds its rows, on average.
+    """
+
+    name: str
+    rows: int
+    witness: float
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of one dataset.
+
+    Attributes
+    ----------
+    dataset, other : str
+        What the dataset and the other one are called.
+    by : str
+        What the groups are.
+    count : int
+        How many there are.
+    fewest, median, most : number
+        The rows of a group.
+    rows : tuple of GroupRow
+        Those that stand out most.
+    """
+
+    dataset: str
+    other: str
+    by: str
+    count: int
+    fewest: int
+    median: float
+    most: int
+    rows: tuple[GroupRow, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class ReportModel:
     """Everything a report says.
@@ -383,6 +430,8 @@ class ReportModel:
         The Python code that gives this result again.
     created : str
         When the report was made, in UTC.
+    groups : tuple of Groups
+        The groups of both datasets; empty where no rows belong together.
     """
 
     title: str
@@ -397,3 +446,4 @@ class ReportModel:
     left_out: tuple[tuple[str, str], ...]
     reproduce: str
     created: str
+    groups: tuple[Groups, ...] = ()

@@ -18,6 +18,7 @@ def settings_of(result: Reportable, columns: int) -> tuple[tuple[str, str], ...]
     x, y = estimate.evidence.x, estimate.evidence.y
     rows = [
         ("rows", f"{estimate.m:,} in the {first}, {estimate.n:,} in the {second}"),
+        *estimate.describe_groups(),
         ("columns", f"{columns:,} compared"),
         ("distance", f"{NAMES[estimate.statistic]}, {_cross(estimate.cross)}"),
         ("kernel", str(estimate.kernel)),

@@ -9,6 +9,6 @@
 ================  ==========================================================================
 """
 
-from nammd.sketches.sketch import Sketch
+from nammd.sketches.sketch import Sketch, features_in
 
-__all__ = ["Sketch"]
+__all__ = ["Sketch", "features_in"]

@@ -391,7 +391,7 @@ def sketch_of(
     totals = feature_totals(rows, features, threads, progress)
     tally = None
     if encoding is not None and dataset.is_table:
-        tally = count_columns(dataset, measures_of(encoding, dataset))
+        tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
     size = int(rows.shape[0]), int(rows.shape[1])
     return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally)
 
@@ -443,6 +443,11 @@ def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
             f"these sketches cannot be {verb}: their tables were turned into numbers by different "
             "encodings; make both with the same tolerance file or the same Space"
         )
+
+
+def features_in(kernel: Any) -> RandomFeatures | None:
+    """Return the random features that a kernel is made of; None where it is an exact one."""
+    return kernel if isinstance(kernel, RandomFeatures) else None
 
 
 def digest_of_encoding(encoding: Encoding | None) -> str:

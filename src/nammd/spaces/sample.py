@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nammd.data.arrays import Array, aligned, digest_of, is_constant, take_rows
+import numpy as np
+
+from nammd.data.arrays import Array, FloatArray, aligned, digest_of, is_constant, take_rows
 from nammd.data.dataset import Dataset
 from nammd.data.repeats import Keys, may_be_chance, row_keys
 from nammd.data.sampling import Positions, representatives
+from nammd.data.units import RowUnits
 
 if TYPE_CHECKING:
     from nammd.spaces.space import Space
@@ -45,6 +49,26 @@ class Sample:
         """The number of rows."""
         return int(self.points.shape[0])
 
+    @property
+    def units(self) -> RowUnits | None:
+        """Which rows belong together, where somebody said so."""
+        return self.dataset.units
+
+    @cached_property
+    def by_unit(self) -> Array:
+        """The points in the order of their groups."""
+        order = None if self.units is None else self.units.order
+        return self.points if order is None else take_rows(self.points, order)
+
+    def in_order(self, values: FloatArray) -> FloatArray:
+        """Return values for the rows in the order of their groups, in the order of the rows."""
+        order = None if self.units is None else self.units.order
+        if order is None:
+            return values
+        found = np.empty_like(values)
+        found[order] = values
+        return found
+
     @cached_property
     def constant(self) -> bool:
         """Whether all rows are the same."""
@@ -65,8 +89,19 @@ class Sample:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the points, in their order."""
-        return digest_of(self.points)
+        """A digest of the points, in their order, and of how they belong together."""
+        digest = digest_of(self.points)
+        if self.units is None:
+            return digest
+        weights = b"" if self.units.weights is None else self.units.weights.tobytes()
+        return hashlib.sha256(digest.encode() + self.units.codes.tobytes() + weights).hexdigest()
+
+    def taken(self, rows: Positions) -> Sample:
+        """Return some of the rows as a sample."""
+        dataset = self.dataset
+        if dataset.units is not None:
+            dataset = replace(dataset, units=dataset.units.take(rows))
+        return replace(self, dataset=dataset, points=take_rows(self.points, rows))
 
     @cached_property
     def representatives(self) -> tuple[Positions, Array]:

@@ -74,6 +74,7 @@ class Difference:
             (-both.with_phi[1], -both.with_phi[0]),
             (-both.with_eta[1], -both.with_eta[0]),
             (-both.with_other[1], -both.with_other[0]),
+            both.whole,
         )  # fmt: skip
         return Difference(self.second, self.first, turned)
 
@@ -132,7 +133,10 @@ class Difference:
         """The variance of the difference: the part due to single rows, and all of it; unbiased."""
         one, two = self.first, self.second
         linear, total = (a + b for a, b in zip(one.variance_parts, two.variance_parts, strict=True))
-        if self.together is not None:
+        if self.together is not None and self.together.whole is not None:
+            linear -= 2 * self.together.whole / two.moments.x.size
+            total -= 2 * self.together.whole / two.moments.x.size
+        elif self.together is not None:
             x, scale = two.moments.x, one.scale * two.scale
             a1, a2 = one.slope, two.slope
             crossed = self.together.covariance - a1 * x.w - a2 * one.moments.x.w
@@ -156,7 +160,15 @@ class Difference:
     def _degrees(self, variance: float) -> float:
         spreads = [one.spread for one in (self.first, self.second) if one.spread is not None]
         due = self._by_frequencies
-        return min((spread.degrees_of_freedom(due, variance) for spread in spreads), default=math.inf)
+        least = min((spread.degrees_of_freedom(due, variance) for spread in spreads), default=math.inf)
+        return min(least, self._group_degrees)
+
+    @cached_property
+    def _group_degrees(self) -> float:
+        """How well the variance is known where it is that of groups of rows; else infinite."""
+        both = [(one.standard_error**2, one.degrees) for one in (self.first, self.second)]
+        squares = sum(variance**2 / degrees for variance, degrees in both)
+        return sum(variance for variance, _ in both) ** 2 / squares if squares > 0 else math.inf
 
     @cached_property
     def _borrowed(self) -> tuple[float, float, float]:

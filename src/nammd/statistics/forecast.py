@@ -70,9 +70,24 @@ class Pilot:
     def _slope(self) -> float:
         return 1.0 + self.value if self.normed else 1.0
 
+    def units(self, m: float, n: float) -> tuple[float, float]:
+        """Return how many units so many rows are; of rows that belong together, effectively."""
+        x, y = self.moments.per_unit
+        return m / x, n / y
+
+    def enough(self, m: float, n: float) -> bool:
+        """Tell whether so many rows are enough units for any test."""
+        return min(self.units(m, n)) >= 4 - 1e-9
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """The rows of the pilot."""
+        x, y = self.moments.per_unit
+        return round(self.moments.x.size * x), round(self.moments.y.size * y)
+
     def moments_at(self, value: float, m: int, n: int) -> Moments:
         """Return the moments of a pair of that distance and of those sizes."""
-        return self.moments.resized(m, n).moved(value * self.scale, self.along)
+        return self.moments.resized(*self.units(m, n)).moved(value * self.scale, self.along)
 
     def pair_at(self, value: float, m: int, n: int) -> Pair:
         """Return a pair of that distance and of those sizes, as the tests of a known margin take it."""
@@ -86,7 +101,7 @@ class Pilot:
         unit = 4 * max(value, 0.0) / self.scale
         x, y = (
             SampleTerms(size, unit * noise, 0.0, 0.0, 0.0)
-            for size, noise in zip((m, n), self.along, strict=True)
+            for size, noise in zip(self.units(m, n), self.along, strict=True)
         )
         return Standing(moments, self.normed, x, y, 0.0, Eigenvalues(self.eigenvalues), spread=self.spread)
 
@@ -94,7 +109,8 @@ class Pilot:
         """Return the law of an estimate of MMD² from so many rows; `frozen`: given the rows of x."""
         (x, y), moments = self.along, self.moments_at(value, m, n)
         slope = 1.0 + max(value, 0.0) if self.normed else 1.0
-        along = y / n if frozen else x / m + y / n
+        one, other = self.units(m, n)
+        along = y / other if frozen else x / one + y / other
         pairs = moments.variance(slope) - moments.linear_variance(slope)
         rest = max(pairs - 2 * along**2, 0.0)
         if self.spread is not None:
@@ -192,7 +208,7 @@ def estimated_rules(pilot: Pilot, accepted: int, m: int, n: int, shared: bool) -
     The candidate has n rows, and its reference has m rows: those of the pilot where it is `shared`.
     """
     epsilon = pilot.value
-    first = pilot.standing_at(epsilon, pilot.moments.x.size, accepted)
+    first = pilot.standing_at(epsilon, pilot.rows[0], accepted)
 
     def difference(value: float) -> Difference:
         second = pilot.standing_at(value, m, n)

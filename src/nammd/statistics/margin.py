@@ -16,7 +16,7 @@ from typing import Literal
 from nammd.statistics.evidence import Measured
 from nammd.statistics.moments import Moments, combined
 from nammd.statistics.near_zero import NearZero
-from nammd.statistics.skewness import HigherOrder
+from nammd.statistics.skewness import CarefulSkewness, HigherOrder
 from nammd.statistics.spread import Spread
 
 Statistic = Literal["nammd", "mmd2"]
@@ -116,9 +116,10 @@ class Pair:
         """Return what random frequencies add to the third cumulant of U."""
         return 0.0 if self.spread is None else self.spread.third_cumulant(self.slope(eps) - 1.0)
 
-    def degrees_of_freedom(self, due: float, total: float) -> float:
-        """Return how well the variance is known of which a part is due to random frequencies."""
-        return math.inf if self.spread is None else self.spread.degrees_of_freedom(due, total)
+    def degrees_of_freedom(self, due: float, total: float, a: float = 1.0) -> float:
+        """Return how well the variance is known: it may be due to random frequencies, or to few groups."""
+        groups = self.moments.degrees(a)
+        return groups if self.spread is None else min(self.spread.degrees_of_freedom(due, total), groups)
 
     def cubic_and_quadratic(self, eps: float, alternative: Alternative) -> tuple[float, float]:
         """Return the two parts of the third cumulant of U that are due to rows.
@@ -127,6 +128,9 @@ class Pair:
         often have opposite signs; so it is used where it makes the test more cautious.
         """
         cubic, quadratic = self.skewness.cubic_and_quadratic(self.slope(eps))
+        if isinstance(self.skewness, CarefulSkewness):
+            low, high = self.skewness.bounds(self.slope(eps))
+            quadratic = low if alternative == "greater" else high
         if not self.skewness.knows_cubic:
             quadratic = min(quadratic, 0.0) if alternative == "greater" else max(quadratic, 0.0)
         return cubic, quadratic
@@ -239,7 +243,7 @@ def margin(
         safe = total = 0.0
     if variance != "corrected":
         deviation = math.sqrt(total + extra) if total > 0 else math.nan
-        degrees = pair.degrees_of_freedom(extra, total + extra)
+        degrees = pair.degrees_of_freedom(extra, total + extra, a)
         return Margin(u, deviation, share, 0.0, 0.0, None, scale, degrees)
     if not safe > 0:
         return Margin(u, 0.0, share, 0.0, 0.0, None, scale)
@@ -263,7 +267,7 @@ def margin(
         (cubic + 3 * quadratic) / unit,
         law,
         scale,
-        pair.degrees_of_freedom(extra, safe),
+        pair.degrees_of_freedom(extra, safe, a),
     )
 
 
@@ -280,7 +284,8 @@ def near_zero(pair: Pair, eps: float, quadratic: float, added: float = 0.0) -> N
         spread = math.sqrt(value) + excess * math.sqrt(max(side.v1, 0.0) / centre)
         along += spread**2 / side.size
     rest = max(quadratic - 2 * along**2, 0.0) + added
-    return NearZero(centre, along, rest, pair.degrees_of_freedom(pair.approximation(eps), rest))
+    degrees = pair.degrees_of_freedom(pair.approximation(eps), rest, pair.slope(eps))
+    return NearZero(centre, along, rest, degrees)
 
 
 def confidence_interval(pair: Pair, level: float) -> tuple[float, float]:

@@ -11,6 +11,7 @@ that is information, and it is never clipped here.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -27,8 +28,8 @@ class Components:
 
     Attributes
     ----------
-    size : int
-        The number of rows, m.
+    size : int or float
+        The number of rows, m; of rows that belong together, the effective number of units.
     mean : float
         ``xx``, the mean kernel value of two rows of this sample.
     v1 : float
@@ -41,7 +42,7 @@ class Components:
         Covariance of the two conditional means over x.
     """
 
-    size: int
+    size: float
     mean: float
     v1: float
     v2: float
@@ -104,6 +105,12 @@ class Moments:
         The bound K of the kernel.
     cross : {"full", "off-diagonal"}
         Which cross pairs `xy` is over.
+    freedom : tuple of two float, or None
+        Of rows that belong together: the degrees of freedom of the variances of x and of y.
+    between : tuple of three float, or None
+        Where units are in both samples: what they add to the variance of U, the coefficients of 1, a and a².
+    per_unit : tuple of two float
+        How many rows there are for each unit of `x.size` and `y.size`; 1 where rows are the units.
     """
 
     x: Components
@@ -112,6 +119,9 @@ class Moments:
     dxy: float
     bound: float
     cross: CrossPairs
+    freedom: tuple[float, float] | None = None
+    between: tuple[float, float, float] | None = None
+    per_unit: tuple[float, float] = (1.0, 1.0)
 
     @classmethod
     def of(cls, sums: KernelSums, cross: CrossPairs = "full") -> Moments:
@@ -188,16 +198,58 @@ class Moments:
             a * a * (x.own() + y.own())
             + 4 * (self.dxy + (n - 1) * x.c + (m - 1) * y.c) / (m * n)
             - 8 * a * (x.w / m + y.w / n)
+            + self.shared_variance(a)
         )
 
     def linear_variance(self, a: float) -> float:
         """Return the part of V due to single rows, of order 1/m; the rest is due to pairs."""
-        return 4 * (self.x.linear(a) / self.x.size + self.y.linear(a) / self.y.size)
+        alone = 4 * (self.x.linear(a) / self.x.size + self.y.linear(a) / self.y.size)
+        return alone + self.shared_variance(a)
 
-    def resized(self, m: int, n: int) -> Moments:
+    def shared_variance(self, a: float) -> float:
+        """Return what units that are in both samples add to the variance of U; mostly zero."""
+        if self.between is None:
+            return 0.0
+        constant, linear, square = self.between
+        return constant + a * linear + a * a * square
+
+    def degrees(self, a: float) -> float:
+        """Return how well the variance is known where it is that of groups of rows; else infinite."""
+        if self.freedom is None:
+            return math.inf
+        pairs = 4 * (self.dxy - self.x.c - self.y.c) / (self.x.size * self.y.size)
+        parts = []
+        for side, degrees in zip((self.x, self.y), self.freedom, strict=True):
+            n, own = side.size, side.v2 - 2 * side.v1
+            # As the jackknife has it: what pairs of units add is in it twice.
+            parts.append((4 * side.linear(a) / n + pairs + 4 * a * a * own / (n * (n - 2)), degrees))
+        total = sum(part for part, _ in parts)
+        squares = sum(part * part / degrees for part, degrees in parts)
+        return max(total * total / squares, 1.0) if squares > 0 else math.inf
+
+    def variances_given_x(self, a: float) -> tuple[float, float]:
+        """Return the variance of U over draws of y alone, and the part of it due to single rows.
+
+        With x fixed, a row of y is seen by these rows of x and not by their population: the variance of its
+        mean cross kernel value is then ``c`` and what single rows of x add to it, over m.
+        """
+        if self.cross != "full":
+            raise ValueError("with x fixed, all pairs of rows count: use cross='full'")
+        x, y, m, n = self.x, self.y, self.x.size, self.y.size
+        seen = y.c + (self.dxy - x.c - y.c) / m
+        total = a * a * y.own() + 4 * seen / n - 8 * a * y.w / n
+        return total, 4 * (a * a * y.v1 + seen - 2 * a * y.w) / n
+
+    def resized(self, m: float, n: float) -> Moments:
         """Return the same of samples of other sizes: these are moments of the populations."""
         cross = self.cross if m == n else "full"
-        return replace(self, x=replace(self.x, size=m), y=replace(self.y, size=n), cross=cross)
+        freedom = self.freedom
+        if freedom is not None:
+            ratios = m / self.x.size, n / self.y.size
+            freedom = max(freedom[0] * ratios[0], 1.0), max(freedom[1] * ratios[1], 1.0)
+        x, y = replace(self.x, size=m), replace(self.y, size=n)
+        # What units in both samples add is not known of other sizes: there they count as different ones.
+        return replace(self, x=x, y=y, cross=cross, freedom=freedom, between=None)
 
     def moved(self, mmd2: float, along: tuple[float, float]) -> Moments:
         """Return the moments of a pair that is so far apart, and else like this one.

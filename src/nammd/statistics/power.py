@@ -14,13 +14,15 @@ LARGEST_PLAN = 10**10
 
 def power_at(pilot: Pilot, eps: float, true: float, m: int, n: int, alpha: float) -> float:
     """Return the power of the test of a known margin, on the side of the margin where the truth is."""
+    if not pilot.enough(m, n):
+        return 0.0
     rules, law = known_rules(pilot, eps, m, n), pilot.law(true, m, n)
     return (rules.far if true > eps else rules.close)(law, pilot.scale, alpha)
 
 
 def rows_for(pilot: Pilot, eps: float, true: float, power: float, alpha: float) -> tuple[int, int] | None:
     """Return the smallest sizes with that power, in the proportion of the pilot's, or None."""
-    m, n = pilot.moments.x.size, pilot.moments.y.size
+    m, n = pilot.rows
 
     def sizes(rows: int) -> tuple[int, int]:
         return round(rows * m / min(m, n)), round(rows * n / min(m, n))

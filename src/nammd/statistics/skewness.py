@@ -76,13 +76,13 @@ class Influences:
         influence is ``a p - q``.
     cubes : array of shape (4,)
         Means over *all* rows of ``p^3, p^2 q, p q^2, q^3``.
-    size : int
-        The number of rows of the whole sample.
+    size : int or float
+        The number of rows of the whole sample; of rows that belong together, the effective number of units.
     """
 
     parts: FloatArray = field(repr=False)
     cubes: FloatArray
-    size: int
+    size: float
 
     @classmethod
     def of(cls, p: FloatArray, q: FloatArray, chosen: NDArray[np.intp]) -> Influences:
@@ -150,8 +150,29 @@ class Skewness:
         return self.grams.eigenvalues
 
 
+@dataclass(frozen=True, eq=False)
+class CarefulSkewness(Skewness):
+    """The same where B is known in two ways, which differ by what is of higher order still.
+
+    Of few groups of different sizes that matters; each test takes the one that makes it more careful.
+    """
+
+    others: Grams | None = field(default=None, repr=False)
+
+    def bounds(self, a: float) -> tuple[float, float]:
+        """Return the smaller B and the larger one."""
+        _, one = self.cubic_and_quadratic(a)
+        other = quadratic_part(a, (self.x.size, self.y.size), self._other_forms)
+        return min(one, other), max(one, other)
+
+    @cached_property
+    def _other_forms(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        assert self.others is not None
+        return Skewness(self.x, self.y, self.others)._forms
+
+
 def quadratic_part(
-    a: float, sizes: tuple[int, int], forms: tuple[FloatArray, FloatArray, FloatArray]
+    a: float, sizes: tuple[float, float], forms: tuple[FloatArray, FloatArray, FloatArray]
 ) -> float:
     """Return B from the means of ``g_i k(i, j) g_j`` within x, within y and across, g any of p and q."""
     (m, n), (own_x, own_y, cross) = sizes, forms

@@ -34,8 +34,8 @@ class SampleTerms:
 
     Attributes
     ----------
-    size : int
-        The number of rows.
+    size : int or float
+        The number of rows; of rows that belong together, the effective number of units.
     second, third : float
         The means of ``phi²`` and ``phi³``; the latter is NaN where it is not known.
     bias : float
@@ -44,7 +44,7 @@ class SampleTerms:
         The mean of ``phi_i k(i, j) phi_j`` over pairs of distinct rows.
     """
 
-    size: int
+    size: float
     second: float
     third: float
     bias: float
@@ -66,6 +66,8 @@ class Together:
     with_phi, with_eta, with_other : tuple of two float
         For each distance: the means of ``X phi`` and ``X eta``, and of ``X_i k(i, j) phi_y(j)`` over the
         rows of x and of its own y.
+    whole : float or None
+        The covariance of the two influences of a unit, all of it, where units of x are in a y too.
     """
 
     covariance: float
@@ -74,6 +76,7 @@ class Together:
     with_phi: tuple[float, float]
     with_eta: tuple[float, float]
     with_other: tuple[float, float]
+    whole: float | None = None
 
 
 class Operators(Protocol):
@@ -156,6 +159,11 @@ class Standing:
         return share if variance > 0 else 1.0
 
     @property
+    def degrees(self) -> float:
+        """How well that variance is known where it is that of groups of rows; else infinite."""
+        return self.moments.degrees(self.slope)
+
+    @property
     def effective_rows(self) -> float:
         """The rows of x and y as one number, by which estimates are weighted."""
         return 1 / (1 / self.x.size + 1 / self.y.size)
@@ -193,6 +201,38 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False)
+class UnitScale:
+    """How averages over the rows of x are taken where rows belong together: over units.
+
+    Attributes
+    ----------
+    size : float
+        The effective number of units.
+    lift : array of shape (units,)
+        What the product of two influences of a unit counts in a covariance by the jackknife.
+    reach : int
+        1 where neighbouring units go together, as blocks of time do.
+    """
+
+    size: float
+    lift: FloatArray = field(repr=False)
+    reach: int = 0
+
+    def mean(self, values: FloatArray) -> float:
+        """Return the mean over the units."""
+        return float(values.sum()) / self.size
+
+    def covariance(self, one: FloatArray, other: FloatArray) -> float:
+        """Return the covariance of two influences, by leaving out one unit at a time."""
+        total = float((self.lift * one) @ other)
+        if self.reach:
+            root = np.sqrt(self.lift)
+            first, second = root * one, root * other
+            total += float(first[:-1] @ second[1:] + first[1:] @ second[:-1])
+        return total / self.size
+
+
+@dataclass(frozen=True, eq=False)
 class RowsOfX:
     """The rows of x as they enter a distance.
 
@@ -211,6 +251,10 @@ class RowsOfX:
         belongs to x alone, and a later distance from the same x knows it.
     chosen, gram : array, or None
         Which rows stand for x, and their Gram matrix; None likewise.
+    scale_of_units : UnitScale or None
+        Where rows belong together, and all of this is about units; None likewise, or where they do not.
+    joint : bool
+        Whether units of x are in y too; `across` then has what they do there.
     """
 
     slope: float
@@ -221,6 +265,8 @@ class RowsOfX:
     within: FloatArray | None = field(default=None, repr=False)
     chosen: Rows | None = field(default=None, repr=False)
     gram: FloatArray | None = field(default=None, repr=False)
+    scale_of_units: UnitScale | None = None
+    joint: bool = False
 
     def together(self, other: RowsOfX) -> Together:
         """Return how two distances depend on their common x; `other` is the second, and knows all of x."""
@@ -230,14 +276,23 @@ class RowsOfX:
         phi = [2 * (one.slope * p - one.across) / one.scale for one in (self, other)]
         eta = [2 * p / one.scale if one.normed else np.zeros(len(p)) for one in (self, other)]
         x = phi[1] - phi[0]
-        some = x[chosen]
+        some, units = x[chosen], other.scale_of_units
+
+        def mean(values: FloatArray) -> float:
+            return float(np.mean(values)) if units is None else units.mean(values)
+
+        if units is None:
+            covariance = float(np.cov(self.across, other.across)[0, 1])
+        else:
+            covariance = units.covariance(self.across, other.across)
         return Together(
-            covariance=float(np.cov(self.across, other.across)[0, 1]),
-            third=float(np.mean(x**3)),
+            covariance=covariance,
+            third=mean(x**3),
             form=form_of(other.gram, some),
-            with_phi=(float(np.mean(x * phi[0])), float(np.mean(x * phi[1]))),
-            with_eta=(float(np.mean(x * eta[0])), float(np.mean(x * eta[1]))),
+            with_phi=(mean(x * phi[0]), mean(x * phi[1])),
+            with_eta=(mean(x * eta[0]), mean(x * eta[1])),
             with_other=(float(np.mean(some * self.felt)), float(np.mean(some * other.felt))),
+            whole=units.covariance(*phi) if units is not None and (self.joint or other.joint) else None,
         )
 
 

@@ -82,7 +82,7 @@ class Accepted:
     @property
     def rows(self) -> int:
         """The number of accepted rows."""
-        return self.standing.y.size
+        return self.pilot.rows[1]
 
     def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
         """Return the p-values of comparing the two distances, in both directions."""
@@ -129,12 +129,14 @@ class Perturbed:
         if not shared:
             return 0.0
         if self.influences is not None:
-            return float(self.influences @ candidate.influence_x)
-        return -self.standard_error * float(np.linalg.norm(candidate.influence_x))  # the worst that can be
+            return float(self.influences @ candidate.unit_influences(0))
+        return -self.standard_error * float(
+            np.linalg.norm(candidate.unit_influences(0))
+        )  # the worst that can be
 
     def rules(self, pilot: Pilot, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
         """Return the two tests as functions of the estimate; more rows know the perturbation better."""
-        rows = self.pilot.moments.x.size if self.pilot is not None else m
+        rows = self.pilot.rows[0] if self.pilot is not None else m
         return known_rules(pilot, self.value, m, n, self.variance * rows / m)
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nammd.columns.counting import count_columns, count_parts
-from nammd.columns.counts import Counts
-from nammd.columns.limits import ColumnCheck, ColumnLimit, check_columns, made_limits
+from nammd.columns.limits import ColumnLimit, made_limits
 from nammd.columns.measure import measures_of
 from nammd.columns.negligible import Changes, Negligible
 from nammd.columns.perturbed import block_distances, perturbed_distances
@@ -51,14 +50,14 @@ class ColumnTolerances:
         if allowed is None:
             return None
         measures = measures_of(encoding, reference)
-        counts = count_columns(reference, measures)
-        others = {label: count_columns(data, measures) for label, data in (accepted or {}).items()}
+        counts = count_columns(reference, measures, encoding)
+        others = {label: count_columns(data, measures, encoding) for label, data in (accepted or {}).items()}
         return cls(allowed, made_limits(measures, counts, allowed, others))
 
-    def with_blocks(self, reference: Dataset, edges: Sequence[int]) -> ColumnTolerances:
+    def with_blocks(self, encoding: Encoding, reference: Dataset, edges: Sequence[int]) -> ColumnTolerances:
         """Return the same, but a column may be as far away as a block of the reference is from the rest."""
         limits = self.limits or ()
-        parts = count_parts(reference, [limit.measure for limit in limits], edges)
+        parts = count_parts(reference, [limit.measure for limit in limits], edges, encoding)
         return replace(
             self,
             limits=tuple(
@@ -82,7 +81,7 @@ class ColumnTolerances:
         if self.limits is not None:
             return self.limits
         measures = measures_of(encoding, reference)
-        return made_limits(measures, count_columns(reference, measures), self.negligible)
+        return made_limits(measures, count_columns(reference, measures, encoding), self.negligible)
 
     def tolerances(self) -> dict[str, float]:
         """Return the tolerance of every column: of its values, or of its labels."""
@@ -131,14 +130,3 @@ def _limit_from_dict(stored: Mapping[str, Any]) -> ColumnLimit:
         tuple((str(each["label"]), counts_from_dict(each)) for each in stored["accepted"]),
         {str(aspect): float(value) for aspect, value in stored["fixed"].items()},
     )
-
-
-def held_columns(
-    limits: Sequence[ColumnLimit],
-    reference: Mapping[str, Counts] | None,
-    candidate: Dataset,
-    level: float,
-) -> tuple[ColumnCheck, ...]:
-    """Hold the columns of a candidate against their limits, on all rows."""
-    counts = count_columns(candidate, [limit.measure for limit in limits])
-    return check_columns(limits, reference, counts, level)

@@ -11,8 +11,11 @@ import numpy as np
 
 from nammd.columns.negligible import Negligible
 from nammd.data.advice import Advice, Caution, refusal
+from nammd.data.belonging import Belonging, told_one
+from nammd.data.blocks_in_time import Blocks
 from nammd.data.checks import between
 from nammd.data.encoding import Encoding
+from nammd.data.opening import open_dataset
 from nammd.data.written import Reading
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
@@ -26,6 +29,7 @@ from nammd.tolerances.ladder import Rung, block_edges, paired_influences, split_
 from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.remembering import Remembered, for_columns
 from nammd.tolerances.soundness import drifting, refuse_ordered_rows, refuse_separating_columns
 
 
@@ -47,6 +51,8 @@ class Constructors(Result):
         keep: Sequence[str] = (),
         anyway: bool = False,
         engine: Engine | None = None,
+        groups: Any = None,
+        row_weights: Any = None,
     ) -> Self:
         """Take epsilon from datasets that are known to be acceptable.
 
@@ -80,6 +86,12 @@ class Constructors(Result):
             caution.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
+        groups : str, Blocks or sequence of arrays, optional
+            Which rows belong together; see `distance`. Arrays: one for the reference, and one for each
+            accepted dataset. The tolerance remembers it: a column, or blocks of time, is looked up again in
+            every check, and labels have to be given to every check.
+        row_weights : str or sequence of arrays, optional
+            How much each row counts; likewise.
 
         Returns
         -------
@@ -99,8 +111,9 @@ class Constructors(Result):
         how = {
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
-        bench = Measuring.of(x, how, engine)
-        estimates = bench.distances({str(name): data for name, data in named.items()})
+        said = Belonging(groups, row_weights)
+        bench = Measuring.of(x, how, engine, said.part(0, 1 + len(named)))
+        estimates = bench.distances({str(name): data for name, data in named.items()}, said)
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
         bars = tuple(Accepted(name, estimate.standing) for name, estimate in estimates.items())
         farthest = max(bars, key=lambda bar: bar.value)
@@ -116,18 +129,20 @@ class Constructors(Result):
                 ),
             )
 
+        opened = {name: estimate.evidence.y.dataset for name, estimate in estimates.items()}
+
         def without(columns: tuple[str, ...]) -> float:
             left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
             other = Measuring.of(bench.reference.dataset, left, engine)
-            return max(estimate.value for estimate in other.distances(named).values())
+            return max(estimate.value for estimate in other.distances(opened).values())
 
         samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
         refuse_separating_columns(bench.reference, samples, keep, without, farthest.value)
         others = {name: estimate.evidence.y.dataset for name, estimate in estimates.items()}
         columns = ColumnTolerances.of_reference(
-            bench.space.encoding, bench.reference.dataset, negligible, others
+            bench.space.encoding, bench.reference.dataset, for_columns(negligible, said), others
         )
-        return cls._made(bench, bars, "reference", rungs, farthest.label, columns, anyway)
+        return cls._made(bench, bars, "reference", rungs, farthest.label, columns, anyway, said)
 
     @classmethod
     def from_noise(
@@ -146,6 +161,8 @@ class Constructors(Result):
         anyway: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
+        groups: Any = None,
+        row_weights: Any = None,
     ) -> Self:
         """Take epsilon from controlled perturbations of the reference itself.
 
@@ -171,7 +188,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, negligible, reading, anyway, engine
+        space, kernel, weights, exclude, negligible, reading, anyway, engine, groups, row_weights
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -183,7 +200,15 @@ class Constructors(Result):
         how = {
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
-        bench = Measuring.of(x, how, engine).in_memory("from_noise")
+        said = Belonging(groups, row_weights)
+        if isinstance(groups, Blocks):
+            raise refusal(
+                ValueError,
+                "a perturbed copy is no series of its own, so blocks of time do not go with a tolerance from "
+                "noise",
+                Advice("use Tolerance.from_reference or Tolerance.from_split", "use ACCEPTED or --split"),
+            )
+        bench = Measuring.of(x, how, engine, said.part(0, 1)).in_memory("from_noise")
         rungs, estimates, kind = noise_rungs(
             bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
         )
@@ -192,10 +217,12 @@ class Constructors(Result):
         influences = paired_influences(estimate)
         variance = float(influences @ influences)
         bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
-        columns = ColumnTolerances.of_reference(bench.space.encoding, bench.reference.dataset, negligible)
+        columns = ColumnTolerances.of_reference(
+            bench.space.encoding, bench.reference.dataset, for_columns(negligible, said)
+        )
         if columns is not None:
             columns = columns.perturbed(kind, level)
-        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway)
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway, said)
 
     @classmethod
     def from_split(
@@ -214,6 +241,8 @@ class Constructors(Result):
         anyway: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
+        groups: Any = None,
+        row_weights: Any = None,
     ) -> Self:
         """Take epsilon from what "no change" looks like within the reference itself.
 
@@ -234,7 +263,7 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, negligible, reading, anyway, engine
+        space, kernel, weights, exclude, negligible, reading, anyway, engine, groups, row_weights
             As for `from_reference`.
         keep : sequence of str
             Columns by which rows may be ordered although they take part.
@@ -253,11 +282,13 @@ class Constructors(Result):
         how = {
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
-        bench = Measuring.of(x, how, engine).in_memory("from_split")
+        said = Belonging(groups, row_weights)
+        bench = Measuring.of(x, how, engine, said.part(0, 1)).in_memory("from_split")
         refuse_ordered_rows(bench.space.encoding, bench.points, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.
-        with passes(*[1.0] * (blocks + splits), what=comparing(len(bench.points))):
-            rungs, estimates = split_rungs(bench.points, bench.distance_between, blocks, splits, rng)
+        rows, units = len(bench.points), bench.reference.units
+        with passes(*[1.0] * (blocks + splits), what=comparing(rows)):
+            rungs, estimates = split_rungs(rows, bench.distance_between, blocks, splits, rng, units)
         drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
         resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
         label, value = drift.label, drift.value
@@ -265,11 +296,15 @@ class Constructors(Result):
             label, value = "upper ends of the random halves", resolution
         bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
         reference = bench.reference.dataset
-        columns = ColumnTolerances.of_reference(bench.space.encoding, reference, negligible)
+        columns = ColumnTolerances.of_reference(
+            bench.space.encoding, reference, for_columns(negligible, said)
+        )
         if columns is not None:
-            columns = columns.with_blocks(reference, block_edges(len(bench.points), blocks))
+            columns = columns.with_blocks(
+                bench.space.encoding, reference, block_edges(len(bench.points), blocks)
+            )
         cautions = () if label != drift.label else (drifting(label),)
-        return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, cautions)
+        return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, said, cautions)
 
     @classmethod
     def at(
@@ -282,6 +317,8 @@ class Constructors(Result):
         columns: int | None = None,
         x: Any = None,
         negligible: Any = False,
+        groups: str | Blocks | None = None,
+        row_weights: str | None = None,
     ) -> Self:
         """Fix a tolerance by hand, for those who know.
 
@@ -303,6 +340,9 @@ class Constructors(Result):
         negligible : mapping or True, optional
             To hold every column against what is negligible in it, too; see `from_reference`. It is then
             measured on the reference of each check.
+        groups, row_weights : optional
+            A column, or blocks of time, that every check is to take; see `distance`. Without them a check may
+            still say which rows belong together.
 
         Returns
         -------
@@ -315,7 +355,7 @@ class Constructors(Result):
         0.02
         """
         epsilon = between(epsilon, "epsilon")
-        ways = (space, encoding, columns, x)
+        said, ways = Belonging(groups, row_weights), (space, encoding, columns, x)
         if sum(given is not None for given in ways) != 1 or (space is None) == (kernel is None):
             raise TypeError(
                 "give a space; or a kernel, and one of encoding, columns and x: how many columns, of which "
@@ -325,12 +365,12 @@ class Constructors(Result):
             if columns is not None:
                 encoding = Encoding.identity(columns)
             elif encoding is None:
-                encoding = Encoding.fit(x)
+                encoding = Encoding.fit(told_one(open_dataset(x, "x"), said))
             space = Space(encoding, as_kernel(kernel))
         origin = Origin.now("given", 0, space.encoding, None, (), "")
-        allowed = Negligible.of(negligible)
+        allowed = Negligible.of(for_columns(negligible, said))
         each = None if allowed is None else ColumnTolerances(allowed)
-        return cls._of(space, (Fixed("", epsilon),), origin, each)
+        return cls._of(space, (Fixed("", epsilon),), origin, each, Remembered.of(said))
 
     @classmethod
     def _made(
@@ -342,21 +382,29 @@ class Constructors(Result):
         chosen: str,
         columns: ColumnTolerances | None,
         anyway: bool,
+        said: Belonging,
         cautions: tuple[Caution, ...] = (),
     ) -> Self:
         reference, space = bench.reference, bench.space
         origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
-        made = cls._of(space, bars, origin, columns).checked(anyway)
+        remembered = Remembered.of(said)
+        made = cls._of(space, bars, origin, columns, remembered).checked(anyway)
         known = bench.equivalents(max(bar.value for bar in bars))
         told = cautions + made.origin.cautions
-        return cls._of(space, bars, replace(made.origin, equivalents=known, cautions=told), columns)
+        origin = replace(made.origin, equivalents=known, cautions=told)
+        return cls._of(space, bars, origin, columns, remembered)
 
     origin: Origin
 
     @classmethod
     @abstractmethod
     def _of(
-        cls, space: Space, bars: tuple[Bar, ...], origin: Origin, columns: ColumnTolerances | None
+        cls,
+        space: Space,
+        bars: tuple[Bar, ...],
+        origin: Origin,
+        columns: ColumnTolerances | None,
+        remembered: Remembered,
     ) -> Self:
         """Make one from its parts."""
 

@@ -28,6 +28,7 @@ from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.ladder import Rung
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.remembering import Remembered
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -41,17 +42,27 @@ _AGAIN = "calibrate again (a number of your own is given with --epsilon, or with
 
 def write(tolerance: Tolerance, path: Path) -> None:
     """Write a tolerance; the file is complete or not there at all."""
-    stored = to_dict(tolerance)
-    write_bytes(path, sealed(rendered(stored)))
+    write_bytes(path, dumps(tolerance))
+
+
+def dumps(tolerance: Tolerance) -> bytes:
+    """Return what the file of a tolerance holds."""
+    return sealed(rendered(to_dict(tolerance)))
 
 
 def read(path: Path) -> Tolerance:
     """Read a tolerance, or say in a sentence what is wrong with the file."""
     try:
         content = path.read_bytes()
-        stored = json.loads(content.decode("utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no tolerance file {path}") from None
+    return loads(content, path)
+
+
+def loads(content: bytes, path: Path) -> Tolerance:
+    """Return the tolerance in what a file holds; `path` is for messages."""
+    try:
+        stored = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # also of a number of too many digits
         raise ValueError(f"{path} is not a tolerance file: it is not valid JSON ({error})") from None
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
@@ -91,6 +102,7 @@ def summary(tolerance: Tolerance) -> dict[str, Any]:
         "epsilon": tolerance.epsilon,
         "epsilon_error": tolerance.epsilon_error,
         **tolerance.space.to_dict(),
+        "rows": dataclasses.asdict(tolerance.remembered),
         "origin": origin,
         "negligible": None if tolerance.columns is None else tolerance.columns.negligible.to_dict(),
         "column_tolerances": {} if tolerance.columns is None else tolerance.columns.tolerances(),
@@ -116,9 +128,10 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     origin["equivalents"] = tuple((str(kind), float(level)) for kind, level in origin["equivalents"])
     origin["cautions"] = tuple(Caution(**caution) for caution in origin["cautions"])
     bars = tuple(_bar_from_dict(bar) for bar in stored["bars"])
+    remembered = Remembered(**stored.get("rows", {}))
     columns = None if stored["columns"] is None else ColumnTolerances.from_dict(stored["columns"])
     fail_on = tuple(map(str, stored["fail_on"]))
-    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin), columns, fail_on)
+    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin), columns, fail_on, remembered)
     if not 0 < tolerance.epsilon < 1:
         raise ValueError(f"epsilon is {tolerance.epsilon}, not between 0 and 1")
     return tolerance
@@ -173,7 +186,7 @@ def _standing_to_dict(standing: Standing) -> dict[str, Any]:
         "y": dataclasses.asdict(standing.y),
         "crossed": standing.crossed,
         "constant": standing.constant,
-        "rows": {"across": _packed(seen.across), "felt": _packed(seen.felt)},
+        "rows": {"across": _packed(seen.across), "felt": _packed(seen.felt), "joint": seen.joint},
     }
 
 
@@ -190,15 +203,21 @@ def _standing_from_dict(stored: dict[str, Any]) -> Standing:
     )
     rows = stored["rows"]
     across, felt = _unpacked(rows["across"]), _unpacked(rows["felt"])
-    return dataclasses.replace(
-        standing, seen=RowsOfX(standing.slope, standing.scale, True, across, felt)
-    )  # fmt: skip
+    joint = bool(rows.get("joint", False))
+    seen = RowsOfX(standing.slope, standing.scale, True, across, felt, joint=joint)
+    return dataclasses.replace(standing, seen=seen)
 
 
 def _moments_from_dict(stored: dict[str, Any]) -> Moments:
     x, y = (Components(**_finite_values(stored[name])) for name in ("x", "y"))
     xy, dxy, bound = (_finite(stored[name], name) for name in ("xy", "dxy", "bound"))
-    moments = Moments(x, y, xy, dxy, bound, choice(stored["cross"], "cross", ("full", "off-diagonal")))
+    groups: dict[str, Any] = {
+        name: tuple(_finite(value, name) for value in stored[name])
+        for name in ("freedom", "between", "per_unit")
+        if stored.get(name) is not None
+    }
+    cross = choice(stored["cross"], "cross", ("full", "off-diagonal"))
+    moments = Moments(x, y, xy, dxy, bound, cross, **groups)
     if not (bound > 0 and moments.denominator > 0):
         raise ValueError("its moments are not those of a kernel with that bound")
     return moments
@@ -221,10 +240,14 @@ def _unpacked(text: str) -> FloatArray:
 
 
 def _finite_values(stored: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: whole(value, "size", 2) if name == "size" else _finite(value, name)
-        for name, value in stored.items()
-    }
+    return {name: _size(value) if name == "size" else _finite(value, name) for name, value in stored.items()}
+
+
+def _size(value: Any) -> float:
+    """Return a number of rows, or an effective number of groups, which need not be whole."""
+    if isinstance(value, float) and value >= 2:
+        return _finite(value, "size")
+    return whole(value, "size", 2)
 
 
 def _finite(value: Any, name: str) -> float:

@@ -120,6 +120,8 @@ class Setting:
 
     def decided(self, n: int, distance: float, **how: Any) -> float:
         """Return how often it is called what it is."""
+        if not self.pilot.enough(how.get("m") or self.m, n):
+            return 0.0
         return (self.far if distance > self.bar.value else self.close)(n, distance, **how)
 
     def _prepared(

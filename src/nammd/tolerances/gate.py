@@ -11,6 +11,7 @@ from nammd.columns.counting import count_columns, has_counts
 from nammd.columns.counts import Counts
 from nammd.columns.limits import ColumnCheck, ColumnLimit, check_columns
 from nammd.columns.negligible import Negligible
+from nammd.data.belonging import NOTHING_SAID, Belonging, told_one
 from nammd.data.checks import between, whole
 from nammd.data.dataset import Dataset
 from nammd.data.naming import listed
@@ -18,6 +19,7 @@ from nammd.data.opening import open_dataset
 from nammd.engines import Engine, require_engine
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.evidence.rows import Known
+from nammd.evidence.units import KnownUnits
 from nammd.explaining.alerts import Alert, column_alerts, known_alerts
 from nammd.explaining.rows import column_fact_alerts, row_alerts
 from nammd.questions.distance import Estimate
@@ -29,6 +31,7 @@ from nammd.statistics.power import distribution_free
 from nammd.tolerances.bars import Fixed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.forecasting import Setting
+from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
 from nammd.tolerances.verdict import Decision, Held, Verdict, combined, decided
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 
@@ -49,6 +52,8 @@ class Gate:
         What close enough means.
     reference : Sample
         What candidates are compared with, as points of the space of the tolerance.
+    remembered : Remembered
+        How its rows belong together, and so those of candidates.
 
     Examples
     --------
@@ -64,18 +69,22 @@ class Gate:
     tolerance: Tolerance
     reference: Sample
     engine: Engine | None = None
-    _known: list[Known] = field(default_factory=list, init=False, repr=False)
+    remembered: Remembered = NOTHING_REMEMBERED
+    _known: list[Known | KnownUnits] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
-    def of(cls, tolerance: Tolerance, x: Any, engine: Engine | None) -> Gate:
-        """Make the reference ready, whatever it is."""
+    def of(cls, tolerance: Tolerance, x: Any, engine: Engine | None, said: Belonging = NOTHING_SAID) -> Gate:
+        """Make the reference ready, whatever it is, and whatever was said of its rows."""
         require_engine(engine)
-        dataset = open_dataset(x, "the reference", by_workers=bool(getattr(engine, "reads_files", False)))
-        wanted = bool(tolerance.origin.digest)
+        by_workers, written = bool(getattr(engine, "reads_files", False)), tolerance.space.encoding.for_files
+        dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
+        wanted, given = bool(tolerance.origin.digest), tolerance.origin.how == "given"
+        settled = tolerance.remembered.settled(said, given)
+        dataset = told_one(dataset, settled)
         [reference] = prepare(
             {"the reference": dataset}, space=tolerance.space, engine=engine, digest=wanted, least=MIN_ROWS
         )
-        return cls(tolerance, reference, engine)
+        return cls(tolerance, reference, engine, Remembered.of(settled))
 
     def check(
         self,
@@ -84,6 +93,8 @@ class Gate:
         *,
         joint_only: bool = False,
         fail_on: Sequence[str] = (),
+        groups: Any = None,
+        row_weights: Any = None,
     ) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
 
@@ -97,6 +108,9 @@ class Gate:
             Leave single columns out of the verdict; they still explain it.
         fail_on : sequence of str
             Alerts that make this check fail, beside those of the tolerance.
+        groups, row_weights : optional
+            Which rows of the candidate belong together, and how much each counts: arrays, since a column or
+            blocks of time are those of the reference.
 
         Returns
         -------
@@ -104,11 +118,14 @@ class Gate:
         """
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
         fails = known_alerts((*self.tolerance.fail_on, *fail_on))
-        estimate, shared = self.distance(candidate), self.is_the_one
+        said = Belonging(groups, row_weights)
+        estimate, shared = self.distance(candidate, **said.options), self.is_the_one
         held = [Held.of(bar, *bar.pvalues(estimate, shared)) for bar in self.tolerance.bars]
         p_close, p_far = combined(held)
         counted = self._counted(estimate)
-        columns = () if estimate.pair.void else self._columns(counted, alpha / 2)
+        # Columns are counted row by row, which is too sure of itself where rows belong together.
+        alone = estimate.evidence.x.units is None if estimate.evidence.x.keeps_rows else True
+        columns = self._columns(counted, alpha / 2) if alone and not estimate.pair.void else ()
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
         decision = decided(p_close, p_far, alpha, [each.beyond for each in columns] if judged else None)
         return Verdict(
@@ -187,19 +204,28 @@ class Gate:
         check = partial(self.check, joint_only=joint_only, fail_on=fail_on)
         return check_each(check, candidates, alpha, adjust, errors, progress)
 
-    def distance(self, candidate: Any) -> Estimate:
+    def distance(self, candidate: Any, *, groups: Any = None, row_weights: Any = None) -> Estimate:
         """Estimate the distance of a candidate to the reference, without a verdict.
 
         Parameters
         ----------
         candidate : dataset
             The data in question; see `distance`. A sketch if the reference is one.
+        groups, row_weights : optional
+            As for `check`.
 
         Returns
         -------
         Estimate
         """
-        named = {"the reference": self.reference.dataset, "the candidate": candidate}
+        by_workers = bool(getattr(self.engine, "reads_files", False))
+        written = self.tolerance.space.encoding.for_files
+        opened = open_dataset(candidate, "the candidate", by_workers=by_workers, reading=written)
+        if opened is not self.reference.dataset:
+            opened = told_one(
+                opened, self.remembered.settled(Belonging(groups, row_weights), True).part(0, 1)
+            )
+        named = {"the reference": self.reference.dataset, "the candidate": opened}
         reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
         if reference.keeps_rows and reference.points is self.reference.points:
             reference = self.reference  # which knows its digest and keys from earlier checks
@@ -283,7 +309,7 @@ class Gate:
     def _reference_counts(self) -> dict[str, Counts]:
         if self._made_here:
             return {limit.name: limit.reference for limit in self._limits}
-        return count_columns(self.reference.dataset, [limit.measure for limit in self._limits])
+        return self._count(self.reference.dataset)
 
     @property
     def _made_here(self) -> bool:
@@ -295,7 +321,11 @@ class Gate:
         candidate = estimate.evidence.y.dataset
         if not has_counts(candidate):
             return {}
-        return count_columns(candidate, [limit.measure for limit in self._limits])
+        return self._count(candidate)
+
+    def _count(self, dataset: Dataset) -> dict[str, Counts]:
+        measures = [limit.measure for limit in self._limits]
+        return count_columns(dataset, measures, self.tolerance.space.encoding)
 
     def _columns(self, counted: dict[str, Counts], level: float) -> tuple[ColumnCheck, ...]:
         if not counted:

@@ -11,6 +11,8 @@ import numpy as np
 
 from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
+from nammd.data.sampling import Positions
+from nammd.data.units import RowUnits
 from nammd.evidence import MIN_ROWS
 from nammd.questions.distance import Estimate
 
@@ -69,7 +71,7 @@ def paired_influences(estimate: Estimate) -> FloatArray:
 
     Pairs of a row and its copy are drawn, not rows; the squares of these numbers sum to the variance.
     """
-    influences: FloatArray = estimate.influence_x + estimate.influence_y
+    influences: FloatArray = estimate.unit_influences(0) + estimate.unit_influences(1)
     return influences
 
 
@@ -80,33 +82,44 @@ def block_edges(rows: int, blocks: int) -> list[int]:
 
 
 def split_rungs(
-    x: FloatArray,
-    distance: Callable[[FloatArray, FloatArray], Estimate],
+    rows: int,
+    distance: Callable[[Positions, Positions], Estimate],
     blocks: int,
     splits: int,
     rng: Any,
+    units: RowUnits | None = None,
 ) -> tuple[tuple[Rung, ...], dict[str, Estimate]]:
     """Return the distances between random halves, and of consecutive blocks from the rest.
 
-    The estimates of the blocks come along, by label.
+    `distance` takes the positions of the rows of each side. Rows that belong together stay together in the
+    random halves. The estimates of the blocks come along, by label.
     """
     if blocks < 2 or splits < 1:
         raise ValueError(f"at least 2 blocks and 1 split are needed, not {blocks} and {splits}")
-    if len(x) < MIN_ROWS * max(blocks, 2):
+    if rows < MIN_ROWS * max(blocks, 2):
         raise ValueError(
-            f"the reference has {len(x)} rows, too few to split into {blocks} blocks of at least {MIN_ROWS}"
+            f"the reference has {rows} rows, too few to split into {blocks} blocks of at least {MIN_ROWS}"
         )
     generator = np.random.default_rng(rng)
     rungs, estimates = [], {}
     for k in range(splits):
-        order = generator.permutation(len(x))
-        half = len(x) // 2
-        estimate = distance(x[order[:half]], x[order[half:]])
+        estimate = distance(*_halves(rows, units, generator))
         rungs.append(Rung.of(f"random halves {k + 1}", estimate, "random"))
-    edges = block_edges(len(x), blocks)
+    edges = block_edges(rows, blocks)
     for k, (start, stop) in enumerate(pairwise(edges)):
-        rest = np.concatenate([x[:start], x[stop:]])
+        rest = np.concatenate([np.arange(start), np.arange(stop, rows)])
         label = f"block {k + 1} of {blocks}"
-        estimates[label] = distance(rest, x[start:stop])
+        estimates[label] = distance(rest, np.arange(start, stop))
         rungs.append(Rung.of(label, estimates[label], "block"))
     return tuple(rungs), estimates
+
+
+def _halves(rows: int, units: RowUnits | None, generator: np.random.Generator) -> tuple[Positions, Positions]:
+    """Return random halves of the rows, or of the groups that they belong to."""
+    if units is None:
+        order = generator.permutation(rows)
+        return order[: rows // 2], order[rows // 2 :]
+    groups = np.unique(units.codes)
+    first = generator.permutation(groups)[: len(groups) // 2]
+    chosen = np.isin(units.codes, first)
+    return np.flatnonzero(chosen), np.flatnonzero(~chosen)

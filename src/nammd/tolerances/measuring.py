@@ -8,7 +8,9 @@ from typing import Any
 
 from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray, is_spread, to_numpy
+from nammd.data.belonging import NOTHING_SAID, Belonging, told_one
 from nammd.data.opening import open_dataset, refuse_summaries, require_rows
+from nammd.data.sampling import Positions
 from nammd.engines import Engine, require_engine
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.questions.distance import Estimate
@@ -33,7 +35,9 @@ class Measuring:
     engine: Engine | None
 
     @classmethod
-    def of(cls, x: Any, how: Mapping[str, Any], engine: Engine | None) -> Measuring:
+    def of(
+        cls, x: Any, how: Mapping[str, Any], engine: Engine | None, said: Belonging = NOTHING_SAID
+    ) -> Measuring:
         """Open a reference, and settle its space; `how` are the options of `Space.fit`, or a space."""
         require_engine(engine)
         options = {name: value for name, value in how.items() if value is not None}
@@ -45,6 +49,7 @@ class Measuring:
         dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
         refuse_summaries(dataset)
         require_rows(dataset, MIN_ROWS)
+        dataset = told_one(dataset, said)
         if space is None:
             space = Space.fit(dataset, **options)
         return cls(space.sample(dataset, digest=True), engine)
@@ -79,12 +84,17 @@ class Measuring:
         """Return which perturbations of the reference are about as far as epsilon; see `units`."""
         if is_spread(self.reference.points):
             return ()
-        here = replace(self, engine=None)  # a few rows, wherever they come from
+        # A few rows, wherever they come from, and each for itself: this is about how far, not how certain.
+        alone = replace(self.reference, dataset=replace(self.reference.dataset, units=None))
+        here = replace(self, engine=None, reference=alone)
         points = to_numpy(self.reference.points)
         return equivalents(points, self.space.encoding, here.paired_distance, epsilon)
 
-    def distances(self, others: Mapping[str, Any]) -> dict[str, Estimate]:
-        """Estimate the distances of other datasets to the reference, all in one run."""
+    def distances(self, others: Mapping[str, Any], said: Belonging = NOTHING_SAID) -> dict[str, Estimate]:
+        """Estimate the distances of other datasets to the reference, all in one run.
+
+        `said` is of the reference and of all the others, in this order.
+        """
         by_workers = bool(getattr(self.engine, "reads_files", False))
         written = self.space.encoding.for_files
         opened = {
@@ -92,17 +102,25 @@ class Measuring:
             for name, data in others.items()
         }
         refuse_summaries(*opened.values())
+        for number, name in enumerate(opened):
+            opened[name] = told_one(opened[name], said.part(number + 1, len(opened) + 1))
         named = {"the reference": self.reference.dataset, **opened}
         reference, *samples = prepare(named, space=self.space, engine=self.engine)
         found = gather([(reference, sample) for sample in samples], engine=self.engine)
         return {name: Estimate.of(evidence) for name, evidence in zip(others, found, strict=True)}
 
-    def distance_between(self, one: FloatArray, other: FloatArray, cross: CrossPairs = "full") -> Estimate:
-        """Estimate the distance of two sets of points to one another."""
-        pair = replace(self.reference, points=one), replace(self.reference, points=other)
-        [evidence] = gather([pair], cross=cross, engine=self.engine)
+    def distance_between(self, one: Positions, other: Positions) -> Estimate:
+        """Estimate the distance of some rows of the reference to others."""
+        pair = self.reference.taken(one), self.reference.taken(other)
+        [evidence] = gather([pair], engine=self.engine)
         return Estimate.of(evidence)
 
     def paired_distance(self, one: FloatArray, other: FloatArray) -> Estimate:
-        """Estimate the distance of points to copies of them: no row is compared with its own copy."""
-        return self.distance_between(one, other, "off-diagonal")
+        """Estimate the distance of points to copies of them: no row is compared with its own copy.
+
+        Nor with that of another row of its group, where rows belong together.
+        """
+        pair = replace(self.reference, points=one), replace(self.reference, points=other)
+        cross: CrossPairs = "off-diagonal" if self.reference.units is None else "full"
+        [evidence] = gather([pair], cross=cross, engine=self.engine)
+        return Estimate.of(evidence)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from nammd.data.advice import Advice, Caution, refusal
+from nammd.data.belonging import Belonging
 from nammd.data.checks import between, counted, whole
 from nammd.data.encoding import Encoding
 from nammd.engines import Engine
@@ -27,6 +28,7 @@ from nammd.tolerances.constructors import Constructors
 from nammd.tolerances.forecasting import Forecast, Setting
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
 from nammd.tolerances.soundness import refused_or_noted
 from nammd.tolerances.units import in_words
 from nammd.tolerances.verdict import Verdict
@@ -51,6 +53,8 @@ class Tolerance(Constructors):
         How far each column may be from the reference by itself; None where columns have no tolerances.
     fail_on : tuple of str
         The alerts that make a check fail; see `failing_on`.
+    remembered : Remembered
+        Which rows belong together, and how they count, where that was said; every check says the same.
 
     Examples
     --------
@@ -69,12 +73,18 @@ class Tolerance(Constructors):
     origin: Origin
     columns: ColumnTolerances | None = field(default=None, compare=False)
     fail_on: tuple[str, ...] = ()
+    remembered: Remembered = NOTHING_REMEMBERED
 
     @classmethod
     def _of(
-        cls, space: Space, bars: tuple[Bar, ...], origin: Origin, columns: ColumnTolerances | None
+        cls,
+        space: Space,
+        bars: tuple[Bar, ...],
+        origin: Origin,
+        columns: ColumnTolerances | None,
+        remembered: Remembered,
     ) -> Self:
-        return cls(space, bars, origin, columns)
+        return cls(space, bars, origin, columns, remembered=remembered)
 
     def checked(self, anyway: bool) -> Self:
         """Return the tolerance with its cautions; one that resolves nothing is refused unless wanted."""
@@ -204,7 +214,9 @@ class Tolerance(Constructors):
         close, far = setting.close(rows, distance), setting.far(rows, distance)
         return Forecast(rows, distance, close, far, self.epsilon, alpha)
 
-    def with_reference(self, x: Any, *, engine: Engine | None = None) -> Gate:
+    def with_reference(
+        self, x: Any, *, engine: Engine | None = None, groups: Any = None, row_weights: Any = None
+    ) -> Gate:
         """Prepare for many checks against the same reference.
 
         The reference is encoded once, and summed once, with the first check; each further check then costs
@@ -218,13 +230,16 @@ class Tolerance(Constructors):
             features approximate, the error of the approximation is taken into account.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
+        groups, row_weights : optional
+            Which rows of the reference belong together, and how much each counts; see `distance`. What the
+            tolerance remembers need not be said again, but for arrays.
 
         Returns
         -------
         Gate
             It has one method that matters, ``check(candidate, alpha=0.05)``.
         """
-        return Gate.of(self, x, engine)
+        return Gate.of(self, x, engine, Belonging(groups, row_weights))
 
     def check(
         self,
@@ -235,6 +250,8 @@ class Tolerance(Constructors):
         joint_only: bool = False,
         fail_on: Sequence[str] = (),
         engine: Engine | None = None,
+        groups: Any = None,
+        row_weights: Any = None,
     ) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
 
@@ -253,13 +270,17 @@ class Tolerance(Constructors):
             Alerts that make this check fail, beside those of the tolerance; see `failing_on`.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
+        groups, row_weights : optional
+            Which rows belong together, and how much each counts; see `distance`. What the tolerance remembers
+            need not be said again, but for arrays.
 
         Returns
         -------
         Verdict
         """
-        gate = self.with_reference(x, engine=engine)
-        return gate.check(candidate, alpha, joint_only=joint_only, fail_on=fail_on)
+        said = Belonging(groups, row_weights)
+        gate = Gate.of(self, x, engine, said.part(0, 2))
+        return gate.check(candidate, alpha, joint_only=joint_only, fail_on=fail_on, **said.part(1, 2).options)
 
     def save(self, path: str | Path) -> None:
         """Write the tolerance to one readable JSON file."""
@@ -308,6 +329,7 @@ class Tolerance(Constructors):
             ("kernel", str(self.kernel)),
             ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
+        rows += self.remembered.facts()
         if self.origin.equivalents:
             rows.append(("about as far as", in_words(self.origin.equivalents)))
         rows += [

@@ -214,7 +214,8 @@ class Verdict(Reportable):
     def reasons(self) -> tuple[str, ...]:
         """What changed in the columns that matter most, in words: at most three, none without a test."""
         x, y = self.estimate.evidence.x.dataset, self.estimate.evidence.y.dataset
-        return tuple(words_for(each.measure, each.aspect, x, y) for each in self.beyond[:MOST_REASONS])
+        encoding, told = self.tolerance.space.encoding, self.beyond[:MOST_REASONS]
+        return tuple(words_for(each.measure, each.aspect, x, y, encoding) for each in told)
 
     @cached_property
     def pairs(self) -> tuple[PairCheck, ...]:
@@ -226,8 +227,9 @@ class Verdict(Reportable):
             return ()
         x, y = self.estimate.evidence.x.dataset, self.estimate.evidence.y.dataset
         measures = {each.measure.name: each.measure for each in self.columns}
-        order = [column.name for column in self.tolerance.space.encoding.columns if column.name in measures]
-        return changed_pairs([measures[name] for name in order], x, y, self.alpha / 2)
+        encoding = self.tolerance.space.encoding
+        order = [measures[column.name] for column in encoding.columns if column.name in measures]
+        return changed_pairs(order, x, y, encoding, self.alpha / 2)
 
     @property
     def failures(self) -> tuple[Alert, ...]:
@@ -484,6 +486,7 @@ class Verdict(Reportable):
             *self._unexplained(),
             *self._alerts(),
             ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
+            *self.estimate.describe_groups(),
             ("columns", self.tolerance.space.encoding.compared()),
             ("kernel", self.estimate.describe_kernel()),
         ]

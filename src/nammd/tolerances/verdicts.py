@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from nammd.data.advice import prefixed
 from nammd.data.checks import between, choice, counted
 from nammd.results import (
     Caution,
@@ -27,6 +25,7 @@ from nammd.results import (
     with_error,
 )
 from nammd.statistics.adjusting import holm
+from nammd.tolerances.turns import in_turn
 from nammd.tolerances.verdict import Decision, Verdict
 
 Adjustment: TypeAlias = Literal["none", "holm"]
@@ -37,9 +36,6 @@ CheckProgress: TypeAlias = Callable[[int, int, str], None]
 
 FAILED = "ERROR"
 """The word of a candidate that could not be checked."""
-
-FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
-"""What says that a candidate cannot be checked; anything else is a fault of the program."""
 
 SHOWN = 3
 """So many candidates are named where several have the same to say."""
@@ -306,23 +302,8 @@ def check_each(
     """Check candidates one after the other, and decide when all of them are known; see `Gate.check_all`."""
     alpha = between(alpha, "alpha", 0.5)
     choice(adjust, "adjust", ("none", "holm"))
-    choice(errors, "errors", ("raise", "keep"))
-    if not isinstance(candidates, Mapping) or not candidates:
-        raise TypeError("candidates must be a mapping of names to datasets, with at least one entry")
-    entries = []
-    for done, (name, candidate) in enumerate(candidates.items()):
-        if progress is not None:
-            progress(done, len(candidates), str(name))
-        started = time.perf_counter()
-        try:
-            # A function is called when its turn comes, so that not everything is read beforehand.
-            verdict = check(candidate() if callable(candidate) else candidate, alpha)
-            entry = Checked(str(name), verdict)
-        except FAILURES as error:
-            if errors == "raise":
-                raise prefixed(error, f"candidate {str(name)!r}") from error
-            entry = Checked(str(name), None, error)
-        entries.append(replace(entry, seconds=time.perf_counter() - started))
+    turns = in_turn(candidates, lambda candidate, _: check(candidate, alpha), "candidate", errors, progress)
+    entries = [Checked(turn.name, turn.result, turn.error, seconds=turn.seconds) for turn in turns]
     if adjust == "holm":
         entries = _adjusted(entries, alpha)
     return Verdicts(tuple(entries), alpha, adjust)

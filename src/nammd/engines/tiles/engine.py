@@ -35,6 +35,8 @@ from nammd.engines.tiles.families import FamilyJob, PairedJob
 from nammd.engines.tiles.grids import GridJob
 from nammd.engines.tiles.jobs import CrossJob, QuadraticForms, WithinJob
 from nammd.engines.tiles.pool import Buffers, run
+from nammd.engines.tiles.unit_jobs import UnitCrossJob, UnitWithinJob
+from nammd.engines.units import Units
 from nammd.kernels.base import Kernel, Precision
 from nammd.kernels.family import families
 
@@ -105,6 +107,21 @@ class Tiles(Engine):
         ]
         run(jobs, self.threads, self.progress)
         return Summed(tuple(job.result() for job in jobs), self.described(parts[0][0]))
+
+    def unit_sums(self, kernel: Kernel, *parts: tuple[tuple[Array, Units], ...]) -> Summed:
+        """Return `UnitWithin` and `UnitCross`; tiles are cut at the borders of units."""
+        first, buffers = parts[0][0][0], Buffers()
+        shape = self._tile_shape(first)
+        jobs: list[UnitWithinJob | UnitCrossJob] = []
+        for part in parts:
+            (x, units), (y, others) = part[0], part[-1]
+            bound = kernel.bind(x, y, self.dtype)
+            if len(part) == 1:
+                jobs.append(UnitWithinJob(bound, x, units, shape, buffers))
+            else:
+                jobs.append(UnitCrossJob(bound, (x, y), (units, others), shape, buffers))
+        run(jobs, self.threads, self.progress)
+        return Summed(tuple(job.result() for job in jobs), self.described(first))
 
     def quadratic_forms(self, kernel: Kernel, z: Array, vectors: NDArray[Any]) -> FloatArray:
         """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""

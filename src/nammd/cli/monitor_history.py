@@ -1,0 +1,203 @@
+"""``nammd monitor``: looking at a history, and writing into it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nammd.cli.monitor import MonitorFile, opened
+from nammd.cli.options import OutputOptions
+from nammd.cli.output import print_facts, print_json, print_line, require_folder
+from nammd.cli.places import given, place
+from nammd.cli.printing import one_line
+
+EVENTS = 5
+"""So many of the last events are shown."""
+
+
+def status(monitor: MonitorFile, *, output: OutputOptions) -> None:
+    """Tell the state of a stream: within tolerance or not, since when, and how sure.
+
+    For example:
+        nammd monitor status shop.monitor
+        nammd monitor status shop.monitor --json
+
+    Exit codes: 0 no alarm, 1 an alarm is open, 2 error.
+    """
+    watched = opened(monitor)
+    state, windows = watched.state, watched.pooled()
+    code = 1 if state.alarmed else 0
+    if output.json:
+        pooled = [{"name": w.name, "distance": w.distance, "interval": [w.low, w.high]} for w in windows]
+        events = [event.to_dict() for event in state.events]
+        found = state.to_dict() | {"pooled": pooled, "events": events}
+        print_json({"command": "monitor status", **found, "exit_code": code})
+        raise typer.Exit(code)
+    from nammd.monitor.verdict import evidence_words
+    from nammd.results import interval, number
+
+    counts = ", ".join(f"{count} {word}" for word, count in state.counts().items() if count)
+    facts = [("batches", f"{len(state.told)}" + (f": {counts}" if counts else ""))]
+    if state.told:
+        last = state.told[-1]
+        facts += [
+            ("last", f"{last.batch.key}, {last.decision}, distance {number(last.batch.distance)}"),
+            ("evidence", evidence_words(last, state)),
+            (
+                "mean distance",
+                f"{number(last.mean)}, 95 % interval {interval((last.mean_low, last.mean_high))}",
+            ),
+        ]
+    facts += [(w.name, f"{number(w.distance)}, 95 % interval {interval((w.low, w.high))}") for w in windows]
+    facts.append(("promise", state.spending.sentence()))
+    facts += [(event.at[:10], f"{event.kind}: {event.text}") for event in state.events[-EVENTS:]]
+    tone = "far" if state.alarmed else "close" if state.within_since else "neutral"
+    told = [(one_line(a), one_line(b)) for a, b in facts]
+    print_facts(one_line(f"{state.title}: {state.headline()}"), told, tone=tone)
+    raise typer.Exit(code)
+
+
+def page(
+    monitor: MonitorFile,
+    out: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")],
+    *,
+    output: OutputOptions,
+) -> None:
+    """Write a page about the stream: one HTML file that needs nothing else, and no script to be read.
+
+    For example:
+        nammd monitor page shop.monitor -o monitor.html
+
+    Exit codes: 0 done, 2 error.
+    """
+    require_folder(out)
+    if out.exists() and out.resolve() == monitor.resolve():
+        raise ValueError(f"{str(out)!r} is the history itself: writing a page over it would destroy it")
+    written = opened(monitor).page(out)
+    if output.json:
+        print_json({"command": "monitor page", "page": str(written), "exit_code": 0})
+    else:
+        print_line(f"The page is {written}.")
+
+
+def serve(
+    monitor: MonitorFile,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; another one than this machine needs a token.")
+    ] = ("127.0.0.1"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes one that is free.")] = 8765,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="NAMMD_MONITOR_TOKEN",
+            metavar="TOKEN",
+            help="What a reader must know. Better in the variable than on the command line.",
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="A further name by which browsers may ask for it."),
+    ] = None,
+) -> None:
+    """Show the page of a stream live, in a browser on this machine. Stop it with Ctrl-C.
+
+    For example:
+        nammd monitor serve shop.monitor
+        NAMMD_MONITOR_TOKEN=$(openssl rand -hex 16) nammd monitor serve shop.monitor --host 0.0.0.0
+
+    A new batch appears by itself; alarms can be acknowledged and notes written. Nothing is loaded from
+    elsewhere and nothing is sent anywhere. Other machines are served with a token only, for reading too:
+    reports hold rows of the data. The connection is not encrypted: put a proxy with TLS before it where that
+    matters.
+
+    Exit codes: 130 when it was interrupted, 2 error.
+    """
+    from nammd.monitor.serving.running import serve as listen
+
+    listen(
+        opened(monitor), host, port, token, tuple(name or ()), lambda address: print_line(f"Open {address}")
+    )
+
+
+def note(
+    monitor: MonitorFile,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The note.")],
+    key: Annotated[str | None, typer.Option(metavar="KEY", help="The batch that it is about.")] = None,
+) -> None:
+    """Write a note into the history, which the page shows.
+
+    For example:
+        nammd monitor note shop.monitor "the form changed" --key 2026-03-01
+
+    Exit codes: 0 done, 2 error.
+    """
+    opened(monitor).note(text, key)
+    print_line("The note is in the history.")
+
+
+def acknowledge(
+    monitor: MonitorFile,
+    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="What is to be said about it.")] = "",
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="The batch that opened the alarm; else all open ones.")
+    ] = None,
+    close: Annotated[
+        bool, typer.Option("--close", help="Close all open alarms too, without waiting for proof.")
+    ] = False,
+) -> None:
+    """Acknowledge alarms: somebody has seen them. They stay open until the data are proven to be back.
+
+    For example:
+        nammd monitor acknowledge shop.monitor "a supplier changed units; fixed tomorrow"
+        nammd monitor acknowledge shop.monitor "fixed" --close
+
+    Exit codes: 0 done, 2 error.
+    """
+    watched = opened(monitor)
+    count = watched.acknowledge(text, key)
+    closed = watched.close(text) if close else 0
+    if not count and not closed:
+        raise ValueError("there is no alarm to acknowledge")
+    done, number = ("closed", closed) if close else ("acknowledged", count)
+    print_line(f"{number} {'alarm was' if number == 1 else 'alarms were'} {done}.")
+
+
+def forget(
+    monitor: MonitorFile, key: Annotated[str, typer.Argument(metavar="KEY", help="The batch to remove.")]
+) -> None:
+    """Remove a batch from the history, as if it had never come. That it was there stays among the events.
+
+    For example:
+        nammd monitor forget shop.monitor 2026-03-01
+
+    Exit codes: 0 done, 2 error.
+    """
+    watched = opened(monitor)
+    watched.forget(key)
+    print_line(one_line(f"The batch {key} was removed. {watched.state.headline()}"))
+
+
+def change(
+    monitor: MonitorFile,
+    reference: Annotated[
+        Path | None,
+        typer.Option("--reference", "-r", parser=place, metavar="FILE", help="The new reference."),
+    ] = None,
+    tolerance: Annotated[
+        Path | None, typer.Option("--tolerance", "-t", metavar="FILE", help="The new tolerance.")
+    ] = None,
+) -> None:
+    """Hold the batches to come against another tolerance or reference. The evidence starts anew.
+
+    For example:
+        nammd monitor change shop.monitor --reference train-2027.parquet --tolerance tolerance-2027.json
+
+    Exit codes: 0 done, 2 error.
+    """
+    if reference is None and tolerance is None:
+        raise ValueError("what changes? give --reference FILE, --tolerance FILE or both")
+    new = None if reference is None else given(reference)
+    opened(monitor).change(tolerance=tolerance, reference=new)
+    print_line("From here on batches are held against that.")

@@ -1,0 +1,140 @@
+"""What a change of the batches does to the alarms, and to the events that tell of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from nammd.data.advice import Advice, refusal
+from nammd.monitor.history import Snapshot, Writer
+from nammd.monitor.measuring import Measured
+from nammd.monitor.pooling import WINDOWS, members
+from nammd.monitor.records import Batch, Era, Event, EventKind
+from nammd.monitor.state import State, StreamAlarm, state_of
+
+
+def same(there: Batch, digest: str, era: Era) -> bool:
+    """Tell whether a batch is there already: the same rows, held against the same."""
+    return there.digest == digest and there.era == era.number
+
+
+def refused(key: str) -> ValueError:
+    """Return the error that says that a key is taken by other data."""
+    return refusal(
+        ValueError,
+        f"there is a batch {key!r} already, with other data or held against something else",
+        Advice("give replace=True to put these in its place", "give --replace to put these in its place"),
+    )
+
+
+def is_there(seen: Snapshot, key: str, digest: str, replace: bool) -> bool:
+    """Tell whether a batch is there already; other data under its key are refused, unless they replace it."""
+    there = next((batch for batch in seen.batches if batch.key == key), None)
+    if there is None or same(there, digest, seen.eras[-1]):
+        return there is not None
+    if not replace:
+        raise refused(key)
+    return False
+
+
+def store(
+    writer: Writer, measured: Measured, replacing: bool, at: str
+) -> tuple[tuple[Event, ...] | None, State]:
+    """Store a batch; return the events and the state, or no events where the batch is there already."""
+    batch, seen = measured.batch, writer.read()
+    if batch.era != seen.eras[-1].number:
+        raise ValueError(
+            "the tolerance or the reference was changed while the batch was checked; add it again"
+        )
+    if is_there(seen, batch.key, batch.digest, replacing):
+        return None, state_of(seen)
+    if writer.find(batch.key) is not None:
+        writer.event(at, "batch replaced", batch.key, text=f"Other data took the place of {batch.key}.")
+
+    def insert() -> None:
+        writer.insert(batch, measured.sums)
+        writer.keep_sums_of(lambda keys: members(keys, WINDOWS[-1])[0])
+
+    return follow(writer, at, insert)
+
+
+def follow(writer: Writer, at: str, change: Callable[[], Any]) -> tuple[tuple[Event, ...], State]:
+    """Make a change, and tell what became of the alarms; return the new events and the new state."""
+    before = state_of(writer.read())
+    told = before.events[-1].number if before.events else 0
+    change()
+    after = state_of(writer.read())
+    for alarm in after.alarms:
+        was = _same_alarm(alarm, before, after)
+        if was is None:
+            _tell(writer, at, "alarm opened", alarm)
+        if not alarm.open and (was is None or was.open):
+            _tell(writer, at, "alarm closed", alarm)
+        if alarm.open and was is not None and not was.open:
+            _tell(writer, at, "alarm opened", alarm)
+    for alarm in before.alarms:
+        if _same_alarm(alarm, after, after) is None:
+            _tell(writer, at, "alarm withdrawn", alarm)
+    new = writer.events(told)
+    return new, replace(after, events=(*after.events, *new))
+
+
+def close(writer: Writer, at: str, text: str) -> int:
+    """Close the alarms that are open, as of the last batch; return how many."""
+    state = state_of(writer.read())
+    causes = {alarm.cause for alarm in state.open_alarms}
+    for cause in sorted(causes):
+        writer.event(at, "closed by hand", state.told[-1].batch.key, cause, text)
+    return len(causes)
+
+
+def acknowledge(writer: Writer, at: str, text: str, key: str | None) -> int:
+    """Acknowledge the alarms that are open, or that of a batch; return how many."""
+    state = state_of(writer.read())
+    found = [
+        alarm
+        for alarm in state.alarms
+        if (alarm.open if key is None else alarm.opened == key) and not alarm.acknowledged
+    ]
+    for alarm in found:
+        writer.event(at, "acknowledged", alarm.opened, alarm.cause, text)
+    return len(found)
+
+
+def _same_alarm(alarm: StreamAlarm, others: State, order: State) -> StreamAlarm | None:
+    """Return the alarm of another state that is the same one: of the same cause, at the same time."""
+
+    def span(each: StreamAlarm) -> tuple[int, int]:
+        places = order.places
+        opened = places.get(each.opened, -1)
+        start = places.get(each.since, opened)
+        return start, places.get(each.closed, len(places)) if each.closed else len(places)
+
+    first, last = span(alarm)
+    for other in others.alarms:
+        start, end = span(other)
+        if other.cause == alarm.cause and start <= last and first <= end:
+            return other
+    return None
+
+
+_WORDS: dict[tuple[str, str], str] = {
+    ("alarm opened", "batch"): "The batch {opened} is beyond the tolerance.",
+    (
+        "alarm opened",
+        "stream",
+    ): "The batches since about {since} are beyond the tolerance, relative to this reference.",
+    ("alarm closed", "batch"): "Within the tolerance again by {closed}.",
+    ("alarm closed", "stream"): "Within the tolerance again by {closed}.",
+    ("alarm withdrawn", "batch"): "The alarm of {opened} does not stand any more: the batches have changed.",
+    ("alarm withdrawn", "stream"): "The alarm of {opened} does not stand any more: the batches have changed.",
+}
+
+
+def _tell(writer: Writer, at: str, kind: EventKind, alarm: StreamAlarm) -> None:
+    words = _WORDS[kind, alarm.cause].format(opened=alarm.opened, since=alarm.since, closed=alarm.closed)
+    if (kind, alarm.cause) == ("alarm opened", "batch") and (batch := writer.find(alarm.opened)) is not None:
+        moved = "; ".join(each.words for each in batch.columns if each.words)
+        words = f"{words.removesuffix('.')}: {moved}." if moved else words
+    writer.event(at, kind, alarm.opened, alarm.cause, words)

@@ -1,0 +1,111 @@
+"""A reference inside a history, so that nothing else is needed beside the file.
+
+Tables are kept as Arrow, arrays as NumPy has them, sketches as their files. What is too large, or lies on a
+cluster, is left where it is: of a file the path is kept, of anything else nothing, and it is given again
+with every batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nammd.data.advice import Advice, refusal
+from nammd.data.arrays import to_numpy
+from nammd.data.dataset import ArrayDataset, Dataset, SummaryDataset, TableDataset
+from nammd.data.opening import open_content, open_dataset
+from nammd.data.readers.places import shown
+from nammd.data.written.reading import Reading
+from nammd.monitor.history import Kept
+from nammd.sketches import Sketch
+
+LARGEST = 256 * 2**20
+"""Bytes up to which a reference is kept inside."""
+
+
+def source_name(dataset: Dataset, otherwise: str | None = None) -> str:
+    """Return the name of the file that a dataset came from, or its address without passwords."""
+    if dataset.source is None:
+        return dataset.name if otherwise is None else otherwise
+    place = dataset.source.path
+    return place.name if isinstance(place, Path) else shown(place)
+
+
+def packed(dataset: Dataset, rows: int, digest: str, largest: int = LARGEST) -> tuple[Kept, bytes]:
+    """Return a reference as it is to be kept, with its content."""
+    place = None if dataset.source is None else dataset.source.path
+    # An address may hold a password, so it is not kept.
+    path = str(place.resolve()) if isinstance(place, Path) else ""
+    name = source_name(dataset)
+    kind, content = ("elsewhere", b"") if dataset.on_cluster else _content(dataset)
+    if len(content) > largest:
+        kind, content = "elsewhere", b""
+    if kind == "elsewhere" and path:
+        kind = "file"
+    seal = hashlib.sha256(content).hexdigest() if content else ""
+    return Kept(name, rows, digest, kind, path, seal), content
+
+
+def unpacked(kept: Kept, content: bytes, reading: Reading | None = None) -> Dataset:
+    """Return the reference again, or say what is to be done where it is not inside."""
+    if content and hashlib.sha256(content).hexdigest() != kept.content:
+        raise ValueError(
+            "the monitor is damaged: its reference is not what was written; take it from a backup"
+        )
+    if kept.kind in ("table", "column"):
+        import pyarrow as pa
+
+        with pa.ipc.open_stream(pa.py_buffer(content)) as reader:
+            table = reader.read_all()
+        return open_content(table if kept.kind == "table" else table.column(0), kept.name)
+    if kept.kind == "array":
+        return open_content(np.load(io.BytesIO(content), allow_pickle=False), kept.name)
+    if kept.kind == "sketch":
+        return open_content(sketch_from(content), kept.name)
+    if kept.kind == "file" and Path(kept.path).exists():
+        return open_dataset(kept.path, kept.name, reading=reading)
+    where = f", {kept.path}," if kept.path else ""
+    raise refusal(
+        FileNotFoundError,
+        f"the reference{where} is not kept in the monitor and is not there",
+        Advice("give it with Monitor.open(path, reference=...)", "give it with --reference FILE"),
+    )
+
+
+def sketch_bytes(sketch: Sketch) -> bytes:
+    """Return what the file of a sketch holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        return sketch.save(Path(folder, "sums.sketch")).read_bytes()
+
+
+def sketch_from(content: bytes) -> Sketch:
+    """Return the sketch in what a file holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "sums.sketch")
+        file.write_bytes(content)
+        return Sketch.load(file)
+
+
+def _content(dataset: Dataset) -> tuple[str, bytes]:
+    if isinstance(dataset, SummaryDataset):
+        return "sketch", sketch_bytes(dataset.summary)
+    if isinstance(dataset, TableDataset):
+        return "column" if dataset.one_column else "table", _arrow_bytes(dataset.frame.to_arrow())
+    assert isinstance(dataset, ArrayDataset)
+    content = io.BytesIO()
+    np.save(content, to_numpy(dataset.array), allow_pickle=False)
+    return "array", content.getvalue()
+
+
+def _arrow_bytes(table: Any) -> bytes:
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())

@@ -1,0 +1,183 @@
+"""From a batch to what its history keeps of it."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import math
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import FloatArray
+from nammd.data.dataset import Dataset
+from nammd.data.opening import open_dataset
+from nammd.monitor.keeping import sketch_bytes, source_name
+from nammd.monitor.pooling import sums_of
+from nammd.monitor.records import Batch, Era, Moved
+from nammd.results import Caution
+from nammd.sketches import Sketch
+from nammd.statistics.margin import margin
+from nammd.statistics.spread import effective_number
+from nammd.statistics.stream import GivenReference
+from nammd.tolerances.gate import Gate
+from nammd.tolerances.verdict import Verdict
+
+FAR_OUT = 0.01
+"""Levels below this one are in the far tail, where few rows may carry all of it."""
+
+CARRIERS = 2.0
+"""Below this a sample is too uneven for the far tail."""
+
+ALERTS = 10
+"""So many alerts are kept of a batch."""
+
+COLUMNS = 20
+"""Of so many columns it is kept how far they moved."""
+
+
+@dataclass(frozen=True)
+class BatchSample:
+    """A batch that has been opened.
+
+    Attributes
+    ----------
+    dataset : Dataset
+        The batch; where the reference is a sketch, a sketch.
+    digest : str
+        Of its rows as points, in their order; of a sketch, of its sums.
+    source : str
+        The name of its file; empty where it was data in memory.
+    """
+
+    dataset: Dataset
+    digest: str
+    source: str
+
+
+def sample_of(gate: Gate, data: Any, key: str) -> BatchSample:
+    """Open a batch; rows are sketched where the reference is a sketch."""
+    space = gate.tolerance.space
+    dataset = open_dataset(data, f"the batch {key}", reading=space.encoding.for_files)
+    source = source_name(dataset, otherwise="")
+    if not gate.reference.keeps_rows and dataset.keeps_rows:
+        sketch = Sketch.of(dataset, gate.reference.sketch.features, space=space)  # type: ignore[attr-defined]
+        dataset = open_dataset(sketch, f"the batch {key}")
+    sample = space.sample(dataset, digest=True)
+    digest = sample.digest or sums_digest(sample.sketch)
+    return BatchSample(dataset, digest, source)
+
+
+def sums_digest(sketch: Sketch) -> str:
+    """Return a digest of the sums of a sketch."""
+    found = hashlib.sha256(f"{sketch.n} {sketch.features!r} {sketch.encoding}".encode())
+    for sums in (sketch.total, sketch.products):
+        found.update(np.ascontiguousarray(sums, dtype="<f8").tobytes())
+    return found.hexdigest()
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was found of a batch."""
+
+    batch: Batch
+    verdict: Verdict
+    sums: bytes
+
+    def with_report(self, path: Path, beside: Path) -> Measured:
+        """Note where the page about the batch is, as seen from the file of the history."""
+        try:
+            where = os.path.relpath(path.resolve(), beside.resolve().parent)
+        except ValueError:  # on another drive
+            where = str(path.resolve())
+        return replace(self, batch=replace(self.batch, report=Path(where).as_posix()))
+
+
+def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -> Measured:
+    """Check a batch, and keep what the stream needs of it."""
+    from nammd import __version__
+
+    verdict = gate.check(sample.dataset, level)
+    pair, eps = verdict.estimate.pair, gate.tolerance.epsilon
+    tested = margin(pair, eps, "corrected", "greater")
+    given = GivenReference.of(pair, eps)
+    batch = Batch(
+        key=key,
+        number=0,  # it gets one when it is stored
+        era=era.number,
+        digest=sample.digest,
+        added=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        source=sample.source,
+        m=verdict.estimate.m,
+        n=verdict.estimate.n,
+        epsilon=eps,
+        u=given.u,
+        deviation=tested.deviation,
+        share=tested.share,
+        given=given.deviation,
+        # A tolerance that was measured has an error too, which is the same for every batch.
+        reference=math.hypot(given.reference, gate.tolerance.epsilon_error * pair.scale),
+        features=given.features,
+        error=given.error,
+        distance=verdict.distance,
+        low=verdict.interval[0],
+        high=verdict.interval[1],
+        pvalue_close=verdict.pvalue_close,
+        pvalue_far=verdict.pvalue_far,
+        pvalue_beyond=verdict.pvalue_beyond,
+        cautions=_cautions(verdict, level),
+        columns=_moved(verdict),
+        settings={
+            "engine": verdict.engine,
+            "nammd": __version__,
+            "failures": sorted({alert.code for alert in verdict.failures}),
+        },
+    )
+    sums = sums_of(gate, sample.dataset)
+    return Measured(batch, verdict, b"" if sums is None else sketch_bytes(sums))
+
+
+def _cautions(verdict: Verdict, level: float) -> tuple[tuple[str, str], ...]:
+    """Return what to know of a batch: alerts, and what makes its numbers less sure."""
+    alerts = [(alert.code, str(alert)) for alert in verdict.alerts[:ALERTS]]
+    unsure = [(c.code, c.message) for c in (*verdict.warnings, *few_carriers(verdict, level))]
+    return (*alerts, *unsure)
+
+
+def few_carriers(verdict: Verdict, level: float) -> tuple[Caution, ...]:
+    """Return a caution where so far out in the tail a sample is too uneven for its level to hold.
+
+    Where one row is all that moves the distance on one side, values that are rare may be missing there, and
+    the variance with them: at 1/365 such a batch was seen to be called FAR in 2 % of all cases
+    (experiments/calibration/monitor.py).
+    """
+    estimate = verdict.estimate
+    if level > FAR_OUT or verdict.void or not estimate.evidence.x.keeps_rows:
+        return ()
+    sides = {"the reference": estimate.influence_x, "the batch": estimate.influence_y}
+    found = [name for name, moved in sides.items() if carriers(moved) < CARRIERS]
+    if not found:
+        return ()
+    return (
+        Caution(
+            "few-carriers",
+            f"about one row of {' and of '.join(found)} is all that moves the distance there, so rare values "
+            f"may be missing, and a level as small as {level:.2g} may not be held",
+        ),
+    )
+
+
+def carriers(moved: FloatArray) -> float:
+    """Return how many rows carry a distance, from how far each moves it; none where no row does."""
+    squares = moved**2
+    return effective_number(squares) if squares.any() else 0.0
+
+
+def _moved(verdict: Verdict) -> tuple[Moved, ...]:
+    """Return the columns that are farthest from where they should be, over their own tolerances."""
+    said = dict(zip((each.name for each in verdict.beyond), verdict.reasons, strict=False))
+    found = sorted(verdict.columns, key=lambda each: -each.ratio)[:COLUMNS]
+    return tuple(Moved(each.name, said.get(each.name, ""), float(each.ratio)) for each in found)

@@ -1,0 +1,430 @@
+"""Watching a stream of batches against a tolerance: `Monitor`."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from nammd.data.checks import choice
+from nammd.engines import Engine
+from nammd.monitor import changes
+from nammd.monitor.alerting import OnAlarm, tell
+from nammd.monitor.held import Held, gate_of, packed_reference, reference_sums
+from nammd.monitor.history import History, Writer
+from nammd.monitor.keeping import sketch_from
+from nammd.monitor.keys import as_key
+from nammd.monitor.measuring import measure, sample_of
+from nammd.monitor.pooling import Window, pooled
+from nammd.monitor.rates import RateName, Spending
+from nammd.monitor.state import State, next_level, state_of
+from nammd.monitor.table import Backend, table_of
+from nammd.monitor.verdict import BatchVerdict
+from nammd.tolerances.file import dumps, loads
+from nammd.tolerances.tolerance import Tolerance
+from nammd.tolerances.turns import Errors, Turn, TurnProgress, in_turn
+
+Claim: TypeAlias = Literal["reference", "population"]
+
+
+class Monitor:
+    """A stream of batches, watched against a tolerance, with its history in one file.
+
+    Make one with `Monitor.create`, and open it again with `Monitor.open`. There are two layers, each with a
+    claim of its own. Every batch is CLOSE, FAR or UNDECIDED at a level such that the false alarms stay within
+    their budget, however batches depend on each other. And all batches together are evidence of a drift that
+    no single one shows; that is relative to these rows of the reference.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import nammd
+    >>> rng = np.random.default_rng(0)
+    >>> train = rng.normal(size=(500, 2))
+    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "shop.monitor")
+    >>> monitor = nammd.Monitor.create(path, tolerance, train, false_alarms="1/year", every="day")
+    >>> print(monitor.add(rng.normal(size=(300, 2)), key="2026-03-01").decision)
+    CLOSE
+    >>> print(monitor.add(rng.normal(loc=1.0, size=(300, 2)), key="2026-03-02").decision)
+    FAR
+    >>> nammd.Monitor.open(path).state.headline()
+    'Beyond tolerance since 2026-03-02: that batch is FAR.'
+    """
+
+    def __init__(self, path: str | Path, *, reference: Any = None, engine: Engine | None = None) -> None:
+        self.path = Path(path).expanduser()
+        self.engine = engine
+        self._history = History(self.path)
+        self._held = Held(reference)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        tolerance: Tolerance | str | Path,
+        reference: Any,
+        *,
+        false_alarms: str | float = "1/year",
+        every: str | float = "day",
+        rate: RateName = "budget",
+        alpha: float = 0.05,
+        claim: Claim = "reference",
+        title: str | None = None,
+        engine: Engine | None = None,
+    ) -> Monitor:
+        """Begin to watch a stream.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file of the history; it must not be there yet.
+        tolerance : Tolerance or path
+            What close enough means.
+        reference : dataset
+            What batches are compared with; see `distance`. It is kept in the file, unless it is larger than
+            256 MB or on a cluster.
+        false_alarms : str or float
+            How many false alarms are acceptable: ``"1/year"``, ``"2/month"``, or a number of them a year.
+        every : str or float
+            How often batches come: ``"hour"``, ``"day"``, ``"week"``, ``"month"``, or how many a year.
+        rate : {"budget", "ever", "discoveries"}
+            What is bounded: the expected false alarms a year; the probability that there is ever one, by
+            `alpha`; or the expected share of false ones among all alarms, by `alpha`.
+        alpha : float
+            The bound, for the latter two.
+        claim : {"reference", "population"}
+            What the stream's evidence is about: these rows of the reference, or the population that they
+            were drawn from. The latter takes the error of the reference into account, and notices slow drift
+            later.
+        title : str, optional
+            What is watched; by default the name of the file.
+        engine : Engine, optional
+            Which engine computes; by default the one where the data is.
+
+        Returns
+        -------
+        Monitor
+        """
+        where = Path(path).expanduser()
+        limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
+        choice(claim, "claim", get_args(Claim))
+        spending = Spending.of(false_alarms, every, rate, alpha)
+        gate = gate_of(limit, reference, engine)
+        kept, content = packed_reference(gate)
+        sums = reference_sums(gate)
+        now = _now()
+
+        def begin(writer: Writer) -> None:
+            number = writer.keep(kept, content, sums)
+            writer.begin_era(now, dumps(limit).decode(), number)
+            writer.event(
+                now, "created", text=f"Batches are compared with {kept.name}; {spending.sentence()}."
+            )
+
+        from nammd import __version__
+
+        settings = spending.to_dict() | {"claim": claim}
+        head = (now, f"nammd {__version__}", where.stem if title is None else str(title))
+        History.create(where, head, settings, begin)
+        made = cls(where, reference=None if kept.content else reference, engine=engine)
+        made._held.gate = 1, gate
+        return made
+
+    @classmethod
+    def open(cls, path: str | Path, *, reference: Any = None, engine: Engine | None = None) -> Monitor:
+        """Open a monitor.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file of the history.
+        reference : dataset, optional
+            The reference, where it is not kept in the file.
+        engine : Engine, optional
+            Which engine computes; by default the one where the data is.
+
+        Returns
+        -------
+        Monitor
+        """
+        return cls(path, reference=reference, engine=engine)
+
+    @property
+    def state(self) -> State:
+        """The state of the stream, worked out from the batches that there are now."""
+        return state_of(self._history.read())
+
+    @property
+    def version(self) -> str:
+        """A text that is another one after every change of the history; it is quick to ask for."""
+        return self._history.version()
+
+    @property
+    def reference_rows(self) -> int:
+        """How many rows the reference has."""
+        return self._history.reference(self._history.read().eras[-1].reference)[0].rows
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """What close enough means now."""
+        return loads(self._history.read().eras[-1].tolerance.encode(), self.path)
+
+    def add(
+        self,
+        data: Any,
+        key: Any,
+        *,
+        replace: bool = False,
+        report: str | Path | None = None,
+        on_alarm: OnAlarm = None,
+    ) -> BatchVerdict:
+        """Check a batch, and add it to the history.
+
+        Parameters
+        ----------
+        data : dataset
+            The batch; see `distance`. Where the reference is a sketch, rows are sketched like it.
+        key : str, date or int
+            What the batch is called. Where all keys tell a time, that is the order of the stream; else their
+            names. The same batch under the same key changes nothing; other data under it are refused.
+        replace : bool
+            Whether other data under the same key take the place of those that are there.
+        report : str or Path, optional
+            A page about the batch to write; see `Verdict.report`.
+        on_alarm : str, sequence of str or callable, optional
+            A command that is run where the batch opens an alarm, with the event as JSON on its standard
+            input; or a function that is called with the same. If it fails the result has a caution; the
+            batch has been added.
+
+        Returns
+        -------
+        BatchVerdict
+        """
+        name = as_key(key)
+        seen = self._history.read()
+        era, gate = self._held.current(self._history, seen, self.engine)
+        sample = sample_of(gate, data, name)
+        if changes.is_there(seen, name, sample.digest, replace):
+            return BatchVerdict.of(state_of(seen), name)
+        measured = measure(gate, sample, name, era, next_level(seen))
+        if report is not None:
+            measured = measured.with_report(measured.verdict.report(report), self.path)
+        found, state = self._history.write(lambda writer: changes.store(writer, measured, replace, _now()))
+        if found is None:  # another process was quicker with the same batch
+            return BatchVerdict.of(state, name)
+        return tell(on_alarm, self.path, BatchVerdict.of(state, name, measured.verdict, found))
+
+    def add_all(
+        self,
+        batches: Mapping[Any, Any],
+        *,
+        replace: bool = False,
+        report: Callable[[str], str | Path | None] | None = None,
+        on_alarm: OnAlarm = None,
+        errors: Errors = "raise",
+        progress: TurnProgress | None = None,
+    ) -> list[Turn[BatchVerdict]]:
+        """Add several batches, one after the other; the reference is summed once.
+
+        Parameters
+        ----------
+        batches : mapping of key to dataset
+            The batches by their keys. In place of a dataset may be a function that returns it, which is
+            called when its turn comes.
+        replace, on_alarm
+            As for `add`.
+        report : callable, optional
+            ``report(key)``: the page to write about a batch, or None.
+        errors : {"raise", "keep"}
+            What to do about a batch that cannot be added: raise the error, or keep it, and go on.
+        progress : callable, optional
+            Called as ``progress(done, total, key)`` before every batch.
+
+        Returns
+        -------
+        list of Turn
+            For each batch its name, and its `BatchVerdict` as ``result`` or an ``error``.
+        """
+
+        def add(data: Any, key: Any) -> BatchVerdict:
+            page = None if report is None else report(as_key(key))
+            return self.add(data, key, replace=replace, report=page, on_alarm=on_alarm)
+
+        return list(in_turn(batches, add, "batch", errors, progress))
+
+    def history(self, backend: Backend | None = None) -> Any:
+        """Return the batches as a table, in the order of the stream.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose table; by default the first of these that is installed.
+
+        Returns
+        -------
+        table
+        """
+        return table_of(self.state, backend)
+
+    def pooled(self) -> tuple[Window, ...]:
+        """Return the distances of the last 7, 30 and 90 days, each taken together.
+
+        Returns
+        -------
+        tuple of Window
+            Empty where the tolerance has no random features and the reference is no sketch: nothing is kept
+            of the rows of earlier batches then.
+        """
+        era = self._history.read().eras[-1]
+        reference, sums = self._history.sums(era)
+        if reference is None or not sums:
+            return ()
+        sketches = {key: sketch_from(content) for key, content in sums.items()}
+        return pooled(loads(era.tolerance.encode(), self.path), sketch_from(reference), sketches)
+
+    def note(self, text: str, key: Any = None) -> None:
+        """Write a note into the history.
+
+        Parameters
+        ----------
+        text : str
+            The note.
+        key : str, date or int, optional
+            The batch that it is about.
+        """
+        words, name = _line(text, "a note"), "" if key is None else as_key(key)
+        self._history.write(lambda writer: writer.event(_now(), "note", name, text=words))
+
+    def acknowledge(self, text: str = "", key: Any = None) -> int:
+        """Acknowledge the alarms that are open, or that of a batch; they stay open until the data are back.
+
+        Parameters
+        ----------
+        text : str
+            What is to be said about it.
+        key : str, date or int, optional
+            The batch that opened the alarm; by default all that are open.
+
+        Returns
+        -------
+        int
+            How many alarms were acknowledged.
+        """
+        words, name = _line(text, "a note") if text else "", None if key is None else as_key(key)
+        return int(self._history.write(lambda writer: changes.acknowledge(writer, _now(), words, name)))
+
+    def close(self, text: str = "") -> int:
+        """Close the alarms that are open, as of the last batch; what comes next may open others.
+
+        An alarm closes by itself when the data are proven to be back. Where batches are too small to prove
+        anything, or one column was beyond, somebody who knows can say so.
+
+        Parameters
+        ----------
+        text : str
+            Why.
+
+        Returns
+        -------
+        int
+            How many alarms were closed.
+        """
+        words = _line(text, "a note") if text else ""
+        return int(self._history.write(lambda writer: changes.close(writer, _now(), words)))
+
+    def forget(self, key: Any) -> None:
+        """Remove a batch, as if it had never come; that it was there stays among the events.
+
+        Parameters
+        ----------
+        key : str, date or int
+            The batch.
+        """
+        name = as_key(key)
+
+        def remove(writer: Writer) -> None:
+            if writer.find(name) is None:
+                raise ValueError(f"the monitor {self.path} has no batch {name!r}")
+            changes.follow(writer, _now(), lambda: writer.remove(name))
+            writer.event(_now(), "batch forgotten", name, text=f"The batch {name} was removed.")
+
+        self._history.write(remove)
+
+    def change(self, *, tolerance: Tolerance | str | Path | None = None, reference: Any = None) -> None:
+        """Hold the batches to come against another tolerance or reference; the evidence starts anew.
+
+        Parameters
+        ----------
+        tolerance : Tolerance or path, optional
+            The new tolerance.
+        reference : dataset, optional
+            The new reference.
+        """
+        if tolerance is None and reference is None:
+            raise TypeError("give a tolerance, a reference or both")
+        _, gate = self._held.current(self._history, self._history.read(), self.engine)
+        limit = gate.tolerance
+        if tolerance is not None:
+            limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
+        new = gate_of(limit, gate.reference.dataset if reference is None else reference, self.engine)
+        kept, content = packed_reference(new)
+        sums = reference_sums(new)
+        now = _now()
+
+        def begin(writer: Writer) -> int:
+            number = writer.keep(kept, content, sums)  # its digest and its sums are those of the new space
+            if tolerance is not None:
+                words = (
+                    f"The tolerance is {limit.epsilon:.4g} from here on; it was {gate.tolerance.epsilon:.4g}."
+                )
+                writer.event(now, "tolerance changed", text=words)
+            if reference is not None:
+                writer.event(
+                    now, "reference changed", text=f"Batches are compared with {kept.name} from here on."
+                )
+            return writer.begin_era(now, dumps(limit).decode(), number)
+
+        number = self._history.write(begin)
+        if reference is not None:
+            self._held = Held(None if kept.content else reference)
+        self._held.gate = number, new
+
+    def page(self, path: str | Path) -> Path:
+        """Write a page about the stream: one HTML file that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write; it is replaced if it is there.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from nammd.monitor.page import write_page
+
+        return write_page(self.state, Path(path), self.tolerance_errors(), self.pooled())
+
+    def tolerance_errors(self) -> dict[int, float]:
+        """Return the standard errors of the tolerances that there have been, by the numbers of their eras."""
+        eras = self._history.read().eras
+        return {era.number: loads(era.tolerance.encode(), self.path).epsilon_error for era in eras}
+
+    def __str__(self) -> str:
+        state = self.state
+        return f"{state.title}: {state.headline()}"
+
+
+def _line(text: Any, what: str) -> str:
+    words = " ".join(str(text).split())
+    if not words or len(words) > 2000:
+        raise ValueError(f"{what} must have between 1 and 2000 letters")
+    return words
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

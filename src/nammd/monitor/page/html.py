@@ -1,0 +1,216 @@
+"""The page about a stream: one HTML file without a script, that needs nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from importlib import resources
+from urllib.parse import quote
+
+from nammd.monitor.page.drawing import evidence_strip, sign, small_multiple, time_line
+from nammd.monitor.page.markup import Content, Markup, joined, tag
+from nammd.monitor.page.model import Page
+from nammd.monitor.state import State, Told
+from nammd.monitor.verdict import evidence_words
+from nammd.results import number
+from nammd.tolerances.verdict import Decision
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+_MEANINGS = {
+    Decision.CLOSE: "CLOSE: proven to be within the tolerance",
+    Decision.UNDECIDED: "UNDECIDED: these rows prove neither",
+    Decision.FAR: "FAR: proven to be beyond it",
+}
+
+
+def style() -> str:
+    """Return the style sheet."""
+    return resources.files("nammd.monitor.page").joinpath("page.css").read_text(encoding="utf-8")
+
+
+def render(page: Page) -> str:
+    """Return the page as a file: style inside, no script."""
+    head = joined(
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", f"{_word(page.state)[1]} · {page.state.title}"),
+        tag("style", Markup(style())),
+    )
+    return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', content(page)), lang='en')}\n"
+
+
+def content(page: Page, *more: Markup, links: Mapping[str, str] | None = None) -> Markup:
+    """Return what the body holds.
+
+    Parameters
+    ----------
+    page : Page
+        The page.
+    *more : Markup
+        What comes after the state.
+    links : mapping of str to str, optional
+        The addresses of the reports, by the keys of their batches; by default their files.
+    """
+    state = page.state
+    tone, word = _word(state)
+    top = tag(
+        "header",
+        tag("p", f"nammd monitor · {page.made}", class_="brand"),
+        tag("h1", state.title),
+        class_="top",
+    )
+    now = tag("section", tag("div", word, class_="word"), tag("p", state.headline()), class_=f"now {tone}")
+    sections = [now, *more]
+    if page.marks:
+        sections += [_distances(page), _stream(page)]
+    if page.windows:
+        sections.append(_windows(page))
+    if page.multiples:
+        figures = [
+            tag("figure", small_multiple(each), tag("figcaption", each.last)) for each in page.multiples
+        ]
+        what = tag("p", "Distance over the column's own tolerance, which is the dashed line.", class_="quiet")
+        moved = tag("h2", "The columns that moved most")
+        sections.append(tag("section", moved, what, tag("div", *figures, class_="multiples"), class_="card"))
+    sections += [_promises(state), _batches(page, links)]
+    foot = tag("footer", "Made by nammd. Distances are NAMMD: 0 for equal distributions, at most 1.")
+    return joined(top, tag("main", *sections), foot)
+
+
+def _word(state: State) -> tuple[str, str]:
+    if state.alarmed:
+        return "far", "✕ ALARM"
+    return ("close", "✓ WITHIN") if state.within_since else ("", "? NOT PROVEN")
+
+
+def _distances(page: Page) -> Markup:
+    legend = [tag("li", sign(decision), words) for decision, words in _MEANINGS.items()]
+    legend += [
+        tag("li", tag("span", class_="swatch"), "tolerance, and what is uncertain about it (95 %)"),
+        tag("li", tag("span", class_="swatch line"), "mean of all batches so far"),
+        tag("li", tag("span", class_="swatch red"), "an alarm is open"),
+    ]
+    flags = [
+        tag(
+            "li",
+            tag("b", flag.letter),
+            f"{flag.event.key or flag.event.at[:10]} ",
+            flag.event.text or flag.event.kind,
+        )
+        for flag in page.flags
+    ]
+    parts: list[Content] = [tag("h2", "Distance to the reference")]
+    if page.shared > 1:
+        told = f"Each mark stands for {page.shared} neighbouring batches, with the worst of their verdicts."
+        parts.append(tag("p", told, class_="quiet"))
+    parts += [
+        tag("div", time_line(page, 860.0, 300.0), class_="wide"),
+        tag("div", time_line(page, 360.0, 260.0), class_="narrow"),
+        tag("ul", *legend, class_="legend"),
+    ]
+    if flags:
+        parts.append(tag("ul", *flags, class_="flags"))
+    return tag("section", *parts, class_="card", id="distances")
+
+
+def _stream(page: Page) -> Markup:
+    state = page.state
+    last = state.told[-1]
+    about = "the population of the reference" if state.population else "this reference"
+    mean = f"{number(last.mean)}, 95 % interval at all times {_interval(last.mean_low, last.mean_high)}"
+    return tag(
+        "section",
+        tag("h2", "Evidence of drift"),
+        tag("div", evidence_strip(page, 860.0, 150.0), class_="wide"),
+        tag("div", evidence_strip(page, 360.0, 150.0), class_="narrow"),
+        tag(
+            "dl",
+            *(tag("dt", "now"), tag("dd", evidence_words(last, state))),
+            *(tag("dt", "mean distance"), tag("dd", mean)),
+            *(tag("dt", "relative to"), tag("dd", about)),
+        ),
+        class_="card",
+        id="evidence",
+    )
+
+
+def _windows(page: Page) -> Markup:
+    rows = [
+        tag(
+            "tr",
+            tag("td", window.name),
+            tag("td", number(window.distance), class_="number"),
+            tag("td", _interval(window.low, window.high), class_="number"),
+            tag("td", f"{window.rows} rows of {window.batches} batches"),
+        )
+        for window in page.windows
+    ]
+    head = tag("tr", *(tag("th", words) for words in ("", "distance", "95 % interval", "of")))
+    table = tag("table", tag("thead", head), tag("tbody", *rows))
+    return tag("section", tag("h2", "The last days together"), table, class_="card", id="windows")
+
+
+def _promises(state: State) -> Markup:
+    about = "this reference file, with the tolerance as it was measured"
+    if state.population:
+        about = "the population that the reference was drawn from"
+    rows = [
+        (
+            "each batch",
+            f"Called FAR where it is proven to be beyond the tolerance; {state.spending.sentence()}.",
+        ),
+        (
+            "all together",
+            f"An alarm where the evidence reaches {state.spending.levels.line:.4g}; relative to {about}.",
+        ),
+        ("an alarm ends", "When a batch, or all since, are proven to be within the tolerance again."),
+    ]
+    items = [piece for what, words in rows for piece in (tag("dt", what), tag("dd", words))]
+    return tag("section", tag("h2", "What is promised"), tag("dl", *items), class_="card")
+
+
+def _batches(page: Page, links: Mapping[str, str] | None) -> Markup:
+    names = ("batch", "verdict", "distance", "95 % interval", "rows", "what moved, and notes")
+    head = tag("thead", tag("tr", *(tag("th", name) for name in names)))
+    body = tag("tbody", *(_row(told, _address(told, links)) for told in page.listed))
+    parts: list[Content] = [tag("h2", "Batches, newest first"), tag("table", head, body)]
+    if len(page.state.told) > len(page.listed):
+        left = len(page.state.told) - len(page.listed)
+        parts.append(tag("p", f"{left} earlier ones are in the file, and not listed here.", class_="quiet"))
+    return tag("section", *parts, class_="card batches", id="batches")
+
+
+def _row(told: Told, address: str) -> Markup:
+    batch = told.batch
+    said = [moved.words for moved in batch.columns if moved.words][:3] + [
+        message for _, message in batch.cautions
+    ]
+    link = (" ", tag("a", "report", href=address)) if address else ()
+    return tag(
+        "tr",
+        tag("td", batch.key, class_="key"),
+        tag("td", sign(told.decision), told.decision.value),
+        tag("td", number(batch.distance), class_="number"),
+        tag("td", _interval(batch.low, batch.high), class_="number"),
+        tag("td", str(batch.n), class_="number"),
+        tag("td", "; ".join(said), *link),
+    )
+
+
+def _address(told: Told, links: Mapping[str, str] | None) -> str:
+    """Return where the page about a batch is; a path is quoted, so it is read as nothing else."""
+    if links is not None:
+        return links.get(told.batch.key, "")
+    return quote(told.batch.report) if told.batch.report else ""
+
+
+def link_to_report(key: str) -> str:
+    """Return the address of the page about a batch on a server."""
+    return f"/report/{quote(key, safe='')}"
+
+
+def _interval(low: float, high: float) -> str:
+    return "not available" if math.isnan(low) else f"{number(low)} to {number(high)}"

@@ -1,0 +1,154 @@
+"""What came of adding a batch: `BatchVerdict`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nammd.monitor.records import Event
+from nammd.monitor.state import State, Told
+from nammd.results import Caution, Result, Tone, interval, number, probability
+from nammd.tolerances.verdict import Decision, Verdict
+
+_MEANING = {
+    Decision.CLOSE: "within the tolerance",
+    Decision.FAR: "beyond the tolerance",
+    Decision.UNDECIDED: "neither proven to be within the tolerance nor beyond",
+}
+
+
+@dataclass(frozen=True)
+class BatchVerdict(Result):
+    """The outcome of adding a batch to a monitor.
+
+    Attributes
+    ----------
+    key : str
+        What the batch is called.
+    decision : Decision
+        CLOSE, FAR or UNDECIDED, at the level that the budget of false alarms allows.
+    level : float
+        That level.
+    distance : float
+        The estimated NAMMD between the reference and the batch.
+    interval : tuple of float
+        A 95 % confidence interval for it.
+    epsilon : float
+        The tolerance.
+    pvalue_close, pvalue_far : float
+        Of "within the tolerance" and "beyond".
+    repeated : bool
+        Whether the same batch had been added before; then nothing has changed.
+    events : tuple of Event
+        What happened to the alarms of the stream.
+    columns : tuple of str
+        The columns that moved most, in words.
+    failures : tuple of str
+        The codes of alerts that make the check fail, whatever the distance; see `Verdict.failures`.
+    warnings : tuple of Caution
+        What to know before relying on it.
+    state : State
+        The state of the stream, with this batch.
+    verdict : Verdict or None
+        The check of the batch with all that belongs to it; None where it had been added before.
+    """
+
+    key: str
+    decision: Decision
+    level: float
+    distance: float
+    interval: tuple[float, float]
+    epsilon: float
+    pvalue_close: float
+    pvalue_far: float
+    repeated: bool
+    events: tuple[Event, ...]
+    columns: tuple[str, ...]
+    failures: tuple[str, ...]
+    warnings: tuple[Caution, ...]
+    state: State = field(repr=False, compare=False)
+    verdict: Verdict | None = field(repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls, state: State, key: str, verdict: Verdict | None = None, events: tuple[Event, ...] = ()
+    ) -> BatchVerdict:
+        """Look a batch up in the state of its stream."""
+        told = state.told[state.places[key]]
+        batch = told.batch
+        return cls(
+            key=key,
+            decision=told.decision,
+            level=told.level,
+            distance=batch.distance,
+            interval=(batch.low, batch.high),
+            epsilon=batch.epsilon,
+            pvalue_close=batch.pvalue_close,
+            pvalue_far=batch.pvalue_far,
+            repeated=verdict is None,
+            events=events,
+            columns=tuple(moved.words for moved in batch.columns if moved.words),
+            failures=tuple(batch.settings.get("failures", ())),
+            warnings=tuple(Caution(code, message) for code, message in batch.cautions),
+            state=state,
+            verdict=verdict,
+        )
+
+    @property
+    def is_close(self) -> bool:
+        """Whether the batch is proven to be within the tolerance."""
+        return self.decision is Decision.CLOSE
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the batch is proven to be beyond the tolerance."""
+        return self.decision is Decision.FAR
+
+    @property
+    def tone(self) -> Tone:
+        """How the answer is coloured."""
+        tones: dict[Decision, Tone] = {
+            Decision.CLOSE: "close",
+            Decision.FAR: "far",
+            Decision.UNDECIDED: "undecided",
+        }
+        return tones[self.decision]
+
+    def headline(self) -> str:
+        """Return the outcome in one sentence."""
+        again = " It had been added before; nothing has changed." if self.repeated else ""
+        distance, eps = number(self.distance), number(self.epsilon)
+        told = f"distance {distance}, tolerance {eps}"
+        meaning = _MEANING[self.decision]
+        if self.is_far and self.columns:
+            meaning = self.columns[0]
+        return f"{self.key} is {self.decision}: {meaning} ({told}).{again}"
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the rows of the printed table."""
+        told = self.state.told[self.state.places[self.key]]
+        rows = [
+            ("distance", f"NAMMD = {number(self.distance)}, 95 % interval {interval(self.interval)}"),
+            ("p-value, within", probability(self.pvalue_close)),
+            ("p-value, beyond", probability(self.pvalue_far)),
+            ("level", f"{self.level:.3g}"),
+            ("rows", f"{told.batch.m} reference, {told.batch.n} in this batch"),
+        ]
+        if self.columns:
+            rows.append(("moved most", "; ".join(self.columns[:3])))
+        return [*rows, ("stream", self.state.headline()), ("evidence", evidence_words(told, self.state))]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields and the state of the stream, ready for JSON."""
+        found = super().to_dict()
+        found["events"] = [event.to_dict() for event in self.events]
+        return found | {"stream": self.state.to_dict()}
+
+
+def evidence_words(told: Told, state: State) -> str:
+    """Say how much evidence of drift there is after a batch, and how much an alarm takes."""
+    line, now = state.spending.levels.line, float(np.exp(min(told.evidence, 700.0)))
+    value = "over a million" if now > 1e6 else f"{now:.3g}"
+    return f"{value} for drift beyond the tolerance; {line:.3g} is an alarm"

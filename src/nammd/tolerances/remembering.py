@@ -1,0 +1,137 @@
+"""What a tolerance remembers of how rows belong together: `Remembered`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from nammd.data.advice import Advice, refusal
+from nammd.data.belonging import Belonging
+from nammd.data.blocks_in_time import Blocks
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """How rows belonged together when a tolerance was made; every check has to say the same.
+
+    Attributes
+    ----------
+    kind : {"", "column", "labels", "blocks"}
+        Empty where nothing was said; a column of a table, labels that come with the data, or blocks of time.
+    column : str or None
+        The column of the groups, or of the time.
+    length : int or None
+        The rows of a block of time, where that was fixed.
+    row_weights : str or None
+        The column of the weights of rows; empty where they come with the data; None where there are none.
+    """
+
+    kind: str = ""
+    column: str | None = None
+    length: int | None = None
+    row_weights: str | None = None
+
+    @classmethod
+    def of(cls, said: Belonging) -> Remembered:
+        """Note what was said."""
+        weights = said.row_weights
+        stored = weights if weights is None or isinstance(weights, str) else ""
+        if said.groups is None:
+            return cls(row_weights=stored)
+        if isinstance(said.groups, Blocks):
+            return cls("blocks", said.groups.time, said.groups.length, stored)
+        if isinstance(said.groups, str):
+            return cls("column", said.groups, None, stored)
+        return cls("labels", None, None, stored)
+
+    @property
+    def said(self) -> bool:
+        """Whether anything was said."""
+        return bool(self.kind) or self.row_weights is not None
+
+    def settled(self, said: Belonging, fixed: bool) -> Belonging:
+        """Return what holds for a check; `fixed`: the tolerance is a number, which has nothing to remember.
+
+        What was a column or blocks of time is looked up again without being asked for.
+        """
+        if not self.said:
+            if said and not fixed:
+                raise refusal(
+                    ValueError,
+                    "the tolerance was made as if every row stood for itself, so its error does not fit "
+                    "checks of groups or weighted rows",
+                    Advice(
+                        "make it again with groups= (or row_weights=)",
+                        "calibrate again with --group, --time or --row-weight",
+                    ),
+                )
+            return said
+        return Belonging(self._groups(said.groups), self._weights(said.row_weights))
+
+    def _groups(self, given: Any) -> Any:
+        if not self.kind:
+            if given is not None:
+                raise ValueError("the tolerance was made without groups; make it again with groups")
+            return None
+        if self.kind == "labels":
+            if given is None or isinstance(given, (str, Blocks)):
+                raise refusal(
+                    ValueError,
+                    "the tolerance was made with labels that say which rows belong together, and a check "
+                    "needs them too",
+                    Advice("give groups=(labels of the reference, labels of the candidate)", "use Python"),
+                )
+            return given
+        own = self.column if self.kind == "column" else Blocks(self.column, self.length)
+        if given is not None and given != own:
+            raise ValueError(f"the tolerance was made with groups by {own!r}, not by {given!r}")
+        return own
+
+    def _weights(self, given: Any) -> Any:
+        if self.row_weights == "":
+            if given is None or isinstance(given, str):
+                raise refusal(
+                    ValueError,
+                    "the tolerance was made with weights of rows, and a check needs them too",
+                    Advice("give row_weights=(of the reference, of the candidate)", "use Python"),
+                )
+            return given
+        if given is not None and given != self.row_weights:
+            had = "without weights of rows" if self.row_weights is None else f"with {self.row_weights!r}"
+            raise ValueError(f"the tolerance was made {had}, not with row_weights={given!r}")
+        return self.row_weights
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the rows of a printed table."""
+        rows = []
+        if self.kind == "column":
+            rows.append(("groups", f"rows of one {self.column} belong together"))
+        elif self.kind == "labels":
+            rows.append(("groups", "by labels that come with the data"))
+        elif self.kind == "blocks":
+            order = f"by {self.column}" if self.column else "as the rows are"
+            length = "of a length chosen from the data" if self.length is None else f"of {self.length} rows"
+            rows.append(("groups", f"blocks of time {length}, in order {order}"))
+        if self.row_weights is not None:
+            rows.append(("row weights", self.row_weights or "numbers that come with the data"))
+        return rows
+
+
+NOTHING_REMEMBERED = Remembered()
+
+
+def for_columns(negligible: Any, said: Belonging) -> Any:
+    """Return what is negligible in single columns; nothing where rows belong together.
+
+    Columns are counted row by row, and so would be called beyond their tolerance far too often.
+    """
+    if not said:
+        return negligible
+    if negligible:
+        raise refusal(
+            ValueError,
+            "single columns are held against their tolerances row by row, which is too sure of itself where "
+            "rows belong together",
+            Advice("leave negligible out", "leave --negligible out"),
+        )
+    return False

@@ -1,0 +1,113 @@
+"""Rows that belong together on the command line."""
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import nammd as library
+from nammd.datasets import applications
+
+
+@pytest.fixture(scope="module")
+def months(tmp_path_factory):
+    """Months of applications, several by each customer, without their dates."""
+    folder = tmp_path_factory.mktemp("months")
+    for name, month, shift in (("a", 0, None), ("b", 12, "income"), ("c", 1, None)):
+        table = pa.table(applications(month, 600, customers=120, shift=shift))
+        parquet.write_table(table, folder / f"{name}.parquet")
+    return folder
+
+
+WITHOUT = ("--exclude", "submitted,application")
+
+
+def test_a_group_is_that_of_the_library(nammd, months):
+    a, b = months / "a.parquet", months / "b.parquet"
+    found = nammd("distance", a, b, "--group", "customer", *WITHOUT, "--json").json
+    tables = [parquet.read_table(path).drop_columns(["submitted", "application"]) for path in (a, b)]
+    expected = library.distance(*tables, groups="customer")
+    assert found["value"] == pytest.approx(expected.value, rel=1e-12)
+    assert found["groups"]["x"] == 120
+    assert "120 and 120 by customer" in nammd("distance", a, b, "--group", "customer", *WITHOUT).out
+
+
+def test_columns_that_are_named_need_not_name_the_group(nammd, months):
+    a, b = months / "a.parquet", months / "b.parquet"
+    found = nammd("distance", a, b, "--columns", "amount,months", "--group", "customer", "--json").json
+    assert found["inputs"]["columns"] == ["amount", "months"]
+
+
+def test_a_tolerance_remembers_its_groups(nammd, months, tmp_path):
+    a, b, c = (months / f"{name}.parquet" for name in "abc")
+    file = tmp_path / "tolerance.json"
+    made = nammd("calibrate", a, b, "--group", "customer", *WITHOUT, "-o", file)
+    assert "rows of one customer belong together" in made.out
+    close = nammd("check", a, c, "--tolerance", file)
+    assert close.code == 0
+    assert "120 and 120 by customer" in close.out
+    again = nammd("check", a, c, "--tolerance", file, "--group", "customer", "--json")
+    assert (
+        again.json["pvalue_close"] == nammd("check", a, c, "--tolerance", file, "--json").json["pvalue_close"]
+    )
+    wrong = nammd("check", a, c, "--tolerance", file, "--group", "region")
+    assert wrong.code == 2
+    assert "made with groups by 'customer', not by 'region'" in wrong.err
+
+
+def test_other_commands_take_groups_too(nammd, months):
+    a, b, c = (months / f"{name}.parquet" for name in "abc")
+    how = ("--group", "customer", *WITHOUT)
+    assert "by customer" in nammd("test", a, b, *how, "--permutations", 99).out
+    assert "by customer" in nammd("check", a, c, "--epsilon", 0.05, *how).out
+    assert nammd("compare", a, b, c, *how).code == 0
+    assert nammd("rank", a, b, c, *how).code == 0
+    grouped, plain = (
+        nammd("plan", "--epsilon", 0.05, "--distance", 0.01, a, b, *options, "--json").json
+        for options in (how, ("--exclude", "submitted,application,customer"))
+    )
+    assert grouped["m"] > plain["m"]
+
+
+def test_time_and_row_weights(nammd, months):
+    a, b = months / "a.parquet", months / "b.parquet"
+    exclude = ("--exclude", "application,customer")
+    timed = nammd("distance", a, b, "--time", "submitted", *exclude)
+    assert "length by Politis and White's rule" in timed.out
+    fixed = nammd("distance", a, b, "--time", "submitted", "--block", 30, *exclude)
+    assert "20 and 20, of 30 and 30 rows" in fixed.out
+    weighted = nammd(
+        "distance", a, b, "--row-weight", "amount", "--exclude", "submitted,application,customer"
+    )
+    assert "by amount" in weighted.out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--group", "client"), "has no column 'client'"),
+        (("--group", "customer", "--time", "submitted"), "by --group or by --time, not by both"),
+        (("--row-weight", "purpose"), "holds no numbers"),
+        (("--time", "purpose"), "does not tell a time"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_sentence(nammd, months, options, sentence):
+    ran = nammd("distance", months / "a.parquet", months / "b.parquet", *options)
+    assert ran.code == 2
+    assert sentence in ran.err
+
+
+def test_a_column_that_looks_like_groups_is_told_of(nammd, months):
+    found = nammd("distance", months / "a.parquet", months / "c.parquet", *WITHOUT)
+    assert found.code == 0
+    assert "customer has 120 different values in 600 rows" in found.out
+    assert "--group customer" in found.out
+
+
+def test_a_sketch_refuses_groups(nammd, months, tmp_path):
+    a, b = months / "a.parquet", months / "b.parquet"
+    file = tmp_path / "tolerance.json"
+    nammd("calibrate", a, b, "--group", "customer", *WITHOUT, "-o", file)
+    for options in (("--group", "customer"), ()):
+        ran = nammd("sketch", a, "--tolerance", file, "-o", tmp_path / "a.sketch", *options)
+        assert ran.code == 2
+        assert "sketches do not keep" in ran.err

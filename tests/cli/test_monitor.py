@@ -1,0 +1,180 @@
+"""``nammd monitor``: the commands, their exit codes and what they print."""
+
+import json
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import nammd
+from nammd.cli import main
+
+
+def write(path, seed, shift=0.0, size=300):
+    rng = np.random.default_rng(seed)
+    table = {"amount": rng.normal(50 + 10 * shift, 10, size=size), "age": rng.normal(40, 9, size=size)}
+    parquet.write_table(pa.table(table), path)
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("train.parquet", 0, size=500)
+    write("accepted.parquet", 1, 1.0, size=500)
+    (tmp_path / "days").mkdir()
+    for day in range(1, 6):
+        write(f"days/2026-03-0{day}.parquet", 10 + day)
+    write("days/2026-03-06.parquet", 30, 4.0)
+    nammd.Tolerance.from_reference("train.parquet", "accepted.parquet").save("tolerance.json")
+    assert main(["monitor", "init", "shop.monitor", "-r", "train.parquet", "-t", "tolerance.json"]) == 0
+    return tmp_path
+
+
+def printed(capsys, *words):
+    capsys.readouterr()
+    code = main(list(words))
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_stream_is_watched_from_the_shell(shop, capsys):
+    code, out, _ = printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-01.parquet")
+    assert code == 0
+    assert out.startswith("2026-03-01 is CLOSE")
+    assert "Within tolerance since 2026-03-01." in out
+    code, out, _ = printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-06.parquet")
+    assert code == 1
+    assert "ALARM OPENED: The batch 2026-03-06 is beyond the tolerance." in out
+    code, out, _ = printed(capsys, "monitor", "status", "shop.monitor")
+    assert code == 1
+    assert "Beyond tolerance since 2026-03-06" in out
+    assert printed(capsys, "monitor", "acknowledge", "shop.monitor", "known")[0] == 0
+    assert "(acknowledged)" in printed(capsys, "monitor", "status", "shop.monitor")[1]
+    code, out, _ = printed(capsys, "monitor", "forget", "shop.monitor", "2026-03-06")
+    assert code == 0
+    assert printed(capsys, "monitor", "status", "shop.monitor")[0] == 0
+    assert printed(capsys, "monitor", "note", "shop.monitor", "a note", "--key", "2026-03-01")[0] == 0
+    assert printed(capsys, "monitor", "page", "shop.monitor", "-o", "page.html")[0] == 0
+    assert "a note" in (shop / "page.html").read_text(encoding="utf-8")
+
+
+def test_many_batches_are_added_at_once(shop, capsys):
+    files = [f"days/2026-03-0{day}.parquet" for day in range(1, 7)]
+    code, out, _ = printed(capsys, "monitor", "add", "shop.monitor", *files, "--key-from-name")
+    assert code == 1
+    assert [line.split(" ")[0] for line in out.splitlines() if " is " in line][:6] == [
+        f"2026-03-0{day}" for day in range(1, 7)
+    ]
+    again, out, _ = printed(capsys, "monitor", "add", "shop.monitor", *files)
+    assert again == 1
+    assert out.count("nothing has changed") == 6
+
+
+def test_one_bad_file_stops_no_other(shop, capsys):
+    (shop / "days" / "2026-03-02.parquet").write_text("this is no table")
+    files = [f"days/2026-03-0{day}.parquet" for day in range(1, 4)]
+    code, out, _ = printed(capsys, "monitor", "add", "shop.monitor", *files)
+    assert code == 2
+    assert "2026-03-02 was not added" in out
+    assert len(nammd.Monitor.open("shop.monitor").state.told) == 2
+
+
+def test_same_numbers_as_in_python(shop, capsys):
+    code, out, _ = printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-01.parquet", "--json")
+    document = json.loads(out)
+    assert document["exit_code"] == code == 0
+    [told] = document["batches"]
+    made = nammd.Monitor.create("other.monitor", "tolerance.json", "train.parquet")
+    verdict = made.add("days/2026-03-01.parquet", key="2026-03-01")
+    for name in ("key", "decision", "distance", "interval", "pvalue_close", "pvalue_far", "level"):
+        assert told[name] == verdict.to_dict()[name]
+    assert document["stream"]["state"] == verdict.state.headline()
+    status = json.loads(printed(capsys, "monitor", "status", "shop.monitor", "--json")[1])
+    assert status["alarm"] is False
+    assert status["batches"] == 1
+
+
+def test_keys_come_from_names_or_are_asked_for(shop, capsys):
+    write("today.parquet", 50)
+    code, _, err = printed(capsys, "monitor", "add", "shop.monitor", "today.parquet")
+    assert code == 2
+    assert "--key-from-name" in err
+    assert printed(capsys, "monitor", "add", "shop.monitor", "today.parquet", "--key-from-name")[0] == 0
+    assert printed(capsys, "monitor", "add", "shop.monitor", "today.parquet", "--key", "b")[0] == 0
+    keys = [told.batch.key for told in nammd.Monitor.open("shop.monitor").state.told]
+    assert sorted(keys) == ["b", "today"]
+    both = ["days/2026-03-01.parquet", "days/2026-03-02.parquet"]
+    assert (
+        "--key names one batch" in printed(capsys, "monitor", "add", "shop.monitor", *both, "--key", "x")[2]
+    )
+
+
+def test_other_data_need_replace(shop, capsys):
+    first = ["monitor", "add", "shop.monitor", "days/2026-03-01.parquet", "--key", "a"]
+    second = ["monitor", "add", "shop.monitor", "days/2026-03-02.parquet", "--key", "a"]
+    assert printed(capsys, *first)[0] == 0
+    code, _, err = printed(capsys, *second)
+    assert (code, "--replace" in err) == (2, True)
+    assert printed(capsys, *second, "--replace")[0] == 0
+
+
+def test_alarm_runs_a_command_and_its_failure_is_a_note(shop, capsys):
+    words = ["monitor", "add", "shop.monitor", "days/2026-03-06.parquet", "--on-alarm"]
+    code, out, _ = printed(capsys, *words, f"{sys.executable} -c 'raise SystemExit(7)'")
+    assert code == 1
+    assert "exit code 7; the batch was added all the same" in out
+    assert len(nammd.Monitor.open("shop.monitor").state.told) == 1
+
+
+def test_undecided_and_reports(shop, capsys):
+    write("few.parquet", 60, 1.0, size=20)
+    words = ["monitor", "add", "shop.monitor", "few.parquet", "--key", "2026-04-01"]
+    assert printed(capsys, *words)[0] == 3
+    words[-1] = "2026-04-02"
+    assert printed(capsys, *words, "--undecided", "fail")[0] == 1
+    (shop / "reports").mkdir()
+    words[-1] = "2026-04-03"
+    assert printed(capsys, *words, "--undecided", "ok", "--reports", "reports")[0] == 0
+    assert (shop / "reports" / "2026-04-03.html").exists()
+
+
+def test_wrong_files_are_one_sentence(shop, capsys):
+    for words, said in (
+        (["status", "nothing.monitor"], "there is no monitor"),
+        (["status", "train.parquet"], "is not a monitor"),
+        (["init", "shop.monitor", "-r", "train.parquet", "-t", "tolerance.json"], "is there already"),
+        (["page", "shop.monitor", "-o", "shop.monitor"], "would destroy it"),
+        (["acknowledge", "shop.monitor"], "no alarm to acknowledge"),
+        (["forget", "shop.monitor", "x"], "no batch 'x'"),
+        (["change", "shop.monitor"], "what changes?"),
+    ):
+        code, _, err = printed(capsys, "monitor", *words)
+        assert code == 2, words
+        assert said in err
+        assert err.count("\n") == 1
+
+
+def test_rates_are_chosen(shop, capsys):
+    words = ["monitor", "init", "b.monitor", "-r", "train.parquet", "-t", "tolerance.json", "--json"]
+    code, out, _ = printed(capsys, *words, "--rate", "ever", "--alpha", "0.1", "--claim", "population")
+    assert code == 0
+    document = json.loads(out)
+    assert document["rate"]["rate"] == "ever"
+    assert document["claim"] == "population"
+    words[2] = "c.monitor"
+    assert printed(capsys, *words, "--false-alarms", "often")[0] == 2
+
+
+def test_change_holds_batches_against_another_reference(shop, capsys):
+    assert (
+        printed(capsys, "monitor", "change", "shop.monitor", "--reference", "days/2026-03-06.parquet")[0] == 0
+    )
+    assert printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-01.parquet")[0] == 1
+
+
+def test_monitor_alone_shows_its_help(capsys):
+    code, out, _ = printed(capsys, "monitor")
+    assert code == 2
+    assert "acknowledge" in out

@@ -1,0 +1,167 @@
+"""Pages of monitors in a real browser: without errors, on a phone, and alive."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nammd
+from nammd.monitor.page import page_of, render
+from nammd.monitor.records import Moved
+from nammd.monitor.state import state_of
+from tests.monitor.records import batch, days, new_history
+from tests.monitor.test_history import add
+from tests.monitor.test_serving import HOSTILE, TOKEN, served
+from tests.waiting import until
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = Path("/usr/bin/chromedriver")
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 3, "mobile": True}
+DESK = {"width": 1200, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+    pytest.mark.skipif(not DRIVER.exists(), reason="chromedriver is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+    yield driver
+    driver.quit()
+
+
+def opened(browser, address, metrics=PHONE):
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get_log("browser")
+    browser.get(address)
+    return browser
+
+
+def fits(browser, width):
+    assert browser.execute_script("return document.documentElement.clientWidth") == width
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    history = new_history(folder / "shop.monitor")
+    for k, key in enumerate(days(40)):
+        far = 15 <= k < 18
+        moved = (Moved(HOSTILE, f"{HOSTILE}: 7 % higher", 1 + k / 40), Moved("age", "age: older", 0.5))
+        one = batch(
+            key,
+            z=4.0 if far else -3.0,
+            p_far=1e-9 if far else 0.9,
+            p_close=1.0 if far or k % 3 == 0 else 1e-6,
+            cautions=(("few-rows", HOSTILE * 10),),
+            columns=moved,
+            report="reports/a b.html",
+        )
+        add(history, one)
+    history.write(lambda writer: writer.event("2026-01-02T00:00:00+00:00", "note", days(40)[5], text=HOSTILE))
+    path = folder / "page.html"
+    path.write_text(render(page_of(state_of(history.read()), {1: 0.004})), encoding="utf-8")
+    return path
+
+
+def test_static_page_opens_without_errors_and_fits_a_phone(browser, page):
+    opened(browser, page.as_uri())
+    assert browser.get_log("browser") == []
+    fits(browser, 390)
+    now = browser.find_element("css selector", ".now")
+    assert "Within tolerance since" in now.text
+    assert now.rect["y"] + now.rect["height"] < PHONE["height"]
+    assert "<script" not in page.read_text()
+    assert browser.execute_script("return document.scripts.length") == 0
+
+
+def test_verdicts_are_told_apart_without_colour(browser, page):
+    opened(browser, page.as_uri(), DESK)
+    count = "return document.querySelectorAll('.wide ' + arguments[0]).length"
+    found = [browser.execute_script(count, shape) for shape in ("circle.CLOSE", "path.FAR", "path.UNDECIDED")]
+    assert found == [24, 3, 13]
+    assert browser.execute_script("return document.querySelectorAll('.multiples svg').length") == 2
+    link = browser.find_element("css selector", ".batches a")
+    assert link.get_attribute("href").endswith("/reports/a%20b.html")
+
+
+def test_page_prints(browser, page):
+    opened(browser, page.as_uri(), DESK)
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    assert len(printed["data"]) > 10_000
+
+
+def test_page_of_no_batches_opens(browser, tmp_path):
+    history = new_history(tmp_path / "new.monitor")
+    path = tmp_path / "page.html"
+    path.write_text(render(page_of(state_of(history.read()), {})), encoding="utf-8")
+    opened(browser, path.as_uri())
+    assert browser.get_log("browser") == []
+    assert "No batch has been added yet." in browser.find_element("css selector", ".now").text
+
+
+@pytest.fixture
+def monitor(tmp_path):
+    rng = np.random.default_rng(1)
+    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    made = nammd.Monitor.create(tmp_path / "shop.monitor", tolerance, rng.normal(size=(200, 2)))
+    for key in days(8):
+        made.add(rng.normal(size=(100, 2)), key=key)
+    return made
+
+
+def test_live_page_shows_a_new_batch_and_acknowledges_its_alarm(browser, monitor):
+    rng = np.random.default_rng(2)
+    with served(monitor, token=TOKEN) as where:
+        opened(browser, where.geturl())
+        assert TOKEN not in browser.current_url
+        fits(browser, 390)
+        assert not browser.find_elements("css selector", "form[data-send=acknowledge]")
+        new = days(9)[-1]
+        monitor.add(rng.normal(1.0, size=(100, 2)), key=new)
+        until(lambda: new in browser.find_element("css selector", "#batches").text, "the new batch")
+        assert "ALARM" in browser.find_element("css selector", ".now").text
+        field = browser.find_element("css selector", "form[data-send=acknowledge] input")
+        field.send_keys("known & <b>seen</b>")
+        browser.find_element("css selector", "form[data-send=acknowledge] button").click()
+        until(
+            lambda: "(acknowledged)" in browser.find_element("css selector", ".now").text,
+            "the acknowledgement",
+        )
+        browser.find_element("css selector", "form[data-send=note] input").send_keys("a note")
+        browser.find_element("css selector", "form[data-send=note] button").click()
+        until(lambda: "a note" in browser.find_element("css selector", "#distances").text, "the note")
+        fits(browser, 390)
+        assert browser.get_log("browser") == []
+    assert monitor.state.open_alarms[0].acknowledged == "known & <b>seen</b>"
+
+
+def test_live_page_zooms_and_tells_what_is_under_the_pointer(browser, monitor):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    with served(monitor) as where:
+        opened(browser, where.geturl(), DESK)
+        count = "return document.querySelectorAll('.wide .mark').length"
+        assert browser.execute_script(count) == 8
+        plot = browser.find_element("css selector", "#distances .wide svg")
+        ActionChains(browser).move_to_element(plot).perform()
+        tip = browser.find_element("css selector", ".tip")
+        until(lambda: "distance" in tip.text, "the words at the pointer")
+        drag = ActionChains(browser).move_to_element_with_offset(plot, -100, 0).click_and_hold()
+        drag.move_by_offset(150, 0).release().perform()
+        until(lambda: 1 < browser.execute_script(count) < 8, "the part that was dragged over")
+        browser.find_element("css selector", "button[data-last='']").click()
+        until(lambda: browser.execute_script(count) == 8, "all of it again")
+        assert browser.get_log("browser") == []

@@ -1,0 +1,176 @@
+"""The server: who is answered and who is not, over real connections."""
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+import nammd
+from nammd.monitor.serving.guard import Guard, require_safe
+from tests.waiting import running
+
+pytest.importorskip("uvicorn")
+TOKEN = "0123456789abcdef0123"
+HOSTILE = "<script>alert(1)</script>'\""
+
+
+@pytest.fixture
+def monitor(tmp_path):
+    rng = np.random.default_rng(0)
+    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    made = nammd.Monitor.create(
+        tmp_path / "shop.monitor", tolerance, rng.normal(size=(200, 2)), title=f"shop {HOSTILE}"
+    )
+    for day, shift in ((1, 0.0), (2, 0.05), (3, 1.0)):
+        made.add(rng.normal(shift, size=(100, 2)), key=f"2026-03-0{day}", report=tmp_path / f"{day}.html")
+    made.note(HOSTILE, key="2026-03-01")
+    return made
+
+
+@contextmanager
+def served(monitor, *options, token=None):
+    """Run the real command; yield where it listens."""
+    command = [sys.executable, "-m", "nammd", "monitor", "serve", str(monitor.path), "--port", "0", *options]
+    environment = {**os.environ, **({"NAMMD_MONITOR_TOKEN": token} if token else {})}
+    with running(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        line = process.stdout.readline()
+        yield urlsplit(re.search(r"http://\S+", line).group(0))
+
+
+def ask(where, path="/", method="GET", body=None, **headers):
+    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=60)
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body, names)
+    answer = connection.getresponse()
+    content = answer.read().decode()
+    connection.close()
+    return answer, content
+
+
+def post(where, path, sent, **changed):
+    origin = f"http://{where.hostname}:{where.port}"
+    headers = {"origin": origin, "content_type": "application/json", "x_nammd_monitor": "1"} | changed
+    headers = {name: value for name, value in headers.items() if value is not None}
+    return ask(where, path, "POST", json.dumps(sent), **headers)
+
+
+def test_page_is_served_with_strict_headers_and_escaped_values(monitor):
+    with served(monitor) as where:
+        assert where.hostname == "127.0.0.1"
+        answer, page = ask(where)
+        assert answer.status == 200
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert "server" not in answer.headers
+        assert "<script>alert" not in page
+        assert page.count("<script") == 1
+        assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
+        assert "Beyond tolerance since 2026-03-03" in page
+        assert ask(where, "/nothing")[0].status == 404
+        assert ask(where, "/page.css")[0].headers["content-type"].startswith("text/css")
+        assert json.loads(ask(where, "/state")[1])["alarm"] is True
+
+
+def test_reports_of_batches_are_served_and_no_other_file(monitor):
+    with served(monitor) as where:
+        answer, page = ask(where, "/report/2026-03-03")
+        assert answer.status == 200
+        assert "FAR" in page
+        assert "sandbox" in answer.headers["content-security-policy"]
+        for path in ("/report/../shop.monitor", "/report/%2e%2e%2fshop.monitor", "/report/", "/report/x"):
+            assert ask(where, path)[0].status == 404
+
+
+def test_other_names_are_not_served(monitor):
+    with served(monitor) as where:
+        for host in ("evil.example", "evil.example:80", "127.0.0.1:1", "", "localhost.evil.example"):
+            assert ask(where, host=host)[0].status == 421
+        assert ask(where, host=f"localhost:{where.port}")[0].status == 200
+
+
+def test_requests_of_other_sites_are_refused(monitor):
+    with served(monitor) as where:
+        own = f"http://{where.hostname}:{where.port}"
+        assert ask(where, "/state", sec_fetch_site="cross-site")[0].status == 403
+        assert ask(where, "/state", origin="http://evil.example")[0].status == 403
+        assert ask(where, "/", sec_fetch_site="cross-site", sec_fetch_mode="navigate")[0].status == 200
+        assert ask(where, "/", sec_fetch_site="cross-site", sec_fetch_mode="no-cors")[0].status == 403
+        for changed in (
+            {"origin": "http://evil.example"},
+            {"origin": None},
+            {"x_nammd_monitor": None},
+            {"content_type": "text/plain"},
+            {"sec_fetch_site": "same-site"},
+        ):
+            assert post(where, "/note", {"text": "forged"}, **changed)[0].status in (403, 415)
+        assert post(where, "/note", {"text": "mine"}, origin=own)[0].status == 200
+    assert [e.text for e in monitor.state.events if e.kind == "note"] == [HOSTILE, "mine"]
+
+
+def test_notes_that_are_no_notes_are_refused(monitor):
+    with served(monitor) as where:
+        assert post(where, "/note", {"text": "x" * 20_000})[0].status == 413
+        assert post(where, "/note", {"text": ""})[0].status == 400
+        assert post(where, "/note", ["a"])[0].status == 400
+        assert post(where, "/note", {"text": {"a": 1}})[0].status == 400
+        assert ask(where, "/note")[0].status == 404
+
+
+def test_alarm_is_acknowledged_over_the_wire(monitor):
+    with served(monitor) as where:
+        answer, said = post(where, "/acknowledge", {"text": "known"})
+        assert (answer.status, json.loads(said)) == (200, {"acknowledged": len(monitor.state.open_alarms)})
+    assert all(alarm.acknowledged == "known" for alarm in monitor.state.open_alarms)
+
+
+def test_token_is_needed_for_reading_too(monitor):
+    with served(monitor, token=TOKEN) as where:
+        for path in ("/", "/state", "/version", "/body", "/live.js", "/report/2026-03-03"):
+            assert ask(where, path)[0].status == 401
+            assert ask(where, path, authorization="Bearer wrong-wrong-wrong-wrong")[0].status == 401
+            assert ask(where, path, authorization=f"Bearer {TOKEN}")[0].status == 200
+        assert ask(where, "/?token=wrong")[0].status == 401
+        answer, _ = ask(where, f"/?token={TOKEN}")
+        assert answer.status == 303
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "samesite=strict" in cookie.lower()
+        assert TOKEN not in cookie
+        assert ask(where, "/", cookie=cookie.partition(";")[0])[0].status == 200
+        assert ask(where, "/", cookie="nammd-monitor=0")[0].status == 401
+        assert post(where, "/note", {"text": "no"})[0].status == 401
+
+
+def test_other_hosts_are_refused_without_a_token(monitor, capsys):
+    for host in ("0.0.0.0", "::", "192.0.2.7", "example.org"):
+        with pytest.raises(ValueError, match="give a token"):
+            require_safe(host, None)
+        require_safe(host, TOKEN)
+    with pytest.raises(ValueError, match="at least 16"):
+        require_safe("0.0.0.0", "short")
+    from nammd.cli import main
+
+    assert main(["monitor", "serve", str(monitor.path), "--host", "0.0.0.0", "--port", "0"]) == 2
+    assert "give a token" in capsys.readouterr().err
+
+
+def test_names_that_were_given_are_served_where_others_can_come():
+    guard = Guard("0.0.0.0", 8765, TOKEN, ("monitor.example",))
+    assert guard.allowed_host("monitor.example:8765")
+    assert guard.allowed_host("192.0.2.7:8765")
+    assert guard.allowed_host("[2001:db8::1]:8765")
+    assert not guard.allowed_host("evil.example:8765")
+
+
+def test_secrets_are_not_printed():
+    assert TOKEN not in repr(Guard("0.0.0.0", 1, TOKEN))

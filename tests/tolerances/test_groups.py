@@ -1,0 +1,150 @@
+"""Tolerances of rows that belong together."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import nammd
+from nammd.testing import assert_close
+
+
+def table(seed, groups=80, shift=0.0):
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(groups), rng.integers(1, 10, groups))
+    points = 0.7 * rng.normal(size=(groups, 2))[labels] + 0.7 * rng.normal(size=(len(labels), 2))
+    names = [f"{seed}-{k}" for k in labels]
+    weights = rng.uniform(0.5, 2.0, len(labels))
+    return pa.table({"a": points[:, 0] + shift, "b": points[:, 1], "customer": names, "w": weights})
+
+
+X, ACCEPTED, CLOSE, FAR = table(0), table(1, shift=0.9), table(2), table(3, shift=3.0)
+
+
+@pytest.fixture(scope="module")
+def tolerance():
+    return nammd.Tolerance.from_reference(X, ACCEPTED, groups="customer", row_weights="w")
+
+
+def test_it_remembers_the_column_and_takes_it_in_every_check(tolerance):
+    assert "rows of one customer belong together" in str(tolerance)
+    assert tolerance.encoding.columns[-1].name == "b"
+    close, far = tolerance.check(X, CLOSE), tolerance.check(X, FAR)
+    assert (close.decision, far.decision) == ("CLOSE", "FAR")
+    assert "80 and 80 by customer" in str(close)
+    assert close.pvalue_close == tolerance.check(X, CLOSE, groups="customer").pvalue_close
+    assert_close(X, CLOSE, tolerance)
+
+
+def test_and_from_a_file(tolerance, tmp_path):
+    tolerance.save(tmp_path / "tolerance.json")
+    loaded = nammd.Tolerance.load(tmp_path / "tolerance.json")
+    for candidate in (CLOSE, FAR):
+        one, other = (t.check(X, candidate) for t in (tolerance, loaded))
+        assert one.pvalue_close == pytest.approx(other.pvalue_close, rel=1e-9)
+        assert one.pvalue_far == pytest.approx(other.pvalue_far, rel=1e-9, abs=1e-300)
+        assert one.rows_needed == other.rows_needed
+
+
+def test_it_refuses_a_check_without_it(tolerance):
+    with pytest.raises(ValueError, match="the candidate has no column 'customer'"):
+        tolerance.check(X, CLOSE.drop_columns(["customer"]))
+    with pytest.raises(ValueError, match="made with groups by 'customer', not by 'client'"):
+        tolerance.check(X, CLOSE, groups="client")
+    plain = nammd.Tolerance.from_reference(X.select(["a", "b"]), ACCEPTED.select(["a", "b"]))
+    with pytest.raises(ValueError, match=r"as if every row stood for itself.*make it again with groups="):
+        plain.check(X, CLOSE, groups="customer")
+
+
+def test_labels_that_come_with_the_data_are_asked_for():
+    rest, labels = zip(
+        *((t.select(["a", "b"]), t["customer"].to_pylist()) for t in (X, ACCEPTED, CLOSE)), strict=True
+    )
+    tolerance = nammd.Tolerance.from_reference(rest[0], rest[1], groups=labels[:2])
+    by_column = nammd.Tolerance.from_reference(
+        *(t.drop_columns(["w"]) for t in (X, ACCEPTED)), groups="customer"
+    )
+    assert tolerance.epsilon == by_column.epsilon
+    assert tolerance.epsilon_error == by_column.epsilon_error
+    with pytest.raises(ValueError, match="and a check needs them too"):
+        tolerance.check(rest[0], rest[2])
+    found = tolerance.check(rest[0], rest[2], groups=(labels[0], labels[2]))
+    assert (
+        found.pvalue_close == by_column.check(X.drop_columns(["w"]), CLOSE.drop_columns(["w"])).pvalue_close
+    )
+    gate = tolerance.with_reference(rest[0], groups=labels[0])
+    assert gate.check(rest[2], groups=labels[2]).pvalue_close == found.pvalue_close
+
+
+def test_the_reference_is_summed_once_for_many_checks(tolerance):
+    gate = tolerance.with_reference(X)
+    first = gate.check(CLOSE)
+    assert gate.check(CLOSE).pvalue_close == first.pvalue_close == tolerance.check(X, CLOSE).pvalue_close
+
+
+def test_other_groups_make_another_reference(tolerance):
+    """The same rows in other groups are not what the error of the tolerance was taken from."""
+    moved = X.set_column(2, "customer", pa.array(np.roll(X["customer"].to_pylist(), 1)))
+    assert tolerance.with_reference(X).is_the_one
+    assert not tolerance.with_reference(moved).is_the_one
+
+
+def test_a_number_needs_to_remember_nothing():
+    tolerance = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), columns=2)
+    x, y = (np.column_stack([t["a"], t["b"]]) for t in (X, CLOSE))
+    labels = [t["customer"].to_pylist() for t in (X, CLOSE)]
+    grouped, plain = tolerance.check(x, y, groups=labels), tolerance.check(x, y)
+    assert grouped.estimate.standard_error > plain.estimate.standard_error
+    fixed = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), x=X.drop_columns(["w"]), groups="customer")
+    assert "customer" in str(fixed.check(X, CLOSE))
+
+
+def test_the_error_of_a_perturbation_is_that_of_groups():
+    grouped = nammd.Tolerance.from_noise(
+        X, level=0.5, levels=(0.5,), groups="customer", row_weights="w", anyway=True
+    )
+    plain = nammd.Tolerance.from_noise(X.select(["a", "b"]), level=0.5, levels=(0.5,), anyway=True)
+    # The noise is drawn for every row, so that groups have little to add; but no row meets its own copy.
+    assert grouped.epsilon == pytest.approx(plain.epsilon, abs=4 * plain.epsilon_error)
+    assert grouped.epsilon_error == pytest.approx(plain.epsilon_error, rel=0.5)
+    assert grouped.check(X, FAR).decision == "FAR"
+    with pytest.raises(ValueError, match="blocks of time do not go with a tolerance from noise"):
+        nammd.Tolerance.from_noise(X, groups=nammd.Blocks())
+
+
+def test_halves_keep_groups_together():
+    grouped = nammd.Tolerance.from_split(X, splits=4, groups="customer", row_weights="w")
+    plain = nammd.Tolerance.from_split(X.select(["a", "b"]), splits=4)
+    assert grouped.epsilon > plain.epsilon  # halves of groups differ by more
+    assert grouped.check(X, FAR).decision == "FAR"
+
+
+def test_blocks_of_time_are_remembered():
+    rng = np.random.default_rng(0)
+
+    def series(shift):
+        noise, value, found = rng.normal(size=400), 0.0, []
+        for step in noise:
+            value = 0.5 * value + step
+            found.append(value + shift)
+        return pa.table({"a": found, "when": np.arange(400.0)})
+
+    x, accepted, later = series(0.0), series(1.5), series(0.0)
+    tolerance = nammd.Tolerance.from_reference(x, accepted, groups=nammd.Blocks("when", length=20))
+    assert "blocks of time of 20 rows, in order by when" in str(tolerance)
+    assert "20 and 20, of 20 and 20 rows" in str(tolerance.check(x, later))
+
+
+def test_a_forecast_counts_rows_in_groups():
+    tolerance = nammd.Tolerance.from_reference(X, ACCEPTED, groups="customer")
+    plain = nammd.Tolerance.from_reference(X.select(["a", "b"]), ACCEPTED.select(["a", "b"]))
+    distance = 2 * max(tolerance.epsilon, plain.epsilon)
+    assert tolerance.power(100, distance).far < plain.power(100, distance).far
+
+
+def test_single_columns_take_no_part_where_rows_belong_together(tolerance):
+    """They are counted row by row, and would be called beyond their tolerances far too often."""
+    assert tolerance.columns is None
+    found = [tolerance.check(X, table(seed)).columns for seed in (11, 12)]
+    assert found == [(), ()]
+    with pytest.raises(ValueError, match="row by row, which is too sure of itself"):
+        nammd.Tolerance.from_reference(X, ACCEPTED, groups="customer", negligible=True)
