@@ -30,9 +30,10 @@ from nammd.statistics.margin import NEAR_DEGENERATE
 from nammd.statistics.power import distribution_free
 from nammd.tolerances.bars import Fixed
 from nammd.tolerances.columns import ColumnTolerances
+from nammd.tolerances.deciding import Decision, Held, combined, decided
 from nammd.tolerances.forecasting import Setting
 from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
-from nammd.tolerances.verdict import Decision, Held, Verdict, combined, decided
+from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 
 if TYPE_CHECKING:
