@@ -147,7 +147,10 @@ class State:
         if not self.told:
             return "No batch has been added yet."
         if self.alarmed:
-            return " ".join(_alarm_words(alarm) for alarm in self.open_alarms)
+            known = {alarm.opened for alarm in self.open_alarms if alarm.cause == "batch"}
+            # What one batch shows by itself need not be said again of the batches since then.
+            told = [a for a in self.open_alarms if a.cause == "batch" or a.since not in known]
+            return " ".join(_alarm_words(alarm) for alarm in told)
         start = max((self.places[alarm.closed] for alarm in self.alarms), default=0)
         undecided = self.counts(self.told[start:])["UNDECIDED"]
         batches = "batch is" if undecided == 1 else "batches are"
