@@ -125,7 +125,8 @@ class Gate:
         p_close, p_far = combined(held)
         counted = self._counted(estimate)
         # Columns are counted row by row, which is too sure of itself where rows belong together.
-        alone = estimate.evidence.x.units is None if estimate.evidence.x.keeps_rows else True
+        both = estimate.evidence.x, estimate.evidence.y
+        alone = all(sample.dataset.units is None for sample in both)
         columns = self._columns(counted, alpha / 2) if alone and not estimate.pair.void else ()
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
         decision = decided(p_close, p_far, alpha, [each.beyond for each in columns] if judged else None)
@@ -140,7 +141,7 @@ class Gate:
             alpha=alpha,
             held=tuple(held),
             estimate=estimate,
-            warnings=self._cautions(estimate, decision),
+            warnings=self._cautions(estimate, decision) + (() if alone else _ungrouped(self.tolerance)),
             tolerance=self.tolerance,
             setting=self._setting(estimate, alpha, judged),
             columns=columns,
@@ -420,3 +421,11 @@ class Gate:
                 )
             )
         return found
+
+
+def _ungrouped(tolerance: Tolerance) -> tuple[Caution, ...]:
+    """Return a caution that columns take no part: their tests take rows as independent and alike."""
+    if tolerance.columns is None:
+        return ()
+    message = "rows belong together or have weights, so columns are not held against their own tolerances"
+    return (Caution("columns-not-judged", message),)
