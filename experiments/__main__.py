@@ -26,6 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     running.add_argument("--jobs", type=int, metavar="N", help="processes; by default one for each CPU")
     running.add_argument("--data", type=Path, metavar="DIR", help=f"real data; else {VARIABLE}, else data/")
     running.add_argument("--results", type=Path, metavar="DIR", default=FOLDER, help="where results go")
+    running.add_argument("--seed", type=int, metavar="N", help="another seed; in result files of their own")
     commands.add_parser("list", help="list the experiments")
     commands.add_parser("page", help="write the pages of the documentation from the result files")
     options = parser.parse_args(arguments)
@@ -78,6 +79,7 @@ def _run(options: argparse.Namespace) -> int:
         jobs=options.jobs or (cpu_count() if options.device == "cpu" else min(4, cpu_count())),
         data=data,
         folder=options.results,
+        seed=options.seed,
     )
     return 0 if run(chosen, settings) else 1
 

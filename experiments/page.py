@@ -8,6 +8,7 @@ from typing import Any
 
 from experiments.experiment import Experiment
 from experiments.figures import svg
+from experiments.paper_page import Sections, paper_page
 from experiments.registry import experiments
 from experiments.results import FOLDER, Results, best
 from experiments.section import Section, table
@@ -15,31 +16,20 @@ from nammd.data.writing import write_bytes
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
-_TITLES = {"paper": "The paper's experiments, rerun", "calibration": "Calibration"}
+_TITLE = "Calibration"
 
-_INTRODUCTIONS = {
-    "paper": (
-        "Every table and figure of the NAMMD paper, computed again with nammd: the paper's numbers, ours, "
-        "and how well they agree. Labels such as `fig:var` are those of the paper's LaTeX source. A printed "
-        "number counts as reproduced within two *joint* standard errors: ours and that of the print "
-        "together. That of the print is its ± (the captions call it a standard deviation, but it is the "
-        "standard error over ten runs) or, where none is printed, ours with the paper's number of "
-        "repetitions."
-    ),
-    "calibration": (
-        "How often the tests reject and the intervals cover where the truth is known: level, coverage and "
-        "power over many laws, sizes and margins; what the two-sample tests cost and detect; and what "
-        "becomes of the level where the bandwidth is that of the tested rows, or sketches stand for the "
-        "rows. The paper has no such study."
-    ),
-}
+_CALIBRATION = (
+    "How often the tests reject and the intervals cover where the truth is known: level, coverage and "
+    "power over many laws, sizes and margins; what the two-sample tests cost and detect; and what "
+    "becomes of the level where the bandwidth is that of the tested rows, or sketches stand for the "
+    "rows. The paper has no such study."
+)
 
 _HOW = (
     "Every number on this page comes from a result file in `experiments/results`, which a command wrote "
     "together with its settings and the seed of its generators; `python -m experiments page` makes the page "
-    "from the files. *Quick* results take seconds; *full* ones replace them where there are some. What "
-    "follows a ± is a standard error. A rate of 0 or 1 is given the error that half a case "
-    "would make."
+    "from the files. What follows a ± is a standard error. A rate of 0 or 1 is given the error that half a "
+    "case would make."
 )
 
 
@@ -51,7 +41,7 @@ def pages(folder: Path = FOLDER) -> dict[str, bytes]:
         sections = [(e, results, e.section(results)) for e, results in found if results is not None]
         if not sections:
             continue
-        files[f"{page}.md"] = _page(page, sections).encode()
+        files[f"{page}.md"] = _page(page, sections, folder).encode()
         for _, _, section in sections:
             for picture in section.pictures:
                 files[picture.path] = svg(picture)
@@ -72,47 +62,25 @@ def write(folder: Path = FOLDER, docs: Path = DOCS) -> list[Path]:
     return changed
 
 
-def _page(page: str, sections: list[tuple[Experiment[Any], Results[Any], Section]]) -> str:
-    parts = [f"# {_TITLES[page]}\n", f"{_INTRODUCTIONS[page]}\n\n{_HOW}\n"]
-    parts.append("## Overview\n\n" + _overview(page, sections))
-    if any(section.corrections for _, _, section in sections):
-        parts.append(_corrections(sections))
+def _page(page: str, sections: Sections, folder: Path) -> str:
+    if page == "paper":
+        return paper_page(sections, folder)
+    parts = [f"# {_TITLE}\n", f"{_CALIBRATION}\n\n{_HOW}\n"]
+    links = [[f"[{e.title}](#experiment-{e.name})", _repetitions(r)] for e, r, _ in sections]
+    parts.append("## Overview\n\n" + table(["experiment", "repetitions"], links))
     parts += [_section(e, r, s) for e, r, s in sections]
     return "\n".join(parts)
 
 
-def _overview(page: str, sections: list[tuple[Experiment[Any], Results[Any], Section]]) -> str:
-    links = [f"[{e.title}](#experiment-{e.name})" for e, _, _ in sections]
-    if page == "calibration":  # there is nothing printed to agree with
-        return table(
-            ["experiment", "settings"],
-            [[link, r.mode] for link, (_, r, _) in zip(links, sections, strict=True)],
-        )
-    rows = [
-        [link, ", ".join(f"`{label}`" for label in e.labels), s.agreement, r.mode]
-        for link, (e, r, s) in zip(links, sections, strict=True)
-    ]
-    return table(["experiment", "of the paper", "agreement", "settings"], rows)
-
-
-def _corrections(sections: list[tuple[Experiment[Any], Results[Any], Section]]) -> str:
-    lines = [
-        f"- {text} ([more](#experiment-{e.name}))"
-        for e, _, section in sections
-        for text in section.corrections
-    ]
-    return (
-        "## Where the paper's text is off\n\n"
-        "Found while computing it again; every number below is computed.\n\n" + "\n".join(lines) + "\n"
-    )
+def _repetitions(results: Results[Any]) -> str:
+    return str(results.settings.repetitions)
 
 
 def _section(experiment: Experiment[Any], results: Results[Any], section: Section) -> str:
     parts = [f"(experiment-{experiment.name})=\n\n## {experiment.title}\n", section.body.strip() + "\n"]
     for picture in section.pictures:
         parts.append(f"![{picture.caption}]({picture.path})\n\n*{picture.caption}*\n")
-    short = f"Agreement: {section.agreement}" if experiment.page == "paper" else "In short"
-    parts.append(f"**{short}.** {section.sentence}\n")
+    parts.append(f"**In short.** {section.sentence}\n")
     parts += [f"{note}\n" for note in section.notes]
     parts.append(f"{_settings(experiment, results)}\n")
     return "\n".join(parts)
@@ -126,8 +94,8 @@ def _settings(experiment: Experiment[Any], results: Results[Any]) -> str:
     ending = "" if results.mode == "quick" else ".full"
     where = "" if results.device == "cpu" else f", on {results.device}"
     return (
-        f"<small>`experiments/results/{experiment.name}{ending}.json`: {results.mode} settings "
-        f"({settings}), seed {results.seed}, nammd {results.nammd}{where}.</small>"
+        f"<small>`experiments/results/{experiment.name}{ending}.json`: {settings}, seed {results.seed}, "
+        f"nammd {results.nammd}{where}.</small>"
     )
 
 

@@ -19,8 +19,11 @@ class Partial:
     anew.
     """
 
-    def __init__(self, experiment: Experiment[Any], mode: Mode, device: str, folder: Path) -> None:
-        self.path = folder / ".partial" / f"{experiment.name}.{mode}.jsonl"
+    def __init__(
+        self, experiment: Experiment[Any], mode: Mode, device: str, folder: Path, seed: int | None = None
+    ) -> None:
+        other = "" if seed is None else f".seed{seed}"
+        self.path = folder / ".partial" / f"{experiment.name}.{mode}{other}.jsonl"
         self._head = {
             "experiment": experiment.name,
             "seed": experiment.seed,

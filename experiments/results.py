@@ -74,12 +74,15 @@ class Results(Generic[S]):
         return found[0]
 
 
-def path_of(name: str, mode: Mode, folder: Path = FOLDER) -> Path:
-    """Return the file of an experiment's results."""
-    return folder / (f"{name}.json" if mode == "quick" else f"{name}.full.json")
+def path_of(name: str, mode: Mode, folder: Path = FOLDER, seed: int | None = None) -> Path:
+    """Return the file of an experiment's results; another seed than its own has files of its own."""
+    other = "" if seed is None else f".seed{seed}"
+    return folder / f"{name}{'' if mode == 'quick' else '.full'}{other}.json"
 
 
-def save(experiment: Experiment[Any], results: Results[Any], folder: Path = FOLDER) -> Path:
+def save(
+    experiment: Experiment[Any], results: Results[Any], folder: Path = FOLDER, seed: int | None = None
+) -> Path:
     """Write a result file."""
     head = {
         "experiment": experiment.name,
@@ -95,15 +98,17 @@ def save(experiment: Experiment[Any], results: Results[Any], folder: Path = FOLD
     lines = [f"  {json.dumps(name)}: {_json(value)}," for name, value in head.items()]
     # One cell per line: small files whose changes can be read.
     cells = ",\n".join(f"    {_json(dataclasses.asdict(done))}" for done in results.cells)
-    path = path_of(experiment.name, results.mode, folder)
+    path = path_of(experiment.name, results.mode, folder, seed)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(path, "{\n" + "\n".join(lines) + '\n  "cells": [\n' + cells + "\n  ]\n}\n")
     return path
 
 
-def load(experiment: Experiment[S], mode: Mode, folder: Path = FOLDER) -> Results[S] | None:
+def load(
+    experiment: Experiment[S], mode: Mode, folder: Path = FOLDER, seed: int | None = None
+) -> Results[S] | None:
     """Read a result file; None where there is none."""
-    path = path_of(experiment.name, mode, folder)
+    path = path_of(experiment.name, mode, folder, seed)
     if not path.is_file():
         return None
     stored = json.loads(path.read_text(encoding="utf-8"))

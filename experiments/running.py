@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import multiprocessing
 import os
 import signal
@@ -43,6 +44,8 @@ class Options:
         The folder of real data.
     folder : Path
         Where results go.
+    seed : int, optional
+        Another seed than the experiments' own; the results go to files of their own.
     """
 
     full: bool = False
@@ -50,6 +53,7 @@ class Options:
     jobs: int = 1
     data: Path = Path("data")
     folder: Path = FOLDER
+    seed: int | None = None
 
     @property
     def mode(self) -> Mode:
@@ -59,7 +63,10 @@ class Options:
 
 def run(chosen: list[Experiment[Any]], options: Options) -> bool:
     """Run experiments and write a result file for each; return whether all cells succeeded."""
-    partials = {e.name: Partial(e, options.mode, options.device, options.folder) for e in chosen}
+    chosen = [_seeded(experiment, options) for experiment in chosen]
+    partials = {
+        e.name: Partial(e, options.mode, options.device, options.folder, options.seed) for e in chosen
+    }
     cells = {e.name: list(e.cells(e.settings(options.full))) for e in chosen}
     left = {e.name: [c for c in cells[e.name] if key_of(c) not in partials[e.name].done] for e in chosen}
     progress = Progress(sum(map(len, left.values())))
@@ -70,7 +77,8 @@ def run(chosen: list[Experiment[Any]], options: Options) -> bool:
             done = partials[name].done
             if all(key_of(cell) in done for cell in cells[name]):
                 found = tuple(done[key_of(cell)] for cell in cells[name])
-                path = save(experiment, _results(experiment, found, options), options.folder)
+                results = _results(experiment, found, options)
+                path = save(experiment, results, options.folder, options.seed)
                 progress.say(f"{name}: {sum(d.seconds for d in found):.0f} s of computing, in {path.name}")
                 del unfinished[name]
 
@@ -97,6 +105,11 @@ def run_one(experiment: Experiment[Any], cell: Cell, options: Options) -> Done:
     start = time.perf_counter()
     values = experiment.run_cell(experiment.settings(options.full), cell, context)
     return Done(dict(cell), plain(values), round(time.perf_counter() - start, 3))
+
+
+def _seeded(experiment: Experiment[Any], options: Options) -> Experiment[Any]:
+    """Return an experiment with the seed that was asked for."""
+    return experiment if options.seed is None else dataclasses.replace(experiment, seed=options.seed)
 
 
 def _results(experiment: Experiment[Any], cells: tuple[Done, ...], options: Options) -> Results[Any]:
@@ -150,7 +163,7 @@ def _side_by_side(
 
 def _attempt(name: str, cell: Cell, options: Options) -> Done | str:
     try:
-        return run_one(named(name), cell, options)
+        return run_one(_seeded(named(name), options), cell, options)
     except Exception as error:  # the others go on; the message says where
         return f"the cell {key_of(cell)} failed: {type(error).__name__}: {error}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,6 +42,39 @@ class Picture:
         return f"{self.folder}/{self.name}.svg"
 
 
+Rank: TypeAlias = Literal["fundamental", "tables", "typos"]
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Where the paper's text is off, and how much that matters."""
+
+    text: str
+    rank: Rank = "tables"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A printed number beside ours.
+
+    Attributes
+    ----------
+    ours : mapping
+        Our figure, with "mean" and "se".
+    printed : float
+        The printed one.
+    error : float
+        The standard error of the print.
+    digits : int
+        How many decimals are printed.
+    """
+
+    ours: Mapping[str, Any]
+    printed: float
+    error: float = 0.0
+    digits: int = 3
+
+
 @dataclass(frozen=True)
 class Section:
     """A section of a page.
@@ -56,21 +89,28 @@ class Section:
         The same in a sentence or two with numbers, made from the results.
     pictures : sequence of Picture
         The figures.
-    corrections : sequence of str
-        Where the paper's text is off, a sentence each with the numbers that show it.
+    corrections : sequence of str or Correction
+        Where the paper's text is off, a sentence each with the numbers that show it; a text alone ranks
+        with the tables.
     notes : sequence of str
         What else to know: data that stand in for others, where our method is weaker.
     tables : mapping of str to str
         Tables in Markdown that pages of the guide include, by the names of their files in ``docs/tables``.
+    compared : sequence of Compared
+        Printed numbers of the same protocol on the same data, to be judged by one rule.
+    short : str
+        What the first lines of the page say of it, if anything.
     """
 
     body: str
     agreement: Agreement
     sentence: str
     pictures: Sequence[Picture] = ()
-    corrections: Sequence[str] = ()
+    corrections: Sequence[str | Correction] = ()
     notes: Sequence[str] = ()
     tables: Mapping[str, str] = field(default_factory=dict)
+    compared: Sequence[Compared] = ()
+    short: str = ""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.experiment import Cell, Context, Values
-from experiments.paper.benchmark_data import DATASETS, STAND_INS
+from experiments.paper.benchmark_data import DATASETS
 from experiments.paper.closeness_pairs import (
     CONTROL,
     GAP,
@@ -17,12 +17,14 @@ from experiments.paper.closeness_pairs import (
     TESTS,
     Known,
     chosen_kernels,
+    penalised_kernel,
+    redrawn_setting,
     rejections,
     rows_for,
     setting_at,
 )
 from experiments.results import Results
-from experiments.section import Agreement, Section, table
+from experiments.section import Agreement, Compared, Section, table
 from experiments.settings import Settings
 from experiments.summary import counted, joined, joined_mean, mean, pooled_rate, rate, shown
 
@@ -30,6 +32,7 @@ Printed = Mapping[str, Sequence[tuple[float, float]]]
 """The powers of MMD and of NAMMD that the paper prints, by data set, one pair for each epsilon."""
 
 _PAIRS = {"paper": "the paper's tests", "our": "our tests"}
+_WHOSE = {"paper": "paper's", "our": "ours"}
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,30 @@ def cells(settings: Pairs) -> Iterator[Cell]:
                 yield {"data": data, "epsilon": epsilon, "run": run}
 
 
-def runner(share: float) -> Callable[[Pairs, Cell, Context], Values]:
-    """Return the function that runs a cell, for kernels for NAMMD that keep a share of the best score."""
+def runner(
+    share: float, *, penalty: float | None = None, redrawn: bool = False
+) -> Callable[[Pairs, Cell, Context], Values]:
+    """Return the function that runs a cell.
+
+    Parameters
+    ----------
+    share : float
+        The kernel for NAMMD keeps this share of the best score,
+    penalty : float, optional
+        or it is learned with this weight of the norms.
+    redrawn : bool
+        Whether the second pair is made from other rows, as the authors do, and not from the first.
+    """
 
     def run(settings: Pairs, cell: Cell, context: Context) -> Values:
         data, epsilon = str(cell["data"]), float(cell["epsilon"])
         for_mmd, for_nammd = chosen_kernels(data, settings.choice_rows, share, context)
-        setting = setting_at(data, settings.points, epsilon, for_nammd, for_mmd, context)
+        if penalty is not None:
+            for_nammd = penalised_kernel(data, settings.choice_rows, penalty, context)
+        if redrawn:
+            setting = redrawn_setting(data, settings.points, epsilon, for_nammd, context)
+        else:
+            setting = setting_at(data, settings.points, epsilon, for_nammd, for_mmd, context)
         by_nammd = Known.of(setting, for_nammd)
         by_mmd = Known.of(setting, for_mmd) if for_mmd != for_nammd else by_nammd
         wanted = rows_for(by_nammd, settings.power, settings.most_rows, context.rng)
@@ -104,17 +124,21 @@ def runner(share: float) -> Callable[[Pairs, Cell, Context], Values]:
     return run
 
 
-def section(results: Results[Pairs], printed: Printed, kernels: str) -> Section:
+def section(
+    results: Results[Pairs], printed: Printed, errors: Printed, kernels: str, *, again: bool = False
+) -> Section:
     """Return the section of a table.
 
     Parameters
     ----------
     results : Results
         The results.
-    printed : mapping
-        The paper's table.
+    printed, errors : mapping
+        The paper's table, and its ±.
     kernels : str
         A sentence on which kernels the tests use.
+    again : bool
+        Whether a section above has told how pairs and samples are made.
     """
     settings = results.settings
     gains = {
@@ -125,34 +149,88 @@ def section(results: Results[Pairs], printed: Printed, kernels: str) -> Section:
     }
     sizes = [v["rows"] for v in results.where()]
     body = (
-        f"{kernels} From {settings.points} rows of either sample the pairs P₁, Q₁ and P₂, Q₂ are made by "
-        f"the paper's algorithm, at NAMMD = ε and ε + {GAP:g}, so that the norms and MMD² of the second pair "
-        "are larger, the condition under which the paper proves NAMMD the more powerful; rows are drawn in "
-        "advance towards their means, since under a narrow kernel real data cannot be far apart. "
-        f"Samples have {min(sizes)} to {max(sizes)} rows with replacement, "
-        f"so many that NAMMD's power is about {settings.power:g}, but at least {settings.least_rows}; the "
-        "paper does not say how many. "
-        f"{counted(settings.runs, 'run')} of {settings.repetitions} samples. Power of MMD / of NAMMD:\n\n"
-        + table(["data", "", *(f"ε = {e:g}" for e in settings.epsilons)], _powers(results, printed))
-        + "\nLevel, over all data sets: how often the tests reject where the distance is ε. Where ε is "
-        "taken from a sample of P₁ and Q₁ as large as the one tested, the paper's test takes it for known, "
-        "and `compare_pairs` does not.\n\n"
+        f"{kernels} {_how(settings, sizes, again)} Power of MMD / of NAMMD:\n\n"
+        + table(["data", "", *(f"ε = {e:g}" for e in settings.epsilons)], _powers(results, printed, errors))
+        + "\nLevel over all data, where the distance is ε:\n\n"
         + table(["test", *(f"level, ε = {e:g}" for e in settings.epsilons), "mean power"], _levels(results))
     )
     return Section(
         body=body,
         agreement=_agreement(gains),
         sentence=_sentence(results, gains),
-        notes=[STAND_INS, _price(results), *_control(results)],
+        notes=_control(results),
     )
 
 
-def _powers(results: Results[Pairs], printed: Printed) -> list[list[str]]:
+def powers_beside(
+    results: Results[Pairs],
+    data: str,
+    printed: Sequence[tuple[float, float]],
+    errors: Sequence[tuple[float, float]],
+    how: str,
+) -> Section:
+    """Return a section that holds the powers on one data set against the printed ones."""
+    settings, rows = results.settings, []
+    rows.append(
+        [
+            "printed",
+            *(
+                f"{mmd:.3f} ± {a:.3f} / {own:.3f} ± {b:.3f}"
+                for (mmd, own), (a, b) in zip(printed, errors, strict=True)
+            ),
+        ]
+    )
+    for who, words in _PAIRS.items():
+        line = [words]
+        for epsilon in settings.epsilons:
+            mmd, own = (_rate(results, f"{who} {s}", "power", epsilon, data) for s in ("mmd", "nammd"))
+            line.append(f"{shown(mmd)} / {shown(own)}")
+        rows.append(line)
+    gains = {
+        (who, data, epsilon): joined_mean(v["gain"][who] for v in results.where(epsilon=epsilon))
+        for who in _PAIRS
+        for epsilon in settings.epsilons
+    }
+    body = (
+        f"{how} {counted(settings.runs, 'run')} of {settings.repetitions} samples. Power of MMD / of NAMMD:"
+        "\n\n" + table(["test", *(f"ε = {e:g}" for e in settings.epsilons)], rows)
+    )
+    return Section(
+        body=body,
+        agreement=_agreement(gains),
+        sentence=_sentence(results, gains),
+        compared=[
+            Compared(_rate(results, f"paper {s}", "power", e, data), pair[k], error[k])
+            for e, pair, error in zip(settings.epsilons, printed, errors, strict=True)
+            for k, s in enumerate(("mmd", "nammd"))
+        ],
+    )
+
+
+def _how(settings: Pairs, sizes: Sequence[int], again: bool) -> str:
+    """Say how pairs and samples are made."""
+    many = f"{counted(settings.runs, 'run')} of {settings.repetitions} samples."
+    if again:
+        return f"Pairs and samples as above, here {settings.points} points; {many}"
+    return (
+        f"Our pairs are a deformation: from {settings.points} rows of either sample, drawn towards their "
+        "means (under a narrow kernel real data cannot be far apart), the paper's algorithm moves points "
+        f"until NAMMD = ε, and on until ε + {GAP:g}; norms and MMD² of the second pair are larger. Samples "
+        f"have {min(sizes)} to {max(sizes)} rows, for a power of about {settings.power:g}: the printed "
+        "powers are of other pairs. " + many
+    )
+
+
+def _powers(results: Results[Pairs], printed: Printed, errors: Printed) -> list[list[str]]:
     rows = []
     for data in DATASETS:
-        rows.append([data, "printed", *(f"{mmd:.3f} / {own:.3f}" for mmd, own in printed[data])])
-        for who, words in _PAIRS.items():
-            row = ["", words]
+        cells = (
+            f"{mmd:.3f} ± {a:.3f} / {own:.3f} ± {b:.3f}"
+            for (mmd, own), (a, b) in zip(printed[data], errors[data], strict=True)
+        )
+        rows.append([data, "printed", *cells])
+        for who in _PAIRS:
+            row = ["", _WHOSE[who]]
             for epsilon in results.settings.epsilons:
                 mmd, own = (_rate(results, f"{who} {s}", "power", epsilon, data) for s in ("mmd", "nammd"))
                 row.append(f"{shown(mmd)} / {shown(own)}")
@@ -182,7 +260,7 @@ def _rate(
 def _below(gains: Mapping[tuple[str, str, float], Mapping[str, Any]], who: str) -> list[str]:
     """Return where NAMMD's power is below MMD's by more than two standard errors."""
     return [
-        f"{data} at {epsilon:g}"
+        f"{data} {epsilon:g}"
         for (method, data, epsilon), gain in gains.items()
         if method == who and gain["mean"] < -2 * (gain["se"] or 0.0)
     ]
@@ -199,32 +277,9 @@ def _sentence(results: Results[Pairs], gains: Mapping[tuple[str, str, float], Ma
     told = []
     for who, words in _PAIRS.items():
         mmd, own = (_rate(results, f"{who} {s}", "power")["mean"] for s in ("mmd", "nammd"))
-        below = _below(gains, who)
-        where = (
-            f"below MMD's by more than two standard errors for {', '.join(below)}"
-            if below
-            else "at least MMD's everywhere, up to two standard errors"
-        )
-        told.append(
-            f"By {words} the mean power of MMD is {mmd:.3f} and that of NAMMD {own:.3f}; NAMMD's is {where}."
-        )
-    return " ".join(told)
-
-
-def _price(results: Results[Pairs]) -> str:
-    """Say what the correct levels cost."""
-    power = {name: _rate(results, name, "power")["mean"] for name in TESTS}
-    level = {
-        name: max(_rate(results, name, "level", e)["mean"] for e in results.settings.epsilons)
-        for name in TESTS
-    }
-    return (
-        "With a known ε our NAMMD test has power "
-        f"{power['our nammd']:.3f} and a level of at most {level['our nammd']:.3f} at any ε; the paper's has "
-        f"{power['paper nammd']:.3f} and {level['paper nammd']:.3f}. With an estimated ε `compare_pairs` has "
-        f"{power['compared']:.3f} and {level['compared']:.3f}, and taking the estimate for known "
-        f"{power['guessed']:.3f} and {level['guessed']:.3f}."
-    )
+        below = ", ".join(_below(gains, who)) or "nowhere"
+        told.append(f"by {words} {mmd:.3f} and {own:.3f}, below: {below}")
+    return f"Mean power of MMD and of NAMMD: {'; '.join(told)} (by more than two standard errors)."
 
 
 def _control(results: Results[Pairs]) -> list[str]:
@@ -237,9 +292,8 @@ def _control(results: Results[Pairs]) -> list[str]:
         for name in ("paper mmd", CONTROL, "paper nammd")
     )
     return [
-        f"The pairs are made under NAMMD's kernel, and where it is not MMD's ({len(differ)} of "
-        f"{len(results.where())} runs) the paper's test of MMD has power {mmd:.3f} under its own kernel, "
-        f"{lent:.3f} under NAMMD's, and NAMMD {own:.3f}: "
+        f"Where NAMMD's kernel is not MMD's ({len(differ)} of {len(results.where())} runs) the paper's test "
+        f"of MMD has power {mmd:.3f} under its own kernel, {lent:.3f} under NAMMD's, and NAMMD {own:.3f}: "
         + (
             "most of the difference is the kernel's, not the statistic's."
             if lent - mmd > own - lent

@@ -13,7 +13,7 @@ from experiments.data import HIGGS, MNIST
 from experiments.experiment import Cell, Context, Experiment, Values
 from experiments.figures import legend, line, panels, titled
 from experiments.results import Results
-from experiments.section import Picture, Section, table
+from experiments.section import Correction, Picture, Section, table
 from experiments.settings import Settings
 from experiments.summary import counted, mean, shown
 from nammd.datasets import blob, hdgm, higgs, mnist
@@ -79,7 +79,7 @@ def _section(results: Results[_Draws]) -> Section:
     body = (
         f"Ten points of each data set: NAMMD between a point mass at one of them and at the others, the "
         f"farthest (z₁) first; Gaussian kernel $e^{{-d^2/(2\\gamma^2)}}$ with γ = 1, and γ = 10 for mnist. "
-        f"Means of {counted(_count(results), 'draw')}. The paper shows curves without numbers.\n\n"
+        f"Means of {counted(_count(results), 'draw')}.\n\n"
         + table(["data", "z₁", "z₃", "z₅", "z₇", "z₉", "never falls with the distance in"], rows)
     )
     correction = (
@@ -100,7 +100,7 @@ def _section(results: Results[_Draws]) -> Section:
         pictures=[
             Picture("dirac", "NAMMD between point masses, from the farthest to the nearest.", _drawing(found))
         ],
-        corrections=[correction] if always else [],
+        corrections=[Correction(correction, "typos")] if always else [],
     )
 
 

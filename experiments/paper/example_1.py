@@ -14,7 +14,7 @@ from scipy.integrate import quad
 import nammd
 from experiments.experiment import Cell, Context, Experiment, Values, chunks
 from experiments.results import Results
-from experiments.section import Section, table
+from experiments.section import Correction, Section, table
 from experiments.settings import Settings
 from experiments.summary import pooled_rate, rate, shown
 from nammd.datasets.laws import mixtures as laws
@@ -204,7 +204,7 @@ def _section(results: Results[_Sizes]) -> Section:
                 else "The gain of NAMMD is smaller than the theorem says."
             )
         ),
-        corrections=corrections,
+        corrections=[Correction(text, "typos") for text in corrections],
     )
 
 

@@ -3,7 +3,9 @@
     python -m experiments.paper.imagenet ImageNet/val ImageNet-Sketch ImageNet-R ImageNet-V2 ImageNet-A
 
 Prints the distances of the targets to the source, in the features of torchvision's ResNet-50 or another
-network, and how often the tests say that one target is farther than another. No labels are read.
+network, and how often the tests say that one target is farther than another. With ``--labels``, where images
+lie in folders of their classes, also the gaps of accuracy and confidence, the tests of intervals of classes
+sorted by their confidence gap, and the levels where both pairs are the same: what the paper has of ImageNet.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nammd
+from experiments.paper.labelled_folders import Labelled, gaps, intervals, levels
 from experiments.paper.reference_pairs import METHODS, Rows, true_distances
 from experiments.paper.shared_source import rejections
 from experiments.section import table
@@ -27,7 +30,12 @@ from nammd.data.readers.formats import IMAGES, files_in
 
 
 def features_of(folder: str | Path, features: Any, images: int, seed: int = 0) -> Rows:
-    """Return the features of some images below a folder, chosen at random.
+    """Return the features of some images below a folder, chosen at random."""
+    return labelled_features(folder, features, images, seed).features
+
+
+def labelled_features(folder: str | Path, features: Any, images: int, seed: int = 0) -> Labelled:
+    """Return the features of some images below a folder, chosen at random, and the folders that they are in.
 
     Every image is given to the network at its own size and in colour: a network's own preparation then cuts
     it to size, as when it was trained.
@@ -37,7 +45,8 @@ def features_of(folder: str | Path, features: Any, images: int, seed: int = 0) -
         raise ValueError(f"{folder} is no folder with images")
     network = as_features(features)
     chosen = np.sort(np.random.default_rng(seed).permutation(len(files))[:images])
-    return np.concatenate([network(_pixels(files[i])) for i in chosen]).astype(np.float64)
+    rows = np.concatenate([network(_pixels(files[i])) for i in chosen]).astype(np.float64)
+    return Labelled(rows, np.array([files[i].parent.name for i in chosen]))
 
 
 def _pixels(file: Path) -> NDArray[np.float32]:
@@ -111,6 +120,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--images", type=int, default=2000, help="at most so many images of every folder")
     parser.add_argument("--rows", type=int, default=150, help="rows of every sample")
     parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--labels", action="store_true", help="the folders of images are their classes")
+    parser.add_argument("--intervals", type=int, default=10, help="how many intervals of classes")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[500, 1000, 1500, 2000], help="rows for levels"
+    )
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     names = [target.name for target in given.targets]
@@ -118,14 +132,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"the folders of the targets need different names, not {', '.join(names)}")
     try:
         source, *others = (
-            features_of(folder, given.features, given.images, given.seed)
+            labelled_features(folder, given.features, given.images, given.seed)
             for folder in (given.source, *given.targets)
         )
     except (ImportError, OSError, ValueError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
-    targets = dict(zip(names, others, strict=True))
-    print(study(source, targets, rows=given.rows, repetitions=given.repetitions, seed=given.seed))
+    labelled = dict(zip(names, others, strict=True))
+    targets = {name: one.features for name, one in labelled.items()}
+    tests = {"repetitions": given.repetitions, "seed": given.seed}
+    print(study(source.features, targets, rows=given.rows, **tests))
+    if given.labels:
+        print(gaps(source, labelled, given.seed))
+        for name, target in labelled.items():
+            cut = {"count": given.intervals, "reference": min(3, given.intervals - 1)}
+            print(f"{name}, by intervals of classes:\n")
+            print(intervals(source, target, rows=given.rows, **cut, **tests))
+        print(levels(source.features, targets, given.sizes, **tests))
     return 0
 
 

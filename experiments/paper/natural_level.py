@@ -125,12 +125,9 @@ def _section(results: Results[_Levels]) -> Section:
     compared = 2 * len(PAPER) * len([size for size in settings.sizes if size in PAPER_SIZES])
     total = len(PAPER) * len(settings.sizes)
     body = (
-        "The reference pair and the pair that is tested are the same: photos, and images of another domain "
-        f"(at most {settings.images} of each, 64 features of a network trained on CIFAR-10). They are "
-        "taken as the distributions, and samples are drawn with replacement, so that ε is known exactly. "
-        "Gaussian kernel with the median bandwidth. Where ε is from a sample, that sample has the same "
-        f"photos and as many other images of the domain. {settings.repetitions} repetitions.\n\n"
-        + "\n".join(parts)
+        "The reference pair is the pair that is tested: photos of PACS and images of another domain (at most "
+        f"{settings.images} of each, 64 features), taken as the distributions. A sampled ε is from the same "
+        f"photos and as many other images. {settings.repetitions} repetitions.\n\n" + "\n".join(parts)
     )
     means = {name: pooled_rate(v[f"level of {name}"] for v in results.where())["mean"] for name in TESTS}
     sentence = (
@@ -143,7 +140,6 @@ def _section(results: Results[_Levels]) -> Section:
         f"in {outside['guessed']}, mean {means['guessed']:.3f}, and by `compare_pairs` in "
         f"{outside['compared']}, mean {means['compared']:.3f}."
     )
-    domains = ", ".join(f"{domain} for {variant}" for variant, domain in STAND_INS.items())
     return Section(
         body=body,
         agreement="agrees"
@@ -152,11 +148,7 @@ def _section(results: Results[_Levels]) -> Section:
         if len(off) < compared / 2
         else "differs",
         sentence=sentence,
-        notes=[
-            "Images of PACS stand in for ImageNet and its variants, which are not at hand: "
-            f"{domains}. Noisy photos have normal noise of standard deviation {settings.noise:g} on pixels "
-            "from 0 to 1."
-        ],
+        notes=[f"Noisy photos have normal noise of deviation {settings.noise:g}."],
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import nammd
 from experiments.experiment import Cell, Context, Experiment, Values, chunks
 from experiments.results import Results
-from experiments.section import Agreement, Section, table
+from experiments.section import Agreement, Compared, Section, table
 from experiments.settings import Settings
 from experiments.summary import counted, mean, near, pooled_mean
 
@@ -70,13 +70,15 @@ def _rmse(results: Results[_Errors], dimension: int, norm: float, statistic: str
 
 
 def _section(results: Results[_Errors]) -> Section:
-    rows, off, ratios = [], 0, []
+    rows, off, ratios, compared = [], 0, [], []
     for (dimension, statistic), printed in PAPER.items():
         row = [f"d = {dimension}", _NAMES[statistic]]
         for norm, theirs in zip(NORMS, printed, strict=True):
             ours = _rmse(results, dimension, norm, statistic)
             # The print has the same kind of error, for its number of repetitions.
-            off += not near(ours, theirs, ours["se"] * math.sqrt(ours["n"] / _PAPER_REPETITIONS))
+            error = ours["se"] * math.sqrt(ours["n"] / _PAPER_REPETITIONS)
+            off += not near(ours, theirs, error)
+            compared.append(Compared(ours, theirs, error))
             row.append(f"{theirs:.3f} / {ours['mean']:.3f} ± {ours['se']:.3f}")
             if statistic == "nammd":
                 ratios.append(ours["mean"] / _rmse(results, dimension, norm, "mmd2")["mean"])
@@ -99,7 +101,7 @@ def _section(results: Results[_Errors]) -> Section:
         sentence += f" {counted(off, 'figure')} farther off {'is' if off == 1 else 'are'} "
         sentence += "what chance leaves of so many." if usual else "more than chance allows."
     agreement: Agreement = "agrees" if usual else "agrees in part"
-    return Section(body=body, agreement=agreement, sentence=sentence)
+    return Section(body=body, agreement=agreement, sentence=sentence, compared=compared)
 
 
 EXPERIMENT = Experiment(

@@ -34,10 +34,9 @@ distance of the reference pair. For the last two the reference pair is a sample 
 `nammd.compare_pairs`."""
 
 EXPLAINED = (
-    "MMD and NAMMD are the paper's tests (its variance, off-diagonal cross terms), *corrected* is "
-    "`closeness_test`; the margin ε is the exact distance of the reference pair. *Sampled ε*: the "
-    "reference pair is itself only a sample of as many rows. The paper's test takes its distance for ε; "
-    "ours, `compare_pairs`, counts its uncertainty."
+    "MMD and NAMMD are the paper's tests, *corrected* is `closeness_test`; ε is the exact distance of the "
+    "reference pair. *Sampled ε* is that of a sample of as many rows, which the paper's test takes for known "
+    "and `compare_pairs` does not."
 )
 
 Rows = NDArray[Any]

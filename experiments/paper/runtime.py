@@ -87,11 +87,10 @@ def _section(results: Results[_Timing]) -> Section:
     faster = [m for m in known if min(_ratios(times, m)) > _ALIKE]
     most = len(slower) > len(known) / 2
     body = (
-        f"Seconds of one processor on blob by rows of each sample, {settings.permutations} permutations "
-        f"(ACTT its own 299, MMDAgg as many again for its level), {settings.epochs} epochs for MMD-D and "
-        "ME_MaBiD, gradient-boosted trees in place of AutoGluon for AutoTST. Ours are for one test, the "
-        f"shortest of {settings.repetitions}, on {results.platform}. The paper does not say how many tests "
-        "its seconds are for, nor on what machine, so only the order of the methods can be compared. "
+        f"Seconds of one processor on blob by rows of each sample, {settings.permutations} permutations, "
+        f"{settings.epochs} epochs. Ours are for one test, the shortest of {settings.repetitions}, on "
+        f"{results.platform}. The paper does not say how many tests its seconds are for, nor on what "
+        "machine, so only the order of the methods can be compared. "
         "Paper / ours:\n\n" + table(["rows", *(NAMES[m] for m in PAPER)], rows)
     )
     sentence = (

@@ -175,16 +175,15 @@ def _section(results: Results[_Norms]) -> Section:
     fixed = max(abs(c["mmd2"] - MMD2) for c in curves) < 1e-9
     differences = sum(c["differences"] for c in curves)
     body = (
-        f"Pairs of mixtures of {COMPONENTS} normal distributions in {COMPONENTS} dimensions, with MMD² = "
-        f"{MMD2:g} throughout and different norms. The construction of the paper gives the similarity within "
-        f"a component {points[0.4]['within']:.5f}, and "
+        f"Mixtures of {COMPONENTS} normal distributions in {COMPONENTS} dimensions with MMD² = {MMD2:g}. The "
+        f"paper's construction gives the similarity within a component {points[0.4]['within']:.5f}, and "
         + " and ".join(
             f"for the squared norm {norm:g} ρ = {v['ratio']:.5f}, s = {v['shift']:.5f}"
             for norm, v in points.items()
         )
         + f". Two-sample tests of {results.settings.rows} rows on each side with "
         f"{results.settings.permutations} permutations; the last column is the standard deviation "
-        "of MMD² over permutations (`fig:std_MMD`). The paper shows curves without numbers.\n\n"
+        "of MMD² over permutations (`fig:std_MMD`). The paper shows curves.\n\n"
         + table(["squared norm", "MMD²", "NAMMD", "median p-value", "spread of the null"], rows)
     )
     sentence = (
@@ -198,9 +197,8 @@ def _section(results: Results[_Norms]) -> Section:
     if differences == 0:
         notes.append(
             f"In none of the {sum(len(v['pvalues']) for v in results.where(part='test'))} tests did MMD² and "
-            "NAMMD give different p-values: with one kernel and as many rows on either side, both "
-            "permutation tests are the same test. What rises with the norms is the value "
-            "of NAMMD, not the power of its test."
+            "NAMMD give different p-values: what rises with the norms is the value of NAMMD, not the power "
+            "of its test."
         )
     return Section(
         body=body,

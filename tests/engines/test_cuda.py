@@ -10,6 +10,7 @@ import torch
 import nammd
 from nammd.engines.cuda.launch import Shape, first_that_fits
 from nammd.engines.cuda.operands import prepare
+from nammd.engines.protocol import FormTask
 from nammd.kernels.networks import mlp
 
 pytest.importorskip("triton", reason="Triton is not installed")
@@ -225,3 +226,31 @@ def test_the_engine_is_there_without_torch_and_triton():
     code = "import sys, nammd; nammd.Cuda(); print([m for m in ('torch', 'triton') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_many_forms_are_those_of_tiles(paired):
+    rng, tasks, exact = np.random.default_rng(0), [], []
+    for rows in (40, 40, 70):  # two of one shape are computed together
+        x, y = rng.normal(size=(2, rows, 3)).astype("float32")
+        samples = (x, y) if paired else (x,)
+        kernels = [nammd.Gaussian(rng.uniform(0.5, 2)), nammd.Laplace(2.0), nammd.Gaussian(4.0)]
+        signs = rng.choice([-1, 1], (rows, 130)).astype("int8")
+        tasks.append(FormTask(kernels, tuple(there(*samples)), signs))
+        doubled = FormTask(kernels, tuple(z.astype("float64") for z in samples), signs)
+        exact += nammd.Tiles().many_forms([doubled])
+    for ours, theirs in zip(nammd.Cuda().many_forms(tasks), exact, strict=True):
+        spread = theirs.forms.std(axis=1, keepdims=True)
+        np.testing.assert_allclose(ours.forms / spread, theirs.forms / spread, atol=1e-4)
+        if not paired:
+            np.testing.assert_allclose(ours.rows, theirs.rows, rtol=1e-5)
+            np.testing.assert_allclose(ours.squares, theirs.squares, rtol=1e-5)
+
+
+def test_vectors_that_half_precision_lacks_are_left_to_the_other_programs():
+    x, _ = samples(40, 40)
+    vectors = np.random.default_rng(0).normal(size=(40, 3)).astype("float32")
+    kernels = [nammd.Gaussian(2.0), nammd.Laplace(5.0)]
+    ours = nammd.Cuda().family_forms(kernels, *there(x), vectors)
+    theirs = nammd.Tiles().family_forms(kernels, x.astype("float64"), vectors)
+    np.testing.assert_allclose(ours.forms, theirs.forms, rtol=1e-3, atol=1e-3)

@@ -439,6 +439,11 @@ def test_an_engine_needs_two_computations_and_has_the_others_by_default():
     one, other = (engine.family_forms(kernels, x, signs) for engine in (ours, tiles))
     for name in ("forms", "rows", "squares"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
+    # Differences of paired rows: by default from the pooled sample, in tiles half as large.
+    vectors = np.random.default_rng(1).normal(size=(33, 5))
+    one, other = (engine.paired_forms(kernels, x[:33], y, vectors) for engine in (ours, tiles))
+    np.testing.assert_allclose(one.forms, other.forms, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(one.means, other.means, rtol=0.1)
     assert ours.can_compute(GAUSSIAN)
     with pytest.raises(TypeError, match="abstract"):
         nammd.Engine()

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -216,6 +217,37 @@ def test_folders_of_images_are_ranked_without_labels(tmp_path, rng, capsys):
     with pytest.raises(SystemExit):
         main([places[0], places[1], places[1]])
     assert "need different names, not art, art" in capsys.readouterr().err
+
+
+def test_labelled_folders_give_gaps_intervals_and_levels(tmp_path, rng, capsys):
+    torch = pytest.importorskip("torch")
+    image = pytest.importorskip("PIL.Image")
+    from experiments.paper.imagenet import main
+
+    classes = ("n01", "n02", "n03", "n04")
+    for name, dimmed in (("val", 0), ("v2", 25)):
+        for number, one in enumerate(classes):
+            (tmp_path / name / one).mkdir(parents=True)
+            for k in range(10):
+                low = 30 + 45 * number - (dimmed if number % 2 else 0)
+                pixels = rng.integers(low, low + 40, size=(6, 6, 3), dtype=np.uint8)
+                image.fromarray(pixels).save(tmp_path / name / one / f"{k}.png")
+
+    class Averages(torch.nn.Module):
+        def forward(self, pixels: torch.Tensor) -> torch.Tensor:
+            return torch.cat([pixels.mean(dim=(2, 3)), pixels.amax(dim=(2, 3))], dim=1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.jit.script(Averages()).save(str(tmp_path / "averages.pt"))
+    places = [str(tmp_path / name) for name in ("val", "v2")]
+    few = ["--rows", "8", "--repetitions", "3", "--intervals", "4", "--sizes", "6", "9"]
+    assert main([*places, "--features", str(tmp_path / "averages.pt"), "--labels", *few]) == 0
+    said = capsys.readouterr().out
+    assert "| images | accuracy | confidence | accuracy gap | confidence gap |" in said
+    assert "| 4 (reference) | 1 |" in said
+    assert "| v2 | 6 |" in said
+    assert "| v2 | 9 |" in said
 
 
 def test_the_command_needs_torchvision_for_its_models(tmp_path, rng, capsys, monkeypatch):

@@ -65,9 +65,9 @@ def altered(results, change):
 
 def test_no_correction_stands_where_the_numbers_do_not_bear_it():
     results = load(example_1.EXPERIMENT, "quick")
-    assert any("1/66" in text for text in example_1.EXPERIMENT.section(results).corrections)
+    assert any("1/66" in one.text for one in example_1.EXPERIMENT.section(results).corrections)
     larger = altered(results, lambda cell, values: values | {"margin": 0.016})
-    assert not any("1/66" in text for text in example_1.EXPERIMENT.section(larger).corrections)
+    assert not any("1/66" in one.text for one in example_1.EXPERIMENT.section(larger).corrections)
 
 
 def test_a_power_below_that_of_mmd_is_told():

@@ -116,6 +116,16 @@ def test_full_results_are_preferred_and_quick_ones_kept(experiment, tmp_path):
     assert draws(experiment, tmp_path, "full")[:3] == draws(experiment, tmp_path)
 
 
+def test_another_seed_has_files_of_its_own(experiment, tmp_path):
+    for seed in (None, 5):
+        assert run([experiment], Options(folder=tmp_path, seed=seed))
+    own, other = load(experiment, "quick", tmp_path), load(experiment, "quick", tmp_path, seed=5)
+    assert (own.seed, other.seed) == (1, 5)
+    assert [d.cell for d in own.cells] == [d.cell for d in other.cells]
+    assert [d.values["draw"] for d in own.cells] != [d.values["draw"] for d in other.cells]
+    assert path_of("draws", "quick", tmp_path, seed=5).name == "draws.seed5.json"
+
+
 def test_results_of_other_settings_are_refused(experiment, tmp_path):
     run([experiment], Options(folder=tmp_path))
     text = path_of("draws", "quick", tmp_path).read_text().replace('"cells": 3', '"sells": 3')

@@ -42,6 +42,11 @@ def is_spread(value: Any) -> bool:
     return is_dask(value)
 
 
+def is_torch(value: Any) -> bool:
+    """Tell whether an array is a tensor of torch."""
+    return library_of(value) == "torch"
+
+
 def library_of(array: Array) -> str:
     """Return the name of the library that an array belongs to."""
     return type(array).__module__.partition(".")[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, is_spread
 from nammd.engines.choice import choose_engine
-from nammd.engines.protocol import Engine, Summed
+from nammd.engines.protocol import Engine, FamilyForms, FormTask, PairedForms, Summed
 from nammd.engines.units import Units
 from nammd.kernels import Kernel
 from nammd.kernels.base import Precision
@@ -57,6 +58,25 @@ class OnDevice(Engine):
         """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""
         moved = self._moved(z)
         return self._engine(moved).quadratic_forms(kernel, moved, vectors)
+
+    def family_forms(self, kernels: Sequence[Kernel], z: Any, vectors: NDArray[Any]) -> FamilyForms:
+        """Return quadratic forms, row sums and squares for many kernels."""
+        moved = self._moved(z)
+        return self._engine(moved).family_forms(kernels, moved, vectors)
+
+    def paired_forms(self, kernels: Sequence[Kernel], x: Any, y: Any, vectors: NDArray[Any]) -> PairedForms:
+        """Return the forms of the differences of paired rows."""
+        one, other = self._moved(x), self._moved(y)
+        return self._engine(one).paired_forms(kernels, one, other, vectors)
+
+    def many_forms(self, tasks: Sequence[FormTask]) -> list[Any]:
+        """Return the sums of many tasks."""
+        if not tasks:
+            return []
+        moved = [
+            FormTask(task.kernels, tuple(map(self._moved, task.samples)), task.vectors) for task in tasks
+        ]
+        return self._engine(moved[0].samples[0]).many_forms(moved)
 
     def precision_for(self, *samples: Any) -> Precision:
         """Return float32: what a device is fast with."""

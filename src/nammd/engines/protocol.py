@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, FloatArray, place
+from nammd.data.arrays import Array, FloatArray, place, pooled_sample
 from nammd.engines.progress import passes
 from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 from nammd.engines.units import Units
 from nammd.kernels import Kernel
 from nammd.kernels.base import Precision, precision_of
+from nammd.kernels.family import paired_values
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,55 @@ class FamilyForms:
     @classmethod
     def ordered(cls, parts: Sequence[FamilyForms], groups: Sequence[Sequence[int]]) -> FamilyForms:
         """Put the sums of groups of kernels together, in the order of the kernels."""
-        order = np.argsort(np.concatenate(groups))
-        forms, rows, squares = (
-            np.concatenate([getattr(part, name) for part in parts])[order]
-            for name in ("forms", "rows", "squares")
-        )
-        return cls(forms, rows, squares)
+        return cls(*_in_order(parts, groups))
+
+
+@dataclass(frozen=True)
+class PairedForms:
+    """Quadratic forms of the differences of paired rows, for several kernels.
+
+    Attributes
+    ----------
+    forms : array of shape (kernels, vectors)
+        ``v' H v`` for every kernel and vector, where
+        ``H[i, j] = k(x_i, x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j)`` and H[i, i] counts as zero.
+    means : array of shape (kernels,)
+        About the mean of the kernel values that H is made of: what rounding is measured by.
+    """
+
+    forms: FloatArray
+    means: FloatArray
+
+    @classmethod
+    def ordered(cls, parts: Sequence[PairedForms], groups: Sequence[Sequence[int]]) -> PairedForms:
+        """Put the sums of groups of kernels together, in the order of the kernels."""
+        return cls(*_in_order(parts, groups))
+
+
+def _in_order(parts: Sequence[Any], groups: Sequence[Sequence[int]]) -> list[FloatArray]:
+    """Return every field of some sums, for all kernels in their order."""
+    order = np.argsort(np.concatenate(groups))
+    names = [field.name for field in fields(parts[0])]
+    return [np.concatenate([getattr(part, name) for part in parts])[order] for name in names]
+
+
+@dataclass(frozen=True, eq=False)
+class FormTask:
+    """What `Engine.many_forms` is asked for: `FamilyForms` of one sample, or `PairedForms` of two.
+
+    Attributes
+    ----------
+    kernels : sequence of Kernel
+        The kernels; Gaussian or Laplace.
+    samples : tuple of arrays
+        ``(z,)``, or ``(x, y)`` with as many rows.
+    vectors : array of shape (rows, vectors)
+        The vectors, a NumPy array or where the samples are.
+    """
+
+    kernels: Sequence[Kernel]
+    samples: tuple[Array, ...]
+    vectors: Any
 
 
 class Engine(ABC):
@@ -134,6 +178,30 @@ class Engine(ABC):
             np.array([w.squares for w in within]),
         )
 
+    def paired_forms(
+        self, kernels: Sequence[Kernel], x: Array, y: Array, vectors: NDArray[Any]
+    ) -> PairedForms:
+        """Return ``v' H v`` for samples of as many rows; see `PairedForms`.
+
+        It is the form of the pooled sample with the vectors (v, -v), less the pairs of one row number.
+        """
+        vectors, n = np.asarray(vectors), int(x.shape[0])
+        sums = self.family_forms(kernels, pooled_sample(x, y), np.concatenate([vectors, -vectors]))
+        forms = sums.forms + 2 * paired_values(kernels, x, y) @ np.square(vectors, dtype=np.float64)
+        return PairedForms(forms, sums.rows.sum(axis=1) / (2 * n * (2 * n - 1)))
+
+    def many_forms(self, tasks: Sequence[FormTask]) -> list[Any]:
+        """Return `FamilyForms` or `PairedForms` for every task.
+
+        One after the other, unless an engine can do many small ones at once.
+        """
+        return [
+            self.family_forms(task.kernels, task.samples[0], task.vectors)
+            if len(task.samples) == 1
+            else self.paired_forms(task.kernels, task.samples[0], task.samples[1], task.vectors)
+            for task in tasks
+        ]
+
     def family_work(self, kernels: Sequence[Kernel], z: Array, vectors: int) -> list[float]:
         """Return the shares of the work of the runs that `family_forms` takes for so many vectors."""
         return [1.0] * len(kernels) + [form_work(vectors)] * len(kernels)
@@ -160,4 +228,13 @@ def repr_of_what_is_set(engine: Any) -> str:
     return f"{type(engine).__name__}({', '.join(chosen)})"
 
 
-__all__ = ["CrossSums", "Engine", "FamilyForms", "KernelSums", "Summed", "WithinSums"]
+__all__ = [
+    "CrossSums",
+    "Engine",
+    "FamilyForms",
+    "FormTask",
+    "KernelSums",
+    "PairedForms",
+    "Summed",
+    "WithinSums",
+]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray
+from nammd.data.arrays import Array, FloatArray, to_numpy
 from nammd.kernels.base import Kernel
 from nammd.kernels.operations import scaled_distance
 
@@ -52,3 +52,11 @@ def bind_family(kernels: Sequence[Kernel], x: FloatArray, y: FloatArray) -> Boun
     return BoundFamily(
         lambda rows, columns: cdist(u[rows], v[columns], metric), tuple(one.factor for one in each)
     )
+
+
+def paired_values(kernels: Sequence[Kernel], x: Array, y: Array) -> FloatArray:
+    """Return k(x_i, y_i) for every kernel and every i."""
+    apart = to_numpy(x).astype(np.float64, copy=False) - to_numpy(y)
+    distances = {"sqeuclidean": (apart * apart).sum(axis=1), "cityblock": np.abs(apart).sum(axis=1)}
+    each = [scaled_distance(kernel) for kernel in kernels]
+    return np.array([np.exp(one.factor * distances[one.metric]) for one in each])

@@ -15,14 +15,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, FloatArray, pooled_sample, take_rows, to_numpy
+from nammd.data.arrays import Array, FloatArray, is_torch, pooled_sample, take_rows, to_numpy
 from nammd.data.checks import whole_settings
 from nammd.engines import Engine
+from nammd.engines.protocol import FamilyForms, FormTask, PairedForms
 from nammd.kernels import Gaussian, Kernel, Laplace
+from nammd.kernels.bandwidth import Metric
 from nammd.kernels.base import Precision
 from nammd.kernels.operations import scaled_distance
+from nammd.methods.bandwidths import extent
+from nammd.methods.drawing import DrawSigns
 from nammd.questions.two_sample import TwoSampleResult
-from nammd.statistics.permutations import TIE, random_signs, signed_means
+from nammd.statistics.permutations import TIE, signed_means
 
 Signs = NDArray[np.int8]
 
@@ -98,25 +102,38 @@ class MMDAgg:
         self, x: Array, y: Array, *, alpha: float, rng: np.random.Generator, engine: Engine
     ) -> TwoSampleResult:
         """Test two checked samples."""
+        task = self.plan(x, y, DrawSigns(rng, np.empty(0)))
+        [sums] = engine.many_forms([task])
+        return self.conclude(task, sums, x, y, alpha, engine)
+
+    def plan(self, x: Array, y: Array, draw: DrawSigns) -> FormTask:
+        """Return what an engine must compute for two checked samples."""
         # Where the engine is: a random order for the wild bootstrap, whose pairs are rows of one number.
-        x, y = (take_rows(sample, rng.permutation(int(sample.shape[0]))) for sample in (x, y))
+        x, y = (take_rows(sample, draw.rows(int(sample.shape[0]))) for sample in (x, y))
         m, n = int(x.shape[0]), int(y.shape[0])
-        first_x, first_y = (to_numpy(sample[:_BANDWIDTH_ROWS, :]) for sample in (x, y))
-        collection = bandwidth_collection(first_x, first_y, self.bandwidths)
-        kernels = kernels_of(collection)
+        kernels = kernels_of(bandwidth_collection(x, y, self.bandwidths))
         count = 1 + self.permutations + self.level_permutations
         if m == n:
-            signs = rng.integers(0, 2, (n, count), dtype=np.int8) * np.int8(2) - np.int8(1)
-            signs[:, 0] = 1  # the data as it is
-            every = wild_bootstrap_statistics(x, y, kernels, signs, engine)
+            return FormTask(kernels, (x, y), draw.coins(n, count))
+        return FormTask(kernels, (pooled_sample(x, y),), draw.permutations(m, n, count))
+
+    def plans_as(self) -> tuple[object, ...]:
+        """Return what a plan depends on."""
+        return "agg", self.bandwidths, self.permutations, self.level_permutations
+
+    def conclude(
+        self, task: FormTask, sums: Any, x: Array, y: Array, alpha: float, engine: Engine
+    ) -> TwoSampleResult:
+        """Return the result from what an engine computed for a plan."""
+        m, n, precision = int(x.shape[0]), int(y.shape[0]), engine.precision_for(x, y)
+        if m == n:
+            every = wild_means(sums, n, precision)
         else:
-            signs = random_signs(m, n, count, rng).astype(np.int8)
-            signs[:m, 0], signs[m:, 0] = 1, -1
-            every = permutation_statistics(x, y, kernels, signs, engine)
+            every = permuted_means(sums, task.vectors, (m, n), precision)
         split = 1 + self.permutations
-        tie = TIE[engine.precision_for(x, y)]
+        weights = np.full(len(every), 1 / len(every))
         aggregate = aggregate_tests(
-            every[:, :split], every[:, split:], _weights(collection), alpha, self.bisections, tie
+            every[:, :split], every[:, split:], weights, alpha, self.bisections, TIE[precision]
         )
         return aggregate.result(
             every[aggregate.best, 1:split],
@@ -125,22 +142,22 @@ class MMDAgg:
             n=n,
             engine=engine.described(x),
             resampling="wild bootstrap" if m == n else "permutations",
-            kernels=tuple(kind for kind, widths in collection.items() for _ in widths),
-            bandwidths=tuple(float(b) for widths in collection.values() for b in widths),
+            kernels=tuple(published_bandwidth(kernel)[0] for kernel in task.kernels),
+            bandwidths=tuple(published_bandwidth(kernel)[1] for kernel in task.kernels),
         )
 
 
-def bandwidth_collection(x: FloatArray, y: FloatArray, count: int) -> dict[str, FloatArray]:
+def bandwidth_collection(x: Array, y: Array, count: int) -> dict[str, FloatArray]:
     """Return `count` bandwidths in geometric progression for each kind of kernel."""
-    from scipy.spatial.distance import cdist
-
-    norms = {"laplace": "cityblock", "gaussian": "euclidean"}
+    norms: dict[str, Metric] = {"laplace": "cityblock", "gaussian": "euclidean"}
+    x, y = (sample[:_BANDWIDTH_ROWS, :] for sample in (x, y))
+    if not is_torch(x):
+        x, y = to_numpy(x), to_numpy(y)
     collection = {}
     for kind, norm in norms.items():
-        distances = np.sort(cdist(x[:_BANDWIDTH_ROWS], y[:_BANDWIDTH_ROWS], norm), axis=None)
-        low, high = float(distances[0]), float(distances[-1])
+        low, some, high = extent(x, y, norm)
         if low < 0.1:  # rows that nearly coincide say nothing about the scale
-            low = max(float(distances[math.floor(0.05 * len(distances))]), 0.1)
+            low = max(some, 0.1)
         collection[kind] = np.geomspace(low / 2, 2 * max(high, 0.3), count)
     return collection
 
@@ -154,39 +171,45 @@ def kernels_of(collection: dict[str, FloatArray]) -> list[Kernel]:
     return [kinds[kind](float(b)) for kind, widths in collection.items() for b in widths]
 
 
+def published_bandwidth(kernel: Kernel) -> tuple[str, float]:
+    """Return the kind of a kernel, and b as the authors have it."""
+    one = scaled_distance(kernel)
+    if one.metric == "cityblock":
+        return "laplace", -1 / one.factor
+    return "gaussian", math.sqrt(-1 / one.factor)
+
+
 def wild_bootstrap_statistics(
     x: Array, y: Array, kernels: Sequence[Kernel], signs: Signs, engine: Engine
 ) -> FloatArray:
     """Return MMD² without the pairs (x_i, y_i), for every kernel and column r of signs.
 
-    That is the mean over i != j of ``r_i r_j [k(x_i, x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j)]``: the
-    quadratic form of the pooled sample with the signs (r, -r), and without its pairs of one row number, whose
-    sum is the same for all signs.
+    That is the mean over i != j of ``r_i r_j [k(x_i, x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j)]``.
     """
-    n = len(signs)
-    sums = engine.family_forms(kernels, pooled_sample(x, y), np.concatenate([signs, -signs]))
-    forms = sums.forms + 2 * paired_sums(x, y, kernels)[:, None]
-    means = np.maximum(sums.rows.sum(axis=1, keepdims=True) / (2 * n * (2 * n - 1)), 0.0)
-    return _rounded(forms / (n * (n - 1)), means, engine.precision_for(x, y))
+    sums = engine.paired_forms(kernels, x, y, signs)
+    return wild_means(sums, int(x.shape[0]), engine.precision_for(x, y))
 
 
-def paired_sums(x: Array, y: Array, kernels: Sequence[Kernel]) -> FloatArray:
-    """Return the sums of k(x_i, y_i) over i."""
-    apart = to_numpy(x) - to_numpy(y)
-    distances = {"sqeuclidean": (apart * apart).sum(axis=1), "cityblock": np.abs(apart).sum(axis=1)}
-    each = [scaled_distance(kernel) for kernel in kernels]
-    return np.array([np.exp(one.factor * distances[one.metric]).sum() for one in each])
+def wild_means(sums: PairedForms, n: int, precision: Precision) -> FloatArray:
+    """Return the means over i != j from the sums."""
+    return _rounded(sums.forms / (n * (n - 1)), np.maximum(sums.means, 0.0)[:, None], precision)
 
 
 def permutation_statistics(
     x: Array, y: Array, kernels: Sequence[Kernel], signs: Signs, engine: Engine
 ) -> FloatArray:
     """Return the unbiased MMD² for every kernel and column of signs, +1 for rows that count as x's."""
-    m, n = int(x.shape[0]), int(y.shape[0])
+    sizes = int(x.shape[0]), int(y.shape[0])
     sums = engine.family_forms(kernels, pooled_sample(x, y), signs)
-    total = sums.rows.sum(axis=1, keepdims=True)
-    mmd2 = signed_means(sums.forms, total, sums.rows @ signs, (m, n)).mmd2
-    return _rounded(mmd2, total / ((m + n) * (m + n - 1)), engine.precision_for(x, y))
+    return permuted_means(sums, signs, sizes, engine.precision_for(x, y))
+
+
+def permuted_means(sums: FamilyForms, signs: Any, sizes: tuple[int, int], precision: Precision) -> FloatArray:
+    """Return the unbiased MMD² from the sums over the pooled sample."""
+    total, size = sums.rows.sum(axis=1, keepdims=True), sum(sizes)
+    differences = sums.rows @ (to_numpy(signs) if is_torch(signs) else signs)
+    mmd2 = signed_means(sums.forms, total, differences, sizes).mmd2
+    return _rounded(mmd2, total / (size * (size - 1)), precision)
 
 
 def _rounded(mmd2: FloatArray, means: FloatArray, precision: Precision) -> FloatArray:
@@ -325,8 +348,3 @@ def aggregate_tests(
         pvalues=(statistics >= (observed - slack)[:, None]).mean(axis=1),
         best=int(np.argmax(margins)),
     )
-
-
-def _weights(collection: dict[str, FloatArray]) -> FloatArray:
-    count = sum(len(widths) for widths in collection.values())
-    return np.full(count, 1 / count)

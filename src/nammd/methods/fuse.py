@@ -14,12 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, FloatArray, pooled_sample, rows_at
+from nammd.data.arrays import Array, FloatArray, is_torch, pooled_sample, rows_at, to_numpy
 from nammd.data.checks import whole_settings
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
+from nammd.engines.protocol import FamilyForms, FormTask
 from nammd.kernels import Gaussian, Kernel, Laplace
 from nammd.methods.bandwidths import fuse_bandwidths
+from nammd.methods.drawing import DrawSigns
 from nammd.methods.permutation import tie_of
 from nammd.questions.two_sample import TwoSampleResult
 from nammd.statistics.permutations import (
@@ -69,22 +71,49 @@ class NAMMDFuse:
         self, x: Array, y: Array, *, alpha: float, rng: np.random.Generator, engine: Engine
     ) -> TwoSampleResult:
         """Test two checked samples."""
+        m, n = int(x.shape[0]), int(y.shape[0])
         pooled = pooled_sample(x, y)
         kernels = fuse_kernels(pooled, self.bandwidths)
-        every, each = [], np.empty(0)
-        m, n = int(x.shape[0]), int(y.shape[0])
         counts = signs_at_once(m, n, self.permutations)
         weights = [w for count in counts for w in engine.family_work(kernels, pooled, count)]
+        scores = []
         with passes(*weights, what=comparing(m, n)):
             for position, count in enumerate(counts):
                 signs = random_signs(m, n, count, rng)
                 if position == 0:
                     signs[:m, 0], signs[m:, 0] = 1.0, -1.0
-                scores = self.scores(pooled, kernels, signs, m, engine)
-                if position == 0:
-                    each = scores[:, 0]
-                every.append(soft_maximum(scores))
-        statistics = np.concatenate(every)
+                scores.append(self.scores(pooled, kernels, signs, m, engine))
+        return self._result(np.concatenate(scores, axis=1), kernels, (x, y), alpha, engine)
+
+    def plan(self, x: Array, y: Array, draw: DrawSigns) -> FormTask:
+        """Return what an engine must compute for two checked samples; one plan serves both fused tests."""
+        pooled = pooled_sample(x, y)
+        m, n = int(x.shape[0]), int(y.shape[0])
+        signs = draw.permutations(m, n, self.permutations + 1)
+        return FormTask(fuse_kernels(pooled, self.bandwidths), (pooled,), signs)
+
+    def plans_as(self) -> tuple[object, ...]:
+        """Return what a plan depends on."""
+        return "fuse", self.bandwidths, self.permutations
+
+    def conclude(
+        self, task: FormTask, sums: FamilyForms, x: Array, y: Array, alpha: float, engine: Engine
+    ) -> TwoSampleResult:
+        """Return the result from what an engine computed for a plan."""
+        scores = self._scores(sums, task.vectors, int(x.shape[0]))
+        return self._result(scores, list(task.kernels), (x, y), alpha, engine)
+
+    def _result(
+        self,
+        scores: FloatArray,
+        kernels: list[Kernel],
+        samples: tuple[Array, Array],
+        alpha: float,
+        engine: Engine,
+    ) -> TwoSampleResult:
+        """Return the result, the first column being that of the data as they are."""
+        x, y = samples
+        statistics = soft_maximum(scores)
         observed, null = float(statistics[0]), statistics[1:]
         pvalue = permutation_pvalue(null, observed, tie_of(x, y, null, engine))
         return TwoSampleResult(
@@ -95,22 +124,24 @@ class NAMMDFuse:
             alpha=alpha,
             method=self.name,
             permutations=self.permutations,
-            m=m,
-            n=n,
+            m=int(x.shape[0]),
+            n=int(y.shape[0]),
             kernel=None,
             engine=engine.described(x),
             null=null,
-            details={"kernels": [repr(k) for k in kernels], "scores": each.tolist()},
+            details={"kernels": [repr(k) for k in kernels], "scores": scores[:, 0].tolist()},
         )
 
     def scores(
         self, pooled: Array, kernels: list[Kernel], signs: NDArray[Any], m: int, engine: Engine
     ) -> FloatArray:
         """Return the scaled statistic of every kernel for every column of signs."""
-        sums = engine.family_forms(kernels, pooled, signs)
-        n = len(signs) - m
+        return self._scores(engine.family_forms(kernels, pooled, signs), signs, m)
+
+    def _scores(self, sums: FamilyForms, signs: Any, m: int) -> FloatArray:
+        n = int(signs.shape[0]) - m
         total = sums.rows.sum(axis=1, keepdims=True)
-        differences = 0.0 if m == n else sums.rows @ signs
+        differences = 0.0 if m == n else sums.rows @ (to_numpy(signs) if is_torch(signs) else signs)
         statistic = self._statistic(signed_means(sums.forms, total, differences, (m, n)))
         # The sum over the pooled sample does not change when rows are relabelled. The paper's own scale,
         # over pairs within the samples only, would, and the test would not be exact.
@@ -147,7 +178,10 @@ def fuse_kernels(pooled: Array, bandwidths: int) -> list[Kernel]:
     The published Laplace kernel is ``exp(-sqrt(2) |x - y|_1 / b)``, which is `Laplace` of b / sqrt(2).
     """
     step = -(-pooled.shape[0] // _BANDWIDTH_ROWS)
-    rows = rows_at([pooled], [np.arange(0, int(pooled.shape[0]), step)])
+    if is_torch(pooled):  # on a device, where distances are quick
+        rows = pooled[::step]
+    else:
+        rows = rows_at([pooled], [np.arange(0, int(pooled.shape[0]), step)])
     laplace = [Laplace(b / np.sqrt(2)) for b in fuse_bandwidths(rows, "cityblock", bandwidths)]
     gaussian = [Gaussian(b) for b in fuse_bandwidths(rows, "euclidean", bandwidths)]
     return [*laplace, *gaussian]

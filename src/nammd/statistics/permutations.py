@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nammd.data.arrays import FloatArray
 
 # Signs are held for this many (row, permutation) pairs at a time: 4 bytes each.
-SIGNS_AT_ONCE = 1 << 23
+SIGNS_AT_ONCE = 1 << 25
 
 # Statistics closer than this share of the null distribution's spread count as equal. Permutations
 # that only exchange equal rows, or the two labels, give equal statistics up to rounding.

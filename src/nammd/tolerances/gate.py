@@ -198,7 +198,7 @@ class Gate:
           candidate  verdict  of the tolerance  why
           week 0     CLOSE    4.2 %
           week 1     CLOSE    32 %
-          week 2     FAR      183 %             column 1 differs most
+          week 2     FAR      183 %             column 1: higher at the median, -0.01783 -> 0.8326
           Each CLOSE and each FAR is wrong with a probability of at most 0.05.
         """
         check = partial(self.check, joint_only=joint_only, fail_on=fail_on)

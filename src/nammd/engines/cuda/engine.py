@@ -6,12 +6,14 @@ Here stands what goes on around them: which tiles, how much at once, and adding 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, to_numpy
+from nammd.engines.cuda.families import can_stack, forms_of_many
 from nammd.engines.cuda.launch import (
     VECTORS,
     Shape,
@@ -23,7 +25,7 @@ from nammd.engines.cuda.launch import (
     shapes_of_sums,
 )
 from nammd.engines.cuda.operands import Operands, padded_rows, prepare
-from nammd.engines.protocol import Engine, Summed
+from nammd.engines.protocol import Engine, FamilyForms, FormTask, PairedForms, Summed
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.engines.tiles.engine import Tiles
 from nammd.engines.tiles.jobs import typical_value
@@ -124,6 +126,37 @@ class Cuda(Engine):
         total, squares = signs.sum(0, dtype=torch.float64), (signs * signs).sum(0, dtype=torch.float64)
         forms = 2 * parts.sum(0, dtype=torch.float64) + shift * (total**2 - squares)
         return bound * to_numpy(forms)[:count]
+
+    def family_forms(self, kernels: Sequence[Kernel], z: Array, vectors: NDArray[Any]) -> FamilyForms:
+        """Return quadratic forms, row sums and squares for many kernels, which share their distances."""
+        task = self._task(kernels, (z,), vectors)
+        if not can_stack(task):
+            return super().family_forms(kernels, z, to_numpy(vectors))
+        [found] = forms_of_many([task])
+        return cast(FamilyForms, found)
+
+    def paired_forms(
+        self, kernels: Sequence[Kernel], x: Array, y: Array, vectors: NDArray[Any]
+    ) -> PairedForms:
+        """Return the forms of the differences of paired rows."""
+        task = self._task(kernels, (x, y), vectors)
+        if not can_stack(task):
+            return super().paired_forms(kernels, x, y, to_numpy(vectors))
+        [found] = forms_of_many([task])
+        return cast(PairedForms, found)
+
+    def many_forms(self, tasks: Sequence[FormTask]) -> list[Any]:
+        """Return the same for many tasks; those of one shape in one launch."""
+        moved = [self._task(task.kernels, task.samples, task.vectors) for task in tasks]
+        ready = all(can_stack(task) for task in moved)
+        return forms_of_many(moved) if ready else super().many_forms(tasks)
+
+    def _task(self, kernels: Sequence[Kernel], samples: tuple[Array, ...], vectors: Any) -> FormTask:
+        """Return a task with its vectors where the samples are."""
+        import torch
+
+        self._require_device(samples[0])
+        return FormTask(kernels, samples, torch.asarray(vectors, device=samples[0].device))
 
     def _operands(self, kernel: Kernel, samples: list[Array], scale: float = 1.0) -> list[Operands] | None:
         """Return operands for the programs, or None where they would not do."""

@@ -124,19 +124,22 @@ def sums_resident(
     tl.store(squares + down * tl.num_programs(0) + here, tl.sum(by_square))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["within"])
 def sums_streamed(
     high, low, extra, other_high, other_low, other_extra, row_sums, column_sums, squares,
-    padded, other_padded, first, panel, tiles,
+    padded, other_padded, first, panel, tiles, within,
     D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
-    WITHIN: tl.constexpr, CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip
-    """Do the same for any number of columns and terms, and for city-block distances."""
+    """Do the same for any number of columns and terms, and for city-block distances.
+
+    Whether the matrix is symmetric is told at run time: one program less to compile, and wide ones take long.
+    """
     here, down = tl.program_id(0), tl.program_id(1)
     cols = (first + here) * BN + tl.arange(0, BN)
     start = down * panel
     stop = tl.minimum(start + panel, tiles)
-    if WITHIN:
+    if within:
         stop = tl.minimum(stop, (first + here) * BN // BM)
     by_column = tl.zeros((BN,), tl.float32)
     by_square = tl.zeros((BM,), tl.float32)

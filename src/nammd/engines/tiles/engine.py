@@ -22,9 +22,16 @@ from numpy.typing import NDArray
 from nammd.data.arrays import Array, FloatArray
 from nammd.data.checks import whole
 from nammd.engines.progress import Progress
-from nammd.engines.protocol import Engine, FamilyForms, Summed, form_work, repr_of_what_is_set
+from nammd.engines.protocol import (
+    Engine,
+    FamilyForms,
+    PairedForms,
+    Summed,
+    form_work,
+    repr_of_what_is_set,
+)
 from nammd.engines.sums import KernelSums
-from nammd.engines.tiles.families import FamilyJob
+from nammd.engines.tiles.families import FamilyJob, PairedJob
 from nammd.engines.tiles.grids import GridJob
 from nammd.engines.tiles.jobs import CrossJob, QuadraticForms, WithinJob
 from nammd.engines.tiles.pool import Buffers, run
@@ -136,6 +143,18 @@ class Tiles(Engine):
         jobs = [FamilyJob([kernels[k] for k in group], z, vectors, precision, buffers) for group in groups]
         run(jobs, self.threads, self.progress)
         return FamilyForms.ordered([job.result() for job in jobs], groups)
+
+    def paired_forms(
+        self, kernels: Sequence[Kernel], x: Array, y: Array, vectors: NDArray[Any]
+    ) -> PairedForms:
+        """Return the forms of the differences of paired rows, those of NumPy's data at once."""
+        if not isinstance(x, np.ndarray):
+            return super().paired_forms(kernels, x, y, vectors)
+        groups = families(kernels)
+        buffers, precision = Buffers(), self.precision_for(x, y)
+        jobs = [PairedJob([kernels[k] for k in g], x, y, vectors, precision, buffers) for g in groups]
+        run(jobs, self.threads, self.progress)
+        return PairedForms.ordered([job.result() for job in jobs], groups)
 
     def family_work(self, kernels: Sequence[Kernel], z: Array, vectors: int) -> list[float]:
         """Return the shares of the work of the runs that `family_forms` takes: one, for NumPy's data."""

@@ -1,7 +1,10 @@
 """Quadratic forms of many Gram matrices that share their distances.
 
-Each panel of distances is computed once and serves all kernels of its kind, one after the other, so memory
+Each tile of distances is computed once and serves all kernels of its kind, one after the other, so memory
 does not depend on the number of kernels. As everywhere, the part on or above the diagonal is enough.
+
+Panels are tall: the vectors, which no cache holds, are read once for every panel and kernel, and a flat panel
+would have the threads wait for memory.
 """
 
 from __future__ import annotations
@@ -13,19 +16,112 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.engines.protocol import FamilyForms, form_work
+from nammd.engines.protocol import FamilyForms, PairedForms, form_work
 from nammd.engines.tiles.pool import Buffers, Tick
 from nammd.kernels.base import Kernel
 from nammd.kernels.family import BoundFamily, bind_family
 
 _ENTRIES = 1 << 18
-"""Of a panel: tall enough for the product to be fast, small enough for the cache."""
+"""Of a tile: small enough for the cache."""
+
+_HEIGHTS = (32, 256)
+"""Of a panel: the least and the most rows; else an eighth of them, so that threads have panels to share."""
+
+Partial = list[tuple[FloatArray, FloatArray, FloatArray, float]]
 
 
-class FamilyJob:
-    """The reduction over panels for kernels of one kind; see `nammd.engines.tiles.pool`."""
+class FormJob:
+    """The reduction over panels for kernels of one kind; see `nammd.engines.tiles.pool`.
+
+    A subclass says what a tile is made of: `distances`, and `fill` for one kernel.
+    """
 
     on_cpu = True
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel],
+        samples: tuple[FloatArray, ...],
+        vectors: NDArray[Any],
+        precision: str,
+        buffers: Buffers,
+    ) -> None:
+        self.samples, self.size, self.buffers = samples, len(samples[0]), buffers
+        self.dtype = np.dtype(precision)
+        self.vectors = vectors.astype(self.dtype, copy=False)
+        self.count = len(kernels)
+        self.height = int(np.clip(self.size // 8, *_HEIGHTS))
+        self.width = max(_ENTRIES // self.height, self.height)
+        self.starts = range(0, self.size, self.height)
+        self.nanoseconds = self.size**2 / 2 * self.count * form_work(vectors.shape[1])
+        self.shifts: Sequence[Any] = [self.dtype.type(0)] * self.count
+        self.forms = np.zeros((self.count, vectors.shape[1]))
+        self.rows, self.squares = np.zeros((self.count, self.size)), np.zeros(self.count)
+
+    def distances(self, rows: slice, columns: slice) -> Any:
+        """Return what the tiles of all kernels are made from."""
+        raise NotImplementedError
+
+    def fill(self, k: int, distances: Any, out: Any) -> Any:
+        """Write the tile of a kernel, and return it."""
+        raise NotImplementedError
+
+    def work(self, start: int) -> int:
+        """Return how many kernel values a panel computes."""
+        return self.count * min(self.height, self.size - start) * (self.size - start)
+
+    def panel(self, start: int, tick: Tick) -> Partial:
+        """Compute the sums of all kernels over one panel of rows."""
+        stop = min(start + self.height, self.size)
+        height = stop - start
+        ones = np.ones(max(height, self.width), self.dtype)
+        sums: Partial = [
+            (np.zeros(self.vectors.shape[1]), np.zeros(height), np.zeros(self.size - stop), 0.0)
+            for _ in range(self.count)
+        ]
+        for begin in range(start, self.size, self.width):
+            end = min(begin + self.width, self.size)
+            distances = self.distances(slice(start, stop), slice(begin, end))
+            for k in range(self.count):
+                out = self.buffers.tile(height, end - begin, self.dtype.name)
+                self._add(sums, k, self.fill(k, distances, out), (start, stop, begin, end), ones)
+                tick(height * (end - begin))
+        return sums
+
+    def _add(self, sums: Partial, k: int, tile: Any, at: tuple[int, int, int, int], ones: Any) -> None:
+        """Add the sums of a tile, whose buffer is used up."""
+        start, stop, begin, end = at
+        height = stop - start
+        block = tile[:, : height if begin == start else 0]  # that on the diagonal
+        if begin == start:
+            np.fill_diagonal(block, 0.0)
+        flat, inside, right = tile.ravel(), block.ravel(), tile[:, block.shape[1] :]
+        forms, by_row, by_column, squares = sums[k]
+        # The block on the diagonal is there twice over, the rest once.
+        squares += 2.0 * float(flat @ flat) - float(inside @ inside)
+        by_row += tile @ ones[: end - begin]
+        by_column[max(begin, stop) - stop : end - stop] += ones[:height] @ right
+        tile -= self.shifts[k]
+        if begin == start:
+            np.fill_diagonal(block, 0.0)
+            block *= self.dtype.type(0.5)
+        product = self.buffers.tile(height, self.vectors.shape[1], self.dtype.name, "product")
+        np.matmul(tile, self.vectors[begin:end], out=product)
+        product *= self.vectors[start:stop]
+        forms += 2.0 * (ones[:height] @ product).astype(np.float64)
+        sums[k] = (forms, by_row, by_column, squares)
+
+    def merge(self, start: int, partial: Partial) -> None:
+        """Add the sums of a panel."""
+        for k, (forms, by_row, by_column, squares) in enumerate(partial):
+            self.forms[k] += forms
+            self.rows[k, start : start + len(by_row)] += by_row
+            self.rows[k, start + len(by_row) :] += by_column
+            self.squares[k] += squares
+
+
+class FamilyJob(FormJob):
+    """The forms, row sums and squares of the Gram matrices of one sample."""
 
     def __init__(
         self,
@@ -35,16 +131,9 @@ class FamilyJob:
         precision: str,
         buffers: Buffers,
     ) -> None:
+        super().__init__(kernels, (z,), vectors, precision, buffers)
         self.bound: BoundFamily = bind_family(kernels, z, z)
-        self.samples, self.size, self.dtype, self.buffers = (z,), len(z), np.dtype(precision), buffers
-        self.vectors = vectors.astype(self.dtype, copy=False)
-        count = len(kernels)
-        self.height = int(np.clip(_ENTRIES // self.size, 32, 128))
-        self.starts = range(0, self.size, self.height)
-        self.nanoseconds = self.size**2 / 2 * count * form_work(vectors.shape[1])
         self.shifts = self._typical_values()
-        self.forms = np.zeros((count, vectors.shape[1]))
-        self.rows, self.squares = np.zeros((count, self.size)), np.zeros(count)
 
     def _typical_values(self) -> list[Any]:
         """Return about the mean of every kernel; it is taken off, so that float32 has digits to spare."""
@@ -53,51 +142,13 @@ class FamilyJob:
         off = ~np.eye(len(distances), dtype=bool)
         return [self.dtype.type(np.exp(f * distances[off]).mean()) for f in self.bound.factors]
 
-    def work(self, start: int) -> int:
-        """Return how many kernel values a panel computes."""
-        return len(self.shifts) * min(self.height, self.size - start) * (self.size - start)
+    def distances(self, rows: slice, columns: slice) -> Any:
+        """Return the distances of a tile."""
+        return self.bound.distances(rows, columns).astype(self.dtype)
 
-    def panel(self, start: int, tick: Tick) -> list[tuple[FloatArray, FloatArray, FloatArray, float]]:
-        """Compute the sums of all kernels over one panel of rows."""
-        stop = min(start + self.height, self.size)
-        height, width = stop - start, self.size - start
-        distances = self.bound.distances(slice(start, stop), slice(start, self.size)).astype(self.dtype)
-        out = self.buffers.tile(height, width, self.dtype.name)
-        product = self.buffers.tile(height, self.vectors.shape[1], self.dtype.name, "product")
-        ones = np.ones(max(height, width), self.dtype)
-        sums = []
-        for k in range(len(self.shifts)):
-            sums.append(self._one(k, start, distances, out, product, ones))
-            tick(height * width)
-        return sums
-
-    def _one(
-        self, k: int, start: int, distances: Any, out: Any, product: Any, ones: Any
-    ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-        height, width = out.shape
-        tile = self.bound.fill(k, distances, out)
-        block = tile[:, :height]
-        np.fill_diagonal(block, 0.0)
-        flat = tile.ravel()
-        inside = block.ravel()
-        # The block on the diagonal is there twice over, the rest once.
-        squares = 2.0 * float(flat @ flat) - float(inside @ inside)
-        by_row = (tile @ ones[:width]).astype(np.float64)
-        by_column = (ones[:height] @ tile[:, height:]).astype(np.float64)
-        tile -= self.shifts[k]
-        np.fill_diagonal(block, 0.0)
-        block *= self.dtype.type(0.5)
-        np.matmul(tile, self.vectors[start:], out=product)
-        product *= self.vectors[start : start + height]
-        return 2.0 * (ones[:height] @ product).astype(np.float64), by_row, by_column, squares
-
-    def merge(self, start: int, partial: list[tuple[FloatArray, FloatArray, FloatArray, float]]) -> None:
-        """Add the sums of a panel."""
-        for k, (forms, by_row, by_column, squares) in enumerate(partial):
-            self.forms[k] += forms
-            self.rows[k, start : start + len(by_row)] += by_row
-            self.rows[k, start + len(by_row) :] += by_column
-            self.squares[k] += squares
+    def fill(self, k: int, distances: Any, out: Any) -> Any:
+        """Write the kernel values."""
+        return self.bound.fill(k, distances, out)
 
     def result(self) -> FamilyForms:
         """Return the complete sums, with what was taken off put back."""
@@ -106,3 +157,43 @@ class FamilyJob:
         squares = (ones @ (self.vectors * self.vectors)).astype(np.float64)
         shifts = np.array(self.shifts, dtype=np.float64)[:, None]
         return FamilyForms(self.forms + shifts * (sums**2 - squares), self.rows, self.squares)
+
+
+class PairedJob(FormJob):
+    """The forms of the differences of paired rows: half as many rows as the pooled sample has."""
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel],
+        x: FloatArray,
+        y: FloatArray,
+        vectors: NDArray[Any],
+        precision: str,
+        buffers: Buffers,
+    ) -> None:
+        super().__init__(kernels, (x, y), vectors, precision, buffers)
+        self.bounds = [bind_family(kernels, one, other) for one, other in ((x, x), (y, y), (x, y), (y, x))]
+        self.means = self._typical_values()
+
+    def _typical_values(self) -> FloatArray:
+        some = slice(0, self.size, max(1, self.size // 64))
+        blocks = [bound.distances(some, some) for bound in self.bounds]
+        return np.array([np.mean([np.exp(f * block) for block in blocks]) for f in self.bounds[0].factors])
+
+    def distances(self, rows: slice, columns: slice) -> Any:
+        """Return the distances of the four tiles."""
+        return [bound.distances(rows, columns).astype(self.dtype) for bound in self.bounds]
+
+    def fill(self, k: int, distances: Any, out: Any) -> Any:
+        """Write the differences of kernel values."""
+        part = self.buffers.tile(out.shape[0], out.shape[1], self.dtype.name, "part")
+        self.bounds[0].fill(k, distances[0], out)
+        for bound, block, add in zip(
+            self.bounds[1:], distances[1:], (np.add, np.subtract, np.subtract), strict=True
+        ):
+            add(out, bound.fill(k, block, part), out=out)
+        return out
+
+    def result(self) -> PairedForms:
+        """Return the complete forms."""
+        return PairedForms(self.forms, self.means)
