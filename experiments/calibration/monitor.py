@@ -243,8 +243,8 @@ def _notes(level: Sequence[Spot], estimated: Sequence[Spot]) -> list[str]:
                 )
     if notes:
         notes.append(
-            "Where about one row carries the distance on one side, as in samples that hold none of the values "
-            "that are rare, a batch has the caution `few-carriers`."
+            "Where about one row carries the distance on one side, as in samples that hold none of the "
+            "values that are rare, a batch has the caution `few-carriers`."
         )
     tries = _total(level)
     far = {
