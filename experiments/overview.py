@@ -103,7 +103,7 @@ def numbers(compared: Sequence[Compared]) -> str:
     scores = [_score(one) for one in compared]
     within = sum(abs(score) <= 2 for score in scores)
     joint, signs = chi_squared(scores), sign_test(scores)
-    return f"{within} of {len(scores)}; χ² p = {_p(joint)}, signs p = {_p(signs)}"
+    return f"{within} of {len(scores)}; χ² {_p(joint)}, signs {_p(signs)}"
 
 
 def _score(one: Compared) -> float:
@@ -129,4 +129,4 @@ def sign_test(scores: Sequence[float]) -> float:
 
 
 def _p(value: float) -> str:
-    return "<0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
+    return "p<0.001" if value < 0.001 else f"p={value:.3f}" if value < 0.1 else f"p={value:.2f}"

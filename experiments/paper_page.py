@@ -89,7 +89,8 @@ def first_screen(by_name: Mapping[str, Section]) -> str:
         lines.append(f"**What does not hold:** {'; '.join(wrong)}. The overview has the rest.")
     right = "**What holds:** "
     right += ", ".join(f"{counts[v]} {words}" for v, words in _COUNTED.items())
-    right += ". NAMMD's power is above MMD's on average where the theorem's condition is met"
+    if "same_kernel" in by_name and by_name["same_kernel"].agreement != "differs":
+        right += ". In closeness tests NAMMD's mean power is above MMD's where the theorem's condition is met"
     if "tst_power" in short:
         right += f"; in two-sample tests {short['tst_power']}"
     lines += [f"{right}.", f"**What could not be tested here:** {_OUT}"]

@@ -12,6 +12,8 @@ import nammd
 from experiments.experiment import Context
 from experiments.paper.benchmark_data import draw
 from experiments.paper.finite_supports import unit_columns
+from experiments.paper.pools import IMAGES
+from experiments.paper.tst_runs import coarse
 from nammd.methods.actt import ACTT
 from nammd.methods.agg import MMDAgg
 from nammd.methods.auto_tst import AutoTST
@@ -28,11 +30,7 @@ NAMES = {
     "me-mabid": "ME_MaBiD",
     "auto-tst": "AutoTST",
 }
-KERNEL_METHODS = ("nammd-fuse", "mmd-fuse", "mmd-agg", "actt")
-LEARNED_METHODS = ("mmd-deep", "me-mabid", "auto-tst")
-"""Those that learn on one half of the rows and test on the other; they cost the most."""
 
-IMAGES = {"mnist": (1, 28, 28), "cifar10": (3, 32, 32)}
 _PACKAGES = {"actt": "goodpoints", "auto-tst": "sklearn", "mmd-deep": "torch"}
 
 # The published units and locations. The steps of MMD-D for hdgm and higgs were 5e-5 for 1000 epochs, and s
@@ -119,14 +117,6 @@ def samples(
         return x, y  # pixels are from 0 to 1 already
     scaled = unit_columns(np.concatenate([x, y]))
     return scaled[:rows], scaled[rows:]
-
-
-def coarse(rows: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-    """Average images over 4 x 4 pixels: a Mahalanobis matrix has a row and a column for every column."""
-    channels, height, width = shape
-    blocks = rows.reshape(len(rows), channels, height // 4, 4, width // 4, 4)
-    averaged: np.ndarray = blocks.mean(axis=(3, 5)).reshape(len(rows), -1)
-    return averaged
 
 
 def _network(data: str, features: int, rng: np.random.Generator) -> Any:

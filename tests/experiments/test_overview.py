@@ -15,7 +15,7 @@ def compared(*scores):
 
 def test_four_values_that_are_all_high_are_no_agreement():
     scores = [1.7, 1.7, 1.7, 1.7]
-    assert numbers(compared(*scores)).startswith("4 of 4; χ² p = 0.02")
+    assert numbers(compared(*scores)).startswith("4 of 4; χ² p=0.02")
     assert chi_squared(scores) == pytest.approx(0.0207, abs=1e-3)
     assert sign_test(scores) == pytest.approx(0.125)
     assert sign_test([1.7, -1.7, 1.7, -1.7]) == 1.0
