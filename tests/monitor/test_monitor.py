@@ -365,3 +365,24 @@ def test_alarms_are_closed_by_those_who_know(monitor):
     assert not monitor.state.alarmed
     assert monitor.close() == 0
     assert monitor.add(rows(2, 1.5), key="2026-03-02").state.alarmed
+
+
+def test_rows_that_belong_together_are_taken_as_the_tolerance_says(tmp_path):
+    def visits(seed, shift=0.0, users=100):
+        rng = RNG(seed)
+        own = np.repeat(rng.normal(0, 6, users), 4)
+        amount = rng.normal(50 + 10 * shift, 8, 4 * users) + own
+        return pd.DataFrame({"amount": amount, "user": [f"{seed}-{k // 4}" for k in range(4 * users)]})
+
+    tolerance = nammd.Tolerance.from_reference(visits(0), visits(1, 1.5), groups="user")
+    made = nammd.Monitor.create(tmp_path / "a.monitor", tolerance, visits(0))
+    made.add(visits(2), key="2026-03-01")
+    again = nammd.Monitor.open(made.path).add(visits(3, 4.0), key="2026-03-02")
+    verdict = tolerance.with_reference(visits(0)).check(visits(3, 4.0), alpha=1 / 365)
+    assert (again.pvalue_far, again.distance) == (verdict.pvalue_far, verdict.distance)
+    assert again.is_far
+    # With the reference fixed, a group counts once: the deviation is larger than that of as many single rows.
+    alone = nammd.Tolerance.at(tolerance.epsilon, space=tolerance.space)
+    rows_alone = nammd.Monitor.create(tmp_path / "b.monitor", alone, visits(0)[["amount"]])
+    rows_alone.add(visits(3, 4.0)[["amount"]], key="2026-03-02")
+    assert made.state.told[1].batch.given > 1.2 * rows_alone.state.told[0].batch.given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
 from nammd.engines import Engine
 from nammd.monitor.history import History, Kept, Snapshot
@@ -24,11 +25,14 @@ class Held:
         The reference, where it is not in the history.
     gate : tuple of (int, Gate) or None
         The number of an era, and its tolerance with its reference.
+    dataset : Dataset or None
+        The reference, as it was opened.
     """
 
     def __init__(self, given: Any) -> None:
         self.given = given
         self.gate: tuple[int, Gate] | None = None
+        self.dataset: Dataset | None = None
 
     def current(self, history: History, seen: Snapshot, engine: Engine | None) -> tuple[Era, Gate]:
         """Return the present era and its gate; the reference is read and summed once."""
@@ -38,7 +42,8 @@ class Held:
             tolerance = loads(era.tolerance.encode(), history.path)
             reading = tolerance.space.encoding.for_files
             reference = unpacked(kept, content, reading) if self.given is None else self.given
-            gate = gate_of(tolerance, reference, engine)
+            self.dataset = opened_reference(tolerance, reference)
+            gate = tolerance.with_reference(self.dataset, engine=engine)
             if kept.digest and gate.reference.digest and kept.digest != gate.reference.digest:
                 raise ValueError(
                     f"the reference is not the one that {history.path} was made with: its rows differ; to "
@@ -48,16 +53,15 @@ class Held:
         return era, self.gate[1]
 
 
-def gate_of(tolerance: Tolerance, reference: Any, engine: Engine | None) -> Gate:
-    """Return a tolerance with its reference."""
-    known = tolerance.space.encoding.for_files
-    return tolerance.with_reference(open_dataset(reference, "the reference", reading=known), engine=engine)
+def opened_reference(tolerance: Tolerance, reference: Any) -> Dataset:
+    """Return a reference that has been opened, as its tolerance reads files."""
+    return open_dataset(reference, "the reference", reading=tolerance.space.encoding.for_files)
 
 
-def packed_reference(gate: Gate) -> tuple[Kept, bytes]:
-    """Return the reference as a history keeps it."""
+def packed_reference(gate: Gate, dataset: Dataset) -> tuple[Kept, bytes]:
+    """Return the reference as a history keeps it: as it was opened, with columns that only group its rows."""
     reference = gate.reference
-    return packed(reference.dataset, reference.size, reference.digest or "")
+    return packed(dataset, reference.size, reference.digest or "")
 
 
 def reference_sums(gate: Gate) -> bytes:

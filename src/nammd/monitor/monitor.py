@@ -11,7 +11,7 @@ from nammd.data.checks import choice
 from nammd.engines import Engine
 from nammd.monitor import changes
 from nammd.monitor.alerting import OnAlarm, tell
-from nammd.monitor.held import Held, gate_of, packed_reference, reference_sums
+from nammd.monitor.held import Held, opened_reference, packed_reference, reference_sums
 from nammd.monitor.history import History, Writer
 from nammd.monitor.keys import as_key
 from nammd.monitor.looking import Looking
@@ -109,8 +109,9 @@ class Monitor(Looking):
         limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
         choice(claim, "claim", get_args(Claim))
         spending = Spending.of(false_alarms, every, rate, alpha)
-        gate = gate_of(limit, reference, engine)
-        kept, content = packed_reference(gate)
+        dataset = opened_reference(limit, reference)
+        gate = limit.with_reference(dataset, engine=engine)
+        kept, content = packed_reference(gate, dataset)
         sums = reference_sums(gate)
         now = _now()
 
@@ -127,7 +128,7 @@ class Monitor(Looking):
         head = (now, f"nammd {__version__}", where.stem if title is None else str(title))
         History.create(where, head, settings, begin)
         made = cls(where, reference=None if kept.content else reference, engine=engine)
-        made._held.gate = 1, gate
+        made._held.gate, made._held.dataset = (1, gate), dataset
         return made
 
     @classmethod
@@ -316,8 +317,9 @@ class Monitor(Looking):
         limit = gate.tolerance
         if tolerance is not None:
             limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
-        new = gate_of(limit, gate.reference.dataset if reference is None else reference, self.engine)
-        kept, content = packed_reference(new)
+        dataset = opened_reference(limit, self._held.dataset if reference is None else reference)
+        new = limit.with_reference(dataset, engine=self.engine)
+        kept, content = packed_reference(new, dataset)
         sums = reference_sums(new)
         now = _now()
 
@@ -337,7 +339,7 @@ class Monitor(Looking):
         number = self._history.write(begin)
         if reference is not None:
             self._held = Held(None if kept.content else reference)
-        self._held.gate = number, new
+        self._held.gate, self._held.dataset = (number, new), dataset
 
 
 def _line(text: Any, what: str) -> str:
