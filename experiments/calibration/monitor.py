@@ -9,7 +9,17 @@ import numpy as np
 
 from experiments.calibration import grid
 from experiments.calibration.grid import Spot
-from experiments.calibration.stream_runs import BEFORE, BEFORE_AT, LEVELS, RATE, USUAL, Streams, cells, run
+from experiments.calibration.stream_runs import (
+    BEFORE,
+    BEFORE_AT,
+    LAWS,
+    LEVELS,
+    RATE,
+    USUAL,
+    Streams,
+    cells,
+    run,
+)
 from experiments.experiment import Experiment
 from experiments.figures import COLOURS
 from experiments.results import Results
@@ -36,8 +46,8 @@ def _section(results: Results[Streams]) -> Section:
     sizes = " or ".join(_size(settings, factor) for factor in settings.factors)
     body = (
         f"Batches of {settings.rows} rows against a reference of {sizes} rows, under "
-        f"{counted(len(settings.laws), 'law')}, with a budget of one false alarm a year and a batch a day. "
-        "Every alarm below, but for the delays, is an error.\n\n"
+        f"{counted(len(settings.laws) + len(settings.further), 'law')}, with a budget of one false alarm a "
+        f"year and a batch a day. Every alarm below, but for the delays, is an error.{_fewer(settings)}\n\n"
         "**Far tails.** A budget needs single verdicts at the level 1/365. How often these are wrong exactly "
         "at the tolerance, times 365: how many false alarms a year that makes, where 1 is allowed. The "
         f"smallest, the mean and the largest over the laws; {_total(level)} verdicts with a given tolerance, "
@@ -71,6 +81,17 @@ def _section(results: Results[Streams]) -> Section:
             )
         ],
         notes=_notes(level, estimated),
+    )
+
+
+def _fewer(settings: Streams) -> str:
+    """Say for which laws there are fewer repetitions."""
+    if not settings.further:
+        return ""
+    return (
+        f" For {counted(len(settings.further), 'law')} ({', '.join(settings.further)}) there are fewer "
+        f"repetitions, {settings.further_repetitions} verdicts and {settings.further_years} years for each "
+        "size, and no delays and measured tolerances."
     )
 
 
@@ -238,7 +259,16 @@ EXPERIMENT = Experiment(
     title="A year of batches",
     seed=67,
     quick=Streams(repetitions=100, estimated=40, years=1, changes=2, laws=("shifted normal", "exponential")),
-    full=Streams(repetitions=5000, estimated=1000, years=60, changes=40),
+    full=Streams(
+        repetitions=5000,
+        estimated=1000,
+        years=60,
+        changes=40,
+        laws=LAWS[:8],
+        further=("exponential", "Poisson", "Student", "Laplace"),
+        further_repetitions=1250,
+        further_years=10,
+    ),
     tiny=Streams(
         repetitions=3, estimated=2, years=1, changes=1, rows=20, length=6, after=5, laws=("exponential",)
     ),

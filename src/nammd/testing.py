@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from nammd.questions.closeness import closeness_test
+from nammd.tolerances.deciding import Decision
 from nammd.tolerances.tolerance import Tolerance
-from nammd.tolerances.verdict import Decision, Verdict
+from nammd.tolerances.verdict import Verdict
 
 
 def assert_close(

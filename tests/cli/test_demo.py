@@ -1,5 +1,7 @@
 """``nammd demo`` tells the whole story through the real commands."""
 
+from nammd.cli import demo
+
 
 def test_the_demo_goes_as_told(nammd, tmp_path):
     ran = nammd("demo", "--keep", "story")
@@ -31,6 +33,7 @@ def test_the_demo_for_programs_is_one_document(nammd, tmp_path, monkeypatch):
 
 def test_a_demo_that_goes_wrong_says_so(nammd, monkeypatch):
     monkeypatch.setattr("nammd.cli.demo.ROWS", 2000)
+    monkeypatch.setitem(demo.MONTHS, demo.FAR, (25, None))  # no fault in it
     ran = nammd("demo", "--keep", "story", "--json")
     assert ran.code == 2
     assert "the demo did not go as told" in ran.json["error"]["message"]

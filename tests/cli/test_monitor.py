@@ -46,7 +46,7 @@ def test_stream_is_watched_from_the_shell(shop, capsys):
     assert "Within tolerance since 2026-03-01." in out
     code, out, _ = printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-06.parquet")
     assert code == 1
-    assert "ALARM OPENED: The batch 2026-03-06 is beyond the tolerance." in out
+    assert "ALARM OPENED: The batch 2026-03-06 is beyond the tolerance: amount: " in out
     code, out, _ = printed(capsys, "monitor", "status", "shop.monitor")
     assert code == 1
     assert "Beyond tolerance since 2026-03-06" in out

@@ -9,7 +9,7 @@ from nammd.monitor.keys import as_key, in_order, key_in_name, time_of
 from nammd.monitor.page.model import MARKS, page_of
 from nammd.monitor.rates import Spending
 from nammd.monitor.state import state_of
-from nammd.tolerances.verdict import Decision
+from nammd.tolerances.deciding import Decision
 from tests.monitor.records import batch, days, new_history
 from tests.monitor.test_history import add
 

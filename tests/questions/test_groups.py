@@ -78,6 +78,9 @@ def test_a_plan_is_for_rows_in_groups_like_the_pilots():
     assert nammd.plan(0.1, 0.02, pilot=pilot, rows=(planned.m, planned.n)).power == pytest.approx(
         planned.power
     )
+    assert planned.groups == tuple(np.ceil([planned.m * 60 / len(X), planned.n * 60 / len(Y)]).astype(int))
+    assert "groups, as large as the pilot's" in str(planned)
+    assert nammd.plan(0.1, 0.02, pilot=nammd.distance(X, Y)).groups is None
     with pytest.raises(TypeError, match="a result knows its groups"):
         nammd.plan(0.1, 0.02, pilot=pilot, groups="customer")
 
@@ -119,17 +122,25 @@ def test_weights_mend_a_biased_draw():
     assert mended.confidence_interval()[1] < 0.01
 
 
-def test_sketches_and_clusters_are_refused_with_advice():
+def test_sketches_are_refused_with_advice():
     features = nammd.RandomFeatures(nammd.Gaussian(1.0), 64, 0)
     sketches = [nammd.Sketch.of(x, features) for x in np.random.default_rng(0).normal(size=(2, 50, 2))]
     with pytest.raises(
         TypeError, match="is a sketch, which keeps no rows to put into groups; compare the data"
     ):
         nammd.distance(*sketches, groups=(np.arange(50), np.arange(50)))
-    array = pytest.importorskip("dask.array")
-    spread = [array.from_array(x) for x in np.random.default_rng(0).normal(size=(2, 50, 2))]
+
+
+def test_rows_on_a_cluster_are_gathered_or_refused(monkeypatch):
+    frames = pytest.importorskip("dask.dataframe")
+    tables = [t.to_pandas() for t in (X, Y)]
+    spread = [frames.from_pandas(t, npartitions=3) for t in tables]
+    found, expected = (nammd.distance(*data, groups="customer") for data in (spread, tables))
+    assert found.value == pytest.approx(expected.value, rel=1e-9)
+    assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
+    monkeypatch.setattr("nammd.data.belonging.GATHERED", 10)
     with pytest.raises(TypeError, match=r"spread over a Dask cluster.*bring it to memory with \.compute\(\)"):
-        nammd.distance(*spread, groups=(np.arange(50), np.arange(50)))
+        nammd.distance(*spread, groups="customer")
 
 
 def test_people_who_are_in_the_reference_and_in_both_others_cancel_in_a_comparison():

@@ -195,7 +195,8 @@ def test_a_file_larger_than_its_batches_is_never_in_memory(tmp_path):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert sketch.n == rows
-    assert peak < size / 8
+    counts = 2 * 16 * 2500 * columns  # of values near points of a lattice; they do not grow with the file
+    assert peak < size / 8 + counts
     assert max(largest_arrow) < size / 4
 
 

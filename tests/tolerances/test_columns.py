@@ -10,7 +10,7 @@ import pytest
 import nammd
 from nammd.columns.limits import check_columns
 from nammd.testing import assert_close
-from nammd.tolerances.verdict import Decision
+from nammd.tolerances.deciding import Decision
 
 ROWS = 2000
 
@@ -211,3 +211,12 @@ def test_null_checks_name_no_column():
     gate = nammd.Tolerance.from_reference(reference, accepted).with_reference(reference)
     named = [bool(gate.check(table(200 + k, 300)).beyond) for k in range(40)]
     assert sum(named) <= 2
+
+
+def test_columns_take_no_part_where_rows_belong_together():
+    groups = np.arange(ROWS) // 4
+    verdict = TOLERANCE.with_reference(REFERENCE).check(table(2, fault="new"), groups=groups)
+    assert verdict.columns == ()
+    assert not verdict.judged
+    assert "columns-not-judged" in {caution.code for caution in verdict.warnings}
+    assert verdict.alerts[0].code == "new-categories"  # facts stay

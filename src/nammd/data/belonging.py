@@ -21,10 +21,15 @@ from nammd.data.checks import counted
 from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
 from nammd.data.frames import Values
 from nammd.data.naming import listed
+from nammd.data.opening import open_content
 from nammd.data.units import RowUnits
 
 LEAST_GROUPS = 4
 """With fewer groups nothing can be said about how they vary."""
+
+
+GATHERED = 200_000
+"""So many rows of a Dask collection are brought to memory to be put into groups."""
 
 
 @dataclass(frozen=True)
@@ -123,15 +128,7 @@ def told_one(dataset: Dataset, said: Belonging) -> Dataset:
             Advice("compare the data themselves", "compare the files themselves"),
         )
     if dataset.on_cluster:
-        raise refusal(
-            TypeError,
-            f"{dataset.name} is spread over a Dask cluster, where rows of one group may lie in several "
-            "partitions",
-            Advice(
-                "bring it to memory with .compute(), or a sample of its groups",
-                "leave --engine out; add --sample N if the files are too large for memory",
-            ),
-        )
+        dataset = _gathered(dataset)
     _require_columns(dataset, said.columns)
     rows = dataset.rows
     assert rows is not None
@@ -140,6 +137,22 @@ def told_one(dataset: Dataset, said: Belonging) -> Dataset:
     if weights is not None:
         units = replace(units, weights=weights, weights_by=_word(said.row_weights, "row weights"))
     return _without(dataset, said.columns, units)
+
+
+def _gathered(dataset: Dataset) -> Dataset:
+    """Return a dataset of a cluster in memory: rows of one group may lie in several partitions."""
+    given = dataset.given
+    if hasattr(given, "compute") and len(given) <= GATHERED:
+        return open_content(given.compute(), dataset.name, dataset.source)
+    raise refusal(
+        TypeError,
+        f"{dataset.name} is spread over a Dask cluster, where rows of one group may lie in several "
+        f"partitions, and more than {GATHERED} rows, or files, are not brought together",
+        Advice(
+            "bring it to memory with .compute(), or a sample of its groups",
+            "leave --engine out; add --sample N if the files are too large for memory",
+        ),
+    )
 
 
 def _units(dataset: Dataset, said: Belonging, rows: int) -> RowUnits:

@@ -91,6 +91,10 @@ class Dataset(ABC):
             self._points = maker, make()
         return self._points[1]
 
+    def forget_points(self) -> None:
+        """Let go of the points; they are made again if somebody asks for them."""
+        self._points = None
+
 
 @dataclass(eq=False)
 class TableDataset(Dataset):

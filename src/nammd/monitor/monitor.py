@@ -13,22 +13,20 @@ from nammd.monitor import changes
 from nammd.monitor.alerting import OnAlarm, tell
 from nammd.monitor.held import Held, gate_of, packed_reference, reference_sums
 from nammd.monitor.history import History, Writer
-from nammd.monitor.keeping import sketch_from
 from nammd.monitor.keys import as_key
+from nammd.monitor.looking import Looking
 from nammd.monitor.measuring import measure, sample_of
-from nammd.monitor.pooling import Window, pooled
 from nammd.monitor.rates import RateName, Spending
-from nammd.monitor.state import State, next_level, state_of
-from nammd.monitor.table import Backend, table_of
+from nammd.monitor.state import next_level, state_of
 from nammd.monitor.verdict import BatchVerdict
-from nammd.tolerances.file import dumps, loads
+from nammd.tolerances.file import dumps
 from nammd.tolerances.tolerance import Tolerance
 from nammd.tolerances.turns import Errors, Turn, TurnProgress, in_turn
 
 Claim: TypeAlias = Literal["reference", "population"]
 
 
-class Monitor:
+class Monitor(Looking):
     """A stream of batches, watched against a tolerance, with its history in one file.
 
     Make one with `Monitor.create`, and open it again with `Monitor.open`. There are two layers, each with a
@@ -55,9 +53,8 @@ class Monitor:
     """
 
     def __init__(self, path: str | Path, *, reference: Any = None, engine: Engine | None = None) -> None:
-        self.path = Path(path).expanduser()
+        super().__init__(Path(path).expanduser())
         self.engine = engine
-        self._history = History(self.path)
         self._held = Held(reference)
 
     @classmethod
@@ -152,26 +149,6 @@ class Monitor:
         """
         return cls(path, reference=reference, engine=engine)
 
-    @property
-    def state(self) -> State:
-        """The state of the stream, worked out from the batches that there are now."""
-        return state_of(self._history.read())
-
-    @property
-    def version(self) -> str:
-        """A text that is another one after every change of the history; it is quick to ask for."""
-        return self._history.version()
-
-    @property
-    def reference_rows(self) -> int:
-        """How many rows the reference has."""
-        return self._history.reference(self._history.read().eras[-1].reference)[0].rows
-
-    @property
-    def tolerance(self) -> Tolerance:
-        """What close enough means now."""
-        return loads(self._history.read().eras[-1].tolerance.encode(), self.path)
-
     def add(
         self,
         data: Any,
@@ -254,36 +231,6 @@ class Monitor:
             return self.add(data, key, replace=replace, report=page, on_alarm=on_alarm)
 
         return list(in_turn(batches, add, "batch", errors, progress))
-
-    def history(self, backend: Backend | None = None) -> Any:
-        """Return the batches as a table, in the order of the stream.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            Whose table; by default the first of these that is installed.
-
-        Returns
-        -------
-        table
-        """
-        return table_of(self.state, backend)
-
-    def pooled(self) -> tuple[Window, ...]:
-        """Return the distances of the last 7, 30 and 90 days, each taken together.
-
-        Returns
-        -------
-        tuple of Window
-            Empty where the tolerance has no random features and the reference is no sketch: nothing is kept
-            of the rows of earlier batches then.
-        """
-        era = self._history.read().eras[-1]
-        reference, sums = self._history.sums(era)
-        if reference is None or not sums:
-            return ()
-        sketches = {key: sketch_from(content) for key, content in sums.items()}
-        return pooled(loads(era.tolerance.encode(), self.path), sketch_from(reference), sketches)
 
     def note(self, text: str, key: Any = None) -> None:
         """Write a note into the history.
@@ -391,32 +338,6 @@ class Monitor:
         if reference is not None:
             self._held = Held(None if kept.content else reference)
         self._held.gate = number, new
-
-    def page(self, path: str | Path) -> Path:
-        """Write a page about the stream: one HTML file that needs nothing else.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file to write; it is replaced if it is there.
-
-        Returns
-        -------
-        Path
-            The file.
-        """
-        from nammd.monitor.page import write_page
-
-        return write_page(self.state, Path(path), self.tolerance_errors(), self.pooled())
-
-    def tolerance_errors(self) -> dict[int, float]:
-        """Return the standard errors of the tolerances that there have been, by the numbers of their eras."""
-        eras = self._history.read().eras
-        return {era.number: loads(era.tolerance.encode(), self.path).epsilon_error for era in eras}
-
-    def __str__(self) -> str:
-        state = self.state
-        return f"{state.title}: {state.headline()}"
 
 
 def _line(text: Any, what: str) -> str:

@@ -20,7 +20,7 @@ from nammd.monitor.rates import Spending
 from nammd.monitor.records import Batch, Event
 from nammd.statistics.alarms import Cause, Proofs, watch
 from nammd.statistics.stream import running_mean, score
-from nammd.tolerances.verdict import Decision
+from nammd.tolerances.deciding import Decision
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,10 @@ class State:
         if not self.told:
             return "No batch has been added yet."
         if self.alarmed:
-            return " ".join(_alarm_words(alarm) for alarm in self.open_alarms)
+            known = {alarm.opened for alarm in self.open_alarms if alarm.cause == "batch"}
+            # What one batch shows by itself need not be said again of the batches since then.
+            told = [a for a in self.open_alarms if a.cause == "batch" or a.since not in known]
+            return " ".join(_alarm_words(alarm) for alarm in told)
         start = max((self.places[alarm.closed] for alarm in self.alarms), default=0)
         undecided = self.counts(self.told[start:])["UNDECIDED"]
         batches = "batch is" if undecided == 1 else "batches are"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,8 @@ class Plan(Result):
         The distance planned for.
     obstacle : str
         Where no number of rows is enough: what stands in the way, in a sentence; else empty.
+    groups : tuple of two int, or None
+        Where rows belong together: in how many groups so many rows are, if these are as large as the pilot's.
     """
 
     m: int | None
@@ -49,6 +52,7 @@ class Plan(Result):
     bound: int
     statistic: str
     obstacle: str = ""
+    groups: tuple[int, int] | None = None
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
@@ -64,12 +68,18 @@ class Plan(Result):
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
-        return [
+        rows = [
             ("margin", number(self.epsilon)),
             ("distance planned for", f"{NAMES[self.statistic]} = {number(self.distance)}"),
             ("level", f"{self.alpha:g}"),
             ("rows (asymptotic)", "out of reach" if self.m is None else f"{self.m} and {self.n}"),
-            ("rows (distribution-free bound, very loose)", f"{self.bound} each"),
+        ]
+        if self.groups is None:
+            return [*rows, ("rows (distribution-free bound, very loose)", f"{self.bound} each")]
+        return [
+            *rows,
+            ("groups, as large as the pilot's", f"{self.groups[0]} and {self.groups[1]}"),
+            ("groups (distribution-free bound, very loose)", f"{self.bound} each"),
         ]
 
 
@@ -150,7 +160,21 @@ def plan(
         alternative=alternative,
         bound=distribution_free(abs(true - epsilon) / pair.largest, power, alpha),
         statistic=pair.statistic,
+        groups=_groups(estimate, found),
     )
+
+
+def _groups(pilot: Estimate, rows: tuple[int | None, int | None]) -> tuple[int, int] | None:
+    """Return in how many groups so many rows are, if these are as large as the pilot's."""
+    both = [getattr(sample, "units", None) for sample in (pilot.evidence.x, pilot.evidence.y)]
+    if all(units is None or units.singles for units in both):
+        return None
+    found = []
+    for units, count in zip(both, rows, strict=True):
+        if count is None:
+            return None
+        found.append(count if units is None else math.ceil(count * units.count / len(units.codes)))
+    return found[0], found[1]
 
 
 def distance_to_plan_for(pilot: Estimate, distance: float | None, epsilon: float) -> float:

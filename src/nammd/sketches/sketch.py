@@ -389,10 +389,12 @@ def sketch_of(
     if features is None:
         features = RandomFeatures(Gaussian.median(rows))
     totals = feature_totals(rows, features, threads, progress)
-    tally = None
+    size, tally = (int(rows.shape[0]), int(rows.shape[1])), None
     if encoding is not None and dataset.is_table:
+        del rows
+        if not isinstance(x, Dataset):  # opened here: nobody else will ask for its points
+            dataset.forget_points()
         tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
-    size = int(rows.shape[0]), int(rows.shape[1])
     return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally)
 
 

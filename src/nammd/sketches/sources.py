@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nammd.columns.counts import Counts, merged
 from nammd.data.advice import prefixed
 from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
@@ -16,7 +17,7 @@ from nammd.data.pieces import Graph, Key, fetch, fresh_name
 from nammd.data.spread import pieces_of
 from nammd.engines.progress import Meter, Progress
 from nammd.kernels import Gaussian, RandomFeatures
-from nammd.sketches.sketch import RowProgress, Sketch, added_tallies, encoding_for, sketch_of
+from nammd.sketches.sketch import RowProgress, Sketch, encoding_for, sketch_of
 
 
 def of_batches(
@@ -48,12 +49,25 @@ def of_batches(
                 sketch.n += part.n
                 sketch.total += part.total  # in place: nobody else has seen these arrays
                 sketch.products += part.products
-                sketch.tally = added_tallies(sketch.tally, part.tally)
+                sketch.tally = _taken_in(sketch.tally, part.tally)
+                del part  # or its counts would be there while the next batch is counted
             if meter is None and callable(progress):
                 progress(sketch.n, None)
     if sketch is None:
         raise ValueError("there are no rows to sketch: every batch is empty, or there are none")
     return sketch
+
+
+def _taken_in(
+    tally: Mapping[str, Counts] | None, more: Mapping[str, Counts] | None
+) -> Mapping[str, Counts] | None:
+    """Return the counts of both; column by column, so that hardly more than one of them is there."""
+    if tally is None or more is None:
+        return None
+    one, other = dict(tally), dict(more)
+    for name in list(one):
+        one[name] = merged(one.pop(name), other.pop(name))
+    return one
 
 
 def _require_batches(batches: Any) -> None:

@@ -30,9 +30,10 @@ from nammd.statistics.margin import NEAR_DEGENERATE
 from nammd.statistics.power import distribution_free
 from nammd.tolerances.bars import Fixed
 from nammd.tolerances.columns import ColumnTolerances
+from nammd.tolerances.deciding import Decision, Held, combined, decided
 from nammd.tolerances.forecasting import Setting
 from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
-from nammd.tolerances.verdict import Decision, Held, Verdict, combined, decided
+from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ class Gate:
         p_close, p_far = combined(held)
         counted = self._counted(estimate)
         # Columns are counted row by row, which is too sure of itself where rows belong together.
-        alone = estimate.evidence.x.units is None if estimate.evidence.x.keeps_rows else True
+        both = estimate.evidence.x, estimate.evidence.y
+        alone = all(sample.dataset.units is None for sample in both)
         columns = self._columns(counted, alpha / 2) if alone and not estimate.pair.void else ()
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
         decision = decided(p_close, p_far, alpha, [each.beyond for each in columns] if judged else None)
@@ -139,7 +141,7 @@ class Gate:
             alpha=alpha,
             held=tuple(held),
             estimate=estimate,
-            warnings=self._cautions(estimate, decision),
+            warnings=self._cautions(estimate, decision) + (() if alone else _ungrouped(self.tolerance)),
             tolerance=self.tolerance,
             setting=self._setting(estimate, alpha, judged),
             columns=columns,
@@ -198,7 +200,7 @@ class Gate:
           candidate  verdict  of the tolerance  why
           week 0     CLOSE    4.2 %
           week 1     CLOSE    32 %
-          week 2     FAR      183 %             column 1 differs most
+          week 2     FAR      183 %             column 1: higher at the median, -0.01783 -> 0.8326
           Each CLOSE and each FAR is wrong with a probability of at most 0.05.
         """
         check = partial(self.check, joint_only=joint_only, fail_on=fail_on)
@@ -419,3 +421,11 @@ class Gate:
                 )
             )
         return found
+
+
+def _ungrouped(tolerance: Tolerance) -> tuple[Caution, ...]:
+    """Return a caution that columns take no part: their tests take rows as independent and alike."""
+    if tolerance.columns is None:
+        return ()
+    message = "rows belong together or have weights, so columns are not held against their own tolerances"
+    return (Caution("columns-not-judged", message),)

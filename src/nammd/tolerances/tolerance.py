@@ -192,7 +192,7 @@ class Tolerance(Constructors):
         >>> tolerance = nammd.Tolerance.from_reference(train, accepted)
         >>> print(tolerance.power(100, 2 * tolerance.epsilon).headline())
         A candidate of 100 rows at a distance of 0.0281 is called CLOSE with probability 0.00 and FAR with
-        probability 0.54.
+        probability 0.38.
         """
         rows = whole(rows, "rows", MIN_ROWS)
         distance = float(distance)

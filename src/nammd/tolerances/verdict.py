@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nammd.columns.limits import ColumnCheck
-from nammd.data.checks import counted
 from nammd.explaining.alerts import Alert
 from nammd.explaining.columns import words_for
 from nammd.explaining.pairs import PairCheck, changed_pairs
-from nammd.kernels.operations import as_code
 from nammd.questions.distance import Estimate
 from nammd.results import (
     Caution,
@@ -22,17 +18,13 @@ from nammd.results import (
     Mark,
     Reportable,
     Tone,
-    interval,
-    number,
-    p_value,
     plain,
-    probability,
     share_of,
-    with_error,
 )
-from nammd.tolerances.bars import Bar
+from nammd.tolerances.deciding import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
 from nammd.tolerances.reasons import differs_most
+from nammd.tolerances.wording import MOST_REASONS, code_again, rows_of_table, sentence
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -40,70 +32,6 @@ if TYPE_CHECKING:
 
 POWER = 0.8
 """The power for which an undecided check says how many rows it would take."""
-
-
-MOST_REASONS = 3
-"""So many columns are told of in words."""
-
-MOST_ALERTS = 8
-"""So many alerts are printed; `Verdict.alerts` has all."""
-
-
-class Decision(StrEnum):
-    """What a check can come to."""
-
-    CLOSE = "CLOSE"
-    FAR = "FAR"
-    UNDECIDED = "UNDECIDED"
-
-
-@dataclass(frozen=True)
-class Held:
-    """A candidate held against one of the distances of a tolerance.
-
-    Attributes
-    ----------
-    label : str
-        What the distance was taken from; empty for a number that was given.
-    distance, standard_error : float
-        The distance, and its standard error.
-    pvalue_close, pvalue_far : float
-        The p-values that the candidate is nearer than that, and that it is farther.
-    """
-
-    label: str
-    distance: float
-    standard_error: float
-    pvalue_close: float
-    pvalue_far: float
-
-    @classmethod
-    def of(cls, bar: Bar, pvalue_close: float, pvalue_far: float) -> Held:
-        """Note the outcome."""
-        return cls(bar.label, bar.value, bar.standard_error, pvalue_close, pvalue_far)
-
-
-def combined(held: Sequence[Held]) -> tuple[float, float]:
-    """Return the p-values of "within" and "beyond" of all distances of a tolerance together.
-
-    Within is nearer than the farthest, whichever that is: the smallest p-value times their number. Beyond is
-    farther than each: the largest. Both are NaN where one of them is.
-    """
-    close, far = [each.pvalue_close for each in held], [each.pvalue_far for each in held]
-    if any(math.isnan(p) for p in (*close, *far)):
-        return math.nan, math.nan
-    return min(len(held) * min(close), 1.0), max(far)
-
-
-def decided(close: float, far: float, alpha: float, beyond: Sequence[bool] | None = None) -> Decision:
-    """Return what the p-values of both tests come to, and whether columns are beyond their tolerances.
-
-    Where columns take part (`beyond` is not None), the joint test of "beyond" has half of the level. A NaN
-    proves nothing.
-    """
-    if far <= (alpha if beyond is None else alpha / 2) or any(beyond or ()):
-        return Decision.FAR
-    return Decision.CLOSE if close <= alpha else Decision.UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -375,45 +303,15 @@ class Verdict(Reportable):
 
     def reproduction(self) -> str:
         """Return the Python code that gives the result again."""
-        level = "" if self.alpha == 0.05 else f", alpha={self.alpha:g}"
-        made = 'load("tolerance.json")  # the file that tolerance.save wrote'
-        x, y = (
-            name if sample.dataset.source is None else repr(str(sample.dataset.source.path))
-            for sample, name in zip(
-                (self.estimate.evidence.x, self.estimate.evidence.y), self.datasets, strict=True
-            )
-        )
-        if self.tolerance.origin.how == "given":
-            kernel = as_code(self.tolerance.kernel) or "kernel"
-            made = f"at({self.epsilon!r}, {kernel}, x={x})"
-        lines = [
-            f"tolerance = nammd.Tolerance.{made}",
-            f"verdict = tolerance.check({x}, {y}{level})",
-            'verdict.report("report.html")',
-        ]
-        return "\n".join(["import nammd", "", *lines])
+        return code_again(self)
 
     def headline(self) -> str:
         """Return the answer in one sentence, and what fails the check whatever the distance."""
         if not self.failures:
-            return self._verdict()
+            return sentence(self)
         fails = "; ".join(map(str, self.failures[:MOST_REASONS]))
         more = len(self.failures) - MOST_REASONS
-        return f"{self._verdict()} The check fails: {fails}" + (f"; and {more} more." if more > 0 else ".")
-
-    def _verdict(self) -> str:
-        told = f"distance {number(self.distance)}, {self.share_told()} {number(self.epsilon)}"
-        if self.is_close:
-            return f"CLOSE: the candidate is within the tolerance ({told}, {p_value(self.pvalue_close)})."
-        also = _are_beyond([each.name for each in self.beyond]) if self.judged and self.beyond else ""
-        if self.is_far and not self.jointly_far:
-            return f"FAR: {also}."
-        if self.is_far:
-            more = f", and {also}" if also else ""
-            return f"FAR: the candidate is beyond the tolerance ({told}, {p_value(self.pvalue_far)}){more}."
-        if self.void:
-            return "UNDECIDED: no test is possible with these data."
-        return f"UNDECIDED: these rows do not settle whether the candidate is within the tolerance ({told})."
+        return f"{sentence(self)} The check fails: {fails}" + (f"; and {more} more." if more > 0 else ".")
 
     def share_told(self) -> str:
         """Return the distance as a share of the tolerance."""
@@ -470,76 +368,4 @@ class Verdict(Reportable):
 
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
-        rows = [
-            (
-                "distance",
-                f"NAMMD = {number(self.distance)}, {self.share_told()}, "
-                f"95 % interval {interval(self.interval)}",
-            ),
-            ("tolerance", with_error(self.epsilon, self.epsilon_error)),
-            ("p-value, within", probability(self.pvalue_close)),
-            ("p-value, beyond", probability(self.pvalue_far)),
-            *([("p-values", self.adjusted)] if self.adjusted else []),
-            *self._ladder(),
-            ("level", self._levels()),
-            *[("changed", reason) for reason in self.reasons],
-            *self._unexplained(),
-            *self._alerts(),
-            ("rows", f"{self.estimate.m} reference, {self.estimate.n} candidate"),
-            *self.estimate.describe_groups(),
-            ("columns", self.tolerance.space.encoding.compared()),
-            ("kernel", self.estimate.describe_kernel()),
-        ]
-        return [*rows, ("next", self.advice())] if not self.is_close else rows
-
-    def _levels(self) -> str:
-        if not self.judged:
-            return f"{self.alpha:g}"
-        columns = counted(len(self.columns), "column")
-        return f"{self.alpha:g}, for FAR half of it for the joint distance and half for {columns}"
-
-    def _unexplained(self) -> list[tuple[str, str]]:
-        """Return how many more columns are beyond than are told of, or which pairs are, where none is."""
-        if self.pairs:
-            rows = [("changed", "no single column explains it; these pairs do")]
-            return rows + [("changed", pair.words()) for pair in self.pairs[:MOST_REASONS]]
-        more = len(self.beyond) - MOST_REASONS
-        return [("changed", f"{counted(more, 'more column')} beyond the tolerance")] if more > 0 else []
-
-    def _alerts(self) -> list[tuple[str, str]]:
-        """Return the alerts, those that fail the check first, and none that says what was said already."""
-        shown = [alert for alert in self.alerts if alert in self.failures or str(alert) not in self.reasons]
-        shown.sort(key=lambda alert: alert not in self.failures)
-        rows = [
-            ("alert", f"{alert}" + (", which fails the check" if alert in self.failures else ""))
-            for alert in shown[:MOST_ALERTS]
-        ]
-        more = len(shown) - MOST_ALERTS
-        return [*rows, ("alert", f"and {more} more")] if more > 0 else rows
-
-    def _ladder(self) -> list[tuple[str, str]]:
-        """Return a row for each accepted dataset, where there are several, the nearest first."""
-        if len(self.held) == 1:
-            return []
-        rows = []
-        for each in sorted(self.held, key=lambda each: each.distance):
-            told = with_error(each.distance, each.standard_error)
-            told += f", {share_of(each.distance, self.epsilon, 'tolerance')}"
-            told += f": p = {probability(each.pvalue_close)} nearer, {probability(each.pvalue_far)} farther"
-            decided = each.label == self.decided_by
-            rows.append((f"against {each.label}", told + (", which decided" if decided else "")))
-        return rows
-
-
-def _are_beyond(names: Sequence[str]) -> str:
-    """Say which columns are beyond their own tolerances."""
-    if len(names) == 1:
-        return f"{names[0]} is beyond its own tolerance"
-    shown = names[:MOST_REASONS]
-    more = len(names) - len(shown)
-    told = (
-        ", ".join(shown) + (f" and {more} more" if more else "")
-        if more
-        else (", ".join(shown[:-1]) + f" and {shown[-1]}")
-    )
-    return f"{told} are beyond their own tolerances"
+        return rows_of_table(self)

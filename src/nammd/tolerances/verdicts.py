@@ -25,8 +25,9 @@ from nammd.results import (
     with_error,
 )
 from nammd.statistics.adjusting import holm
+from nammd.tolerances.deciding import Decision
 from nammd.tolerances.turns import in_turn
-from nammd.tolerances.verdict import Decision, Verdict
+from nammd.tolerances.verdict import Verdict
 
 Adjustment: TypeAlias = Literal["none", "holm"]
 """How the p-values of several candidates are adjusted for their number."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nammd.monitor.page.markup import Markup, joined, tag
 from nammd.monitor.page.model import Mark, Multiple, Page
 from nammd.results import number
-from nammd.tolerances.verdict import Decision
+from nammd.tolerances.deciding import Decision
 
 TOP, BOTTOM, LEFT, RIGHT = 26.0, 24.0, 46.0, 10.0
 
@@ -80,19 +80,22 @@ def evidence_strip(page: Page, width: float, height: float) -> Markup:
 
 def small_multiple(multiple: Multiple) -> Markup:
     """Draw one column over time: its distance over its own tolerance."""
-    frame = Frame(180.0, 70.0, 0.0, max(multiple.largest, 1.0) * 1.1, bottom=6.0)
+    frame = Frame(260.0, 110.0, 0.0, max(multiple.largest, 1.0) * 1.1, bottom=6.0)
     inner = [
         tag("line", x1=LEFT, x2=frame.width - RIGHT, y1=frame.y(1.0), y2=frame.y(1.0), class_="tolerance"),
         tag("text", "1", x=LEFT - 6, y=frame.y(1.0) + 4, class_="end"),
         tag(
             "polyline",
-            points=" ".join(f"{frame.x(place):.1f},{frame.y(ratio):.1f}" for place, ratio in multiple.points),
+            points=" ".join(
+                f"{frame.x(place):.1f},{frame.y(ratio):.1f}" for place, ratio, _ in multiple.points
+            ),
             class_="evidence",
         ),
     ]
     inner += [
-        tag("circle", cx=frame.x(place), cy=frame.y(ratio), r=1.8, class_="FAR" if ratio > 1 else "CLOSE")
-        for place, ratio in multiple.points
+        _shape(Decision.FAR, frame.x(place), frame.y(ratio), 3.0)
+        for place, ratio, proven in multiple.points
+        if proven
     ]
     return _picture(frame, f"{multiple.name} over time; 1 is its tolerance.", inner)
 

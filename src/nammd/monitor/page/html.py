@@ -13,7 +13,7 @@ from nammd.monitor.page.model import Page
 from nammd.monitor.state import State, Told
 from nammd.monitor.verdict import evidence_words
 from nammd.results import number
-from nammd.tolerances.verdict import Decision
+from nammd.tolerances.deciding import Decision
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -72,7 +72,11 @@ def content(page: Page, *more: Markup, links: Mapping[str, str] | None = None) -
         figures = [
             tag("figure", small_multiple(each), tag("figcaption", each.last)) for each in page.multiples
         ]
-        what = tag("p", "Distance over the column's own tolerance, which is the dashed line.", class_="quiet")
+        what = tag(
+            "p",
+            "Distance over the column's own tolerance, which is the dashed line; a cross is proof.",
+            class_="quiet",
+        )
         moved = tag("h2", "The columns that moved most")
         sections.append(tag("section", moved, what, tag("div", *figures, class_="multiples"), class_="card"))
     sections += [_promises(state), _batches(page, links)]

@@ -11,7 +11,7 @@ from nammd.monitor.keys import time_of
 from nammd.monitor.pooling import Window
 from nammd.monitor.records import Event
 from nammd.monitor.state import State, StreamAlarm, Told
-from nammd.tolerances.verdict import Decision
+from nammd.tolerances.deciding import Decision
 
 MARKS = 400
 """So many marks fit beside each other; where there are more batches, neighbours share one."""
@@ -85,10 +85,10 @@ class Period:
 
 @dataclass(frozen=True)
 class Multiple:
-    """One column over time: where its distance was, over its own tolerance."""
+    """One column over time: its distance over its own tolerance, and whether it is proven to be beyond."""
 
     name: str
-    points: tuple[tuple[float, float], ...]
+    points: tuple[tuple[float, float, bool], ...]
     largest: float
     last: str
 
@@ -254,15 +254,21 @@ def _ticks(state: State, places: Sequence[float], wanted: int = 4) -> tuple[tupl
 
 
 def _multiples(state: State, places: Sequence[float]) -> tuple[Multiple, ...]:
-    series: dict[str, list[tuple[float, float]]] = {}
+    """Return the columns that were beyond most often, and then those that moved most on average."""
+    series: dict[str, list[tuple[float, float, bool]]] = {}
     words: dict[str, str] = {}
     for place, told in zip(places, state.told, strict=True):
         for moved in told.batch.columns if 0 <= place <= 1 else ():
             if math.isfinite(moved.ratio):
-                series.setdefault(moved.name, []).append((place, moved.ratio))
+                series.setdefault(moved.name, []).append((place, moved.ratio, bool(moved.words)))
                 words[moved.name] = moved.words or words.get(moved.name) or moved.name
-    most = sorted(series, key=lambda name: -max(ratio for _, ratio in series[name]))[:MULTIPLES]
+
+    def order(name: str) -> tuple[int, float]:
+        points = series[name]
+        return -sum(proven for _, _, proven in points), -sum(ratio for _, ratio, _ in points) / len(points)
+
+    most = sorted(series, key=order)[:MULTIPLES]
     return tuple(
-        Multiple(name, tuple(series[name]), max(ratio for _, ratio in series[name]), words[name])
+        Multiple(name, tuple(series[name]), max(point[1] for point in series[name]), words[name])
         for name in most
     )
