@@ -182,10 +182,10 @@ def _seeds(sections: Sections, folder: Path) -> str:
     if not rows:
         return ""
     return (
-        "## With another seed\n\nShort runs (their settings are in the files) with the experiments' own "
+        "## With another seed\n\nShort runs with the experiments' own "
         f"seeds and with the seed {SECOND_SEED}: how many rates and means are within two joint "
-        "standard errors of each other (95 % are expected), and the largest difference. Experiments without "
-        "such figures, and those whose second run there was no time for, are left out.\n\n"
+        "standard errors of each other (95 % are expected), and the largest difference. The others have no "
+        "such figures, or there was no time for a second run.\n\n"
         + table(["experiment", "figures", "within two errors", "largest"], rows)
     )
 

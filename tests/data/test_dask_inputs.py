@@ -207,20 +207,20 @@ def test_a_closeness_test_reads_every_block_twice_at_most():
     assert (x.most, y.most) == (2, 2)
 
 
-def test_a_tolerance_reads_every_block_three_times_at_most():
+def test_a_tolerance_reads_every_block_four_times_at_most():
     x, y = counted()
     nammd.Tolerance.from_reference(x.array, y.array)
-    assert x.most <= 3
-    assert y.most <= 2
+    assert x.most <= 4  # once more than a check for its digest, and once for the counts of columns
+    assert y.most <= 3
 
 
-def test_a_check_reads_every_block_twice_at_most():
+def test_a_check_reads_every_block_three_times_at_most():
     tolerance = nammd.Tolerance.from_reference(X, Y)
     x, y = counted()
     assert tolerance.check(x.array, y.array + 0.0).pvalue_far == pytest.approx(
         tolerance.check(X, Y).pvalue_far, abs=1e-10
     )
-    assert (x.most, y.most) == (2, 2)
+    assert (x.most, y.most) == (2, 3)  # the columns of the reference are counted in the tolerance
 
 
 def test_a_second_check_reads_the_reference_once_more():

@@ -129,6 +129,18 @@ def passes(*weights: float, what: str | None = None) -> Iterator[None]:
         _PASSES.reset(token)
 
 
+@contextmanager
+def aside() -> Iterator[None]:
+    """Let small runs of an engine, beside the work that was asked for, pass without a warning."""
+    silent = _Passes()
+    silent.warned = True
+    token = _PASSES.set(silent)
+    try:
+        yield
+    finally:
+        _PASSES.reset(token)
+
+
 class Meter:
     """Tell how far a computation is, from the thread that called it.
 

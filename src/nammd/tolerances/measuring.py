@@ -12,6 +12,7 @@ from nammd.data.belonging import NOTHING_SAID, Belonging, told_one
 from nammd.data.opening import open_dataset, refuse_summaries, require_rows
 from nammd.data.sampling import Positions
 from nammd.engines import Engine, require_engine
+from nammd.engines.progress import aside
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample, Space
@@ -88,7 +89,8 @@ class Measuring:
         alone = replace(self.reference, dataset=replace(self.reference.dataset, units=None))
         here = replace(self, engine=None, reference=alone)
         points = to_numpy(self.reference.points)
-        return equivalents(points, self.space.encoding, here.paired_distance, epsilon)
+        with aside():
+            return equivalents(points, self.space.encoding, here.paired_distance, epsilon)
 
     def distances(self, others: Mapping[str, Any], said: Belonging = NOTHING_SAID) -> dict[str, Estimate]:
         """Estimate the distances of other datasets to the reference, all in one run.
