@@ -122,6 +122,21 @@ def monitor(tmp_path):
     return made
 
 
+def text(browser, selector):
+    """Read in one step: the page may replace an element between finding it and reading it."""
+    return browser.execute_script("return document.querySelector(arguments[0]).innerText", selector)
+
+
+def submit(browser, name, words):
+    """Fill in a form and send it, in one step."""
+    browser.execute_script(
+        "const form = document.querySelector(`form[data-send=${arguments[0]}]`);"
+        "form.elements.text.value = arguments[1]; form.requestSubmit();",
+        name,
+        words,
+    )
+
+
 def test_live_page_shows_a_new_batch_and_acknowledges_its_alarm(browser, monitor):
     rng = np.random.default_rng(2)
     with served(monitor, token=TOKEN) as where:
@@ -131,18 +146,15 @@ def test_live_page_shows_a_new_batch_and_acknowledges_its_alarm(browser, monitor
         assert not browser.find_elements("css selector", "form[data-send=acknowledge]")
         new = days(9)[-1]
         monitor.add(rng.normal(1.0, size=(100, 2)), key=new)
-        until(lambda: new in browser.find_element("css selector", "#batches").text, "the new batch")
-        assert "ALARM" in browser.find_element("css selector", ".now").text
-        field = browser.find_element("css selector", "form[data-send=acknowledge] input")
-        field.send_keys("known & <b>seen</b>")
-        browser.find_element("css selector", "form[data-send=acknowledge] button").click()
+        until(lambda: new in text(browser, "#batches"), "the new batch")
+        assert "ALARM" in text(browser, ".now")
+        submit(browser, "acknowledge", "known & <b>seen</b>")
         until(
-            lambda: "(acknowledged)" in browser.find_element("css selector", ".now").text,
+            lambda: "(acknowledged)" in text(browser, ".now"),
             "the acknowledgement",
         )
-        browser.find_element("css selector", "form[data-send=note] input").send_keys("a note")
-        browser.find_element("css selector", "form[data-send=note] button").click()
-        until(lambda: "a note" in browser.find_element("css selector", "#distances").text, "the note")
+        submit(browser, "note", "a note")
+        until(lambda: "a note" in text(browser, "#distances"), "the note")
         fits(browser, 390)
         assert browser.get_log("browser") == []
     assert monitor.state.open_alarms[0].acknowledged == "known & <b>seen</b>"
