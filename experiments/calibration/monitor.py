@@ -88,10 +88,12 @@ def _fewer(settings: Streams) -> str:
     """Say for which laws there are fewer repetitions."""
     if not settings.further:
         return ""
+    left = [law for law in LAWS if law not in (*settings.laws, *settings.further)]
+    lacking = f" Planned and not run, for want of machine time: {', '.join(left)}." if left else ""
     return (
         f" For {counted(len(settings.further), 'law')} ({', '.join(settings.further)}) there are fewer "
         f"repetitions, {settings.further_repetitions} verdicts and {settings.further_years} years for each "
-        "size, and no delays and measured tolerances."
+        f"size, and no delays and measured tolerances.{lacking}"
     )
 
 
