@@ -15,7 +15,7 @@ from nammd.columns.counts import Counts
 from nammd.columns.measure import Measure
 from nammd.data.encoding.choosing import robust_scale
 from nammd.data.encoding.columns import CategoricalColumn, Column, NumericColumn
-from nammd.data.frames import Values
+from nammd.data.values import Values
 
 KINDS = ("normal", "lognormal", "few values", "labels", "missing")
 LABELS = ("a", "b", "c")

@@ -16,7 +16,7 @@ from experiments.settings import Settings
 from experiments.summary import pooled_rate, rate, shown
 from nammd.columns.limits import check_columns, made_limits
 from nammd.columns.negligible import Negligible
-from nammd.data.frames import Values as ColumnValues
+from nammd.data.values import Values as ColumnValues
 from nammd.tolerances.bars import Accepted
 from nammd.tolerances.deciding import Decision, decided
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nammd.columns.measure import Measure
-from nammd.data.frames import Values
+from nammd.data.values import Values
 from nammd.explaining import sentences
 from nammd.explaining.sentences import of_labels, of_missing, of_numbers, quoted, sentence
 from nammd.explaining.summaries import LabelSummary, NumberSummary, summary_of_counts, summary_of_values

@@ -15,8 +15,9 @@ from nammd.columns.measure import Measure
 from nammd.data.arrays import FloatArray, to_numpy
 from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, SummaryDataset, TableDataset
 from nammd.data.encoding import Encoding
-from nammd.data.frames import Frame, Values
+from nammd.data.frames import Frame
 from nammd.data.spread import frame_of_piece, pieces_of
+from nammd.data.values import Values
 
 
 def has_counts(dataset: Dataset) -> bool:

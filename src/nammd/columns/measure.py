@@ -16,8 +16,8 @@ from nammd.data.dataset import ArrayDataset, Dataset
 from nammd.data.encoding import Encoding
 from nammd.data.encoding.choosing import robust_scale
 from nammd.data.encoding.columns import CategoricalColumn, CodedColumn, NumericColumn
-from nammd.data.frames import Values
 from nammd.data.sampling import sample_positions
+from nammd.data.values import Values
 
 Counted: TypeAlias = Literal["numbers", "labels", "cells"]
 

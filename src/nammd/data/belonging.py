@@ -19,10 +19,10 @@ from nammd.data.arrays import FloatArray, is_foreign_array, to_numpy
 from nammd.data.blocks_in_time import RULE, Blocks, block_length, cut
 from nammd.data.checks import counted
 from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
-from nammd.data.frames import Values
 from nammd.data.naming import listed
 from nammd.data.opening import open_content
 from nammd.data.units import RowUnits
+from nammd.data.values import Values
 
 LEAST_GROUPS = 4
 """With fewer groups nothing can be said about how they vary."""

@@ -23,7 +23,7 @@ from nammd.columns.negligible import Changes
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
 from nammd.data.encoding import Encoding
-from nammd.data.frames import Values
+from nammd.data.values import Values
 from nammd.statistics.adjusting import holm
 from nammd.statistics.margin import Pair, margin
 

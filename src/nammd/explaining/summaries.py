@@ -13,7 +13,7 @@ from nammd.columns.counts import Counts, LabelCounts
 from nammd.columns.lattice import straight
 from nammd.columns.measure import Measure
 from nammd.data.arrays import FloatArray
-from nammd.data.frames import Values
+from nammd.data.values import Values
 
 _ALMOST_ALL = 0.995
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.frames import Values
+from nammd.data.values import Values
 from nammd.report.model import Bars, Histogram
 from nammd.report.source import Source, Variable
 

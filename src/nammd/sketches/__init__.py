@@ -9,6 +9,7 @@
 ================  ==========================================================================
 """
 
-from nammd.sketches.sketch import Sketch, features_in
+from nammd.sketches.settling import features_in
+from nammd.sketches.sketch import Sketch
 
 __all__ = ["Sketch", "features_in"]

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from nammd.columns.counting import count_columns
-from nammd.columns.counts import Counts, merged
+from nammd.columns.counts import Counts
 from nammd.columns.measure import measures_of
 from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import counted, whole
+from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
 from nammd.data.encoding import Encoding
 from nammd.data.opening import open_dataset, refuse_summaries
@@ -22,6 +22,7 @@ from nammd.engines.progress import Progress
 from nammd.kernels import Gaussian, RandomFeatures, as_kernel
 from nammd.sketches.building import feature_totals
 from nammd.sketches.sample import SketchSample
+from nammd.sketches.settling import added_tallies, digest_of_encoding, encoding_for, given_features, settled
 from nammd.spaces import Space
 
 RowProgress: TypeAlias = bool | Callable[[float, float | None], None] | None
@@ -127,7 +128,7 @@ class Sketch:
         >>> bool(abs(nammd.distance(first, second).value) < 0.005)
         True
         """
-        features, encoding = _how(features, space, encoding, threads)
+        features, encoding = settled(features, space, encoding, threads)
         dataset = open_dataset(x, "x")
         if dataset.on_cluster:
             from nammd.sketches.sources import of_cluster
@@ -172,8 +173,8 @@ class Sketch:
         """
         from nammd.sketches.sources import of_batches
 
-        features, encoding = _how(features, space, encoding, threads)
-        return of_batches(batches, _given(features), encoding, threads, progress)
+        features, encoding = settled(features, space, encoding, threads)
+        return of_batches(batches, given_features(features), encoding, threads, progress)
 
     @classmethod
     def of_file(
@@ -227,8 +228,8 @@ class Sketch:
         reading = {"columns": columns, "key": key, "features": image_features, "batch_rows": batch_rows} | {
             "query": query
         }
-        features, encoding = _how(features, space, encoding, threads)
-        return of_file(path, _given(features), encoding, threads, progress, reading)
+        features, encoding = settled(features, space, encoding, threads)
+        return of_file(path, given_features(features), encoding, threads, progress, reading)
 
     def update(self, batch: Any, *, space: Space | None = None, encoding: Encoding | None = None) -> Sketch:
         """Add the rows of a batch to this sketch, in place.
@@ -398,32 +399,6 @@ def sketch_of(
     return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally)
 
 
-def added_tallies(
-    one: Mapping[str, Counts] | None, other: Mapping[str, Counts] | None
-) -> Mapping[str, Counts] | None:
-    """Return the counts of the columns of both; None where one of them has none."""
-    if one is None or other is None:
-        return None
-    return {name: merged(counts, other[name]) for name, counts in one.items()}
-
-
-def encoding_for(dataset: Dataset, encoding: Encoding | None) -> Encoding:
-    """Return how a dataset becomes numbers: as was said, or as they are if it is an array."""
-    if encoding is not None:
-        return encoding
-    if dataset.is_table:
-        raise refusal(
-            TypeError,
-            f"{dataset.name} is a table, and sketches of tables can be compared only if their columns became "
-            "numbers in the same way",
-            Advice(
-                "give the space of the reference: Sketch.of(x, space=nammd.Space.fit(reference))",
-                "give --tolerance FILE",
-            ),
-        )
-    return Encoding.identity(dataset.width)
-
-
 def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
     """Refuse sketches whose sums do not belong together, and say in what they differ."""
     difference = a.features.difference(b.features)
@@ -445,38 +420,3 @@ def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
             f"these sketches cannot be {verb}: their tables were turned into numbers by different "
             "encodings; make both with the same tolerance file or the same Space"
         )
-
-
-def features_in(kernel: Any) -> RandomFeatures | None:
-    """Return the random features that a kernel is made of; None where it is an exact one."""
-    return kernel if isinstance(kernel, RandomFeatures) else None
-
-
-def digest_of_encoding(encoding: Encoding | None) -> str:
-    """Return a digest of how columns become numbers; empty where there is nothing to do."""
-    return "" if encoding is None else encoding.digest
-
-
-def _how(
-    features: Any, space: Any, encoding: Encoding | None, threads: int | None
-) -> tuple[RandomFeatures | None, Encoding | None]:
-    """Return the features and the encoding that were asked for, after checking them."""
-    if threads is not None:
-        whole(threads, "threads")
-    if space is not None:
-        if encoding is not None:
-            raise TypeError("a space has an encoding already; give either space or encoding, not both")
-        encoding = space.encoding
-        if features is None:
-            kernel = space.kernel
-            features = kernel if isinstance(kernel, RandomFeatures) else RandomFeatures(kernel)
-    return None if features is None else _given(features), encoding
-
-
-def _given(features: Any) -> RandomFeatures:
-    if not isinstance(features, RandomFeatures):
-        raise TypeError(
-            "features must be random features such as nammd.RandomFeatures(nammd.Gaussian(1.0), 1024), "
-            f"not {features!r}"
-        )
-    return features

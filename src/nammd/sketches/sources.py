@@ -17,7 +17,8 @@ from nammd.data.pieces import Graph, Key, fetch, fresh_name
 from nammd.data.spread import pieces_of
 from nammd.engines.progress import Meter, Progress
 from nammd.kernels import Gaussian, RandomFeatures
-from nammd.sketches.sketch import RowProgress, Sketch, encoding_for, sketch_of
+from nammd.sketches.settling import encoding_for
+from nammd.sketches.sketch import RowProgress, Sketch, sketch_of
 
 
 def of_batches(

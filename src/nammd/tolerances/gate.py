@@ -14,7 +14,6 @@ from nammd.columns.negligible import Negligible
 from nammd.data.belonging import NOTHING_SAID, Belonging, told_one
 from nammd.data.checks import between, whole
 from nammd.data.dataset import Dataset
-from nammd.data.naming import listed
 from nammd.data.opening import open_dataset
 from nammd.engines import Engine, require_engine
 from nammd.evidence import MIN_ROWS, gather, prepare
@@ -24,14 +23,12 @@ from nammd.explaining.alerts import Alert, column_alerts, known_alerts
 from nammd.explaining.rows import column_fact_alerts, row_alerts
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
-from nammd.results import Caution
 from nammd.spaces import Sample
-from nammd.statistics.margin import NEAR_DEGENERATE
 from nammd.statistics.power import distribution_free
-from nammd.tolerances.bars import Fixed
 from nammd.tolerances.columns import ColumnTolerances
-from nammd.tolerances.deciding import Decision, Held, combined, decided
+from nammd.tolerances.deciding import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
+from nammd.tolerances.noticing import cautions_of, ungrouped
 from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
@@ -141,7 +138,7 @@ class Gate:
             alpha=alpha,
             held=tuple(held),
             estimate=estimate,
-            warnings=self._cautions(estimate, decision) + (() if alone else _ungrouped(self.tolerance)),
+            warnings=cautions_of(self, estimate, decision) + (() if alone else ungrouped(self.tolerance)),
             tolerance=self.tolerance,
             setting=self._setting(estimate, alpha, judged),
             columns=columns,
@@ -352,80 +349,3 @@ class Gate:
             judged = self.tolerance.columns is not None
         several, part = len(self.tolerance.bars), 0.5 if judged else 1.0
         return Setting(bar, several, estimate.pair, estimate.m, self.is_the_one, alpha, part)
-
-    def _cautions(self, estimate: Estimate, decision: Decision) -> tuple[Caution, ...]:
-        found = [*estimate.warnings, *self.tolerance.origin.cautions]
-        reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
-        encoding = self.tolerance.space.encoding
-        extra = encoding.extra_columns(candidate)
-        if extra:
-            found.append(
-                Caution(
-                    "extra-columns", f"columns that the tolerance does not know were ignored: {listed(extra)}"
-                )
-            )
-        changed = encoding.changed_constants(reference, candidate)
-        if changed:
-            found.append(
-                Caution(
-                    "constant-changed",
-                    f"columns with one value in the reference, which are therefore not compared, have others "
-                    f"now: {listed(changed)}",
-                )
-            )
-        found += self._changed_columns(candidate)
-        made_from = self.tolerance.origin.digest
-        # A digest of data on a cluster is a pass over them, so it is made only where it is needed.
-        given = self.reference.digest if made_from else ""
-        if given is None and not isinstance(self.tolerance.farthest, Fixed):
-            found.append(
-                Caution(
-                    "sketched-reference",
-                    "a sketch does not tell whether its rows are those that the tolerance was made from; "
-                    "epsilon is taken as independent of it",
-                )
-            )
-        if made_from and given is not None and made_from != given:
-            found.append(
-                Caution(
-                    "other-reference",
-                    "the reference is not the data that the tolerance was made from; epsilon is taken as "
-                    "independent of it",
-                )
-            )
-        standing = estimate.standing
-        if decision is Decision.UNDECIDED and standing.share > NEAR_DEGENERATE and not standing.void:
-            found.append(
-                Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
-            )
-        return tuple(found)
-
-    def _changed_columns(self, candidate: Dataset) -> list[Caution]:
-        """Say which columns that are not compared became something else, or could be compared now."""
-        types, usable = self.tolerance.space.encoding.changes(candidate)
-        found = []
-        if types:
-            found.append(
-                Caution(
-                    "type-changed",
-                    f"columns that are not compared changed their type: {', '.join(types)}; calibrate again "
-                    "if they should count",
-                )
-            )
-        if usable:
-            found.append(
-                Caution(
-                    "now-usable",
-                    f"columns that are not compared could be now: {', '.join(usable)}; calibrate again if "
-                    "they should count",
-                )
-            )
-        return found
-
-
-def _ungrouped(tolerance: Tolerance) -> tuple[Caution, ...]:
-    """Return a caution that columns take no part: their tests take rows as independent and alike."""
-    if tolerance.columns is None:
-        return ()
-    message = "rows belong together or have weights, so columns are not held against their own tolerances"
-    return (Caution("columns-not-judged", message),)

@@ -22,7 +22,7 @@ from nammd.data.encoding.columns import (
     NumericColumn,
     VectorColumn,
 )
-from nammd.data.frames import Values, pooled
+from nammd.data.values import Values, pooled
 
 CONSTANT = "every row has the same value"
 

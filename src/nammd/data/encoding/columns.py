@@ -24,8 +24,8 @@ import numpy as np
 
 from nammd.data.advice import Advice
 from nammd.data.arrays import FloatArray
-from nammd.data.frames import Clock, Kind, Values
 from nammd.data.naming import listed
+from nammd.data.values import Clock, Kind, Values
 from nammd.data.written.forms import Form
 
 FAR = 1e6
@@ -117,7 +117,7 @@ class NumericColumn(Column):
     center, scale : float
         What is taken off, and the unit.
     clock : str
-        Of times: what their seconds count from; see `nammd.data.frames.Clock`.
+        Of times: what their seconds count from; see `nammd.data.values.Clock`.
     form : Form or None
         How they are written, where the reference holds them as text.
     """

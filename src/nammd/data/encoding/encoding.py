@@ -30,10 +30,11 @@ from nammd.data.encoding.matching import (
     require_same_kinds,
 )
 from nammd.data.encoding.serial import encoding_from_dict, encoding_to_dict
-from nammd.data.frames import Frame, Values
+from nammd.data.frames import Frame
 from nammd.data.naming import listed, require_unique, suggestion
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.data.spread import distinct_values, encoded
+from nammd.data.values import Values
 from nammd.data.written.reading import Reading
 from nammd.data.written.understanding import Remark, in_form, without_words
 

@@ -22,9 +22,10 @@ from nammd.data.encoding.columns import (
     NumericColumn,
 )
 from nammd.data.encoding.matching import named_columns, require_kind, require_same_columns
-from nammd.data.frames import Frame, Values, pooled
+from nammd.data.frames import Frame
 from nammd.data.naming import checked_weights, chosen_columns
 from nammd.data.spread import rows_to_fit
+from nammd.data.values import Values, pooled
 from nammd.data.written.deciding import Habits, Look, Texts, look, settle
 from nammd.data.written.forms import Form
 from nammd.data.written.reading import Reading

@@ -8,8 +8,8 @@ from nammd.data.advice import Advice, refusal
 from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
 from nammd.data.encoding.columns import Column
-from nammd.data.frames import Values
 from nammd.data.naming import listed, suggestion
+from nammd.data.values import Values
 
 
 def named_columns(datasets: Sequence[Dataset]) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.advice import Advice
-from nammd.data.frames import Values, label_of
+from nammd.data.series import label_of
+from nammd.data.values import Values
 from nammd.data.written.deciding import ENOUGH, JOINS, Habits, Texts, different, look, settle
 from nammd.data.written.forms import BooleanForm, Form
 from nammd.data.written.numbers import NumberForm

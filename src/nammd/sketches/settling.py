@@ -1,0 +1,75 @@
+"""What a sketch is made by: features, an encoding, and counts of columns that add up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nammd.columns.counts import Counts, merged
+from nammd.data.advice import Advice, refusal
+from nammd.data.checks import whole
+from nammd.data.dataset import Dataset
+from nammd.data.encoding import Encoding
+from nammd.kernels import RandomFeatures
+
+
+def encoding_for(dataset: Dataset, encoding: Encoding | None) -> Encoding:
+    """Return how a dataset becomes numbers: as was said, or as they are if it is an array."""
+    if encoding is not None:
+        return encoding
+    if dataset.is_table:
+        raise refusal(
+            TypeError,
+            f"{dataset.name} is a table, and sketches of tables can be compared only if their columns became "
+            "numbers in the same way",
+            Advice(
+                "give the space of the reference: Sketch.of(x, space=nammd.Space.fit(reference))",
+                "give --tolerance FILE",
+            ),
+        )
+    return Encoding.identity(dataset.width)
+
+
+def added_tallies(
+    one: Mapping[str, Counts] | None, other: Mapping[str, Counts] | None
+) -> Mapping[str, Counts] | None:
+    """Return the counts of the columns of both; None where one of them has none."""
+    if one is None or other is None:
+        return None
+    return {name: merged(counts, other[name]) for name, counts in one.items()}
+
+
+def features_in(kernel: Any) -> RandomFeatures | None:
+    """Return the random features that a kernel is made of; None where it is an exact one."""
+    return kernel if isinstance(kernel, RandomFeatures) else None
+
+
+def digest_of_encoding(encoding: Encoding | None) -> str:
+    """Return a digest of how columns become numbers; empty where there is nothing to do."""
+    return "" if encoding is None else encoding.digest
+
+
+def settled(
+    features: Any, space: Any, encoding: Encoding | None, threads: int | None
+) -> tuple[RandomFeatures | None, Encoding | None]:
+    """Return the features and the encoding that were asked for, after checking them."""
+    if threads is not None:
+        whole(threads, "threads")
+    if space is not None:
+        if encoding is not None:
+            raise TypeError("a space has an encoding already; give either space or encoding, not both")
+        encoding = space.encoding
+        if features is None:
+            kernel = space.kernel
+            features = kernel if isinstance(kernel, RandomFeatures) else RandomFeatures(kernel)
+    return None if features is None else given_features(features), encoding
+
+
+def given_features(features: Any) -> RandomFeatures:
+    """Return what was given, if it is random features."""
+    if not isinstance(features, RandomFeatures):
+        raise TypeError(
+            "features must be random features such as nammd.RandomFeatures(nammd.Gaussian(1.0), 1024), "
+            f"not {features!r}"
+        )
+    return features

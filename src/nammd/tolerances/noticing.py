@@ -1,0 +1,97 @@
+"""What to know of a check before relying on it: columns, references and sizes that are not as they were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nammd.data.advice import Caution
+from nammd.data.dataset import Dataset
+from nammd.data.naming import listed
+from nammd.questions.distance import Estimate
+from nammd.statistics.margin import NEAR_DEGENERATE
+from nammd.tolerances.bars import Fixed
+from nammd.tolerances.deciding import Decision
+
+if TYPE_CHECKING:
+    from nammd.tolerances.gate import Gate
+    from nammd.tolerances.tolerance import Tolerance
+
+
+def cautions_of(gate: Gate, estimate: Estimate, decision: Decision) -> tuple[Caution, ...]:
+    """Return what to know before relying on a verdict."""
+    found = [*estimate.warnings, *gate.tolerance.origin.cautions]
+    reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
+    encoding = gate.tolerance.space.encoding
+    extra = encoding.extra_columns(candidate)
+    if extra:
+        found.append(
+            Caution(
+                "extra-columns", f"columns that the tolerance does not know were ignored: {listed(extra)}"
+            )
+        )
+    changed = encoding.changed_constants(reference, candidate)
+    if changed:
+        found.append(
+            Caution(
+                "constant-changed",
+                f"columns with one value in the reference, which are therefore not compared, have others "
+                f"now: {listed(changed)}",
+            )
+        )
+    found += _changed_columns(gate.tolerance, candidate)
+    made_from = gate.tolerance.origin.digest
+    # A digest of data on a cluster is a pass over them, so it is made only where it is needed.
+    given = gate.reference.digest if made_from else ""
+    if given is None and not isinstance(gate.tolerance.farthest, Fixed):
+        found.append(
+            Caution(
+                "sketched-reference",
+                "a sketch does not tell whether its rows are those that the tolerance was made from; "
+                "epsilon is taken as independent of it",
+            )
+        )
+    if made_from and given is not None and made_from != given:
+        found.append(
+            Caution(
+                "other-reference",
+                "the reference is not the data that the tolerance was made from; epsilon is taken as "
+                "independent of it",
+            )
+        )
+    standing = estimate.standing
+    if decision is Decision.UNDECIDED and standing.share > NEAR_DEGENERATE and not standing.void:
+        found.append(
+            Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
+        )
+    return tuple(found)
+
+
+def _changed_columns(tolerance: Tolerance, candidate: Dataset) -> list[Caution]:
+    """Say which columns that are not compared became something else, or could be compared now."""
+    types, usable = tolerance.space.encoding.changes(candidate)
+    found = []
+    if types:
+        found.append(
+            Caution(
+                "type-changed",
+                f"columns that are not compared changed their type: {', '.join(types)}; calibrate again "
+                "if they should count",
+            )
+        )
+    if usable:
+        found.append(
+            Caution(
+                "now-usable",
+                f"columns that are not compared could be now: {', '.join(usable)}; calibrate again if "
+                "they should count",
+            )
+        )
+    return found
+
+
+def ungrouped(tolerance: Tolerance) -> tuple[Caution, ...]:
+    """Return a caution that columns take no part: their tests take rows as independent and alike."""
+    if tolerance.columns is None:
+        return ()
+    message = "rows belong together or have weights, so columns are not held against their own tolerances"
+    return (Caution("columns-not-judged", message),)
