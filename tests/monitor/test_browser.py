@@ -1,8 +1,5 @@
 """Pages of monitors in a real browser: without errors, on a phone, and alive."""
 
-import shutil
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,42 +7,15 @@ import nammd
 from nammd.monitor.page import page_of, render
 from nammd.monitor.records import Moved
 from nammd.monitor.state import state_of
+from tests import browsers
+from tests.browsers import DESK, PHONE, opened
 from tests.monitor.records import batch, days, new_history
 from tests.monitor.test_history import add
 from tests.monitor.test_serving import HOSTILE, TOKEN, served
 from tests.waiting import until
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DRIVER = Path("/usr/bin/chromedriver")
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 3, "mobile": True}
-DESK = {"width": 1200, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-    pytest.mark.skipif(not DRIVER.exists(), reason="chromedriver is not installed"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
-    yield driver
-    driver.quit()
-
-
-def opened(browser, address, metrics=PHONE):
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get_log("browser")
-    browser.get(address)
-    return browser
+pytestmark = browsers.needed
+browser = browsers.browser  # a fixture
 
 
 def fits(browser, width):

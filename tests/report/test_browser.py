@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,38 +10,12 @@ import pytest
 import nammd
 from nammd.report import build, render
 from nammd.report.html import write_report
+from tests import browsers
+from tests.browsers import PHONE, opened
 from tests.report.cases import SCRIPT, hostile, shifted_model
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-DRIVER = Path("/usr/bin/chromedriver")
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 3, "mobile": True}
-
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-    pytest.mark.skipif(not DRIVER.exists(), reason="chromedriver is not installed"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
-    yield driver
-    driver.quit()
-
-
-def opened(browser, path: Path):
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-    browser.get_log("browser")
-    browser.get(path.as_uri())
-    return browser
+pytestmark = browsers.needed
+browser = browsers.browser  # a fixture
 
 
 def wide_data() -> str:
