@@ -11,6 +11,7 @@ from nammd.columns.counting import count_columns, has_counts
 from nammd.columns.counts import Counts
 from nammd.columns.limits import ColumnCheck, ColumnLimit, check_columns
 from nammd.columns.negligible import Negligible
+from nammd.data.arrays import is_spread
 from nammd.data.belonging import NOTHING_SAID, Belonging, told_one
 from nammd.data.checks import between, whole
 from nammd.data.dataset import Dataset
@@ -317,10 +318,14 @@ class Gate:
         return made is None or made.limits is None or self.is_the_one
 
     def _counted(self, estimate: Estimate) -> dict[str, Counts]:
-        candidate = estimate.evidence.y.dataset
-        if not has_counts(candidate):
+        candidate = estimate.evidence.y
+        # A pass over an array on a cluster is too dear for words alone.
+        unjudged = self.tolerance.columns is None and not candidate.dataset.is_table
+        if unjudged and candidate.keeps_rows and is_spread(candidate.points):
             return {}
-        return self._count(candidate)
+        if not has_counts(candidate.dataset):
+            return {}
+        return self._count(candidate.dataset)
 
     def _count(self, dataset: Dataset) -> dict[str, Counts]:
         measures = [limit.measure for limit in self._limits]
