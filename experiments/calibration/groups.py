@@ -426,7 +426,13 @@ EXPERIMENT = Experiment(
         rows=(200,),
         memories=(0.7,),
     ),
-    full=_Groups(repetitions=200, middle_repetitions=60, large_repetitions=10),
+    full=_Groups(
+        repetitions=200,
+        middle_repetitions=60,
+        large_repetitions=10,
+        groups=(12, 30),
+        rows=(200,),
+    ),
     tiny=_Groups(
         repetitions=2,
         middle_repetitions=1,

@@ -56,9 +56,8 @@ def open_delimited(path: Path, tabs: bool = False, reading: Reading | None = Non
     delimiter, notes = ("\t", ()) if tabs else _delimiter(head)
     style = _Style(path, delimiter, charset, tuple(said.missing))
     require_closed_quotes(path, [head] if one_block else _blocks(style), delimiter)
-    names = _names(style)
+    names, types = _first_look(style)
     require_unique(names, str(path))
-    types = _distant_moments(style)
     text = optional("pyarrow", "app", "reading CSV files").string()
     types |= {name: text for name in {*said.text, *_doubtful(style, head, names)} if name in names}
     if not one_block:
@@ -140,11 +139,6 @@ def _delimiter(head: bytes) -> tuple[str, tuple[str, ...]]:
     return ",", ()
 
 
-def _names(style: _Style) -> tuple[str, ...]:
-    with _explained(style), _reader(style, {}, []) as reader:
-        return tuple(reader.schema.names)
-
-
 @contextmanager
 def _reader(
     style: _Style, types: Types, columns: list[str], source: Any = None, threads: bool = True
@@ -167,16 +161,21 @@ def _reader(
         )
 
 
-def _distant_moments(style: _Style) -> Types:
-    """Return the types of moments too far for nanoseconds (the years 1 or 9999), which Arrow takes for text.
+def _first_look(style: _Style) -> tuple[tuple[str, ...], Types]:
+    """Return the names of all columns, and the types that Arrow would not find by itself.
 
-    Only the first block is looked at; where a later one disagrees the type is relaxed like any other.
+    These are moments too far for nanoseconds (the years 1 or 9999), which it takes for text. Only the first
+    block is looked at; where a later one disagrees the type is relaxed like any other.
     """
+    with _explained(style), _reader(style, {}, []) as reader:
+        names, batch = tuple(reader.schema.names), next(iter(reader), None)
+    return names, {} if batch is None else _distant_moments(batch)
+
+
+def _distant_moments(batch: Any) -> Types:
     pa = optional("pyarrow", "app", "reading CSV files")
     types: Types = {}
-    with _explained(style), _reader(style, {}, []) as reader:
-        batch = next(iter(reader), None)
-    if batch is None:
+    if not any(pa.types.is_string(kind) for kind in batch.schema.types):
         return types
     for name, column in zip(batch.schema.names, _without_blanks(batch).columns, strict=True):
         if not pa.types.is_string(column.type) or column.null_count == len(column):
