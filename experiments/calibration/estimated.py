@@ -206,7 +206,12 @@ EXPERIMENT = Experiment(
         margins=(0.05,),
         sizes=("20:20", "50:50", "50:500", "500:50"),
     ),
-    full=Estimated(repetitions=500, large_repetitions=200, largest_repetitions=40),
+    full=Estimated(
+        repetitions=500,
+        large_repetitions=200,
+        largest_repetitions=40,
+        sizes=("50:50", "50:500", "500:50"),
+    ),
     tiny=Estimated(
         repetitions=2,
         large_repetitions=2,

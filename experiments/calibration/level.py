@@ -222,7 +222,7 @@ EXPERIMENT = Experiment(
         margins=(0.005, 0.05, 0.7),
         sizes=("20", "100", "300", "50+200"),
     ),
-    full=Grid(repetitions=1000, large_repetitions=250),
+    full=Grid(repetitions=400, large_repetitions=100, sizes=("20", "100", "500", "50+500", "1000+100")),
     tiny=Grid(repetitions=3, large_repetitions=2, margins=(0.05,), sizes=("20", "30+20")),
     cells=_cells,
     run_cell=_run,
