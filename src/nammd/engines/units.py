@@ -64,6 +64,11 @@ class Units:
         """The sum of the weights of each unit's rows."""
         return self.totals(np.ones(len(self.labels)))
 
+    @cached_property
+    def plain(self) -> bool:
+        """Whether every row is a unit of its own, and all count alike."""
+        return self.weights is None and len(self) == len(self.labels)
+
     def totals(self, values: FloatArray) -> FloatArray:
         """Return the weighted sum of the values of each unit's rows."""
         sums: FloatArray = np.add.reduceat(self.row_weights * values, self.starts)
@@ -134,6 +139,11 @@ class UnitSums:
     cross: UnitCross
     units: tuple[Units, Units]
     bound: float
+
+    @property
+    def plain(self) -> bool:
+        """Whether every row of both samples is a unit of its own, so that units are nothing but rows."""
+        return all(units.plain for units in self.units) and not len(self.common[0])
 
     @cached_property
     def common(self) -> tuple[Labels, Labels]:

@@ -120,16 +120,15 @@ def between(one: UnitGram, two: UnitGram) -> FloatArray:
 class UnitGrams:
     """Gram matrices of groups, scaled so that a mean over groups is one over pairs of rows.
 
-    What is due to the sizes of groups alone, the mean kernel value times the product of two sizes, is taken
-    off; of rows that stand for themselves nothing is, since their influences add up to zero. Sums over pairs
-    of *distinct* groups do so only up to a term of the order of one group, which is left where not `centred`.
+    The mean kernel value times the sizes of two groups is taken off. Influences add up to zero, so that over
+    *all* pairs this changes nothing; over pairs of distinct groups it takes off a bias of the order of one
+    group. Of single rows, of which there are many, nothing is taken off, as nothing is without groups.
     """
 
     own_x: UnitGram
     own_y: UnitGram
     sides: tuple[UnitSide, UnitSide]
     common: tuple[Labels, Labels]
-    centred: bool = True
 
     @cached_property
     def x(self) -> FloatArray:
@@ -146,7 +145,9 @@ class UnitGrams:
         """The values between groups of x and groups of y; zero for a group that is in both."""
         one, two = self.own_x, self.own_y
         pairs = np.outer(one.sizes, two.sizes)
-        found = between(one, two) - self.sides[0].cross_mean * self._by_size(one.sizes, two.sizes)
+        found = between(one, two)
+        if not self._plain:
+            found -= self.sides[0].cross_mean * pairs
         if len(self.common[0]):
             same = one.units.numbers[one.chosen][:, None] == two.units.numbers[two.chosen]
             found[same] = pairs[same] = 0.0
@@ -187,7 +188,7 @@ class UnitGrams:
     def _within(self, own: UnitGram, side: UnitSide) -> FloatArray:
         s, numbers = own.sizes, own.units.numbers[own.chosen]
         pairs = np.outer(s, s)
-        found = own.values - side.mean * self._by_size(s, s)
+        found = own.values if self._plain else own.values - side.mean * pairs
         near = np.abs(numbers[:, None] - numbers) <= own.units.reach
         pairs = np.where(near, 0.0, pairs)
         count = len(s)
@@ -196,11 +197,9 @@ class UnitGrams:
         scaled: FloatArray = kept * (count * (count - 1) / pairs.sum())
         return scaled
 
-    def _by_size(self, s: FloatArray, t: FloatArray) -> FloatArray:
-        """Return what two groups have in common because of their sizes; nothing where all are one row."""
-        pairs = np.outer(s, t)
-        found: FloatArray = pairs - np.sqrt(pairs) if self.centred else np.outer(s - s.mean(), t - t.mean())
-        return found
+    @property
+    def _plain(self) -> bool:
+        return all(own.units.plain for own in self._own) and not len(self.common[0])
 
     @property
     def _own(self) -> tuple[UnitGram, UnitGram]:

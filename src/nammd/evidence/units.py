@@ -18,7 +18,7 @@ from nammd.evidence.unit_grams import UnitGram, UnitGrams
 from nammd.spaces import Sample
 from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import CrossPairs, Moments
-from nammd.statistics.skewness import CarefulSkewness
+from nammd.statistics.skewness import Skewness
 from nammd.statistics.unit_terms import unit_skewness, unit_terms
 from nammd.statistics.units import UnitSide, effective_groups, sides, unit_moments
 
@@ -59,10 +59,10 @@ class UnitEvidence:
         return unit_moments(self.unit_sums, (self.x.size, self.y.size))
 
     @cached_property
-    def higher_order(self) -> CarefulSkewness:
+    def higher_order(self) -> Skewness:
         """What is of higher order; the kernel is evaluated, on some rows, when it is asked for."""
-        chosen, plain = (self.own[0].chosen, self.own[1].chosen), replace(self._grams, centred=False)
-        return unit_skewness(self.sides, chosen, (self._grams, plain))
+        chosen = self.own[0].chosen, self.own[1].chosen
+        return unit_skewness(self.sides, chosen, self._grams, self.unit_sums.common)
 
     @cached_property
     def _grams(self) -> UnitGrams:

@@ -16,7 +16,7 @@ from typing import Literal
 from nammd.statistics.evidence import Measured
 from nammd.statistics.moments import Moments, combined
 from nammd.statistics.near_zero import NearZero
-from nammd.statistics.skewness import CarefulSkewness, HigherOrder
+from nammd.statistics.skewness import HigherOrder
 from nammd.statistics.spread import Spread
 
 Statistic = Literal["nammd", "mmd2"]
@@ -128,9 +128,6 @@ class Pair:
         often have opposite signs; so it is used where it makes the test more cautious.
         """
         cubic, quadratic = self.skewness.cubic_and_quadratic(self.slope(eps))
-        if isinstance(self.skewness, CarefulSkewness):
-            low, high = self.skewness.bounds(self.slope(eps))
-            quadratic = low if alternative == "greater" else high
         if not self.skewness.knows_cubic:
             quadratic = min(quadratic, 0.0) if alternative == "greater" else max(quadratic, 0.0)
         return cubic, quadratic
@@ -252,6 +249,8 @@ def margin(
     shrink = 1.0 - share if alternative == "greater" else 1.0
     cubic, quadratic = (shrink * part for part in pair.cubic_and_quadratic(eps, alternative))
     cubic += pair.approximation_cubic(eps)
+    if alternative == "greater":
+        safe += moments.unseen(a)
     deviation = math.sqrt(safe)
     unit = 6 * deviation**3
     if not unit > 0:  # kernel values so small that their cubes are no numbers: as good as no variance

@@ -21,6 +21,9 @@ from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 
 CrossPairs = Literal["full", "off-diagonal"]
 
+UNSEEN = 0.5
+"""How many groups like those of the other sample are added to each, in doubt of a difference."""
+
 
 @dataclass(frozen=True)
 class Components:
@@ -111,6 +114,9 @@ class Moments:
         Where units are in both samples: what they add to the variance of U, the coefficients of 1, a and a².
     per_unit : tuple of two float
         How many rows there are for each unit of `x.size` and `y.size`; 1 where rows are the units.
+    lifts : tuple of two float
+        Of units that follow each other in time: how many times their neighbours multiply the variance, for x
+        and for y. So many units tell as much as one that stands alone.
     """
 
     x: Components
@@ -122,6 +128,7 @@ class Moments:
     freedom: tuple[float, float] | None = None
     between: tuple[float, float, float] | None = None
     per_unit: tuple[float, float] = (1.0, 1.0)
+    lifts: tuple[float, float] = (1.0, 1.0)
 
     @classmethod
     def of(cls, sums: KernelSums, cross: CrossPairs = "full") -> Moments:
@@ -226,6 +233,20 @@ class Moments:
         total = sum(part for part, _ in parts)
         squares = sum(part * part / degrees for part, degrees in parts)
         return max(total * total / squares, 1.0) if squares > 0 else math.inf
+
+    def unseen(self, a: float) -> float:
+        """Return the variance of U due to a kind of group that has not been met yet; zero for single rows.
+
+        Groups are few, and what one in G of them is like is easily missed. Nothing brings two laws closer
+        than rows of one that are like those of the other: one such group would move U by the differences
+        below, over G. Half of one is added to each sample, as Jeffreys' prior does to a share of which
+        nothing was seen.
+        """
+        if self.freedom is None:
+            return 0.0
+        one, two = self.x.mean - self.xy, self.y.mean - self.xy
+        moved = (a * one + two) * self.lifts[0] / self.x.size, (a * two + one) * self.lifts[1] / self.y.size
+        return UNSEEN * 4 * (moved[0] ** 2 + moved[1] ** 2)
 
     def variances_given_x(self, a: float) -> tuple[float, float]:
         """Return the variance of U over draws of y alone, and the part of it due to single rows.

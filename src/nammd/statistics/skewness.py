@@ -150,27 +150,6 @@ class Skewness:
         return self.grams.eigenvalues
 
 
-@dataclass(frozen=True, eq=False)
-class CarefulSkewness(Skewness):
-    """The same where B is known in two ways, which differ by what is of higher order still.
-
-    Of few groups of different sizes that matters; each test takes the one that makes it more careful.
-    """
-
-    others: Grams | None = field(default=None, repr=False)
-
-    def bounds(self, a: float) -> tuple[float, float]:
-        """Return the smaller B and the larger one."""
-        _, one = self.cubic_and_quadratic(a)
-        other = quadratic_part(a, (self.x.size, self.y.size), self._other_forms)
-        return min(one, other), max(one, other)
-
-    @cached_property
-    def _other_forms(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        assert self.others is not None
-        return Skewness(self.x, self.y, self.others)._forms
-
-
 def quadratic_part(
     a: float, sizes: tuple[float, float], forms: tuple[FloatArray, FloatArray, FloatArray]
 ) -> float:

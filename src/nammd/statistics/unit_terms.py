@@ -8,17 +8,32 @@ from __future__ import annotations
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.statistics.skewness import CarefulSkewness, Grams, Influences
+from nammd.statistics.skewness import Grams, Influences, Skewness
 from nammd.statistics.standing import Rows, RowsOfX, SampleTerms, UnitScale, form_of
 from nammd.statistics.units import UnitSide
 
 
 def unit_skewness(
-    sides: tuple[UnitSide, UnitSide], chosen: tuple[Rows, Rows], grams: tuple[Grams, Grams]
-) -> CarefulSkewness:
-    """Return what is of higher order, from the influences of units and the Gram matrices of some."""
-    x, y = (_influences(side, some) for side, some in zip(sides, chosen, strict=True))
-    return CarefulSkewness(x, y, *grams)
+    sides: tuple[UnitSide, UnitSide], chosen: tuple[Rows, Rows], grams: Grams, common: tuple[Rows, Rows]
+) -> Skewness:
+    """Return what is of higher order, from the influences of units and the Gram matrices of some.
+
+    `common` are the places, in x and in y, of the units that are in both. Such a unit moves the distance from
+    both sides at once: its influence is the sum, wherever it is met, and counts once among the cubes.
+    """
+    (x, y), (here, there) = sides, common
+    of_x, of_y = np.stack(x.influences), np.stack(y.influences)
+    ratio = x.effective / y.effective
+    joint_x, joint_y = of_x.copy(), of_y.copy()
+    joint_x[:, here] += of_y[:, there] * ratio
+    joint_y[:, there] += of_x[:, here] / ratio
+    alone = np.ones(of_y.shape[1], dtype=bool)
+    alone[there] = False
+    return Skewness(
+        _influences(joint_x, joint_x, chosen[0], x.effective),
+        _influences(joint_y, joint_y[:, alone], chosen[1], y.effective),
+        grams,
+    )
 
 
 def unit_terms(
@@ -64,7 +79,7 @@ def _scale(side: UnitSide) -> UnitScale:
     return UnitScale(side.effective, (len(share) - 1) / len(share) / (1 - share) ** 2, side.units.reach)
 
 
-def _influences(side: UnitSide, chosen: Rows) -> Influences:
-    p, q = side.influences
-    cubes = np.array([np.sum(p**3), np.sum(p * p * q), np.sum(p * q * q), np.sum(q**3)]) / side.effective
-    return Influences(np.column_stack([p, q])[chosen], cubes, side.effective)
+def _influences(parts: FloatArray, counted: FloatArray, chosen: Rows, effective: float) -> Influences:
+    p, q = counted
+    cubes = np.array([np.sum(p**3), np.sum(p * p * q), np.sum(p * q * q), np.sum(q**3)]) / effective
+    return Influences(parts.T[chosen], cubes, effective)

@@ -74,7 +74,8 @@ class UnitSide:
     @cached_property
     def freedom(self) -> float:
         """The degrees of freedom of a sum of squares over the units."""
-        return max(effective_groups(self.units.sizes) - 1.0, 1.0)
+        # Covariances of neighbours vary as much as variances do, and there are two for each.
+        return max((effective_groups(self.units.sizes) - 1.0) / (1 + 2 * self.units.reach), 1.0)
 
     @cached_property
     def own(self) -> FloatArray:
@@ -191,7 +192,6 @@ def unit_moments(sums: UnitSums, rows: tuple[int, int]) -> Moments:
     pairs = _cross_by_pairs(x, y, sums.cross, sums.common)
     own_x, own_y = x.components(pairs), y.components(pairs)
     dxy = own_x.c + own_y.c + pairs * own_x.size * own_y.size / 4
-    plain = all(len(units) == len(units.labels) and units.weights is None for units in sums.units)
     together = _together(x, y, sums.common, pairs) if len(sums.common[0]) else None
     return Moments(
         own_x,
@@ -200,9 +200,10 @@ def unit_moments(sums: UnitSums, rows: tuple[int, int]) -> Moments:
         dxy,
         sums.bound,
         "full",
-        freedom=None if plain else (x.freedom, y.freedom),
+        freedom=None if sums.plain else (x.freedom, y.freedom),
         between=together,
         per_unit=(rows[0] / own_x.size, rows[1] / own_y.size),
+        lifts=(x.lifted, y.lifted),
     )
 
 
