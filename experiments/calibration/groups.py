@@ -118,7 +118,9 @@ def _settings(settings: _Groups) -> Iterator[_Setting]:
         for law in settings.laws:
             for count in many:
                 yield _Setting(kind, law, 0.0 if kind == "permutation" else AT, count, "unequal", some[-1])
-    yield from _plain(settings, most, [AT] if AT in settings.margins else settings.margins[:1])
+    for setting in _plain(settings, most, settings.margins):
+        if setting.margin == AT or setting.correlation == some[-1]:
+            yield setting
 
 
 def _plain(settings: _Groups, counts: Sequence[int], margins: Sequence[float]) -> Iterator[_Setting]:
@@ -232,7 +234,7 @@ EXPERIMENT = Experiment(
         rows=(200,),
         memories=(0.7,),
     ),
-    full=_Groups(repetitions=400, middle_repetitions=60, large_repetitions=10),
+    full=_Groups(repetitions=400, middle_repetitions=100, large_repetitions=20),
     tiny=_Groups(
         repetitions=2,
         middle_repetitions=1,
