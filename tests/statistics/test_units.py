@@ -7,6 +7,8 @@ import nammd
 from nammd.engines.units import Units, UnitSums
 from nammd.questions.closeness import closeness_of
 from nammd.questions.comparison import compare_estimates
+from nammd.statistics.margin import margin
+from nammd.statistics.moments import combined
 from nammd.statistics.units import effective_groups, sides, unit_moments
 
 KERNEL = nammd.Gaussian(1.0)
@@ -77,6 +79,68 @@ def test_what_is_due_to_pairs_is_what_is_left_of_them(reach):
     total = np.outer(s, s)[apart].sum()
     expected = 2 * np.sum(rest**2) / total**2 * (n - 1) / (n - 3)
     assert side.by_pairs == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_third_order_terms_are_those_of_groups_and_of_all_that_a_group_does(shared):
+    rng, a = np.random.default_rng(6), 1.1
+    (x, gx), (y, gy) = drawn(rng, 9), drawn(rng, 8, shift=1.0)
+    gy = gy + (5 if shared else 100)
+    names = np.union1d(gx, gy)
+
+    def totals(one, g, two, h):
+        adders = [(names[:, None] == labels).astype(float) for labels in (g, h)]
+        return adders[0] @ KERNEL(one, two) @ adders[1].T, np.outer(*(a.sum(axis=1) for a in adders))
+
+    other, moved, form = ~np.eye(len(names), dtype=bool), 0.0, 0.0
+    for values, pairs, factor in (
+        (*totals(x, gx, x, gx), a),
+        (*totals(y, gy, y, gy), a),
+        (*totals(x, gx, y, gy), -1.0),
+        (*totals(y, gy, x, gx), -1.0),
+    ):
+        weight = pairs[other].sum()
+        rest = np.where(other, values - pairs * (values[other].sum() / weight), 0.0)
+        moved = moved + 2 * factor * rest.sum(axis=1) / weight
+        form = form + factor * rest / weight
+    cubic, quadratic = np.sum(moved**3), 2 * moved @ form @ moved
+    found = nammd.distance(x, y, groups=(gx, gy), kernel=KERNEL).pair.skewness.cubic_and_quadratic(a)
+    np.testing.assert_allclose(found, (cubic, quadratic), rtol=1e-9)
+
+
+def test_a_kind_of_group_not_met_yet_is_one_like_those_of_the_other_sample():
+    rng, a, share = np.random.default_rng(7), 1.3, 1e-6
+    (x, gx), (y, gy) = drawn(rng, 12), drawn(rng, 9, shift=1.0)
+    found = unit_moments(summed(x, Units(gx), y, Units(gy + 50)), (len(x), len(y)))
+
+    def mixed(part_x, part_y):
+        """U where so much of each law is like the other."""
+        laws = np.array([[1 - part_x, part_x], [part_y, 1 - part_y]])
+        means = laws @ np.array([[found.x.mean, found.xy], [found.xy, found.y.mean]]) @ laws.T
+        return a * np.trace(means) - 2 * means[0, 1]
+
+    moved = [(mixed(*parts) - mixed(0, 0)) / share for parts in ((share, 0), (0, share))]
+    expected = 0.5 * sum((m / side.size) ** 2 for m, side in zip(moved, (found.x, found.y), strict=True))
+    assert found.unseen(a) == pytest.approx(expected, rel=1e-4)
+
+
+def test_it_makes_a_difference_more_doubtful_and_the_likeness_no_less():
+    rng = np.random.default_rng(8)
+    (x, gx), (y, gy) = drawn(rng, 12), drawn(rng, 12, shift=1.5)
+    estimate = nammd.distance(x, y, groups=(gx, gy + 50), kernel=KERNEL)
+    a = 1.05
+    for alternative, added in (("greater", estimate.pair.moments.unseen(a)), ("less", 0.0)):
+        test = margin(estimate.pair, 0.05, "corrected", alternative)
+        parts = estimate.pair.moments.linear_variance(a), estimate.pair.moments.variance(a)
+        assert test.deviation**2 == pytest.approx(combined(*parts)[0] + added, rel=1e-12)
+
+
+def test_neighbours_in_time_leave_a_variance_less_well_known():
+    rng = np.random.default_rng(9)
+    x, y = rng.normal(size=(120, 1)), rng.normal(size=(120, 1))
+    blocks = np.repeat(np.arange(20), 6)
+    alone, near = (sides(summed(x, Units(blocks, None, r), y, Units(blocks, None, r)))[0] for r in (0, 1))
+    assert near.freedom == pytest.approx(alone.freedom / 3)
 
 
 @pytest.fixture(params=[(4, 5, 6), (40, 60, 50), (1300, 1200, 1100)], ids=str)
