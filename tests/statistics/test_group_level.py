@@ -69,12 +69,12 @@ def test_and_those_of_single_rows_do_not(kind, law, margin, groups, correlation)
     assert max(greater, less) > 0.12
 
 
-@pytest.mark.parametrize("law", ["uniform", "concentrated normal"])
-def test_and_are_not_idle_where_rows_of_a_group_are_independent(law):
-    # Third-order terms of few groups once were so far off that nothing was ever found.
-    pair, rng, found = known_pair(law, 0.1), np.random.default_rng(1), 0
+@pytest.mark.parametrize(("law", "least"), [("uniform", 35), ("concentrated normal", 45)])
+def test_and_find_a_small_difference_where_rows_of_a_group_are_independent(law, least):
+    # There the influences of groups are small, and a bias of their third cumulant would count for much.
+    pair, rng, found = known_pair(law, 0.01), np.random.default_rng(1), 0
     for _ in range(60):
         data = in_groups(pair, rng, 30, "unequal", 0.0)
         estimate = nammd.distance(data.x, data.y, groups=data.groups, kernel=pair.kernel)
-        found += closeness_of(estimate, 0.05, "greater", 0.05, "corrected").rejected
-    assert found > 50
+        found += closeness_of(estimate, 0.005, "greater", 0.05, "corrected").rejected
+    assert found > least
