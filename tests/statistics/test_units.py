@@ -1,5 +1,7 @@
 """Units instead of rows: the formulas against plain recomputation, and against rows by themselves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -108,20 +110,46 @@ def test_third_order_terms_are_those_of_groups_and_of_all_that_a_group_does(shar
     np.testing.assert_allclose(found, (cubic, quadratic), rtol=1e-9)
 
 
-def test_a_kind_of_group_not_met_yet_is_one_like_those_of_the_other_sample():
-    rng, a, share = np.random.default_rng(7), 1.3, 1e-6
+@pytest.mark.parametrize("together", [True, False])
+def test_a_kind_of_group_not_met_yet_is_one_like_those_of_the_other_sample(together):
+    rng, a = np.random.default_rng(7), 1.3
     (x, gx), (y, gy) = drawn(rng, 12), drawn(rng, 9, shift=1.0)
-    found = unit_moments(summed(x, Units(gx), y, Units(gy + 50)), (len(x), len(y)))
+    found = nammd.distance(x, y, groups=(gx, gy + 50), kernel=KERNEL).pair.moments
+    near = [
+        np.mean(KERNEL(z, z)[(g[:, None] == g) & ~np.eye(len(g), dtype=bool)]) for z, g in ((x, gx), (y, gy))
+    ]
+    assert found.alike == pytest.approx(near, rel=1e-12)
+    found = found if together else replace(found, alike=None)
+    values = np.array([[found.x.mean, found.xy], [found.xy, found.y.mean]])
 
-    def mixed(part_x, part_y):
-        """U where so much of each law is like the other."""
-        laws = np.array([[1 - part_x, part_x], [part_y, 1 - part_y]])
-        means = laws @ np.array([[found.x.mean, found.xy], [found.xy, found.y.mean]]) @ laws.T
+    def mixed(side, share):
+        """The mean kernel values where so much of one law is like the other."""
+        laws = np.eye(2)
+        laws[side] += share * np.array([1, -1]) * (1 if side else -1)
+        return laws @ values @ laws.T
+
+    def u(means):
         return a * np.trace(means) - 2 * means[0, 1]
 
-    moved = [(mixed(*parts) - mixed(0, 0)) / share for parts in ((share, 0), (0, share))]
-    expected = 0.5 * sum((m / side.size) ** 2 for m, side in zip(moved, (found.x, found.y), strict=True))
+    expected = 0.0
+    for side, (size, rows) in enumerate(zip((found.x.size, found.y.size), found.per_unit, strict=True)):
+        moved = (u(mixed(side, 1e-6)) - u(values)) / 1e-6
+        mean = mixed(side, 1 / size)[side, side]
+        same = near[side] + (near[1 - side] - near[side]) / size
+        correlation = (same - mean) / (1 - mean) if together else 1.0
+        assert 0 < correlation <= 1
+        # The variance of the mean of a group's rows, over that of one row.
+        expected += (moved / size) ** 2 * (1 + (rows - 1) * correlation) / rows
     assert found.unseen(a) == pytest.approx(expected, rel=1e-4)
+
+
+def test_weights_count_in_how_alike_the_rows_of_a_group_are():
+    rng = np.random.default_rng(10)
+    (x, gx), (y, gy) = drawn(rng, 12), drawn(rng, 9, shift=1.0)
+    weights = [rng.uniform(0.5, 2.0, len(g)) for g in (gx, gy)]
+    found = nammd.distance(x, y, groups=(gx, gy + 50), row_weights=weights, kernel=KERNEL).pair.moments
+    pairs = np.outer(weights[0], weights[0]) * (gx[:, None] == gx) * ~np.eye(len(gx), dtype=bool)
+    assert found.alike[0] == pytest.approx(np.sum(pairs * KERNEL(x, x)) / pairs.sum(), rel=1e-9)
 
 
 def test_it_makes_a_difference_more_doubtful_and_the_likeness_no_less():

@@ -75,9 +75,29 @@ class UnitGram:
         """The sizes of the groups that stand for the sample."""
         return self.units.sizes[self.chosen]
 
-    @cached_property
+    @property
     def values(self) -> FloatArray:
         """The sums between the groups; on the diagonal those within a group, a row with itself included."""
+        return self._sums[0]
+
+    @cached_property
+    def alike(self) -> float:
+        """The mean kernel value of two rows of one group; NaN where no group has two."""
+        sums, itself = self._sums
+        pairs = self.sizes**2 - self._squares
+        several = (self.units.rows[self.chosen] > 1) & (self.rows[2] > 1)
+        apart = np.diagonal(sums) - self._squares * itself
+        return float(apart[several].sum() / pairs[several].sum()) if several.any() else math.nan
+
+    @property
+    def _squares(self) -> FloatArray:
+        """The sum of the squared weights of the rows of each group."""
+        squares: FloatArray = np.add.reduceat(self.units.row_weights**2, self.units.starts)[self.chosen]
+        return squares
+
+    @cached_property
+    def _sums(self) -> tuple[FloatArray, FloatArray]:
+        """The sums, and for each group the mean kernel value of a row with itself."""
         points, adder, counts = self.rows
         gram = to_numpy(self.sample.space.kernel(points, points))
         found: FloatArray = adder @ (adder @ gram.T).T
@@ -89,11 +109,10 @@ class UnitGram:
         own, alone = np.add.reduceat(own, first), np.add.reduceat(np.diagonal(gram), first)
         part = (counts > 1) & (counts < self.units.rows[self.chosen])
         alike = (own - alone)[part] / (counts * (counts - 1))[part]
-        squares = np.add.reduceat(self.units.row_weights**2, self.units.starts)[self.chosen][part]
-        sizes = self.sizes[part]
+        sizes, squares = self.sizes[part], self._squares[part]
         places = np.flatnonzero(part)
         found[places, places] = (sizes**2 - squares) * alike + squares * (alone / counts)[part]
-        return found
+        return found, alone / counts
 
     @cached_property
     def eigenvalue(self) -> float:

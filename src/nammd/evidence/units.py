@@ -56,7 +56,9 @@ class UnitEvidence:
     @cached_property
     def moments(self) -> Moments:
         """The first and second moments."""
-        return unit_moments(self.unit_sums, (self.x.size, self.y.size))
+        plain = self.unit_sums.plain
+        alike = None if plain else (self.own[0].alike, self.own[1].alike)
+        return unit_moments(self.unit_sums, (self.x.size, self.y.size), alike)
 
     @cached_property
     def higher_order(self) -> Skewness:

@@ -21,9 +21,6 @@ from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 
 CrossPairs = Literal["full", "off-diagonal"]
 
-UNSEEN = 0.5
-"""How many groups like those of the other sample are added to each, in doubt of a difference."""
-
 
 @dataclass(frozen=True)
 class Components:
@@ -117,6 +114,9 @@ class Moments:
     lifts : tuple of two float
         Of units that follow each other in time: how many times their neighbours multiply the variance, for x
         and for y. So many units tell as much as one that stands alone.
+    alike : tuple of two float, or None
+        Of rows that belong together: the mean kernel values of two rows of one unit, for x and for y; None
+        where they are not known.
     """
 
     x: Components
@@ -129,6 +129,7 @@ class Moments:
     between: tuple[float, float, float] | None = None
     per_unit: tuple[float, float] = (1.0, 1.0)
     lifts: tuple[float, float] = (1.0, 1.0)
+    alike: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, sums: KernelSums, cross: CrossPairs = "full") -> Moments:
@@ -239,14 +240,35 @@ class Moments:
 
         Groups are few, and what one in G of them is like is easily missed. Nothing brings two laws closer
         than rows of one that are like those of the other: one such group would move U by the differences
-        below, over G. Half of one is added to each sample, as Jeffreys' prior does to a share of which
-        nothing was seen.
+        below, over G. One is added to each sample, as by the rule of succession; it counts by as much as its
+        rows go together.
         """
         if self.freedom is None:
             return 0.0
         one, two = self.x.mean - self.xy, self.y.mean - self.xy
-        moved = (a * one + two) * self.lifts[0] / self.x.size, (a * two + one) * self.lifts[1] / self.y.size
-        return UNSEEN * 4 * (moved[0] ** 2 + moved[1] ** 2)
+        found = 0.0
+        for side, moved in enumerate((a * one + two, a * two + one)):
+            size = (self.x, self.y)[side].size / self.lifts[side]
+            found += (2 * moved / size) ** 2 * self._together(side, min(1 / size, 0.5))
+        return found
+
+    def _together(self, side: int, share: float) -> float:
+        """Return the variance of a group's mean over that of a row, where such a share is of the other law.
+
+        It is one where the rows of a group are all alike, and one over their number where they are
+        independent.
+        """
+        if self.alike is None or not math.isfinite(sum(self.alike)):
+            return 1.0
+        (own, other), (near, far) = (self.x.mean, self.y.mean), self.alike
+        if side:
+            own, other, near, far = other, own, far, near
+        rest = 1.0 - share
+        mean = rest**2 * own + 2 * share * rest * self.xy + share**2 * other
+        spread = self.bound - mean
+        correlation = (rest * near + share * far - mean) / spread if spread > 0 else 1.0
+        correlation = min(max(correlation, 0.0), 1.0)
+        return correlation + (1.0 - correlation) / max(self.per_unit[side], 1.0)
 
     def variances_given_x(self, a: float) -> tuple[float, float]:
         """Return the variance of U over draws of y alone, and the part of it due to single rows.

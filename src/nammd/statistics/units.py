@@ -186,8 +186,11 @@ def sides(sums: UnitSums) -> tuple[UnitSide, UnitSide]:
     )
 
 
-def unit_moments(sums: UnitSums, rows: tuple[int, int]) -> Moments:
-    """Estimate the moments of a pair of samples of so many rows from sums over their units."""
+def unit_moments(sums: UnitSums, rows: tuple[int, int], alike: tuple[float, float] | None = None) -> Moments:
+    """Estimate the moments of a pair of samples of so many rows from sums over their units.
+
+    `alike` are the mean kernel values of two rows of one unit, where they are known; see `Moments`.
+    """
     x, y = sides(sums)
     pairs = _cross_by_pairs(x, y, sums.cross, sums.common)
     own_x, own_y = x.components(pairs), y.components(pairs)
@@ -204,6 +207,7 @@ def unit_moments(sums: UnitSums, rows: tuple[int, int]) -> Moments:
         between=together,
         per_unit=(rows[0] / own_x.size, rows[1] / own_y.size),
         lifts=(x.lifted, y.lifted),
+        alike=alike,
     )
 
 
