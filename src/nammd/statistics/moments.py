@@ -115,8 +115,8 @@ class Moments:
         Of units that follow each other in time: how many times their neighbours multiply the variance, for x
         and for y. So many units tell as much as one that stands alone.
     alike : tuple of two float, or None
-        Of rows that belong together: the mean kernel values of two rows of one unit, for x and for y; None
-        where they are not known.
+        Of rows that belong together: the mean kernel values of two rows of one unit, for x and for y; NaN
+        where none has two, and None where they are not known.
     """
 
     x: Components
@@ -258,11 +258,11 @@ class Moments:
         It is one where the rows of a group are all alike, and one over their number where they are
         independent.
         """
-        if self.alike is None or not math.isfinite(sum(self.alike)):
+        if self.alike is None or math.isnan(self.alike[side]):
             return 1.0
-        (own, other), (near, far) = (self.x.mean, self.y.mean), self.alike
-        if side:
-            own, other, near, far = other, own, far, near
+        near, far = self.alike[side], self.alike[1 - side]
+        far = near if math.isnan(far) else far
+        own, other = (self.y.mean, self.x.mean) if side else (self.x.mean, self.y.mean)
         rest = 1.0 - share
         mean = rest**2 * own + 2 * share * rest * self.xy + share**2 * other
         spread = self.bound - mean
