@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from nammd.data.arrays import FloatArray
 from nammd.datasets.laws.families import KnownPair
 
-SIZES = {"equal": (5, 6), "unequal": (1, 31)}
-"""The rows of a group, from and up to."""
+SIZES = {"equal": (5, 6), "unequal": (1, 31), "uneven": (1, 6)}
+"""The rows of a group, from and up to; one of uneven groups has as many as all others together."""
 
 _POOL = 10_000
 
@@ -35,7 +35,10 @@ class Grouped(NamedTuple):
 def labels(rng: np.random.Generator, count: int, sizes: str) -> Groups:
     """Draw the groups of rows."""
     low, high = SIZES[sizes]
-    return np.repeat(np.arange(count), rng.integers(low, high, size=count))
+    rows = rng.integers(low, high, size=count)
+    if sizes == "uneven":
+        rows[0] = rows[1:].sum()
+    return np.repeat(np.arange(count), rows)
 
 
 def draw(law: Any, rng: np.random.Generator, groups: Groups, correlation: float) -> FloatArray:

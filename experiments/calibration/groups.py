@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import nammd
 from experiments.calibration import groups_text
 from experiments.calibration.grid import ALPHA
-from experiments.calibration.group_data import SIZES, Grouped, in_both, in_groups, series, weighted
+from experiments.calibration.group_data import Grouped, in_both, in_groups, series, weighted
 from experiments.calibration.groups_text import ALTERNATIVES
 from experiments.experiment import Cell, Context, Experiment, Values, chunks
 from experiments.settings import Settings
@@ -20,6 +20,9 @@ from nammd.questions.comparison import compare_estimates
 
 MANY, MOST = 100, 500
 """From so many groups on there are fewer repetitions, and fewer still."""
+
+USUAL = ("equal", "unequal")
+"""The sizes of groups that most settings have."""
 
 AT = 0.05
 """The margin where there is time for one alone."""
@@ -100,13 +103,15 @@ def _settings(settings: _Groups) -> Iterator[_Setting]:
             for kind in ("estimated", "both", "weights"):
                 for count in few:
                     yield _Setting(kind, law, margin, count, "unequal", some[-1])
+            for count in few:
+                yield _Setting("uneven", law, margin, count, "uneven", some[-1])
         for law in settings.other_laws:
             for count in few:
                 for correlation in sorted({settings.correlations[0], some[-1]}):
                     yield _Setting("others", law, margin, count, "unequal", correlation)
     for law in settings.laws:
         for count in few:
-            for sizes in SIZES:
+            for sizes in USUAL:
                 yield _Setting("permutation", law, 0.0, count, sizes, some[-1])
     for count in [*few[-1:], *many]:
         for law in settings.laws:
@@ -127,7 +132,7 @@ def _plain(settings: _Groups, counts: Sequence[int], margins: Sequence[float]) -
     for count in counts:
         for law in settings.laws:
             for margin in margins:
-                for sizes in SIZES:
+                for sizes in USUAL:
                     for correlation in settings.correlations:
                         yield _Setting("groups", law, margin, count, sizes, correlation)
 
@@ -207,6 +212,7 @@ def _permutation(pair: KnownPair, what: _Setting, context: Context, counts: Coun
 _ONE: dict[str, Any] = {
     "groups": _groups,
     "others": _groups,
+    "uneven": _groups,
     "estimated": _estimated,
     "weights": _weights,
     "both": _both,

@@ -23,6 +23,7 @@ ALTERNATIVES: tuple[Alternative, ...] = ("greater", "less")
 LEVELS = {
     "groups": "groups, a known margin",
     "others": "groups, laws that the rule was not chosen by",
+    "uneven": "groups, one of which has half of all rows",
     "estimated": "groups, an estimated margin and a shared reference",
     "weights": "groups, and weights of rows that mend a biased draw",
     "both": "the same groups in both datasets",

@@ -25,7 +25,8 @@ def rates(kind, law, margin, groups, correlation):
     pair, rng = known_pair(law, margin), np.random.default_rng([groups, round(1000 * margin)])
     found = []
     for _ in range(REPETITIONS):
-        data = KINDS[kind](pair, rng, groups, "unequal", correlation)
+        sizes = "uneven" if kind == "uneven" else "unequal"
+        data = KINDS[kind](pair, rng, groups, sizes, correlation)
         how = {"kernel": pair.kernel, "engine": nammd.Tiles(threads=1)}
         both = (
             nammd.distance(data.x, data.y, groups=data.groups, **how),
@@ -41,7 +42,7 @@ def rates(kind, law, margin, groups, correlation):
     return np.mean(found, axis=0)
 
 
-KINDS = {"groups": in_groups, "both": in_both, "series": in_time}
+KINDS = {"groups": in_groups, "uneven": in_groups, "both": in_both, "series": in_time}
 CASES = [
     ("groups", "shifted normal", 0.05, 30, 0.6),
     ("groups", "exponential", 0.05, 30, 0.6),
@@ -49,6 +50,8 @@ CASES = [
     # Groups of a kind that is easily missed, and which would bring the two laws closer.
     ("groups", "exponential", 0.3, 12, 0.6),
     ("groups", "rare stray", 0.3, 12, 0.6),
+    # One group has half of all rows, and the skewness is its own.
+    ("uneven", "concentrated normal", 0.005, 30, 0.6),
     # Distances near zero, where groups that are in both samples meet themselves.
     ("both", "exponential", 0.005, 30, 0.6),
     ("series", "rare stray", 0.05, 200, 0.7),
