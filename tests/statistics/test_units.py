@@ -118,8 +118,8 @@ def test_a_kind_of_group_not_met_yet_is_one_like_those_of_the_other_sample(toget
     near = [
         np.mean(KERNEL(z, z)[(g[:, None] == g) & ~np.eye(len(g), dtype=bool)]) for z, g in ((x, gx), (y, gy))
     ]
-    assert found.alike == pytest.approx(near, rel=1e-12)
-    found = found if together else replace(found, alike=None)
+    assert found.in_units == pytest.approx(near, rel=1e-12)
+    found = found if together else replace(found, in_units=None)
     values = np.array([[found.x.mean, found.xy], [found.xy, found.y.mean]])
 
     def mixed(side, share):
@@ -140,7 +140,7 @@ def test_a_kind_of_group_not_met_yet_is_one_like_those_of_the_other_sample(toget
         assert 0 < correlation <= 1
         # The variance of the mean of a group's rows, over that of one row.
         expected += (moved / size) ** 2 * (1 + (rows - 1) * correlation) / rows
-    assert found.unseen(a) == pytest.approx(expected, rel=1e-4)
+    assert found.unmet(a) == pytest.approx(expected, rel=1e-4)
 
 
 def test_weights_count_in_how_alike_the_rows_of_a_group_are():
@@ -149,7 +149,7 @@ def test_weights_count_in_how_alike_the_rows_of_a_group_are():
     weights = [rng.uniform(0.5, 2.0, len(g)) for g in (gx, gy)]
     found = nammd.distance(x, y, groups=(gx, gy + 50), row_weights=weights, kernel=KERNEL).pair.moments
     pairs = np.outer(weights[0], weights[0]) * (gx[:, None] == gx) * ~np.eye(len(gx), dtype=bool)
-    assert found.alike[0] == pytest.approx(np.sum(pairs * KERNEL(x, x)) / pairs.sum(), rel=1e-9)
+    assert found.in_units[0] == pytest.approx(np.sum(pairs * KERNEL(x, x)) / pairs.sum(), rel=1e-9)
 
 
 def test_it_makes_a_difference_more_doubtful_and_the_likeness_no_less():
@@ -157,7 +157,7 @@ def test_it_makes_a_difference_more_doubtful_and_the_likeness_no_less():
     (x, gx), (y, gy) = drawn(rng, 12), drawn(rng, 12, shift=1.5)
     estimate = nammd.distance(x, y, groups=(gx, gy + 50), kernel=KERNEL)
     a = 1.05
-    for alternative, added in (("greater", estimate.pair.moments.unseen(a)), ("less", 0.0)):
+    for alternative, added in (("greater", estimate.pair.moments.unmet(a)), ("less", 0.0)):
         test = margin(estimate.pair, 0.05, "corrected", alternative)
         parts = estimate.pair.moments.linear_variance(a), estimate.pair.moments.variance(a)
         assert test.deviation**2 == pytest.approx(combined(*parts)[0] + added, rel=1e-12)

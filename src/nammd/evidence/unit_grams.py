@@ -81,7 +81,7 @@ class UnitGram:
         return self._sums[0]
 
     @cached_property
-    def alike(self) -> float:
+    def in_group(self) -> float:
         """The mean kernel value of two rows of one group; NaN where no group has two."""
         sums, itself = self._sums
         pairs = self.sizes**2 - self._squares

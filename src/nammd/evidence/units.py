@@ -57,8 +57,8 @@ class UnitEvidence:
     def moments(self) -> Moments:
         """The first and second moments."""
         plain = self.unit_sums.plain
-        alike = None if plain else (self.own[0].alike, self.own[1].alike)
-        return unit_moments(self.unit_sums, (self.x.size, self.y.size), alike)
+        inside = None if plain else (self.own[0].in_group, self.own[1].in_group)
+        return unit_moments(self.unit_sums, (self.x.size, self.y.size), inside)
 
     @cached_property
     def higher_order(self) -> Skewness:
@@ -76,9 +76,9 @@ class UnitEvidence:
         return KnownUnits(self.x, self.unit_sums.x, self.own[0])
 
     @property
-    def constant(self) -> bool:
-        """Whether each sample is one row repeated."""
-        return self.x.constant and self.y.constant
+    def alike(self) -> tuple[bool, bool]:
+        """Whether all rows of x are equal, and all rows of y."""
+        return self.x.constant, self.y.constant
 
     def terms(self, slope: float, scale: float, normed: bool) -> Terms:
         """Return how the groups take part in a distance of that slope and scale."""

@@ -114,7 +114,7 @@ class Moments:
     lifts : tuple of two float
         Of units that follow each other in time: how many times their neighbours multiply the variance, for x
         and for y. So many units tell as much as one that stands alone.
-    alike : tuple of two float, or None
+    in_units : tuple of two float, or None
         Of rows that belong together: the mean kernel values of two rows of one unit, for x and for y; NaN
         where none has two, and None where they are not known.
     """
@@ -129,7 +129,7 @@ class Moments:
     between: tuple[float, float, float] | None = None
     per_unit: tuple[float, float] = (1.0, 1.0)
     lifts: tuple[float, float] = (1.0, 1.0)
-    alike: tuple[float, float] | None = None
+    in_units: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, sums: KernelSums, cross: CrossPairs = "full") -> Moments:
@@ -235,7 +235,7 @@ class Moments:
         squares = sum(part * part / degrees for part, degrees in parts)
         return max(total * total / squares, 1.0) if squares > 0 else math.inf
 
-    def unseen(self, a: float) -> float:
+    def unmet(self, a: float) -> float:
         """Return the variance of U due to a kind of group that has not been met yet; zero for single rows.
 
         Groups are few, and what one in G of them is like is easily missed. Nothing brings two laws closer
@@ -258,9 +258,9 @@ class Moments:
         It is one where the rows of a group are all alike, and one over their number where they are
         independent.
         """
-        if self.alike is None or math.isnan(self.alike[side]):
+        if self.in_units is None or math.isnan(self.in_units[side]):
             return 1.0
-        near, far = self.alike[side], self.alike[1 - side]
+        near, far = self.in_units[side], self.in_units[1 - side]
         far = near if math.isnan(far) else far
         own, other = (self.y.mean, self.x.mean) if side else (self.x.mean, self.y.mean)
         rest = 1.0 - share

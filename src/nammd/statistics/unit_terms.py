@@ -5,12 +5,16 @@ The same averages as over rows, taken over units of the effective number; see `n
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.statistics.skewness import Grams, Influences, Skewness
 from nammd.statistics.standing import Rows, RowsOfX, SampleTerms, UnitScale, form_of
 from nammd.statistics.units import UnitSide
+
+_NONE: Rows = np.empty(0, np.intp)
 
 
 def unit_skewness(
@@ -19,7 +23,7 @@ def unit_skewness(
     """Return what is of higher order, from the influences of units and the Gram matrices of some.
 
     `common` are the places, in x and in y, of the units that are in both. Such a unit moves the distance from
-    both sides at once: its influence is the sum, wherever it is met, and counts once among the cubes.
+    both sides at once: its influence is the sum, wherever it is met.
     """
     (x, y), (here, there) = sides, common
     of_x, of_y = np.stack(x.influences), np.stack(y.influences)
@@ -27,11 +31,9 @@ def unit_skewness(
     joint_x, joint_y = of_x.copy(), of_y.copy()
     joint_x[:, here] += of_y[:, there] * ratio
     joint_y[:, there] += of_x[:, here] / ratio
-    alone = np.ones(of_y.shape[1], dtype=bool)
-    alone[there] = False
     return Skewness(
-        _influences(joint_x, joint_x, chosen[0], x.effective),
-        _influences(joint_y, joint_y[:, alone], chosen[1], y.effective),
+        _influences(joint_x, here, chosen[0], x.effective),
+        _influences(joint_y, there, chosen[1], y.effective),
         grams,
     )
 
@@ -79,7 +81,11 @@ def _scale(side: UnitSide) -> UnitScale:
     return UnitScale(side.effective, (len(share) - 1) / len(share) / (1 - share) ** 2, side.units.reach)
 
 
-def _influences(parts: FloatArray, counted: FloatArray, chosen: Rows, effective: float) -> Influences:
-    p, q = counted
-    cubes = np.array([np.sum(p**3), np.sum(p * p * q), np.sum(p * q * q), np.sum(q**3)]) / effective
-    return Influences(parts.T[chosen], cubes, effective)
+def _influences(parts: FloatArray, common: Rows, chosen: Rows, effective: float) -> Influences:
+    """Return the influences; units that are in both samples count half in each, so that all count once."""
+    p, q = parts
+    whole, shared = (
+        Influences.summed(*each, effective) for each in ((p, q, chosen), (p[common], q[common], _NONE))
+    )
+    squares, cubes = whole.squares - shared.squares / 2, whole.cubes - shared.cubes / 2
+    return replace(whole, squares=squares, cubes=cubes)

@@ -186,10 +186,12 @@ def sides(sums: UnitSums) -> tuple[UnitSide, UnitSide]:
     )
 
 
-def unit_moments(sums: UnitSums, rows: tuple[int, int], alike: tuple[float, float] | None = None) -> Moments:
+def unit_moments(
+    sums: UnitSums, rows: tuple[int, int], in_units: tuple[float, float] | None = None
+) -> Moments:
     """Estimate the moments of a pair of samples of so many rows from sums over their units.
 
-    `alike` are the mean kernel values of two rows of one unit, where they are known; see `Moments`.
+    `in_units` are the mean kernel values of two rows of one unit, where they are known; see `Moments`.
     """
     x, y = sides(sums)
     pairs = _cross_by_pairs(x, y, sums.cross, sums.common)
@@ -207,7 +209,7 @@ def unit_moments(sums: UnitSums, rows: tuple[int, int], alike: tuple[float, floa
         between=together,
         per_unit=(rows[0] / own_x.size, rows[1] / own_y.size),
         lifts=(x.lifted, y.lifted),
-        alike=alike,
+        in_units=in_units,
     )
 
 
