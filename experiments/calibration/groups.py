@@ -30,8 +30,10 @@ AT = 0.05
 
 @dataclass(frozen=True)
 class _Groups(Settings):
-    middle_repetitions: int = 1
-    large_repetitions: int = 1
+    long_repetitions: int = 1
+    many_repetitions: int = 1
+    most_repetitions: int = 1
+    other_repetitions: int = 1
     laws: tuple[str, ...] = (
         "shifted normal",
         "concentrated normal",
@@ -79,12 +81,18 @@ def _cells(settings: _Groups) -> Iterator[Cell]:
     for what in _settings(settings):
         if what.kind != "permutation" and known_pair(what.law, what.distance) is None:
             continue
-        repetitions = settings.repetitions
-        if what.groups >= (MOST if what.kind == "series" else MANY):
-            middle = what.groups < MOST or what.kind == "series"
-            repetitions = settings.middle_repetitions if middle else settings.large_repetitions
-        for chunk, times in chunks(repetitions, 5 if what.groups == MOST else 50):
+        for chunk, times in chunks(_repetitions(settings, what), 50):
             yield {**what._asdict(), "chunk": chunk, "count": times}
+
+
+def _repetitions(settings: _Groups, what: _Setting) -> int:
+    if what.kind == "series":
+        return settings.long_repetitions if what.groups >= MOST else settings.repetitions
+    if what.kind in ("permutation", *groups_text.POWERS):
+        return settings.other_repetitions
+    if what.groups >= MANY:
+        return settings.most_repetitions if what.groups >= MOST else settings.many_repetitions
+    return settings.repetitions
 
 
 def _settings(settings: _Groups) -> Iterator[_Setting]:
@@ -115,16 +123,12 @@ def _settings(settings: _Groups) -> Iterator[_Setting]:
                 yield _Setting("permutation", law, 0.0, count, sizes, some[-1])
     for count in [*few[-1:], *many]:
         for law in settings.laws:
-            for margin in settings.margins:
-                for kind in ("farther", "closer"):
+            for margin in settings.margins if count < MANY else [AT]:
+                for kind in groups_text.POWERS:
                     yield _Setting(kind, law, margin, count, "unequal", some[0])
     yield from _plain(settings, many, settings.margins)
-    for kind in ("estimated", "both", "weights", "permutation"):
-        for law in settings.laws:
-            for count in many:
-                yield _Setting(kind, law, 0.0 if kind == "permutation" else AT, count, "unequal", some[-1])
-    for setting in _plain(settings, most, settings.margins):
-        if setting.margin == AT or setting.correlation == some[-1]:
+    for setting in _plain(settings, most, [AT]):
+        if setting.correlation == some[-1]:
             yield setting
 
 
@@ -230,8 +234,10 @@ EXPERIMENT = Experiment(
     seed=67,
     quick=_Groups(
         repetitions=100,
-        middle_repetitions=50,
-        large_repetitions=20,
+        long_repetitions=50,
+        many_repetitions=50,
+        most_repetitions=20,
+        other_repetitions=100,
         laws=("shifted normal", "exponential"),
         other_laws=("Student",),
         margins=(0.05,),
@@ -240,11 +246,11 @@ EXPERIMENT = Experiment(
         rows=(200,),
         memories=(0.7,),
     ),
-    full=_Groups(repetitions=400, middle_repetitions=100, large_repetitions=20),
+    full=_Groups(
+        repetitions=400, long_repetitions=100, many_repetitions=20, most_repetitions=4, other_repetitions=40
+    ),
     tiny=_Groups(
         repetitions=2,
-        middle_repetitions=1,
-        large_repetitions=1,
         laws=("uniform",),
         other_laws=("two points",),
         margins=(0.05,),
