@@ -41,6 +41,10 @@ FEW, BAR, BAR_OF_FEW = 30, 0.065, 0.08
 """No rate is to be above the second with so many groups, or more; above the third with fewer."""
 
 
+ENOUGH = 100
+"""Of settings with fewer repetitions only the mean over all of them says anything."""
+
+
 def asked(kind: str) -> tuple[Alternative, ...]:
     """Return the questions that are put to data of a kind."""
     if kind in POWERS:
@@ -104,9 +108,10 @@ def section(results: Results[Any]) -> Section:
         f"the laws is known; {laws} laws, margins "
         f"{', '.join(f'{m:g}' for m in results.settings.margins)}, groups of 5 rows and groups of 1 to 30. "
         "*Grouped* says which rows belong together, *naive* does not. At the boundary, where every rejection "
-        "is an error: the largest rate over all laws and margins, and the mean one. The rate itself is to be "
-        f"at most {BAR:g} with {FEW} groups or more and at most {BAR_OF_FEW:g} with fewer; a setting counts "
-        "as above that only where it is so by more than three standard errors of the simulation:\n\n"
+        "is an error: the largest rate over all laws and margins, and the mean one; where there are fewer "
+        f"than {ENOUGH} repetitions, the mean with its standard error. The rate itself is to be at most "
+        f"{BAR:g} with {FEW} groups or more and at most {BAR_OF_FEW:g} with fewer; a setting counts as above "
+        "that only where it is so by more than three standard errors of the simulation:\n\n"
         + _level_table(levels)
     )
     powers = [spot for spot in found if spot.cell["kind"] in POWERS]
@@ -122,7 +127,8 @@ def section(results: Results[Any]) -> Section:
         pictures=[
             Picture(
                 "calibration_groups",
-                "Rejection rates at the boundary where rows belong together; each dot is a law at a margin.",
+                "Rejection rates at the boundary where rows belong together; each dot is a law at a margin, a "
+                "diamond the mean of all.",
                 lambda figure: _draw(figure, [s for s in found if s.cell["kind"] == "groups"]),
                 (9.6, 5.4),
             )
@@ -171,21 +177,36 @@ def _guide_table(found: Sequence[Spot]) -> str:
             ("grouped", [spot for spot in mine if spot.cell["groups"] >= FEW]),
             ("naive", mine),
         ):
-            rates = [spot.rate(f"{a} {name}") for spot in here for a in asked(kind)]
-            row.append(f"{max(rates):.3f}; {np.mean(rates):.3f}" if rates else "")
+            names = [f"{a} {name}" for a in asked(kind)]
+            row.append(_rates(_enough(here) or here, *names) if here else "")
         rows.append(row)
     few = "/".join(str(n) for n in sorted({s.cell["groups"] for s in found if s.cell["groups"] < FEW}))
     shown = table(["", f"{few} groups", f"{FEW} groups or more", "groups not told"], rows)
     note = (
         "The largest share of samples, over all laws, margins, sizes of groups and both directions, in which "
-        f"a test at level {ALPHA:g} is wrong at the boundary; and the mean one."
+        f"a test at level {ALPHA:g} is wrong at the boundary; and the mean one. Where there are fewer than "
+        f"{ENOUGH} repetitions, the mean with its standard error."
     )
     return f"{shown}\n{note}\n"
 
 
-def _rates(found: Sequence[Spot], name: str) -> str:
-    rates = [spot.rate(name) for spot in found]
+def _enough(found: Sequence[Spot]) -> list[Spot]:
+    return [spot for spot in found if spot.tries >= ENOUGH]
+
+
+def _rates(found: Sequence[Spot], *names: str) -> str:
+    if not _enough(found):
+        rate, error = _mean(found, *names)
+        return f"{rate:.3f} ± {error:.3f}"
+    rates = [spot.rate(name) for spot in found for name in names]
     return f"{max(rates):.3f}; {np.mean(rates):.3f}"
+
+
+def _mean(found: Sequence[Spot], *names: str) -> tuple[float, float]:
+    """Return the mean rate of all, and its standard error."""
+    rate = float(np.mean([spot.rate(name) for spot in found for name in names]))
+    tries = sum(spot.tries for spot in found) * len(names)
+    return rate, noise(max(rate, 1 / tries), tries)
 
 
 def _tries(found: Sequence[Spot]) -> str:
@@ -212,7 +233,7 @@ def _sentence(found: Sequence[Spot]) -> str:
         (f"With fewer than {FEW}", lambda spot: spot.cell["groups"] < FEW),
     )
     for words, chosen in told:
-        here = [spot for spot in found if chosen(spot)]
+        here = [spot for spot in _enough(found) if chosen(spot)]
         if not here:
             continue
         rates = [(spot, f"{a} grouped") for spot in here for a in asked(spot.cell["kind"])]
@@ -232,7 +253,10 @@ def _worst(found: Sequence[Spot], kind: str) -> str:
     told = []
     for alternative in asked(kind):
         name = f"{alternative} grouped"
-        worst = max(mine, key=lambda spot: spot.rate(name))
+        if not _enough(mine):
+            told.append(f"*{alternative}* {_rates(mine, name)}, the mean of {len(mine)} settings")
+            continue
+        worst = max(_enough(mine), key=lambda spot: spot.rate(name))
         told.append(
             f"*{alternative}* at most {worst.rate(name):.3f} ± {worst.error(name):.3f} ({worst.where})"
         )
@@ -254,6 +278,12 @@ def _draw(figure: Figure, found: Sequence[Spot]) -> None:
                     if not here:
                         continue
                     middle = index + 0.27 * (k - (len(correlations) - 1) / 2)
+                    if not _enough(here):
+                        mean = min(_mean(here, f"{alternative} {name}")[0], 0.4)
+                        ax.scatter(
+                            [middle], [mean], s=26, color=COLOURS[k], marker="D", linewidth=0, zorder=3
+                        )
+                        continue
                     across = middle + np.linspace(-0.1, 0.1, len(here))
                     rates = np.clip([s.rate(f"{alternative} {name}") for s in here], 0, 0.4)
                     ax.scatter(across, rates, s=9, color=COLOURS[k], linewidth=0, zorder=3)
