@@ -127,8 +127,8 @@ def section(results: Results[Any]) -> Section:
         pictures=[
             Picture(
                 "calibration_groups",
-                "Rejection rates at the boundary where rows belong together; each dot is a law at a margin, a "
-                "diamond the mean of all.",
+                "Rejection rates at the boundary where rows belong together; each dot is a law at a margin, "
+                "a diamond the mean of all.",
                 lambda figure: _draw(figure, [s for s in found if s.cell["kind"] == "groups"]),
                 (9.6, 5.4),
             )
