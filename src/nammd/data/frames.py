@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.advice import Advice, naming, refusal
+from nammd.data.counts import is_arrow
 from nammd.data.naming import require_unique
-from nammd.data.series import values_of
+from nammd.data.series import is_number, plain_numbers, values_of
 from nammd.data.values import Values
 
 _KEPT_CELLS = 1 << 21
@@ -54,7 +55,7 @@ class Frame:
 
     def _checked(self, name: str) -> Values:
         with naming(f"the column {name!r} of {self.owner}"):
-            values = values_of(self.series(name))
+            values = self._plain_numbers(name) or values_of(self.series(name))
         if values.numbers is not None and np.isinf(values.numbers).any():
             infinite = np.isinf(values.numbers).reshape(self.rows, -1).any(axis=1)
             raise refusal(
@@ -67,6 +68,21 @@ class Frame:
                 ),
             )
         return values
+
+    def holds_numbers(self, name: str) -> bool:
+        """Tell whether the type of a column is one of numbers, without a look at them."""
+        if self._of_arrow is None:
+            return bool(self.series(name).dtype.is_numeric())
+        return is_number(self._of_arrow[self._places[name]].type)
+
+    def _plain_numbers(self, name: str) -> Values | None:
+        columns = self._of_arrow
+        return None if columns is None else plain_numbers(columns[self._places[name]])
+
+    @cached_property
+    def _of_arrow(self) -> list[Any] | None:
+        native = self._table.to_native()
+        return list(native.columns) if is_arrow(native) else None
 
     def series(self, name: str) -> Any:
         """Return a column as it is, as a narwhals series."""

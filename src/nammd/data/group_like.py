@@ -40,8 +40,11 @@ def _different(dataset: TableDataset, name: str) -> int:
     """Return how many values a column has that looks like a group; zero for any other."""
     import narwhals as nw
 
+    named = _NAMES.search(name) is not None
+    if not named and dataset.frame.holds_numbers(name):
+        return 0
     series: Any = dataset.frame.series(name)
-    named, kind = _NAMES.search(name) is not None, series.dtype
+    kind = series.dtype
     text = kind in (nw.String, nw.Categorical, nw.Enum, nw.Object)
     if not (text or (named and str(kind).startswith(("Int", "UInt")))):
         return 0

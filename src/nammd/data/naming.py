@@ -9,6 +9,20 @@ from difflib import get_close_matches
 from typing import Any
 
 
+def quoted(name: str) -> str:
+    """Return a name in quotes; of a very long one, how it begins and ends.
+
+    Examples
+    --------
+    >>> quoted("age")
+    "'age'"
+    >>> len(quoted("x" * 5000))
+    83
+    """
+    text = repr(name)
+    return text if len(text) <= 100 else f"{text[:60]}...{text[-20:]}"
+
+
 def listed(names: Iterable[str], limit: int = 5) -> str:
     """Return the first few names in quotes.
 
@@ -18,7 +32,7 @@ def listed(names: Iterable[str], limit: int = 5) -> str:
     "'age', 'city', ..."
     """
     names = list(names)
-    return ", ".join(map(repr, names[:limit])) + (", ..." if len(names) > limit else "")
+    return ", ".join(map(quoted, names[:limit])) + (", ..." if len(names) > limit else "")
 
 
 def suggestion(name: str, available: Sequence[str]) -> str:
@@ -35,7 +49,7 @@ def suggestion(name: str, available: Sequence[str]) -> str:
     folded = {other.casefold(): other for other in available}
     close = get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.6)
     if close:
-        return f"did you mean {' or '.join(repr(folded[match]) for match in close)}?"
+        return f"did you mean {' or '.join(quoted(folded[match]) for match in close)}?"
     return f"its columns are {listed(available, 10)}"
 
 
@@ -53,7 +67,7 @@ def chosen_columns(columns: Any, available: Sequence[str], owner: str) -> list[s
     known = set(available)
     for name in names:
         if name not in known:
-            raise ValueError(f"{owner} has no column {name!r}; {suggestion(name, available)}")
+            raise ValueError(f"{owner} has no column {quoted(name)}; {suggestion(name, available)}")
     return names
 
 
@@ -64,7 +78,7 @@ def checked_weights(weights: Mapping[str, float], names: Sequence[str], owner: s
     for name, weight in weights.items():
         if name not in known:
             raise ValueError(
-                f"weights has {name!r}, but {owner} has no such column; {suggestion(str(name), names)}"
+                f"weights has {quoted(name)}, but {owner} has no such column; {suggestion(str(name), names)}"
             )
         try:
             checked[name] = float(weight)

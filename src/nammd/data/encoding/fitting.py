@@ -151,7 +151,8 @@ class _Fitting:
         for frame, part in zip(self.frames[1:], parts[1:], strict=True):
             require_kind(part, parts[0], frame.owner, name, self.frames[0].owner)
         weight = self.factors.get(name, 1.0)
-        fitted = fit_column(name, parts, weight, insist=name in self.factors)
+        values = _all_rows(parts)
+        fitted = fit_column(name, values, parts, weight, insist=name in self.factors)
         if isinstance(fitted, (NumericColumn, CategoricalColumn)) and form is not None:
             fitted = replace(fitted, form=form)
         elif isinstance(fitted, LeftOut):
@@ -159,11 +160,12 @@ class _Fitting:
                 fitted, holds=next((p.holds for p in parts if p.kind is not None), parts[0].holds)
             )
         self.found[name] = fitted
-        values = parts[0] if len(parts) == 1 else _all_rows(parts)
         self.remarks += placeholders(values, self.words, name)
 
 
 def _all_rows(parts: Sequence[Values]) -> Values:
+    if len(parts) == 1:
+        return parts[0]
     if any(part.trouble for part in parts):
         return Values(None, np.concatenate([part.missing for part in parts]))
     return pooled(parts)

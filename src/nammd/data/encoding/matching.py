@@ -8,7 +8,7 @@ from nammd.data.advice import Advice, refusal
 from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
 from nammd.data.encoding.columns import Column
-from nammd.data.naming import listed, suggestion
+from nammd.data.naming import listed, quoted, suggestion
 from nammd.data.values import Values
 
 
@@ -75,7 +75,7 @@ def require_known(wanted: Iterable[str], names: Sequence[str], owner: str) -> No
     missing = [name for name in wanted if name not in present]
     if len(missing) == 1:
         raise ValueError(
-            f"{owner} has no column {missing[0]!r}, which the reference of this space has; "
+            f"{owner} has no column {quoted(missing[0])}, which the reference of this space has; "
             + suggestion(missing[0], names)
         )
     if missing:

@@ -278,7 +278,7 @@ def _open_text(path: Path, kind: Format, reading: Reading | None) -> TableFile:
             return open_json_lines(file, reading)
         from nammd.data.readers.delimited import open_delimited
 
-        return open_delimited(file, kind == "TSV", reading)
+        return open_delimited(file, kind == "TSV", reading, keep=not path.is_dir())
 
     if not path.is_dir():
         return open_one(path, reading)

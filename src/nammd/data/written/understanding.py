@@ -37,6 +37,8 @@ SUSPECTED_WORDS = frozenset(
 SUSPECTED_NUMBERS = np.array([sign * int("9" * k) for k in range(2, 8) for sign in (-1, 1)], dtype=np.float64)
 """Numbers that often stand for a missing value."""
 
+_SUSPECTED = frozenset(SUSPECTED_NUMBERS.tolist())
+
 
 @dataclass(frozen=True)
 class Remark:
@@ -99,18 +101,19 @@ def without_words(values: Values, name: str, reading: Reading) -> tuple[Values, 
     found = {values.categories[k].strip(): int(n) for k, n in zip(places, times, strict=True)}
     found.pop("", None)  # an empty cell is missing, which needs no words
     codes, missing = np.where(gone, -1, values.codes), values.missing | gone
-    kind = None if missing.all() else values.kind
-    return replace(values, kind=kind, codes=codes, missing=missing), found
+    if missing.all():
+        return Values(None, missing), found
+    return replace(values, codes=codes, missing=missing), found
 
 
 def _without_numbers(values: Values, gone: NDArray[np.bool_]) -> tuple[Values, dict[str, int]]:
     assert values.numbers is not None
     found, times = np.unique(values.numbers[gone], return_counts=True)
     missing = values.missing | gone
-    if missing.all():
-        return Values(None, missing), {}
-    numbers = np.where(gone, np.nan, values.numbers)
     words = {f"{value:g}": int(n) for value, n in zip(found, times, strict=True)}
+    if missing.all():
+        return Values(None, missing), words
+    numbers = np.where(gone, np.nan, values.numbers)
     return replace(values, numbers=numbers, missing=missing), words
 
 
@@ -250,7 +253,9 @@ def _suspected_numbers(values: Values, name: str, rows: int) -> list[Remark]:
     if values.kind != "numeric" or values.numbers is None:
         return []
     present = values.numbers[~values.missing]
-    remarks = []
+    remarks: list[Remark] = []
+    if float(present.min()) not in _SUSPECTED and float(present.max()) not in _SUSPECTED:
+        return remarks  # the first and the last are the only ones that can be far from all others
     for suspect in np.intersect1d(SUSPECTED_NUMBERS, present):
         others = present[~np.isin(present, SUSPECTED_NUMBERS)]
         times = int((present == suspect).sum())
