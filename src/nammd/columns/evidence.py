@@ -25,7 +25,7 @@ _ACCURACY = 1e-3
 """Of the largest eigenvalue, which only sets how the law near zero is spread."""
 
 
-_SMALL = 64
+_SMALL = 100
 """Up to so many places the operator is a matrix: an iteration would take longer to set up."""
 
 

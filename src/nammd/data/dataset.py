@@ -8,7 +8,7 @@ points is up to an `Encoding`, which asks it here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,11 +31,15 @@ class Source:
         The rows that it has; more than were read where they are a sample.
     notes : tuple of str
         What the reader had to say: arrays that were flattened, images that were resized.
+    words : mapping
+        How often words for missing values stood among numbers and times, by column, in all of its rows; the
+        reader has taken them out.
     """
 
     path: Path | str
     total_rows: int | None = None
     notes: tuple[str, ...] = ()
+    words: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(eq=False)

@@ -6,7 +6,7 @@ of a few kinds, whatever its exact type, and to say in one way where values are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,8 @@ class Frame:
         """Columns of text that have been read as something else, and by whom."""
         self.unread: dict[str, Any] = {}
         """What could not be read, by column."""
+        self.words: Mapping[str, tuple[Mapping[str, int], int]] = {}
+        """Words for missing values that the reader of a file took out of a column, and of how many rows."""
         # The integer 1 and the text '1' are different names in pandas, but not here.
         require_unique(self.names, owner)
         if not self.names:
@@ -99,7 +101,9 @@ class Frame:
 
     def take(self, positions: NDArray[np.intp]) -> Frame:
         """Return some of the rows."""
-        return Frame(self._table[positions.tolist()], self.owner, self.names)
+        found = Frame(self._table[positions.tolist()], self.owner, self.names)
+        found.words = self.words
+        return found
 
     def without(self, names: Sequence[str]) -> Frame:
         """Return the table without some columns."""
@@ -109,6 +113,7 @@ class Frame:
         places = [self._places[name] for name in kept]
         found = Frame(self._table[:, places], self.owner, tuple(kept))
         found.unread = {name: cells for name, cells in self.unread.items() if name in kept}
+        found.words = self.words
         return found
 
     def renamed(self, name: str) -> Frame:

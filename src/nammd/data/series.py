@@ -60,9 +60,7 @@ def plain_numbers(column: Any) -> Values | None:
     import pyarrow as pa
 
     numbers = counts.floats(column)
-    return _measured(
-        "numeric", numbers, whole=pa.types.is_integer(column.type) or _beyond_integers(numbers)
-    )
+    return _measured("numeric", numbers, whole=pa.types.is_integer(column.type) or _beyond_integers(numbers))
 
 
 def is_number(kind: Any) -> bool:

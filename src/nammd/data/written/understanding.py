@@ -216,8 +216,11 @@ def in_form(
     return found, unread
 
 
-def placeholders(values: Values, words: dict[str, int], name: str) -> list[Remark]:
-    """Return what is to be said about words and numbers that stand, or may stand, for missing values."""
+def placeholders(values: Values, words: dict[str, int], name: str, of_rows: int) -> list[Remark]:
+    """Return what is to be said about words and numbers that stand, or may stand, for missing values.
+
+    The words were counted in so many rows, of which the values may be some.
+    """
     rows, remarks = len(values.missing), []
     if words:
         listed = ", ".join(words)
@@ -225,7 +228,7 @@ def placeholders(values: Values, words: dict[str, int], name: str) -> list[Remar
         remarks.append(
             Remark(
                 name,
-                f"{sum(words.values())} of {rows} values read as missing: {listed}",
+                f"{sum(words.values())} of {of_rows} values read as missing: {listed}",
                 Advice(
                     f"use Reading(na={kept}) if that is a value",
                     "use --na '' if that is a value",
