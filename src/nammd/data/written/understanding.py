@@ -157,6 +157,9 @@ class Unread:
     example: str
     words: str
 
+    def __add__(self, other: Unread) -> Unread:
+        return replace(self, cells=self.cells + other.cells, rows=self.rows + other.rows)
+
     def __str__(self) -> str:
         return (
             f"{self.cells} of {self.rows} values of {self.column!r} cannot be read as {self.words} and count "
