@@ -110,7 +110,7 @@ def _without_numbers(values: Values, gone: NDArray[np.bool_]) -> tuple[Values, d
     assert values.numbers is not None
     found, times = np.unique(values.numbers[gone], return_counts=True)
     missing = values.missing | gone
-    words = {f"{value:g}": int(n) for value, n in zip(found, times, strict=True)}
+    words = {label_of(float(value)): int(n) for value, n in zip(found, times, strict=True)}
     if missing.all():
         return Values(None, missing), words
     numbers = np.where(gone, np.nan, values.numbers)
@@ -269,7 +269,9 @@ def _suspected_numbers(values: Values, name: str, rows: int) -> list[Remark]:
             continue
         low, high = float(others.min()), float(others.max())
         if max(low - suspect, suspect - high) > high - low:
-            remarks.append(_may_be_missing(name, times, rows, f"{suspect:g}", "far from all others"))
+            remarks.append(
+                _may_be_missing(name, times, rows, label_of(float(suspect)), "far from all others")
+            )
     return remarks
 
 
