@@ -131,7 +131,7 @@ def placeholders(measure: Measure, before: NumberCounts, now: NumberCounts) -> l
         if 0 < rows < now.present / 2:
             share = percent(rows / now.size)
             message = (
-                f"{suspect:g} in {share} of rows, far from everything in the reference: a missing value?"
+                f"{suspect:.0f} in {share} of rows, far from everything in the reference: a missing value?"
             )
             found.append(Alert("placeholders", measure.title, message))
     return found
