@@ -53,6 +53,25 @@ def suggestion(name: str, available: Sequence[str]) -> str:
     return f"its columns are {listed(available, 10)}"
 
 
+def but_for_case(lacking: Iterable[str], available: Iterable[str]) -> str:
+    """Return which names differ from those that are lacking only in case or spaces, as the end of a sentence.
+
+    Examples
+    --------
+    >>> but_for_case(["price", "size"], ["Price ", "colour"])
+    "; it has 'Price ', which differs only in case or spaces"
+    """
+    wanted = {plain_name(name) for name in lacking}
+    found = [name for name in available if plain_name(name) in wanted]
+    differ = "differs" if len(found) == 1 else "differ"
+    return f"; it has {listed(found)}, which {differ} only in case or spaces" if found else ""
+
+
+def plain_name(name: str) -> str:
+    """Return a name without case and spaces."""
+    return "".join(name.split()).casefold()
+
+
 def chosen_columns(columns: Any, available: Sequence[str], owner: str) -> list[str]:
     """Return the names asked for, after checking that `owner` has each of them."""
     if isinstance(columns, (str, bytes)) or not isinstance(columns, Iterable):

@@ -13,7 +13,7 @@ import numpy as np
 
 from nammd.columns.counts import Counts, LabelCounts, NumberCounts
 from nammd.columns.measure import Measure
-from nammd.data.naming import suggestion
+from nammd.data.naming import plain_name, suggestion
 from nammd.data.written.understanding import SUSPECTED_NUMBERS
 from nammd.explaining.sentences import quoted, writer_for
 from nammd.explaining.summaries import NumberSummary, summary_of_counts
@@ -104,7 +104,11 @@ def new_categories(name: str, before: LabelCounts, now: LabelCounts) -> list[Ale
     largest = sorted(new, key=lambda label: (-new[label], label))[:3]
     share = percent(sum(new.values()) / now.size)
     names = ", ".join(map(quoted, largest)) + (f" and {len(new) - 3} more" if len(new) > 3 else "")
-    return [Alert("new-categories", name, f"{names} {'is' if len(new) == 1 else 'are'} new, {share} of rows")]
+    message = f"{names} {'is' if len(new) == 1 else 'are'} new, {share} of rows"
+    known = {plain_name(label) for label in before.rows}
+    if all(plain_name(label) in known for label in new):
+        message += ", and known but for case or spaces"
+    return [Alert("new-categories", name, message)]
 
 
 def empty_group(name: str, before: LabelCounts, now: LabelCounts) -> list[Alert]:

@@ -19,6 +19,7 @@ from nammd.data.opening import open_dataset
 from nammd.data.written import Reading
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
+from nammd.evidence.cautions import copied_rows
 from nammd.kernels import as_kernel
 from nammd.results import Result
 from nammd.spaces import Space
@@ -386,6 +387,10 @@ class Constructors(Result):
         cautions: tuple[Caution, ...] = (),
     ) -> Self:
         reference, space = bench.reference, bench.space
+        copied = copied_rows(reference) if reference.dataset.units is None else None
+        if copied is not None and not anyway:
+            raise ValueError(f"{copied.message}, and make the tolerance from what is left")
+        cautions += () if copied is None else (copied,)
         origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
         remembered = Remembered.of(said)
         made = cls._of(space, bars, origin, columns, remembered).checked(anyway)

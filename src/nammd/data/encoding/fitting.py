@@ -29,7 +29,14 @@ from nammd.data.values import Values, pooled
 from nammd.data.written.deciding import Habits, Look, Texts, look, settle
 from nammd.data.written.forms import Form
 from nammd.data.written.reading import Reading
-from nammd.data.written.understanding import Remark, converted, placeholders, texts_of, without_words
+from nammd.data.written.understanding import (
+    Remark,
+    converted,
+    nearly_all,
+    placeholders,
+    texts_of,
+    without_words,
+)
 
 EXCLUDED = "excluded"
 
@@ -152,12 +159,16 @@ class _Fitting:
         if known:
             form = settle([each for each, _ in known], [text for _, text in known], self.habits)
             self.habits.note(form)
+            if form is None:
+                self.remarks += [
+                    r for each, text in known if each.nearly for r in nearly_all(text, each.nearly)
+                ]
         if form is not None:
             for k, text in enumerate(texts):
                 if text is not None:
                     parts[k], unread = converted(parts[k], text, form)
                     if unread is not None:
-                        self.remarks.append(Remark(name, str(unread)))
+                        self.remarks.append(unread.remark())
         for frame, part in zip(self.frames[1:], parts[1:], strict=True):
             require_kind(part, parts[0], frame.owner, name, self.frames[0].owner)
         weight = self.factors.get(name, 1.0)

@@ -21,6 +21,23 @@ _CODE = r"0[0-9]+"
 _GROUPED = r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}"
 
 
+_SUMS = frozenset(
+    [
+        "total",
+        "totals",
+        "grand total",
+        "subtotal",
+        "sum",
+        "summe",
+        "gesamt",
+        "insgesamt",
+        "gesamtsumme",
+        "somme",
+    ]
+)
+"""What stands in a row below a table that sums it up."""
+
+
 @dataclass(frozen=True)
 class Settled:
     """A file whose columns have types.
@@ -35,12 +52,15 @@ class Settled:
         All rows, where they are few enough to be kept.
     gaps : tuple of str
         Columns of something else than text in which values are missing.
+    sum_in_last_row : str
+        A word such as Total that stands in the last row; empty where there is none.
     """
 
     names: tuple[str, ...]
     types: Types
     batches: list[Any] | None
     gaps: tuple[str, ...]
+    sum_in_last_row: str
 
 
 def settled(style: Style, head: bytes, text: Iterable[str], most_blocks: int) -> Settled:
@@ -82,7 +102,7 @@ def settled(style: Style, head: bytes, text: Iterable[str], most_blocks: int) ->
                     for batch in batches:
                         kept.add(batch)
                 gaps = tuple(name for name in names if name in kept.gaps)
-                return Settled(tuple(names), types, kept.batches, gaps)
+                return Settled(tuple(names), types, kept.batches, gaps, _word_for_sums(kept.last))
             except pa.ArrowInvalid as error:
                 misfit = MISFIT.search(str(error))
                 if misfit is None or not names:
@@ -100,10 +120,13 @@ class _Kept:
     def __init__(self, most: int) -> None:
         self.batches: list[Any] | None = []
         self.gaps: set[str] = set()
+        self.last: Any = None
         self._most = most
 
     def add(self, batch: Any) -> None:
         pa = optional("pyarrow", "app", "reading CSV files")
+        if batch.num_rows:
+            self.last = batch
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if column.null_count and not pa.types.is_string(column.type):
                 self.gaps.add(name)
@@ -111,6 +134,15 @@ class _Kept:
             self.batches.append(without_blanks(batch))
         else:
             self.batches = None
+
+
+def _word_for_sums(last: Any) -> str:
+    """Return a word in the last row which says that it sums up the others."""
+    pa = optional("pyarrow", "app", "reading CSV files")
+    if last is None:
+        return ""
+    cells = [column[-1].as_py() for column in last.columns if pa.types.is_string(column.type)]
+    return next((cell for cell in cells if cell and cell.strip(" :.").lower() in _SUMS), "")
 
 
 def without_blanks(batch: Any) -> Any:

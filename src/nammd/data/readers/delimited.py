@@ -14,6 +14,8 @@ from nammd.data.readers.quotes import require_closed_quotes
 from nammd.data.readers.sources import BLOCK_BYTES, TableFile, sliced
 from nammd.data.written.reading import Reading
 
+_MOST_COMMENTS = 1000
+
 KEPT_BLOCKS = 16
 """A file of no more blocks is read once, for the types of its columns and for its rows."""
 
@@ -34,8 +36,16 @@ def open_delimited(
     one_block = len(head) < BLOCK_BYTES
     if one_block and len(head.strip().splitlines()) == 1:
         raise ValueError(f"{path} has columns but no rows")
-    delimiter, notes = ("\t", ()) if tabs else _delimiter(head)
-    style = Style(path, delimiter, charset, tuple(said.missing), BLOCK_BYTES)
+    comments = _comments(head)
+    delimiter, notes = ("\t", ()) if tabs else _delimiter(head, comments)
+    if comments:
+        lines = (
+            "the first line is a comment and is"
+            if comments == 1
+            else f"the first {comments} lines are comments and are"
+        )
+        notes += (f"{lines} left out",)
+    style = Style(path, delimiter, charset, tuple(said.missing), BLOCK_BYTES, comments)
     require_closed_quotes(path, [head] if one_block else style.blocks(), delimiter)
     found = settled(style, head, said.text, KEPT_BLOCKS if keep else 0)
 
@@ -48,12 +58,26 @@ def open_delimited(
             for batch in reader:
                 yield from sliced(without_blanks(batch), batch_rows)
 
+    if found.sum_in_last_row:
+        notes += (f"the last row has {found.sum_in_last_row!r}: if it sums up the others, take it out",)
     return TableFile(path, found.names, stream, notes + remarks, words=words_in(style, found.gaps))
 
 
-def _delimiter(head: bytes) -> tuple[str, tuple[str, ...]]:
+def _comments(head: bytes) -> int:
+    """Return how many lines before the header are comments; a header may begin with # itself."""
+    lines = head.removeprefix(b"\xef\xbb\xbf").splitlines()[:_MOST_COMMENTS]
+    first = next((k for k, line in enumerate(lines) if not line.startswith(b"#")), 0)
+    if not first:
+        return 0
+    delimiter = _delimiter(lines[first], 0)[0].encode()
+    # The names of the columns have as many delimiters as the rows below them.
+    named = lines[first - 1].count(delimiter) == lines[first].count(delimiter) > 0
+    return first - 1 if named else first
+
+
+def _delimiter(head: bytes, comments: int) -> tuple[str, tuple[str, ...]]:
     """Return what separates the columns: a comma, unless the header has none and something else."""
-    header = head.lstrip().splitlines()[0].decode("utf-8", errors="replace")
+    header = head.lstrip().splitlines()[comments].decode("utf-8", errors="replace")
     if "," not in header:
         for delimiter, name in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
             if delimiter in header:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nammd.data.checks import counted
+from nammd.data.naming import quoted
 from nammd.data.readers.charsets import UTF8, not_utf8
 from nammd.data.readers.formats import explained, open_text, optional
 
@@ -34,6 +36,8 @@ class Style:
         Its words for missing values.
     block_bytes : int
         In pieces of what size it is read.
+    comments : int
+        How many lines before the names of the columns are comments.
     """
 
     path: Path
@@ -41,6 +45,7 @@ class Style:
     charset: str
     missing: tuple[str, ...]
     block_bytes: int
+    comments: int = 0
 
     def blocks(self) -> Iterator[bytes]:
         """Yield its content, unpacked and in UTF-8."""
@@ -67,7 +72,9 @@ def opened(
         yield stack.enter_context(
             csv.open_csv(
                 source,
-                read_options=csv.ReadOptions(block_size=style.block_bytes, use_threads=threads),
+                read_options=csv.ReadOptions(
+                    block_size=style.block_bytes, use_threads=threads, skip_rows=style.comments
+                ),
                 parse_options=csv.ParseOptions(delimiter=style.delimiter, newlines_in_values=True),
                 convert_options=csv.ConvertOptions(
                     column_types=types, include_columns=list(columns), null_values=list(style.missing)
@@ -112,9 +119,21 @@ def _ragged(style: Style, message: str) -> ValueError:
     row, expected, got = found.groups()
     where = f"row {row}" if row else "a row"
     return ValueError(
-        f"{style.path} is ragged: {where} has {got} columns where the header has {expected}; look for a "
-        "delimiter inside a value that is not in quotes"
+        f"{style.path} is ragged: {where} has {counted(int(got), 'column')} where the header has {expected}; "
+        + _likely(style, int(expected), int(got))
     )
+
+
+def _likely(style: Style, expected: int, got: int) -> str:
+    """Say what is likely to be wrong, and what to do about it."""
+    if got < expected:
+        return "it is cut short, or a note that is no row of the table: complete it, or take it out"
+    head = next(style.blocks(), b"").decode("utf-8", "replace").splitlines()[style.comments :]
+    before = next((k for k, line in enumerate(head) if line.count(style.delimiter) + 1 >= got), 0)
+    if expected == 1 and before:
+        lines = "its first line" if before == 1 else f"its first {before} lines"
+        return f"{lines}, {quoted(head[0])}, should be the names of the columns: take out what is before them"
+    return "look for a delimiter inside a value that is not in quotes"
 
 
 def _in_column(name: str) -> str:

@@ -161,10 +161,38 @@ class Unread:
         return replace(self, cells=self.cells + other.cells, rows=self.rows + other.rows)
 
     def __str__(self) -> str:
+        return self._said(f" of {self.column!r}")
+
+    def remark(self) -> Remark:
+        """Return it as a remark on the column."""
+        return Remark(self.column, self._said(""))
+
+    def _said(self, of: str) -> str:
         return (
-            f"{self.cells} of {self.rows} values of {self.column!r} cannot be read as {self.words} and count "
-            f"as missing, such as {self.example!r}"
+            f"{self.cells} of {self.rows} values{of} cannot be read as {self.words} and count as missing, "
+            f"such as {self.example!r}"
         )
+
+
+def nearly_all(texts: Texts, form: Form) -> list[Remark]:
+    """Return what is to be said about text most of which could be read as something else, but not enough."""
+    read = texts.read(form)[1]
+    rows, good = int(texts.counts.sum()), int(texts.counts[read].sum())
+    if 2 * good <= rows:
+        return []
+    most = int(np.flatnonzero(~read)[np.argmax(texts.counts[~read])])
+    word = texts.texts[most]
+    return [
+        Remark(
+            texts.column,
+            f"{good} of {rows} values can be read as {form.words()} and the others cannot, such as {word!r}, "
+            "so it is taken as text",
+            Advice(
+                f"use Reading(na=[{word!r}]) if that stands for a missing value",
+                f"use --na {word!r} if that stands for a missing value",
+            ),
+        )
+    ]
 
 
 def converted(values: Values, texts: Texts, form: Form) -> tuple[Values, Unread | None]:
