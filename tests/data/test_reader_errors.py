@@ -79,7 +79,11 @@ CASES = {
     "header only": ("x.csv", text("a,b\n"), "has columns but no rows"),
     "header without newline": ("x.csv", text("a,b"), "has columns but no rows"),
     "ragged": ("x.csv", text("a,b\n1,2\n1,2,3\n"), "is ragged: row 3 has 3 columns where the header has 2"),
-    "ragged text": ("x.tsv", text("a\tb\n1\n"), "is ragged: row 2 has 1 columns where the header has 2"),
+    "ragged text": (
+        "x.tsv",
+        text("a\tb\n1\n"),
+        "is ragged: row 2 has 1 column where the header has 2; it is cut short",
+    ),
     "Shift-JIS": (
         "x.csv",
         text("a,b\n1,東京都\n".encode("shift-jis")),

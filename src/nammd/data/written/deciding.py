@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nammd.data.advice import Advice, refusal
 from nammd.data.written.forms import BooleanForm, Form
-from nammd.data.written.numbers import MARKS, Cell, NumberForm
+from nammd.data.written.numbers import MARKS, Cell, NumberForm, is_sign, measured_in
 from nammd.data.written.reading import Reading
 from nammd.data.written.times import NAMED_ORDERS, ORDERS, DateForm, Moment, TimeForm
 
@@ -158,7 +158,8 @@ def _look_at_numbers(texts: Texts, reading: Reading) -> Look:
 def _number_form(texts: Texts, reading: Reading) -> Look:
     """Return how numbers are written, if they are numbers."""
     cells = [Cell.of(text) for text in texts.texts]
-    unit = _commonest([cell.unit if cell else "" for cell in cells], texts)
+    signs = [cell.unit if cell and is_sign(cell.unit) else "" for cell in cells]
+    unit = measured_in(cells) or _commonest(signs, texts)
     told = [cell.tells() if cell else "" for cell in cells]
     decimal = reading.decimal or ("" if reading.thousands not in MARKS else MARKS[reading.thousands == "."])
     if not decimal:
