@@ -63,11 +63,13 @@ def plain_numbers(column: Any) -> Values | None:
     return _measured("numeric", numbers, whole=pa.types.is_integer(column.type) or _beyond_integers(numbers))
 
 
-def is_number(kind: Any) -> bool:
-    """Tell whether a type of Arrow's is that of integers or floats."""
+def is_number(kind: Any, whole: bool = False) -> bool:
+    """Tell whether a type of Arrow's is that of integers, or of floats unless `whole` ones are asked for."""
     from pyarrow import types
 
-    return bool(types.is_integer(kind) or types.is_float64(kind) or types.is_float32(kind))
+    if types.is_integer(kind):
+        return True
+    return not whole and bool(types.is_float64(kind) or types.is_float32(kind))
 
 
 def _missing(series: Any) -> NDArray[np.bool_]:

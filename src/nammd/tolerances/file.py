@@ -18,6 +18,7 @@ import numpy as np
 from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
 from nammd.data.checks import choice, whole
+from nammd.data.json_text import indented
 from nammd.data.seal import ROOM, require_seal, require_version, sealed
 from nammd.data.writing import write_bytes
 from nammd.spaces import Space
@@ -80,7 +81,7 @@ def loads(content: bytes, path: Path) -> Tolerance:
 def rendered(stored: dict[str, Any]) -> bytes:
     """Return what the file holds, with room for its checksum at the end."""
     stored = {name: value for name, value in stored.items() if name != "checksum"} | {"checksum": ROOM}
-    return (json.dumps(stored, indent=1, allow_nan=False) + "\n").encode()
+    return f"{indented(stored)}\n".encode()
 
 
 def _with_plain_lines(content: bytes) -> bytes:
