@@ -164,23 +164,29 @@ def without_blanks(batch: Any) -> Any:
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def words_in(style: Style, columns: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Return how often words for missing values stand in columns of something else than text."""
+def words_in(style: Style, found: Settled) -> dict[str, dict[str, int]]:
+    """Return how often words for missing values stand in columns of something else than text.
+
+    A small file is looked through for such words before it is opened once more; a large one is opened, which
+    takes less time.
+    """
     pa = optional("pyarrow", "app", "reading CSV files")
     pc = optional("pyarrow.compute", "app", "reading CSV files")
     words = [word for word in style.missing if word]
-    if not columns or not any(word.encode() in block for block in style.blocks() for word in words):
+    columns, small = found.gaps, found.batches is not None
+    if not columns or not words:
         return {}
-    found: dict[str, dict[str, int]] = {}
+    if small and not any(word.encode() in block for block in style.blocks() for word in words):
+        return {}
+    counts: dict[str, dict[str, int]] = {}
     with explained_rows(style), opened(style, dict.fromkeys(columns, pa.string()), columns) as reader:
         for batch in reader:
             for name, column in zip(columns, batch.columns, strict=True):
                 there = column.filter(pc.is_in(column, pa.array(words)))
-                if len(there):
-                    counts = found.setdefault(name, {})
-                    for entry in there.value_counts().to_pylist():
-                        counts[entry["values"]] = counts.get(entry["values"], 0) + entry["counts"]
-    return found
+                for entry in there.value_counts().to_pylist() if len(there) else ():
+                    of_column = counts.setdefault(name, {})
+                    of_column[entry["values"]] = of_column.get(entry["values"], 0) + entry["counts"]
+    return counts
 
 
 def _ladder(pa: Any) -> list[Any]:

@@ -60,7 +60,7 @@ def open_delimited(
 
     if found.sum_in_last_row:
         notes += (f"the last row has {found.sum_in_last_row!r}: if it sums up the others, take it out",)
-    return TableFile(path, found.names, stream, notes + remarks, words=words_in(style, found.gaps))
+    return TableFile(path, found.names, stream, notes + remarks, words=words_in(style, found))
 
 
 def _comments(head: bytes) -> int:
