@@ -79,6 +79,8 @@ HARMLESS: dict[str, dict[str, Any]] = {
     "moments at midnight": {"signup": lambda v: f"{v} 00:00:00"},
     "everything in quotes": {name: (lambda v: f'"{v}"') for name in COLUMNS},
     "comments": {"before": "# made by a program\n# on a day\n"},
+    "Excel": {"before": "sep=;\n", "delimiter": ";", "price": comma},
+    "Excel, tabs": {"before": '"sep=\t"\n', "delimiter": "\t", "encoding": "utf-8-sig"},
 }
 
 
@@ -148,6 +150,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"after": "source: the shop\n"},
         "row 1502 has 1 column where the header has 6; it is cut short, or a note that is no row of the",
     ),
+    "a comma behind": ({"discount": lambda v: f"{v},"}, "rows end with a delimiter, and the header does not"),
     "a comma too many": ({"price": lambda v: v.replace(".", ",")}, "look for a delimiter inside a value"),
 }
 
@@ -157,6 +160,26 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(case: str, reference: An
     how, words = REFUSED[case]
     write(tmp_path / "new.csv", orders(1), **how)
     assert words in reference().sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("new.xlsx", b"PK", "it is a workbook; save the sheet as CSV"),
+        ("new.txt", b"a,b\n1,2\n", "rename it to .csv, .tsv or .jsonl"),
+        ("new.zip", b"PK", "unpack it first"),
+        ("new.db", b"SQLite format 3", "give sqlite:///FILE and a query"),
+        ("new.pkl", b"x", "loading it would run code"),
+        ("new.csv", b"<!DOCTYPE html><html>not found</html>", "holds a web page or XML, by its content"),
+        ("new.jsonl", b'<?xml version="1.0"?>\n<a/>\n', "holds a web page or XML, by its content"),
+        ("new.csv", b'{"a": 1}\n{"a": 2}\n', "holds JSON, by its content; give it the extension .jsonl"),
+    ],
+)
+def test_files_of_another_kind_have_their_advice(
+    name: str, content: bytes, words: str, nammd: Any, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert words in nammd("distance", name, name).sentence
 
 
 def test_a_row_that_sums_up_the_others_is_told(reference: Any, nammd: Any, tmp_path: Path) -> None:

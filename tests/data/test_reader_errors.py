@@ -63,7 +63,7 @@ def object_npz(path):
 
 CASES = {
     "no such file": ("x.csv", lambda path: None, "is not there; check the name and the folder"),
-    "unknown extension": ("x.xlsx", text("x"), "has the unknown extension '.xlsx'; known are .csv, .tsv,"),
+    "unknown extension": ("x.docx", text("x"), "has the unknown extension '.docx'; known are .csv, .tsv,"),
     "no extension": ("data", text("x"), "has the unknown extension ''"),
     "single image": ("x.png", text("x"), "is a single image; give the folder that it is in"),
     "packed Parquet": ("x.parquet.gz", text("x"), "is compressed twice over; unpack it first"),

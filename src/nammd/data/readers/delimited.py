@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from nammd.data.readers.sources import BLOCK_BYTES, TableFile, sliced
 from nammd.data.written.reading import Reading
 
 _MOST_COMMENTS = 1000
+
+_DECLARED = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=([,;|\t])"?\r?\n', re.IGNORECASE)
+"""How Excel says in a first line what separates the columns."""
 
 KEPT_BLOCKS = 16
 """A file of no more blocks is read once, for the types of its columns and for its rows."""
@@ -33,12 +37,17 @@ def open_delimited(
         with explained(path, "text"), open_text(path, charset) as file:
             head = file.read(BLOCK_BYTES)
     require_text(path, head)
+    if head.lstrip(b"\xef\xbb\xbf").startswith((b'{"', b'[{"')):
+        raise ValueError(f"{path} holds JSON, by its content; give it the extension .jsonl")
     one_block = len(head) < BLOCK_BYTES
     if one_block and len(head.strip().splitlines()) == 1:
         raise ValueError(f"{path} has columns but no rows")
-    comments = _comments(head)
+    declared = _DECLARED.match(head)
+    comments = _comments(head) if declared is None else 1
     delimiter, notes = ("\t", ()) if tabs else _delimiter(head, comments)
-    if comments:
+    if declared is not None:
+        delimiter = declared[1].decode()
+    elif comments:
         lines = (
             "the first line is a comment and is"
             if comments == 1

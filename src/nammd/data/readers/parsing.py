@@ -133,6 +133,8 @@ def _likely(style: Style, expected: int, got: int) -> str:
     if expected == 1 and before:
         lines = "its first line" if before == 1 else f"its first {before} lines"
         return f"{lines}, {quoted(head[0])}, should be the names of the columns: take out what is before them"
+    if got == expected + 1 and head[1:2] and head[1].endswith(style.delimiter):
+        return "rows end with a delimiter, and the header does not: take it out there, or add one here"
     return "look for a delimiter inside a value that is not in quotes"
 
 
