@@ -226,3 +226,12 @@ def test_a_reference_that_is_there_twice_sets_no_tolerance(nammd: Any, tmp_path:
     ran = nammd("calibrate", "ref.csv", "--split", "--anyway", "-o", "t.json")
     assert ran.code == 0
     assert "every row of ref.csv is there twice" in ran.out
+
+
+def test_a_tolerance_that_hides_nearly_everything_says_so(nammd: Any, tmp_path: Path) -> None:
+    write(tmp_path / "ref.csv", orders(0))
+    ran = nammd("calibrate", "ref.csv", "--noise", 5, "-o", "t.json")
+    assert "the tolerance is very large, as far as" in ran.out
+    write(tmp_path / "new.csv", orders(1))
+    assert "the tolerance is very large" in nammd("check", "ref.csv", "new.csv", "-t", "t.json").out
+    assert "very large" not in nammd("calibrate", "ref.csv", "--noise", 0.5, "-o", "u.json").out

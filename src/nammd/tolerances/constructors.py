@@ -31,7 +31,12 @@ from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
 from nammd.tolerances.remembering import Remembered, for_columns
-from nammd.tolerances.soundness import drifting, refuse_ordered_rows, refuse_separating_columns
+from nammd.tolerances.soundness import (
+    drifting,
+    refuse_ordered_rows,
+    refuse_separating_columns,
+    too_wide,
+)
 
 
 class Constructors(Result):
@@ -285,7 +290,7 @@ class Constructors(Result):
         }  # fmt: skip
         said = Belonging(groups, row_weights)
         bench = Measuring.of(x, how, engine, said.part(0, 1)).in_memory("from_split")
-        refuse_ordered_rows(bench.space.encoding, bench.points, keep)
+        refuse_ordered_rows(bench.reference, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.
         rows, units = len(bench.points), bench.reference.units
         with passes(*[1.0] * (blocks + splits), what=comparing(rows)):
@@ -395,7 +400,7 @@ class Constructors(Result):
         remembered = Remembered.of(said)
         made = cls._of(space, bars, origin, columns, remembered).checked(anyway)
         known = bench.equivalents(max(bar.value for bar in bars))
-        told = cautions + made.origin.cautions
+        told = cautions + made.origin.cautions + too_wide(dict(known))
         origin = replace(made.origin, equivalents=known, cautions=told)
         return cls._of(space, bars, origin, columns, remembered)
 
