@@ -63,6 +63,7 @@ class Dataset(ABC):
     source: Source | None = field(default=None, kw_only=True)
     units: RowUnits | None = field(default=None, kw_only=True, repr=False)
     _points: tuple[object, Array] | None = field(default=None, init=False, repr=False)
+    _looks: dict[int, tuple[object, Any]] = field(default_factory=dict, init=False, repr=False)
 
     keeps_rows: ClassVar[bool] = True
     """Whether it has rows to look at."""
@@ -94,6 +95,12 @@ class Dataset(ABC):
         if self._points is None or self._points[0] is not maker:
             self._points = maker, make()
         return self._points[1]
+
+    def looked_at(self, by: object, look: Callable[[], Any]) -> Any:
+        """Return what a look at the rows tells, which is taken the first time that somebody asks for it."""
+        if id(by) not in self._looks:
+            self._looks[id(by)] = by, look()
+        return self._looks[id(by)][1]
 
     def forget_points(self) -> None:
         """Let go of the points; they are made again if somebody asks for them."""
@@ -159,14 +166,7 @@ class SpreadTable(Dataset):
 
     pieces: Pieces = field(repr=False, kw_only=True)
     one_column: bool = field(default=False, kw_only=True)
-    _looked_at: tuple[object, Any] | None = field(default=None, init=False, repr=False)
     on_cluster: ClassVar[bool] = True
-
-    def looked_at(self, by: object, look: Callable[[], Any]) -> Any:
-        """Return what a look at all pieces tells, which is taken the first time that somebody asks for it."""
-        if self._looked_at is None or self._looked_at[0] is not by:
-            self._looked_at = by, look()
-        return self._looked_at[1]
 
     @property
     def names(self) -> tuple[str, ...]:

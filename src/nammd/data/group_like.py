@@ -25,6 +25,11 @@ def looks_like_groups(dataset: Dataset) -> Caution | None:
     """Return a caution about a column that may say which rows belong together; None where there is none."""
     if not isinstance(dataset, TableDataset) or dataset.units is not None:
         return None
+    found: Caution | None = dataset.looked_at(_different, lambda: _look(dataset))
+    return found
+
+
+def _look(dataset: TableDataset) -> Caution | None:
     found = [(name, count) for name in dataset.names if (count := _different(dataset, name))]
     if not found:
         return None
