@@ -8,6 +8,7 @@ import numbers
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,14 +56,14 @@ def plain_numbers(column: Any) -> Values | None:
 
     There may be thousands of them, so it takes no way round.
     """
-    if not is_number(column.type):
+    kind = column.type
+    if not is_number(kind):
         return None
-    import pyarrow as pa
-
     numbers = counts.floats(column)
-    return _measured("numeric", numbers, whole=pa.types.is_integer(column.type) or _beyond_integers(numbers))
+    return _measured("numeric", numbers, whole=is_number(kind, whole=True) or _beyond_integers(numbers))
 
 
+@lru_cache(maxsize=64)
 def is_number(kind: Any, whole: bool = False) -> bool:
     """Tell whether a type of Arrow's is that of integers, or of floats unless `whole` ones are asked for."""
     from pyarrow import types
