@@ -302,7 +302,7 @@ def _held(
 
 
 def _beyond_numbers(evidence: CountEvidence, pair: Pair, numbers: Sequence[float]) -> float:
-    if evidence.constant:  # one value in each: they are the same, or as different as can be
+    if all(evidence.alike):  # one value in each: they are the same, or as different as can be
         return float(not pair.value > max(numbers))
     found = [margin(pair, eps, "corrected", "greater").pvalue("greater") for eps in numbers]
     return float(np.nan_to_num(max(found), nan=1.0)) if not np.isnan(found).any() else 1.0
@@ -315,7 +315,9 @@ def _accepted(
     found = []
     for other in others:
         evidence = CountEvidence(home, other)
-        if min(home.size, other.size) < LEAST_ROWS or (evidence.constant and evidence.moments.mmd2 <= least):
+        if min(home.size, other.size) < LEAST_ROWS or (
+            all(evidence.alike) and evidence.moments.mmd2 <= least
+        ):
             continue
         found.append((evidence, Pair.of(evidence, "nammd")))
     return found
