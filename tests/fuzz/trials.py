@@ -8,6 +8,7 @@ import io
 import json
 import math
 import os
+import re
 import resource
 import signal
 import time
@@ -50,7 +51,7 @@ def refusing(*names: str) -> Iterator[None]:
             raise Finding(f"no refusal but {type(error).__name__}: {words}") from error
         if "\n" in words or len(words) > 2000:
             raise Finding(f"no sentence: {words[:3000]!r}") from error
-        if names and not any(name in words for name in names):
+        if names and not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) for name in names):
             raise Finding(f"the refusal names none of {names}: {words}") from error
 
 
@@ -111,7 +112,7 @@ def data_file(path: Path, content: bytes, sample: int | None = None) -> None:
     path.write_bytes(content)
     with refusing(path.name):
         dataset = open_file(path, sample=sample)
-        if path.suffix in (".csv", ".tsv"):
+        if path.suffix in (".csv", ".tsv") and path.name != "wide.csv":
             _require_all_rows(content, dataset)
         if dataset.is_table:
             _require_estimate(nammd.distance(_reference("kind" in dataset.names), dataset))
@@ -317,21 +318,21 @@ def extreme_arrays(rng: Random, folder: Path) -> None:
         width = float(rng.choice([*np.geomspace(0.015, 0.1, 8), *_WIDTHS]))
         with refusing("bandwidth"):
             options["kernel"] = [nammd.Gaussian, nammd.Laplace][int(rng.integers(2))](width)
-    with refusing():
+    with refusing("x", "y"):
         found = nammd.distance(x, y, **options)
         _require_estimate(found)
         back = nammd.distance(y, x, **options)
         if not (math.isclose(found.value, back.value, rel_tol=1e-6, abs_tol=1e-9) or math.isnan(found.value)):
             raise Finding(f"not symmetric: {found.value} and {back.value}")
-    with refusing():
+    with refusing("x", "y"):
         test = nammd.closeness_test(x, y, float(rng.choice([0.5, 0.01, 1e-9])), **options)
         if not (0 <= test.pvalue <= 1 or math.isnan(test.pvalue)):
             raise Finding(f"the p-value is {test.pvalue}")
-    with refusing():
+    with refusing("first[0]", "first[1]", "second[0]", "second[1]", "the two pairs"):
         compared = nammd.compare_pairs((x, y), (x, x[::-1] if len(x) % 2 else y), **options)
         if not (0 <= compared.pvalue <= 1 or math.isnan(compared.pvalue)):
             raise Finding(f"the p-value of a comparison is {compared.pvalue}")
-    with refusing():
+    with refusing("the reference", "the candidate", "the perturbation", "the tolerance"):
         str(nammd.Tolerance.from_noise(x, level=0.5, **options).check(x, y))
 
 

@@ -10,7 +10,7 @@ import typer
 from nammd.cli import options
 from nammd.cli.data import load_tolerance
 from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, ToleranceFile
-from nammd.cli.output import print_facts, print_json, refuse_overwriting, require_folder
+from nammd.cli.output import print_facts, print_json, print_notes, refuse_overwriting, require_folder
 from nammd.cli.overwriting import require_sketch_or_nothing
 from nammd.cli.places import chosen, given, place
 from nammd.cli.progress import Working
@@ -147,12 +147,12 @@ def _by_workers(
 
 
 def _tell(made: Sketch, path: Path, output_file: Path, output: OutputOptions) -> None:
-    size = output_file.stat().st_size
+    size, notes = output_file.stat().st_size, made.noticed.sentences(made.n)
     if output.json:
         print_json(
             {"command": "sketch", "data": str(path), "output": str(output_file), "bytes": size}
             | {"rows": made.n, "n_features": made.features.n_features, "seed": made.features.seed}
-            | {"kernel": repr(made.features.kernel)}
+            | {"kernel": repr(made.features.kernel), "notes": notes}
         )
         return
     from nammd.data.checks import counted
@@ -163,6 +163,7 @@ def _tell(made: Sketch, path: Path, output_file: Path, output: OutputOptions) ->
         ("size", f"{size / 1e6:.1f} MB"),
     ]
     print_facts(f"The sketch is in {output_file}.", facts)
+    print_notes(notes)
 
 
 def _features(space: Space, n_features: int | None, seed: int) -> RandomFeatures:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -63,19 +64,42 @@ class ColumnLimit:
 
     def tolerances(self) -> dict[str, float]:
         """Return how far each aspect may be away: the largest of what is acceptable."""
+        return dict(self._tolerances)
+
+    @cached_property
+    def _tolerances(self) -> dict[str, float]:
         found = {}
         for aspect, least in self.negligible.items():
             found[aspect] = max([least, self.fixed.get(aspect, 0.0), *self._accepted_values(aspect)])
         return found
 
     def _accepted_values(self, aspect: str) -> list[float]:
-        x, *others = (part(aspect, counts) for counts in (self.reference, *(c for _, c in self.accepted)))
-        samples = placed([x, *others])
-        found = []
-        for sample in samples[1:]:
-            if min(sample.size, samples[0].size) >= LEAST_ROWS:
-                found.append(Pair.of(CountEvidence(samples[0], sample), "nammd").value)
-        return found
+        every = [part(aspect, counts) for counts in (self.reference, *(c for _, c in self.accepted))]
+        if aspect == "missing":
+            return _distances_of_presence(tuple(map(_presence, every)))
+        return _distances(every)
+
+
+def _distances(every: Sequence[Counts]) -> list[float]:
+    """Return the distances of samples of one column from the first of them."""
+    first, *others = placed(every)
+    return [
+        Pair.of(CountEvidence(first, other), "nammd").value
+        for other in others
+        if min(first.size, other.size) >= LEAST_ROWS
+    ]
+
+
+def _presence(counts: Counts) -> tuple[float, float]:
+    """Return how many rows have a value, and how many have none."""
+    assert isinstance(counts, LabelCounts)
+    return counts.rows["present"], counts.missing
+
+
+@lru_cache(maxsize=256)
+def _distances_of_presence(every: tuple[tuple[float, float], ...]) -> list[float]:
+    """Return the same of whether values are there, which is alike in most columns of a table."""
+    return _distances([LabelCounts({"present": present}, missing) for present, missing in every])
 
 
 @dataclass(frozen=True)
@@ -210,20 +234,22 @@ def check_columns(
     tuple of ColumnCheck
         The column with the largest distance over tolerance first.
     """
-    found = []
+    found, alike = [], dict[object, ColumnCheck | None]()
     for limit in limits:
         x = limit.reference if reference is None else reference[limit.name]
-        found.append(_checked(limit, x, candidate[limit.name], reference is None))
+        found.append(_checked(limit, x, candidate[limit.name], reference is None, alike))
     adjusted = holm([each.pvalue for each in found])
     noted = [replace(each, adjusted=p, beyond=p <= level) for each, p in zip(found, adjusted, strict=True)]
     return tuple(sorted(noted, key=lambda each: (-each.beyond, -each.ratio)))
 
 
-def _checked(limit: ColumnLimit, x: Counts, y: Counts, shared: bool) -> ColumnCheck:
+def _checked(
+    limit: ColumnLimit, x: Counts, y: Counts, shared: bool, alike: dict[object, ColumnCheck | None]
+) -> ColumnCheck:
     found = [
         held
         for aspect, least in limit.negligible.items()
-        if (held := _aspect(limit, aspect, least, x, y, shared)) is not None
+        if (held := _aspect(limit, aspect, least, x, y, shared, alike)) is not None
     ]
     if not found:
         return ColumnCheck(limit.measure, "values", 0.0, 0.0, 1.0, 1.0)
@@ -234,24 +260,44 @@ def _checked(limit: ColumnLimit, x: Counts, y: Counts, shared: bool) -> ColumnCh
 
 
 def _aspect(
-    limit: ColumnLimit, aspect: str, least: float, x: Counts, y: Counts, shared: bool
+    limit: ColumnLimit,
+    aspect: str,
+    least: float,
+    x: Counts,
+    y: Counts,
+    shared: bool,
+    alike: dict[object, ColumnCheck | None],
 ) -> ColumnCheck | None:
-    """Hold one aspect of a column against its limit; None where there are too few rows to say anything."""
+    """Hold one aspect of a column against its limit; None where there are too few rows to say anything.
+
+    Whether values are there is alike in most columns of a table, and is looked at once.
+    """
     made_from = [] if shared else [limit.reference]
-    others = [counts for _, counts in limit.accepted]
-    mine, theirs, *rest = placed([part(aspect, counts) for counts in (x, y, *made_from, *others)])
+    every = [part(aspect, counts) for counts in (x, y, *made_from, *(c for _, c in limit.accepted))]
+    if aspect != "missing":
+        return _held(limit, aspect, least, every, shared)
+    key = (*map(_presence, every), least, limit.fixed.get(aspect))
+    if key not in alike:
+        alike[key] = _held(limit, aspect, least, every, shared)
+    found = alike[key]
+    return None if found is None else replace(found, measure=limit.measure)
+
+
+def _held(
+    limit: ColumnLimit, aspect: str, least: float, every: Sequence[Counts], shared: bool
+) -> ColumnCheck | None:
+    mine, theirs, *rest = placed(every)
     if min(mine.size, theirs.size) < LEAST_ROWS:
         return None
     evidence = CountEvidence(mine, theirs)
     pair = Pair.of(evidence, "nammd")
     numbers = [value for value in (least, limit.fixed.get(aspect)) if value is not None]
     pvalue, tolerance = _beyond_numbers(evidence, pair, numbers), max(numbers)
-    home = mine if shared else rest[0]
-    bars = _accepted(home, rest[len(made_from) :], least)
-    tolerance = max([tolerance, *(bar.value for bar in bars)])
+    bars = _accepted(mine, rest, least) if shared else _accepted(rest[0], rest[1:], least)
+    tolerance = max([tolerance, *(bar.value for _, bar in bars)])
     if bars and pvalue < HOPELESS:
         standing = standing_of(evidence, pair)
-        pvalue = max([pvalue, *(_farther(bar, standing, shared) for bar in bars)])
+        pvalue = max([pvalue, *(_farther(standing_of(*bar), standing, shared) for bar in bars)])
     return ColumnCheck(limit.measure, aspect, pair.value, pair.standard_error, tolerance, pvalue)
 
 
@@ -262,7 +308,9 @@ def _beyond_numbers(evidence: CountEvidence, pair: Pair, numbers: Sequence[float
     return float(np.nan_to_num(max(found), nan=1.0)) if not np.isnan(found).any() else 1.0
 
 
-def _accepted(home: PlacedSample, others: Sequence[PlacedSample], least: float) -> list[Standing]:
+def _accepted(
+    home: PlacedSample, others: Sequence[PlacedSample], least: float
+) -> list[tuple[CountEvidence, Pair]]:
     """Return how far the accepted datasets are, but for those that do not differ at all."""
     found = []
     for other in others:
@@ -271,7 +319,7 @@ def _accepted(home: PlacedSample, others: Sequence[PlacedSample], least: float) 
             all(evidence.alike) and evidence.moments.mmd2 <= least
         ):
             continue
-        found.append(standing_of(evidence, Pair.of(evidence, "nammd")))
+        found.append((evidence, Pair.of(evidence, "nammd")))
     return found
 
 

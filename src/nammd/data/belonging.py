@@ -19,7 +19,7 @@ from nammd.data.arrays import FloatArray, is_foreign_array, to_numpy
 from nammd.data.blocks_in_time import RULE, Blocks, block_length, cut
 from nammd.data.checks import counted
 from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
-from nammd.data.naming import listed
+from nammd.data.naming import listed, quoted
 from nammd.data.opening import open_content
 from nammd.data.units import RowUnits
 from nammd.data.values import Values
@@ -343,10 +343,11 @@ def _require_columns(dataset: Dataset, columns: tuple[str, ...]) -> None:
         if not dataset.is_table:
             raise refusal(
                 TypeError,
-                f"{dataset.name} is an array, whose columns have no names, so there is no column {column!r}",
+                f"{dataset.name} is an array, whose columns have no names, so there is no column "
+                + quoted(column),
                 Advice("give an array with one entry for every row instead", "give a table"),
             )
-        raise ValueError(f"{dataset.name} has no column {column!r}; it has {listed(dataset.names)}")
+        raise ValueError(f"{dataset.name} has no column {quoted(column)}; it has {listed(dataset.names)}")
 
 
 def _without(dataset: Dataset, columns: tuple[str, ...], units: RowUnits) -> Dataset:

@@ -6,6 +6,7 @@ from typing import Any
 
 from nammd.data.advice import Caution
 from nammd.data.dataset import Dataset
+from nammd.data.encoding.noticed import unread as unread_cells
 from nammd.data.group_like import looks_like_groups
 from nammd.data.repeats import copies, in_common
 from nammd.spaces import Sample
@@ -119,12 +120,12 @@ def groups_of_both_pairs(first: Any, second: Any) -> tuple[Caution, ...]:
     )
 
 
-def unread(*samples: Sample) -> tuple[Caution, ...]:
+def unread(*samples: Any) -> tuple[Caution, ...]:
     """Return a caution for every column with cells that could not be read as what the column holds."""
     return tuple(
         Caution("unreadable", f"{sample.name}: {cells}")
         for sample in samples
-        for cells in getattr(getattr(sample.dataset, "frame", None), "unread", {}).values()
+        for cells in unread_cells(sample.space.encoding, sample.dataset).values()
     )
 
 

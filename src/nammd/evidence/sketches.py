@@ -20,7 +20,7 @@ import numpy as np
 from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
 from nammd.engines.sums import KernelSums
-from nammd.evidence.cautions import few_frequencies, few_rows, few_sketched_rows, same_rows
+from nammd.evidence.cautions import few_frequencies, few_rows, few_sketched_rows, same_rows, unread
 from nammd.sketches.sample import SketchSample
 from nammd.sketches.sketch import Sketch
 from nammd.statistics.evidence import Terms
@@ -155,11 +155,12 @@ class SketchEvidence:
     @cached_property
     def cautions(self) -> tuple[Caution, ...]:
         """What to know: few rows, few frequencies, or nothing to test with."""
+        cells = unread(*dict.fromkeys([self.x, self.y]))
         if self.obstacle is not None:
-            return (self.obstacle,)
+            return (self.obstacle, *cells)
         m, n = self.x.size, self.y.size
         rows = few_rows(m, n) or few_sketched_rows(m, n)
-        return rows + few_frequencies(self.spread, self.x.sketch.features.n_features)
+        return rows + few_frequencies(self.spread, self.x.sketch.features.n_features) + cells
 
 
 def _powers(means: FloatArray) -> FloatArray:

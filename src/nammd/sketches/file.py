@@ -15,6 +15,7 @@ import numpy as np
 from nammd.columns.counts import Counts
 from nammd.columns.serial import counts_from_dict, counts_to_dict
 from nammd.data.arrays import FloatArray
+from nammd.data.encoding.noticed import Noticed
 from nammd.data.seal import ROOM, require_seal, require_version, sealed
 from nammd.data.writing import write_bytes
 from nammd.kernels import RandomFeatures
@@ -39,6 +40,9 @@ def write(sketch: Sketch, path: Path) -> Path:
         "features": to_dict(sketch.features),
         "frequencies": _probe(sketch.features, sketch.columns).tolist(),
     }
+    noticed = sketch.noticed.to_dict()
+    if noticed:
+        description["noticed"] = noticed
     upper = np.triu_indices(len(sketch.total))
     arrays: dict[str, Any] = {
         _DESCRIPTION: np.frombuffer(json.dumps(description).encode(), np.uint8),
@@ -153,7 +157,8 @@ def _restored(description: dict[str, Any], total: FloatArray, upper: FloatArray)
     # The features of a row have a fixed length, so the trace counts the rows.
     if abs(np.trace(products) - n * features.bound) > 1e-4 * n * features.bound:
         raise ValueError("its sums do not belong to its number of rows")
-    return Sketch(features, n, columns, total, products, encoding)
+    noticed = Noticed.from_dict(description.get("noticed", {}))
+    return Sketch(features, n, columns, total, products, encoding, None, noticed)
 
 
 def _tally(stored: Any, rows: int) -> dict[str, Counts] | None:

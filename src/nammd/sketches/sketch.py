@@ -17,6 +17,7 @@ from nammd.data.arrays import FloatArray
 from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
 from nammd.data.encoding import Encoding
+from nammd.data.encoding.noticed import Noticed
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.engines.progress import Progress
 from nammd.kernels import Gaussian, RandomFeatures, as_kernel
@@ -56,6 +57,8 @@ class Sketch:
         The columns of a table by themselves, as counts that add up, so that each can be held against its own
         tolerance: about 10 kilobytes in a file for a column of numbers, less for one of few values or labels.
         None where rows were numbers already.
+    noticed : Noticed
+        What there was to say of the rows: cells that could not be read, columns that changed their type.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Sketch:
     products: FloatArray = field(repr=False)
     encoding: str = ""
     tally: Mapping[str, Counts] | None = field(default=None, repr=False)
+    noticed: Noticed = field(default_factory=Noticed, repr=False)
     keeps_no_rows: ClassVar[bool] = True
 
     @classmethod
@@ -249,13 +253,13 @@ class Sketch:
         merged = self + Sketch.of(batch, self.features, space=space, encoding=encoding)
         # New arrays, never written into: a result may hold the old ones.
         self.n, self.total, self.products = merged.n, merged.total, merged.products
-        self.tally = merged.tally
+        self.tally, self.noticed = merged.tally, merged.noticed
         return self
 
     def snapshot(self) -> Sketch:
         """Return a sketch that later updates do not reach; its arrays are shared: none is written to."""
         sums = self.n, self.columns, self.total, self.products
-        return Sketch(self.features, *sums, self.encoding, self.tally)
+        return Sketch(self.features, *sums, self.encoding, self.tally, self.noticed)
 
     def same_rows(self, other: Any) -> bool:
         """Tell whether another sketch is of the same rows, as far as their sums tell."""
@@ -326,6 +330,7 @@ class Sketch:
             self.products + other.products,
             self.encoding,
             added_tallies(self.tally, other.tally),
+            self.noticed + other.noticed,
         )
 
     def __radd__(self, other: Any) -> Sketch:
@@ -382,21 +387,26 @@ def sketch_of(
     threads: int | None,
     progress: Progress,
     name: str = "x",
+    first: bool = True,
 ) -> Sketch:
-    """Sketch data that are here, under the name that errors give them."""
+    """Sketch data that are here, under the name that errors give them.
+
+    What types the columns have is noticed in the `first` part of a dataset.
+    """
     dataset = open_dataset(x, name)
     refuse_summaries(dataset)
     rows = encoding_for(dataset, encoding).points(dataset)
     if features is None:
         features = RandomFeatures(Gaussian.median(rows))
     totals = feature_totals(rows, features, threads, progress)
-    size, tally = (int(rows.shape[0]), int(rows.shape[1])), None
+    size, tally, noticed = (int(rows.shape[0]), int(rows.shape[1])), None, Noticed()
     if encoding is not None and dataset.is_table:
         del rows
         if not isinstance(x, Dataset):  # opened here: nobody else will ask for its points
             dataset.forget_points()
         tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
-    return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally)
+        noticed = Noticed.of(encoding, dataset, first)
+    return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally, noticed)
 
 
 def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:

@@ -38,7 +38,7 @@ def of_batches(
             if _rows(batch) == 0:
                 continue
             within = False if meter is None else _adding_to(meter)
-            part = sketch_of(batch, features, encoding, threads, within)
+            part = sketch_of(batch, features, encoding, threads, within, first=sketch is None)
             if sketch is None:
                 sketch = part
             else:
@@ -51,6 +51,7 @@ def of_batches(
                 sketch.total += part.total  # in place: nobody else has seen these arrays
                 sketch.products += part.products
                 sketch.tally = _taken_in(sketch.tally, part.tally)
+                sketch.noticed += part.noticed
                 del part  # or its counts would be there while the next batch is counted
             if meter is None and callable(progress):
                 progress(sketch.n, None)
@@ -121,9 +122,11 @@ def of_cluster(
         features = RandomFeatures(Gaussian.median(chosen.points(dataset)))
     pieces = pieces_of(dataset)
     name = fresh_name("sketch")
-    one = partial(_part, features=features, encoding=encoding)
     level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
-    tasks: Graph = {key: (one, piece) for key, piece in zip(level, pieces.keys, strict=True)}
+    one = [partial(_part, features=features, encoding=encoding, first=first) for first in (False, True)]
+    tasks: Graph = {
+        key: (one[k == 0], piece) for k, (key, piece) in enumerate(zip(level, pieces.keys, strict=True))
+    }
     # How far the workers are is told by these: a cluster keeps whatever is watched, so that must be small.
     counts: dict[Key, float] = {(name, "rows", k): n for k, n in enumerate(pieces.sizes or [1] * len(level))}
     tasks |= {count: (_counted_rows, key) for count, key in zip(counts, level, strict=True)}
@@ -141,9 +144,9 @@ def of_cluster(
     return found
 
 
-def _part(block: Any, features: RandomFeatures, encoding: Encoding | None) -> Sketch | None:
+def _part(block: Any, features: RandomFeatures, encoding: Encoding | None, first: bool) -> Sketch | None:
     # The scheduler runs partitions side by side, so each has one thread.
-    return sketch_of(block, features, encoding, 1, False, "a partition of x") if _rows(block) else None
+    return sketch_of(block, features, encoding, 1, False, "a partition of x", first) if _rows(block) else None
 
 
 def _counted_rows(sketch: Sketch | None) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nammd.data.advice import Caution
 from nammd.data.dataset import Dataset
+from nammd.data.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN
 from nammd.data.naming import listed
 from nammd.questions.distance import Estimate
 from nammd.statistics.margin import NEAR_DEGENERATE
@@ -24,11 +25,7 @@ def cautions_of(gate: Gate, estimate: Estimate, decision: Decision) -> tuple[Cau
     encoding = gate.tolerance.space.encoding
     extra = encoding.extra_columns(candidate)
     if extra:
-        found.append(
-            Caution(
-                "extra-columns", f"columns that the tolerance does not know were ignored: {listed(extra)}"
-            )
-        )
+        found.append(Caution("extra-columns", UNKNOWN.format(listed(extra))))
     changed = encoding.changed_constants(reference, candidate)
     if changed:
         found.append(
@@ -71,21 +68,9 @@ def _changed_columns(tolerance: Tolerance, candidate: Dataset) -> list[Caution]:
     types, usable = tolerance.space.encoding.changes(candidate)
     found = []
     if types:
-        found.append(
-            Caution(
-                "type-changed",
-                f"columns that are not compared changed their type: {', '.join(types)}; calibrate again "
-                "if they should count",
-            )
-        )
+        found.append(Caution("type-changed", TYPE_CHANGED.format(", ".join(types))))
     if usable:
-        found.append(
-            Caution(
-                "now-usable",
-                f"columns that are not compared could be now: {', '.join(usable)}; calibrate again if "
-                "they should count",
-            )
-        )
+        found.append(Caution("now-usable", NOW_USABLE.format(", ".join(usable))))
     return found
 
 
