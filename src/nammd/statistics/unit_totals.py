@@ -68,9 +68,7 @@ class UnitTotals:
         return cls(rows, np.concatenate([total, rows * more]), whole)
 
     def __add__(self, other: UnitTotals) -> UnitTotals:
-        return UnitTotals(
-            self.count + other.count, self.total + other.total, self.products + other.products
-        )
+        return UnitTotals(self.count + other.count, self.total + other.total, self.products + other.products)
 
     def scaled(self, factor: float) -> UnitTotals:
         """Return the same where every row counts so many times as much."""

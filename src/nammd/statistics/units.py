@@ -164,9 +164,7 @@ class UnitSide:
         return unit_components(self.effective, self.mean, self.jackknife, (self.by_pairs, cross_by_pairs))
 
 
-def unit_components(
-    n: float, mean: float, found: Jackknife, by_pairs: tuple[float, float]
-) -> Components:
+def unit_components(n: float, mean: float, found: Jackknife, by_pairs: tuple[float, float]) -> Components:
     """Return the variance components of one unit, of n; `by_pairs` is what pairs add, within and across."""
     pairs, across = by_pairs
     v1 = n * (found.own - pairs * (2 * n - 2) / (n - 2)) / 4
