@@ -11,17 +11,21 @@ in the joint test: by the rule of `nammd.statistics.difference`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
+from nammd.columns.comparing import Compared, UnitsOfBoth, accepted_evidence, all_single, by_units
 from nammd.columns.counts import Counts, LabelCounts, NumberCounts
-from nammd.columns.evidence import CountEvidence, PlacedSample, placed
+from nammd.columns.evidence import CountEvidence, placed
+from nammd.columns.grouped import ColumnUnits
 from nammd.columns.measure import Measure
 from nammd.columns.negligible import Negligible
 from nammd.statistics.adjusting import holm
 from nammd.statistics.difference import Difference, standing_of
+from nammd.statistics.evidence import Measured
 from nammd.statistics.margin import Pair, margin
 from nammd.statistics.standing import Standing
 
@@ -48,6 +52,10 @@ class ColumnLimit:
         The accepted datasets, by their names.
     fixed : mapping of str to float
         For each aspect: a distance that is acceptable, as a number; empty where there is none.
+    units : ColumnUnits or None
+        The groups of the reference, where rows belong together or have weights.
+    accepted_units : tuple of ColumnUnits
+        Those of the accepted datasets, likewise.
     """
 
     measure: Measure
@@ -55,6 +63,8 @@ class ColumnLimit:
     negligible: Mapping[str, float]
     accepted: tuple[tuple[str, Counts], ...] = field(default=(), repr=False)
     fixed: Mapping[str, float] = field(default_factory=dict)
+    units: ColumnUnits | None = field(default=None, repr=False)
+    accepted_units: tuple[ColumnUnits, ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
@@ -69,13 +79,16 @@ class ColumnLimit:
         return found
 
     def _accepted_values(self, aspect: str) -> list[float]:
+        if self.units is not None:
+            found = accepted_evidence(self.units, self.accepted_units, aspect)
+            return [Pair.of(evidence, "nammd").value for evidence in found]
         x, *others = (part(aspect, counts) for counts in (self.reference, *(c for _, c in self.accepted)))
         samples = placed([x, *others])
-        found = []
+        values = []
         for sample in samples[1:]:
             if min(sample.size, samples[0].size) >= LEAST_ROWS:
-                found.append(Pair.of(CountEvidence(samples[0], sample), "nammd").value)
-        return found
+                values.append(Pair.of(CountEvidence(samples[0], sample), "nammd").value)
+        return values
 
 
 @dataclass(frozen=True)
@@ -153,6 +166,8 @@ def made_limits(
     negligible: Negligible,
     accepted: Mapping[str, Mapping[str, Counts]] | None = None,
     fixed: Mapping[str, Mapping[str, float]] | None = None,
+    units: Mapping[str, ColumnUnits] | None = None,
+    accepted_units: Mapping[str, Mapping[str, ColumnUnits]] | None = None,
 ) -> tuple[ColumnLimit, ...]:
     """Return the limits of columns from a reference, and from what is acceptable where that is known.
 
@@ -168,6 +183,8 @@ def made_limits(
         Accepted datasets by name, each by column.
     fixed : mapping of str to mapping of str to float, optional
         Acceptable distances by column and aspect.
+    units, accepted_units : mapping, optional
+        The groups of the reference by column, and those of accepted datasets by name.
     """
     from nammd.columns.serial import rounded
 
@@ -182,7 +199,11 @@ def made_limits(
                 least[aspect] = changes.distance(aspect, some)
         others = tuple((label, rounded(each[measure.name])) for label, each in (accepted or {}).items())
         numbers = (fixed or {}).get(measure.name, {})
-        found.append(ColumnLimit(measure, rounded(counts), least, others, numbers))
+        made = ColumnLimit(measure, rounded(counts), least, others, numbers)
+        if units is not None:
+            groups = tuple(_alone(each[measure.name]) for each in (accepted_units or {}).values())
+            made = replace(made, units=_alone(units[measure.name]), accepted_units=groups)
+        found.append(made)
     return tuple(found)
 
 
@@ -191,6 +212,7 @@ def check_columns(
     reference: Mapping[str, Counts] | None,
     candidate: Mapping[str, Counts],
     level: float,
+    units: UnitsOfBoth | None = None,
 ) -> tuple[ColumnCheck, ...]:
     """Hold every column of a candidate against its limit.
 
@@ -204,27 +226,39 @@ def check_columns(
         The candidate.
     level : float
         The level for all columns together.
+    units : pair of mappings of str to ColumnUnits, optional
+        The groups of the reference of this check and of the candidate, where rows belong together.
 
     Returns
     -------
     tuple of ColumnCheck
         The column with the largest distance over tolerance first.
     """
-    found = []
+    found, shared = [], reference is None
     for limit in limits:
-        x = limit.reference if reference is None else reference[limit.name]
-        found.append(_checked(limit, x, candidate[limit.name], reference is None))
+        both = None if units is None else (units[0][limit.name], units[1][limit.name])
+        compare: Callable[[str], Compared | None]
+        if both is None or all_single(both, limit):
+            x = limit.reference if reference is None else reference[limit.name]
+            compare = partial(_by_counts, limit, x, candidate[limit.name], shared)
+        else:
+            compare = partial(by_units, limit, *both, shared)
+        found.append(_checked(limit, compare, shared))
     adjusted = holm([each.pvalue for each in found])
     noted = [replace(each, adjusted=p, beyond=p <= level) for each, p in zip(found, adjusted, strict=True)]
     return tuple(sorted(noted, key=lambda each: (-each.beyond, -each.ratio)))
 
 
-def _checked(limit: ColumnLimit, x: Counts, y: Counts, shared: bool) -> ColumnCheck:
-    found = [
-        held
-        for aspect, least in limit.negligible.items()
-        if (held := _aspect(limit, aspect, least, x, y, shared)) is not None
-    ]
+def _alone(units: ColumnUnits) -> ColumnUnits:
+    return {aspect: each.alone for aspect, each in units.items()}
+
+
+def _checked(limit: ColumnLimit, compare: Callable[[str], Compared | None], shared: bool) -> ColumnCheck:
+    found = []
+    for aspect, least in limit.negligible.items():
+        compared = compare(aspect)
+        if compared is not None:  # else there are too few rows to say anything
+            found.append(_aspect(limit, aspect, least, compared, shared))
     if not found:
         return ColumnCheck(limit.measure, "values", 0.0, 0.0, 1.0, 1.0)
     most = max(
@@ -233,44 +267,45 @@ def _checked(limit: ColumnLimit, x: Counts, y: Counts, shared: bool) -> ColumnCh
     return replace(most, pvalue=min(1.0, len(found) * min(each.pvalue for each in found)))
 
 
-def _aspect(
-    limit: ColumnLimit, aspect: str, least: float, x: Counts, y: Counts, shared: bool
-) -> ColumnCheck | None:
-    """Hold one aspect of a column against its limit; None where there are too few rows to say anything."""
+def _by_counts(limit: ColumnLimit, x: Counts, y: Counts, shared: bool, aspect: str) -> Compared | None:
+    """Return what one aspect of a column is known from, where every row stands for itself."""
     made_from = [] if shared else [limit.reference]
     others = [counts for _, counts in limit.accepted]
     mine, theirs, *rest = placed([part(aspect, counts) for counts in (x, y, *made_from, *others)])
     if min(mine.size, theirs.size) < LEAST_ROWS:
         return None
-    evidence = CountEvidence(mine, theirs)
-    pair = Pair.of(evidence, "nammd")
-    numbers = [value for value in (least, limit.fixed.get(aspect)) if value is not None]
-    pvalue, tolerance = _beyond_numbers(evidence, pair, numbers), max(numbers)
     home = mine if shared else rest[0]
-    bars = _accepted(home, rest[len(made_from) :], least)
+    evidence = CountEvidence(mine, theirs)
+    bars = [
+        CountEvidence(home, other)
+        for other in rest[len(made_from) :]
+        if min(home.size, other.size) >= LEAST_ROWS
+    ]
+    return Compared(evidence, evidence, bars)
+
+
+def _aspect(limit: ColumnLimit, aspect: str, least: float, compared: Compared, shared: bool) -> ColumnCheck:
+    """Hold one aspect of a column against its limit."""
+    pair = Pair.of(compared.evidence, "nammd")
+    numbers = [value for value in (least, limit.fixed.get(aspect)) if value is not None]
+    pvalue, tolerance = _beyond_numbers(compared.evidence, pair, numbers), max(numbers)
+    bars = [_standing(bar) for bar in compared.bars if not (bar.constant and bar.moments.mmd2 <= least)]
     tolerance = max([tolerance, *(bar.value for bar in bars)])
     if bars and pvalue < HOPELESS:
-        standing = standing_of(evidence, pair)
+        standing = _standing(compared.beside_bars)
         pvalue = max([pvalue, *(_farther(bar, standing, shared) for bar in bars)])
     return ColumnCheck(limit.measure, aspect, pair.value, pair.standard_error, tolerance, pvalue)
 
 
-def _beyond_numbers(evidence: CountEvidence, pair: Pair, numbers: Sequence[float]) -> float:
+def _standing(evidence: Measured) -> Standing:
+    return standing_of(evidence, Pair.of(evidence, "nammd"))
+
+
+def _beyond_numbers(evidence: Measured, pair: Pair, numbers: Sequence[float]) -> float:
     if evidence.constant:  # one value in each: they are the same, or as different as can be
         return float(not pair.value > max(numbers))
     found = [margin(pair, eps, "corrected", "greater").pvalue("greater") for eps in numbers]
     return float(np.nan_to_num(max(found), nan=1.0)) if not np.isnan(found).any() else 1.0
-
-
-def _accepted(home: PlacedSample, others: Sequence[PlacedSample], least: float) -> list[Standing]:
-    """Return how far the accepted datasets are, but for those that do not differ at all."""
-    found = []
-    for other in others:
-        evidence = CountEvidence(home, other)
-        if min(home.size, other.size) < LEAST_ROWS or (evidence.constant and evidence.moments.mmd2 <= least):
-            continue
-        found.append(standing_of(evidence, Pair.of(evidence, "nammd")))
-    return found
 
 
 def _farther(bar: Standing, candidate: Standing, shared: bool) -> float:

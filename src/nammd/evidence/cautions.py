@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from nammd.data.advice import Caution
 from nammd.data.dataset import Dataset
 from nammd.data.group_like import looks_like_groups
@@ -144,7 +146,10 @@ def rows_in_common(x: Sample, y: Sample) -> tuple[Caution, ...]:
 
 def copied_rows(sample: Sample) -> Caution | None:
     """Return why copies of rows are no data to test with."""
-    times = 1 if sample.keys is None else copies(sample.keys)
+    keys = sample.keys
+    if keys is not None and sample.units is not None:  # within a group a copy is expected, and does no harm
+        keys = np.unique(np.column_stack([keys, sample.units.codes.astype(np.uint64)]), axis=0)[:, 0]
+    times = 1 if keys is None else copies(keys)
     if times == 1:
         return None
     often = "twice" if times == 2 else f"{times} times"
