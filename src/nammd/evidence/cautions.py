@@ -10,6 +10,7 @@ from nammd.data.advice import Caution
 from nammd.data.dataset import Dataset
 from nammd.data.group_like import looks_like_groups
 from nammd.data.repeats import copies, in_common
+from nammd.sketches.units import SketchUnits
 from nammd.spaces import Sample
 from nammd.statistics.spread import Spread
 
@@ -47,6 +48,56 @@ def few_sketched_rows(m: int, n: int) -> tuple[Caution, ...]:
             "sketch-skewness",
             f"with fewer than {FEW_SKETCHED_ROWS} rows on a side ({m} and {n} here) tests need the third "
             "moment of the rows, which sketches do not keep: error rates are only approximate",
+        ),
+    )
+
+
+def few_sketched_groups(one: float, two: float) -> tuple[Caution, ...]:
+    """Return a caution where there are few groups, or the skewness that sketches do not know could matter."""
+    if min(one, two) >= FEW_SKETCHED_ROWS:
+        return ()
+    counts = f"effectively {one:.3g} and {two:.3g} here"
+    if min(one, two) < FEW_ROWS:
+        message = (
+            f"with fewer than {FEW_ROWS} groups on a side ({counts}) the error rates of tests and intervals "
+            "are only approximate"
+        )
+        return (Caution("few-groups", message),)
+    return (
+        Caution(
+            "sketch-skewness",
+            f"with fewer than {FEW_SKETCHED_ROWS} groups on a side ({counts}) tests need the third moment of "
+            "the groups, which sketches do not keep: error rates are only approximate",
+        ),
+    )
+
+
+def split_groups(name: str, units: SketchUnits) -> tuple[Caution, ...]:
+    """Say that groups were split over sketches that were added, and what is lost by it."""
+    if not units.split:
+        return ()
+    groups = "1 group" if units.split == 1 else f"{units.split} groups"
+    parts = "its parts count as groups of their own" if units.split == 1 else "their parts count as groups"
+    return (
+        Caution(
+            "split-groups",
+            f"{groups} by {units.by} of {name} came in several parts that were sketched apart, and {parts}: "
+            "the distance may be too large and its standard error too small; sketch every group whole, for "
+            f"example from data sorted by {units.by}",
+        ),
+    )
+
+
+def sketched_groups_in_common(name: str, other: str, shared: int, count: int) -> tuple[Caution, ...]:
+    """Say that groups are in both sketches, and that they cannot be handled jointly."""
+    if not shared:
+        return ()
+    return (
+        Caution(
+            "groups-in-common",
+            f"{shared} of the {count} groups of {name} are in {other} too, and sketches cannot compare a "
+            "group with itself: the distance may be too small and its standard error too large; compare the "
+            "data themselves, or give them different labels if they are not the same",
         ),
     )
 

@@ -101,7 +101,7 @@ class SketchEvidence:
         spread over all frequencies, and so it is taken: the error of the rows is then the larger one.
         """
         x, y = (sketch.total / sketch.n for sketch in self._sketches)
-        return min(effective_number(_powers(x - y)), effective_number(_powers(x) + _powers(y)))
+        return min(effective_number(powers(x - y)), effective_number(powers(x) + powers(y)))
 
     @property
     def constant(self) -> bool:
@@ -157,12 +157,15 @@ class SketchEvidence:
         """What to know: few rows, few frequencies, or nothing to test with."""
         if self.obstacle is not None:
             return (self.obstacle,)
+        few = self._few()
+        return few + few_frequencies(self.spread, self.x.sketch.features.n_features)
+
+    def _few(self) -> tuple[Caution, ...]:
         m, n = self.x.size, self.y.size
-        rows = few_rows(m, n) or few_sketched_rows(m, n)
-        return rows + few_frequencies(self.spread, self.x.sketch.features.n_features)
+        return few_rows(m, n) or few_sketched_rows(m, n)
 
 
-def _powers(means: FloatArray) -> FloatArray:
+def powers(means: FloatArray) -> FloatArray:
     """Return the squared length of the mean wave of each frequency."""
     half = len(means) // 2
     powers: FloatArray = means[:half] ** 2 + means[half:] ** 2

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 CONSTANT = 1e-10
 """Share of the features' squared length below which their variance is rounding."""
 
+ROUNDING = 1e-6
+"""How far the squared length of single-precision features may be from what it should be."""
+
 
 @dataclass(frozen=True, eq=False)
 class SketchSample:
@@ -53,8 +56,15 @@ class SketchSample:
     def constant(self) -> bool:
         """Whether all rows were the same."""
         z = self.sketch
-        left = np.trace(z.products) / z.n - float(z.total @ z.total) / z.n**2
-        return bool(left <= CONSTANT * z.features.bound)
+        bound = z.features.bound
+        if z.units is None:
+            left = np.trace(z.products) / z.n - float(z.total @ z.total) / z.n**2
+            return bool(left <= CONSTANT * bound)
+        sums = z.units.totals
+        mean = float(z.total @ z.total) / sums.size**2
+        # Groups of the same rows have features in proportion to their sizes.
+        left = abs(np.trace(z.products) / sums.squares - mean)
+        return bool(left <= CONSTANT * bound and bound - mean <= ROUNDING * bound)
 
     def same_rows(self, other: SketchSample) -> bool:
         """Tell whether another one is of the same rows, as far as their sums tell."""

@@ -14,7 +14,7 @@ from nammd.columns.grouped import ColumnUnits, has_units, is_grouped, unit_colum
 from nammd.columns.limits import ColumnCheck, ColumnLimit, check_columns
 from nammd.columns.negligible import Negligible
 from nammd.data.arrays import is_spread
-from nammd.data.belonging import NOTHING_SAID, Belonging, told_one
+from nammd.data.belonging import NOTHING_SAID, Belonging, said_of_summary, told_one
 from nammd.data.checks import between, whole
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
@@ -80,7 +80,7 @@ class Gate:
         by_workers, written = bool(getattr(engine, "reads_files", False)), tolerance.space.encoding.for_files
         dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
         wanted, given = bool(tolerance.origin.digest), tolerance.origin.how == "given"
-        settled = tolerance.remembered.settled(said, given)
+        settled = tolerance.remembered.settled(said or said_of_summary(dataset), given)
         dataset = told_one(dataset, settled)
         [reference] = prepare(
             {"the reference": dataset}, space=tolerance.space, engine=engine, digest=wanted, least=MIN_ROWS
@@ -222,9 +222,8 @@ class Gate:
         written = self.tolerance.space.encoding.for_files
         opened = open_dataset(candidate, "the candidate", by_workers=by_workers, reading=written)
         if opened is not self.reference.dataset:
-            opened = told_one(
-                opened, self.remembered.settled(Belonging(groups, row_weights), True).part(0, 1)
-            )
+            said = Belonging(groups, row_weights) or said_of_summary(opened)
+            opened = told_one(opened, self.remembered.settled(said, True).part(0, 1))
         named = {"the reference": self.reference.dataset, "the candidate": opened}
         reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
         if reference.keeps_rows and reference.points is self.reference.points:
