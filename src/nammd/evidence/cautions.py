@@ -76,14 +76,13 @@ def split_groups(name: str, units: SketchUnits) -> tuple[Caution, ...]:
     """Say that groups were split over sketches that were added, and what is lost by it."""
     if not units.split:
         return ()
-    groups = "1 group" if units.split == 1 else f"{units.split} groups"
-    parts = "its parts count as groups of their own" if units.split == 1 else "their parts count as groups"
+    by = f" by {units.by}" if units.by != "group" else ""
     return (
         Caution(
             "split-groups",
-            f"{groups} by {units.by} of {name} came in several parts that were sketched apart, and {parts}: "
-            "the distance may be too large and its standard error too small; sketch every group whole, for "
-            f"example from data sorted by {units.by}",
+            f"{units.split} times rows of {name} came apart from the rest of their group{by} when they were "
+            "sketched, and count as a group of their own: the distance may be too large and its standard "
+            "error too small; sketch every group whole, for example from data sorted by group",
         ),
     )
 

@@ -80,36 +80,41 @@ def of_grouped_batches(
 ) -> Sketch:
     """Return the same of rows that belong together; they are held until their groups are whole."""
     held: list[GroupedRows] = []
-    size, sketch, tally = (0, 0), None, None
-    for batch in batches:
-        if _rows(batch) == 0:
-            continue
-        dataset = told_one(open_dataset(batch, "a batch"), said, 1)
-        points = encoding_for(dataset, encoding).points(dataset)
-        if size[0] and int(points.shape[1]) != size[1]:
-            raise ValueError(
-                f"the batches differ: one has {counted(size[1], 'column')}, a later one {points.shape[1]}"
-            )
-        if encoding is not None and dataset.is_table:
-            counts = count_columns(dataset, measures_of(encoding, dataset), encoding)
-            tally = _taken_in(tally, counts) if size[0] else counts
-        size = size[0] + int(points.shape[0]), int(points.shape[1])
-        held.append(GroupedRows.of(dataset, points, encoding))
-        if callable(progress):
-            progress(size[0], total)
-        if sum(part.size for part in held) > grouping.HELD:
-            whole, rest = grouping.whole_groups(held)
-            held = [] if rest is None else [rest]
-            sketch = _with(sketch, whole.summed(features, threads, False))
-    if held:
-        sketch = _with(sketch, grouping.joined(held).summed(features, threads, False))
-    if sketch is None:
+    size, tally = (0, 0), None
+    units: SketchUnits | None = None
+
+    def close(rows: GroupedRows) -> None:
+        """Sum groups that are whole; that takes far longer than reading, so it is what progress tells of."""
+        nonlocal units
+        found = rows.summed(features, threads, False if meter is None else _adding_to(meter))
+        units = found if units is None else units + found
+
+    with nullcontext() if total is None else Meter(progress, total) as meter:
+        for batch in batches:
+            if _rows(batch) == 0:
+                continue
+            dataset = told_one(open_dataset(batch, "a batch"), said, 1)
+            points = encoding_for(dataset, encoding).points(dataset)
+            if size[0] and int(points.shape[1]) != size[1]:
+                raise ValueError(
+                    f"the batches differ: one has {counted(size[1], 'column')}, a later one {points.shape[1]}"
+                )
+            if encoding is not None and dataset.is_table:
+                counts = count_columns(dataset, measures_of(encoding, dataset), encoding)
+                tally = _taken_in(tally, counts) if size[0] else counts
+            size = size[0] + int(points.shape[0]), int(points.shape[1])
+            held.append(GroupedRows.of(dataset, points, encoding))
+            if meter is None and callable(progress):
+                progress(size[0], None)
+            if sum(part.size for part in held) > grouping.HELD:
+                whole, rest = grouping.whole_groups(held)
+                held = [] if rest is None else [rest]
+                close(whole)
+        if held:
+            close(grouping.joined(held))
+    if units is None:
         raise ValueError("there are no rows to sketch: every batch is empty, or there are none")
-    return of_units(features, size, sketch, digest_of_encoding(encoding), tally)
-
-
-def _with(one: SketchUnits | None, more: SketchUnits) -> SketchUnits:
-    return more if one is None else one + more
+    return of_units(features, size, units, digest_of_encoding(encoding), tally)
 
 
 def _taken_in(
