@@ -122,13 +122,13 @@ def test_weights_mend_a_biased_draw():
     assert mended.confidence_interval()[1] < 0.01
 
 
-def test_sketches_are_refused_with_advice():
+def test_sketches_without_groups_are_refused_with_advice():
     features = nammd.RandomFeatures(nammd.Gaussian(1.0), 64, 0)
     sketches = [nammd.Sketch.of(x, features) for x in np.random.default_rng(0).normal(size=(2, 50, 2))]
-    with pytest.raises(
-        TypeError, match="is a sketch, which keeps no rows to put into groups; compare the data"
-    ):
+    with pytest.raises(ValueError, match="made without groups, and not with groups; a sketch cannot be put"):
         nammd.distance(*sketches, groups=(np.arange(50), np.arange(50)))
+    with pytest.raises(TypeError, match="does not keep the order of rows that blocks of time need"):
+        nammd.distance(*sketches, groups=nammd.Blocks(length=5))
 
 
 def test_rows_on_a_cluster_are_gathered_or_refused(monkeypatch):

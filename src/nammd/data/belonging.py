@@ -162,7 +162,11 @@ def _require_same(dataset: SummaryDataset, said: Belonging) -> None:
     known, asked = _in_words(said_of_summary(dataset)), _in_words(said)
     if known == asked:
         return
-    python = [f"{name}={value!r}" for name, value in asked.options.items() if value is not None]
+    python = [
+        f"{name}={value!r}" if isinstance(given, str) else f"{name}=..."
+        for (name, value), given in zip(asked.options.items(), said.options.values(), strict=True)
+        if value is not None
+    ]
     shell = {"--group": asked.groups, "--row-weight": asked.row_weights}
     raise refusal(
         ValueError,
@@ -186,7 +190,8 @@ def _in_words(said: Belonging) -> Belonging:
 
 def _words(said: Belonging) -> str:
     """Say what was said, in a few words."""
-    groups = f"with groups by {said.groups}" if said.groups is not None else "without groups"
+    by = "" if said.groups == "group" else f" by {said.groups}"
+    groups = f"with groups{by}" if said.groups is not None else "without groups"
     return groups if said.row_weights is None else f"{groups} and with row weights by {said.row_weights}"
 
 

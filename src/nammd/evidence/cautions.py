@@ -156,10 +156,7 @@ def same_on_both_sides(first: Any, second: Any) -> tuple[Caution, ...]:
 
 def groups_of_both_pairs(first: Any, second: Any) -> tuple[Caution, ...]:
     """Return a caution where groups are in the second datasets of two pairs, which is not accounted for."""
-    one, two = (getattr(evidence.y, "units", None) for evidence in (first, second))
-    if one is None or two is None or one.names is None or two.names is None:
-        return ()
-    common = len(set(one.names) & set(two.names))
+    common = _groups_in_both(first.y, second.y)
     if not common or first.y.same_rows(second.y):
         return ()
     return (
@@ -242,6 +239,15 @@ def groups_in_common(x: Sample, y: Sample, shared: int) -> tuple[Caution, ...]:
             "same and handled jointly; give them different labels if they are not",
         ),
     )
+
+
+def _groups_in_both(one: Any, two: Any) -> int:
+    """Return how many groups are in both of two samples, of rows or of sketches."""
+    names = [getattr(getattr(sample, "units", None), "names", None) for sample in (one, two)]
+    if names[0] is not None and names[1] is not None:
+        return len(set(names[0]) & set(names[1]))
+    traces = [getattr(getattr(sample, "sketched_units", None), "trace", None) for sample in (one, two)]
+    return 0 if traces[0] is None or traces[1] is None else int(traces[0].common(traces[1]))
 
 
 def _in_common(x: Sample, y: Sample) -> int:

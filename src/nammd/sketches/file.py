@@ -180,6 +180,8 @@ def _units_from_file(
 
 def _restored(description: dict[str, Any], arrays: dict[str, Any]) -> Sketch:
     total, upper, grouped = arrays["total"], arrays["products"], "groups" in description
+    if grouped != (description["version"] == VERSION):
+        raise ValueError("its version is not that of its content")
     features = from_dict(description["features"])
     if not isinstance(features, RandomFeatures):
         raise ValueError("its kernel is not one of random features")

@@ -13,6 +13,7 @@ from nammd.spaces import Space
 
 if TYPE_CHECKING:
     from nammd.sketches.sketch import Sketch
+    from nammd.sketches.units import SketchUnits
 
 CONSTANT = 1e-10
 """Share of the features' squared length below which their variance is rounding."""
@@ -51,6 +52,11 @@ class SketchSample:
     def size(self) -> int:
         """The number of rows that were sketched."""
         return self.sketch.n
+
+    @property
+    def sketched_units(self) -> SketchUnits | None:
+        """The groups that were sketched; None where every row stands for itself."""
+        return self.sketch.units
 
     @cached_property
     def constant(self) -> bool:

@@ -70,12 +70,6 @@ class UnitTotals:
     def __add__(self, other: UnitTotals) -> UnitTotals:
         return UnitTotals(self.count + other.count, self.total + other.total, self.products + other.products)
 
-    def scaled(self, factor: float) -> UnitTotals:
-        """Return the same where every row counts so many times as much."""
-        more = np.array([factor**2, factor, factor**2, factor**3])
-        by = np.concatenate([np.full(len(self.total) - MORE, factor), more])
-        return UnitTotals(self.count, self.total * by, self.products * np.outer(by, by))
-
     @property
     def features(self) -> FloatArray:
         """The sum of the features of all rows."""
