@@ -61,7 +61,8 @@ def by_units(
     others = [each[aspect] for each in limit.accepted_units]
     between = totals_evidence([x, y, *made_from, *others])
     home, first = (2, 3) if made_from else (0, 2)
-    enough = [k for k, other in enumerate(others, first) if other.totals.count >= LEAST_GROUPS]
+    kept = x if shared or limit.units is None else limit.units[aspect]
+    enough = [k for k, other in enumerate(others, first) if _enough(kept, other)]
     beside = between(0, 1)
     return Compared(group_evidence(x, y), beside, [between(home, k) for k in enough])
 
