@@ -14,9 +14,15 @@ from nammd.columns.evidence import evidence_of
 from nammd.columns.features import MOST_LABELS, ColumnRows, unit_features
 from nammd.columns.grouped import MOST_KEPT, TotalsEvidence, column_units, totals_evidence
 from nammd.columns.lattice import bent
+from nammd.columns.measure import Measure, measures_of
+from nammd.columns.negligible import Negligible
 from nammd.columns.serial import units_from_dict, units_to_dict
+from nammd.columns.unit_negligible import negligible_by_groups
+from nammd.data.belonging import Belonging, told
+from nammd.data.opening import open_dataset
 from nammd.data.units import RowUnits
 from nammd.statistics.margin import Pair, margin
+from nammd.tables import Encoding
 
 NAMES = ("mean", "v1", "v2", "c", "w")
 
@@ -195,3 +201,38 @@ def test_columns_that_a_group_has_in_common_are_not_called_beyond():
         named["naive"] += bool(naive.check(x, y).beyond)
     assert named["grouped"] <= 1
     assert named["naive"] >= 15
+
+
+@pytest.mark.parametrize("correlation", [0.0, 1.0])
+def test_what_is_negligible_does_not_grow_with_what_a_group_has_in_common(correlation):
+    """The mean over many draws is what a shift does to the law; row by row it is too large."""
+    shift = 0.3
+    own = 1 / np.sqrt(3)
+    expected = 2 * own * (1 - np.exp(-(shift**2) / 6)) / (4 - 2 * own)
+    found, naive = [], []
+    for seed in range(60):
+        x, g = numbers(seed, 25, correlation)
+        table = pa.table({"g": [f"{k}" for k in g], "x": x})
+        measure = Measure("x", "numeric", "numbers")
+        [dataset] = told([open_dataset(table, "x")], Belonging("g"))
+        encoding = Encoding.fit(table.drop_columns(["g"]))
+        allowed = Negligible.of({"shift": shift})
+        found.append(negligible_by_groups(dataset, [measure], encoding, allowed)["x"]["values"])
+        naive.append(allowed.changes.distance("values", NumberCounts.of(x, 0)))
+    assert np.mean(found) == pytest.approx(expected, rel=0.1)
+    if correlation:
+        assert np.mean(naive) > 1.2 * expected
+
+
+def test_what_is_negligible_in_labels_is_that_of_rows_where_each_is_a_group_but_one():
+    rng = np.random.default_rng(0)
+    city = pa.array(rng.choice(["Ulm", "Bonn", None], 500, p=[0.5, 0.4, 0.1]), from_pandas=True)
+    groups = np.r_[0, np.arange(499)]  # two rows are one group, so it is worked out by groups
+    table = pa.table({"city": city, "g": [f"{k}" for k in groups]})
+    [dataset] = told([open_dataset(table, "x")], Belonging("g"))
+    encoding = Encoding.fit(table.drop_columns(["g"]))
+    [measure] = measures_of(encoding, dataset)
+    found = negligible_by_groups(dataset, [measure], encoding, Negligible())["city"]["labels"]
+    rows = {label: float(sum(each == label for each in city.to_pylist())) for label in ("Ulm", "Bonn")}
+    expected = Negligible().changes.distance("labels", LabelCounts(rows, float(city.null_count)))
+    assert found == pytest.approx(expected, rel=1e-3)

@@ -170,3 +170,17 @@ def test_people_who_are_in_the_reference_and_in_both_others_cancel_in_a_comparis
         assert told > 0.75 * spread
     assert [c.code for c in found[0].warnings] == ["groups-in-common"] * len(found[0].warnings)
     assert "independent of each other" in str(found[0].warnings[-1])
+
+
+def test_copies_within_a_group_are_no_obstacle():
+    """A group may well have one row several times; copies over groups are still told."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 60, 2))
+    groups = np.repeat(np.arange(60), 3)
+    found = nammd.distance(x[groups], y[groups], groups=(groups, groups + 100))
+    assert found.warnings == ()
+    alone = nammd.distance(x, y, kernel=found.kernel, groups=(np.arange(60), np.arange(60) + 100))
+    assert found.value == pytest.approx(alone.value)
+    assert found.standard_error == pytest.approx(alone.standard_error)
+    over = nammd.distance(x[groups], y[groups], groups=(np.arange(180), np.arange(180) + 200))
+    assert [caution.code for caution in over.warnings] == ["copied-rows"]

@@ -168,6 +168,7 @@ def made_limits(
     fixed: Mapping[str, Mapping[str, float]] | None = None,
     units: Mapping[str, ColumnUnits] | None = None,
     accepted_units: Mapping[str, Mapping[str, ColumnUnits]] | None = None,
+    by_groups: Mapping[str, Mapping[str, float]] | None = None,
 ) -> tuple[ColumnLimit, ...]:
     """Return the limits of columns from a reference, and from what is acceptable where that is known.
 
@@ -185,6 +186,8 @@ def made_limits(
         Acceptable distances by column and aspect.
     units, accepted_units : mapping, optional
         The groups of the reference by column, and those of accepted datasets by name.
+    by_groups : mapping of str to mapping of str to float, optional
+        What is negligible by column and aspect, where that was worked out by groups.
     """
     from nammd.columns.serial import rounded
 
@@ -197,6 +200,7 @@ def made_limits(
             some = part(aspect, counts)
             if some.size >= LEAST_ROWS:
                 least[aspect] = changes.distance(aspect, some)
+        least |= (by_groups or {}).get(measure.name, {})
         others = tuple((label, rounded(each[measure.name])) for label, each in (accepted or {}).items())
         numbers = (fixed or {}).get(measure.name, {})
         made = ColumnLimit(measure, rounded(counts), least, others, numbers)

@@ -21,6 +21,7 @@ from nammd.columns.grouped import has_units, is_grouped, unit_columns
 from nammd.columns.limits import ColumnCheck, check_columns, made_limits, part
 from nammd.columns.measure import Measure, measures_of
 from nammd.columns.negligible import Negligible
+from nammd.columns.unit_negligible import negligible_by_groups
 from nammd.data.arrays import FloatArray
 from nammd.explaining.columns import before_and_now, summary_of, words_for
 from nammd.explaining.pairs import PairCheck
@@ -98,7 +99,9 @@ class Checked:
             units = unit_columns(x, measures, encoding), unit_columns(y, measures, encoding)
         if own:
             return cls(own, result.has_column_tolerances, alpha / 2, (before, now), units)
-        limits = made_limits(measures, before, Negligible(), units=None if units is None else units[0])
+        least = negligible_by_groups(x, measures, encoding, Negligible())
+        mine = None if units is None else units[0]
+        limits = made_limits(measures, before, Negligible(), units=mine, by_groups=least)
         return cls(check_columns(limits, None, now, alpha, units), False, alpha, (before, now), units)
 
     def estimate(self, check: ColumnCheck, statistic: str) -> Measured:

@@ -20,6 +20,7 @@ from nammd.columns.serial import (
     units_from_dict,
     units_to_dict,
 )
+from nammd.columns.unit_negligible import negligible_by_groups
 from nammd.data.dataset import Dataset
 from nammd.data.encoding import Encoding
 
@@ -60,7 +61,10 @@ class ColumnTolerances:
             return cls(allowed, made_limits(measures, counts, allowed, others))
         units = unit_columns(reference, measures, encoding)
         groups = {label: unit_columns(data, measures, encoding) for label, data in accepted.items()}
-        limits = made_limits(measures, counts, allowed, others, units=units, accepted_units=groups)
+        least = negligible_by_groups(reference, measures, encoding, allowed)
+        limits = made_limits(
+            measures, counts, allowed, others, units=units, accepted_units=groups, by_groups=least
+        )
         return cls(allowed, limits)
 
     def with_blocks(self, encoding: Encoding, reference: Dataset, edges: Sequence[int]) -> ColumnTolerances:
@@ -96,7 +100,8 @@ class ColumnTolerances:
         measures = measures_of(encoding, reference)
         units = unit_columns(reference, measures, encoding) if has_units(reference) else None
         counts = count_columns(reference, measures, encoding)
-        return made_limits(measures, counts, self.negligible, units=units)
+        least = negligible_by_groups(reference, measures, encoding, self.negligible)
+        return made_limits(measures, counts, self.negligible, units=units, by_groups=least)
 
     def tolerances(self) -> dict[str, float]:
         """Return the tolerance of every column: of its values, or of its labels."""
