@@ -9,33 +9,28 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from nammd.columns.counting import count_columns
 from nammd.columns.counts import Counts
 from nammd.columns.grouped import ColumnUnits
-from nammd.columns.measure import measures_of
 from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
 from nammd.data.belonging import Belonging, told_one
 from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
 from nammd.data.encoding import Encoding
-from nammd.data.opening import open_dataset, refuse_summaries
+from nammd.data.opening import open_dataset
 from nammd.engines.progress import Progress
-from nammd.kernels import Gaussian, RandomFeatures, as_kernel
-from nammd.sketches.building import feature_totals
-from nammd.sketches.grouping import GroupedRows
+from nammd.kernels import RandomFeatures, as_kernel
+from nammd.sketches.alike import require_alike
 from nammd.sketches.sample import SketchSample
 from nammd.sketches.settling import (
     added_tallies,
     again,
     columns_alone,
-    digest_of_encoding,
-    encoding_for,
     given_features,
     settled,
     sketchable,
 )
-from nammd.sketches.units import SketchUnits, difference_in_units
+from nammd.sketches.units import SketchUnits
 from nammd.spaces import Space
 
 RowProgress: TypeAlias = bool | Callable[[float, float | None], None] | None
@@ -158,6 +153,8 @@ class Sketch:
             from nammd.sketches.sources import of_cluster
 
             return of_cluster(dataset, features, encoding, said, progress)
+        from nammd.sketches.making import sketch_of
+
         return sketch_of(told_one(dataset, said), features, encoding, threads, progress)
 
     @classmethod
@@ -374,18 +371,13 @@ class Sketch:
             return NotImplemented
         require_alike(self, other, "added")
         tally = added_tallies(self.tally, other.tally)
+        size = self.n + other.n, self.columns
         if self.units is not None and other.units is not None:
-            size = self.n + other.n, self.columns
-            return of_units(self.features, size, self.units + other.units, self.encoding, tally)
-        return Sketch(
-            self.features,
-            self.n + other.n,
-            self.columns,
-            self.total + other.total,
-            self.products + other.products,
-            self.encoding,
-            tally,
-        )
+            units = self.units + other.units
+            sums = units.totals.features, units.totals.gram
+            return Sketch(self.features, *size, *sums, self.encoding, tally, units)
+        sums = self.total + other.total, self.products + other.products
+        return Sketch(self.features, *size, *sums, self.encoding, tally)
 
     def __radd__(self, other: Any) -> Sketch:
         """Let ``sum`` add sketches: it begins with the number 0."""
@@ -433,76 +425,3 @@ class Sketch:
         from nammd.sketches.file import read
 
         return read(Path(path))
-
-
-def sketch_of(
-    x: Any,
-    features: RandomFeatures | None,
-    encoding: Encoding | None,
-    threads: int | None,
-    progress: Progress,
-    name: str = "x",
-) -> Sketch:
-    """Sketch data that are here and know their groups, under the name that errors give them."""
-    dataset = open_dataset(x, name)
-    refuse_summaries(dataset)
-    rows = encoding_for(dataset, encoding).points(dataset)
-    if features is None:
-        features = RandomFeatures(Gaussian.median(rows))
-    if dataset.units is not None:
-        some = GroupedRows.of(dataset, rows, encoding)
-        tally = None
-        if encoding is not None and dataset.is_table:
-            tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
-        units = some.summed(features, threads, progress)
-        size = int(rows.shape[0]), int(rows.shape[1])
-        return of_units(features, size, units, digest_of_encoding(encoding), tally)
-    totals = feature_totals(rows, features, threads, progress)
-    size, tally = (int(rows.shape[0]), int(rows.shape[1])), None
-    if encoding is not None and dataset.is_table:
-        del rows
-        if not isinstance(x, Dataset):  # opened here: nobody else will ask for its points
-            dataset.forget_points()
-        tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
-    return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally)
-
-
-def of_units(
-    features: RandomFeatures,
-    size: tuple[int, int],
-    units: SketchUnits,
-    encoding: str,
-    tally: Mapping[str, Counts] | None,
-) -> Sketch:
-    """Return a sketch of so many rows and columns from totals over groups."""
-    return Sketch(features, *size, units.totals.features, units.totals.gram, encoding, tally, units)
-
-
-def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
-    """Refuse sketches whose sums do not belong together, and say in what they differ."""
-    difference = a.features.difference(b.features)
-    if difference:
-        raise refusal(
-            ValueError,
-            f"these sketches cannot be {verb}: {difference}",
-            Advice(
-                "make both with the same RandomFeatures, for example Sketch.of(y, first.features)",
-                "make both with the same --tolerance, --n-features and --seed",
-            ),
-        )
-    if a.columns != b.columns:
-        raise ValueError(
-            f"these sketches cannot be {verb}: their data have {a.columns} and {counted(b.columns, 'column')}"
-        )
-    if a.encoding != b.encoding:
-        raise ValueError(
-            f"these sketches cannot be {verb}: their tables were turned into numbers by different "
-            "encodings; make both with the same tolerance file or the same Space"
-        )
-    by = difference_in_units(a.units, b.units)
-    if by:
-        raise refusal(
-            ValueError,
-            f"these sketches cannot be {verb}: {by}",
-            Advice("make both with the same groups= and row_weights=", "make both with the same --group"),
-        )

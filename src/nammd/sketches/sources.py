@@ -23,8 +23,9 @@ from nammd.engines.progress import Meter, Progress
 from nammd.kernels import Gaussian, RandomFeatures
 from nammd.sketches import grouping
 from nammd.sketches.grouping import GroupedRows
+from nammd.sketches.making import of_units, sketch_of
 from nammd.sketches.settling import columns_alone, digest_of_encoding, encoding_for
-from nammd.sketches.sketch import RowProgress, Sketch, of_units, sketch_of
+from nammd.sketches.sketch import RowProgress, Sketch
 from nammd.sketches.units import SketchUnits
 
 

@@ -1,0 +1,63 @@
+"""From rows that are here to a sketch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nammd.columns.counting import count_columns
+from nammd.columns.counts import Counts
+from nammd.columns.measure import measures_of
+from nammd.data.dataset import Dataset
+from nammd.data.encoding import Encoding
+from nammd.data.opening import open_dataset, refuse_summaries
+from nammd.engines.progress import Progress
+from nammd.kernels import Gaussian, RandomFeatures
+from nammd.sketches.building import feature_totals
+from nammd.sketches.grouping import GroupedRows
+from nammd.sketches.settling import digest_of_encoding, encoding_for
+from nammd.sketches.sketch import Sketch
+from nammd.sketches.units import SketchUnits
+
+
+def sketch_of(
+    x: Any,
+    features: RandomFeatures | None,
+    encoding: Encoding | None,
+    threads: int | None,
+    progress: Progress,
+    name: str = "x",
+) -> Sketch:
+    """Sketch data that are here and know their groups, under the name that errors give them."""
+    dataset = open_dataset(x, name)
+    refuse_summaries(dataset)
+    rows = encoding_for(dataset, encoding).points(dataset)
+    if features is None:
+        features = RandomFeatures(Gaussian.median(rows))
+    if dataset.units is not None:
+        some = GroupedRows.of(dataset, rows, encoding)
+        tally = None
+        if encoding is not None and dataset.is_table:
+            tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
+        units = some.summed(features, threads, progress)
+        size = int(rows.shape[0]), int(rows.shape[1])
+        return of_units(features, size, units, digest_of_encoding(encoding), tally)
+    totals = feature_totals(rows, features, threads, progress)
+    size, tally = (int(rows.shape[0]), int(rows.shape[1])), None
+    if encoding is not None and dataset.is_table:
+        del rows
+        if not isinstance(x, Dataset):  # opened here: nobody else will ask for its points
+            dataset.forget_points()
+        tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
+    return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally)
+
+
+def of_units(
+    features: RandomFeatures,
+    size: tuple[int, int],
+    units: SketchUnits,
+    encoding: str,
+    tally: Mapping[str, Counts] | None,
+) -> Sketch:
+    """Return a sketch of so many rows and columns from totals over groups."""
+    return Sketch(features, *size, units.totals.features, units.totals.gram, encoding, tally, units)
