@@ -95,9 +95,10 @@ def _aspect_from_dict(stored: Mapping[str, Any]) -> AspectUnits:
     products[np.triu_indices(size)] = upper
     products += np.triu(products, 1).T
     rows, groups = int(stored["rows"]), int(stored["groups"])
-    if not 0 <= groups <= rows:
-        raise ValueError("the groups of a column are more than its rows")
-    return AspectUnits(keys, UnitTotals(groups, total, products), rows)
+    totals = UnitTotals(groups, total, products)
+    if groups:
+        totals.require_sound(rows, 1.0)
+    return AspectUnits(keys, totals, rows)
 
 
 def measure_to_dict(measure: Measure) -> dict[str, Any]:

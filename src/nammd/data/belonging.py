@@ -355,13 +355,14 @@ def _require_columns(dataset: Dataset, columns: tuple[str, ...]) -> None:
     for column in columns:
         if column in dataset.names:
             continue
+        shown = column[:80]  # a damaged file may say anything
         if not dataset.is_table:
             raise refusal(
                 TypeError,
-                f"{dataset.name} is an array, whose columns have no names, so there is no column {column!r}",
+                f"{dataset.name} is an array, whose columns have no names, so there is no column {shown!r}",
                 Advice("give an array with one entry for every row instead", "give a table"),
             )
-        raise ValueError(f"{dataset.name} has no column {column!r}; it has {listed(dataset.names)}")
+        raise ValueError(f"{dataset.name} has no column {shown!r}; it has {listed(dataset.names)}")
 
 
 def _without(dataset: Dataset, columns: tuple[str, ...], units: RowUnits) -> Dataset:

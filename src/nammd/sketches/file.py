@@ -22,7 +22,7 @@ from nammd.kernels.operations import from_dict, to_dict
 from nammd.sketches.making import of_units
 from nammd.sketches.sketch import Sketch
 from nammd.sketches.units import SketchUnits, Trace
-from nammd.statistics.unit_totals import MORE, SQUARE, UnitTotals
+from nammd.statistics.unit_totals import MORE, UnitTotals
 
 VERSION = 2
 """Of sketches with groups; those of single rows are written as version 1, which has not changed."""
@@ -156,7 +156,11 @@ def _units_to_file(units: SketchUnits) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _units_from_file(
-    stored: dict[str, Any], arrays: dict[str, Any], total: FloatArray, products: FloatArray
+    stored: dict[str, Any],
+    arrays: dict[str, Any],
+    total: FloatArray,
+    products: FloatArray,
+    size: tuple[int, float],
 ) -> SketchUnits:
     count, split, below = stored["count"], stored["split"], float(stored["traced_below"])
     trace = arrays["trace"]
@@ -164,18 +168,17 @@ def _units_from_file(
         raise ValueError("its trace of groups is not one")
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in (count, split)):
         raise ValueError("its numbers of groups are not whole numbers")
-    if count < 1 or split < 0 or not 0 < below <= 2.0**64:
+    if not 0 <= split < count or not 0 < below <= 2.0**64:
         raise ValueError("its numbers of groups are not valid")
     columns = None
     if "group_tally" in arrays:
         every = json.loads(arrays["group_tally"].tobytes())
         columns = {str(name): units_from_dict(each) for name, each in every.items()}
     totals = UnitTotals(count, total, products)
-    # The squared lengths of groups are kept twice.
-    lengths = float(np.trace(totals.gram))
-    if not totals.size > 0 or abs(lengths - totals.total[SQUARE]) > 1e-4 * lengths:
-        raise ValueError("its sums do not belong to its groups")
+    totals.require_sound(*size)
     said = str(stored["by"]), str(stored["weights_by"])
+    if not said[1] and abs(totals.size - size[0]) > 1e-6 * size[0]:
+        raise ValueError("its sums do not belong to its number of rows")
     return SketchUnits(totals, *said, Trace(trace, below), split, columns)
 
 
@@ -205,7 +208,7 @@ def _restored(description: dict[str, Any], arrays: dict[str, Any]) -> Sketch:
     products[np.triu_indices(size)] = upper
     products += np.triu(products, 1).T
     if grouped:
-        units = _units_from_file(description["groups"], arrays, total, products)
+        units = _units_from_file(description["groups"], arrays, total, products, (n, features.bound))
         return of_units(features, (n, columns), units, encoding, None)
     # The features of a row have a fixed length, so the trace counts the rows.
     if abs(np.trace(products) - n * features.bound) > 1e-4 * n * features.bound:

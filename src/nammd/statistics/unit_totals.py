@@ -25,6 +25,9 @@ MORE = 4
 SQUARE, SIZE, SIZE2, SIZED = -4, -3, -2, -1
 """Where they are: the squared length of z, the size, its square, and the size times the squared length."""
 
+LARGEST = 1e60
+"""A sample has less weight than this, so that fourth powers of it are numbers."""
+
 LEAST_LEFT = 0.1
 """Of one unit at least so much is taken to be left of a sample without it."""
 
@@ -66,6 +69,30 @@ class UnitTotals:
         side = np.outer(total, more)
         whole = np.block([[products, side], [side.T, rows * np.outer(more, more)]])
         return cls(rows, np.concatenate([total, rows * more]), whole)
+
+    def require_sound(self, rows: int, bound: float) -> None:
+        """Refuse totals, read from a file, that cannot be of so many rows under a kernel of that bound.
+
+        Several of the numbers are there twice, and powers of sizes bound each other.
+        """
+        size, squares, fourths = float(self.total[SIZE]), self.squares, self.fourths
+        twice = (
+            (self.total[SQUARE], np.trace(self.gram)),
+            (self.total[SIZE2], self.products[SIZE, SIZE]),
+            (self.total[SIZED], self.products[SQUARE, SIZE]),
+        )
+        slack = 1 + 1e-4
+        if not (
+            0 < self.count <= rows < LARGEST
+            and 0 < size < LARGEST
+            and 0 < squares <= size * size * slack <= self.count * squares * slack**2
+            and 0 < fourths <= squares * squares * slack <= self.count * fourths * slack**2
+            and all(abs(one - other) <= 1e-4 * abs(other) for one, other in twice)
+            and (np.diagonal(self.products) >= 0).all()
+            and 0 <= self.total[SQUARE] <= bound * squares * slack
+            and float(np.abs(self.features).max(initial=0.0)) <= bound**0.5 * size * slack
+        ):
+            raise ValueError("its sums do not belong to its groups")
 
     def __add__(self, other: UnitTotals) -> UnitTotals:
         return UnitTotals(self.count + other.count, self.total + other.total, self.products + other.products)
