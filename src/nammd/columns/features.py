@@ -77,16 +77,20 @@ class ColumnRows:
         """What there is to compare in the column."""
         return ("labels",) if self.places is None else ("values", "missing")
 
-    def joined(self, other: ColumnRows) -> ColumnRows:
-        """Return the rows of both."""
-        if self.places is not None and other.places is not None:
-            return ColumnRows(places=np.concatenate([self.places, other.places]))
-        assert self.codes is not None
-        assert other.codes is not None
-        labels = dict.fromkeys((*self.labels, *other.labels))
+    @classmethod
+    def joined(cls, parts: Sequence[ColumnRows]) -> ColumnRows:
+        """Return the rows of several parts of a column."""
+        places = [part.places for part in parts if part.places is not None]
+        if len(places) == len(parts):
+            return cls(places=np.concatenate(places))
+        labels = dict.fromkeys(label for part in parts for label in part.labels)
         numbers = {label: k for k, label in enumerate(labels)}
-        moved = np.array([*(numbers[label] for label in other.labels), -1], dtype=np.intp)
-        return ColumnRows(codes=np.concatenate([self.codes, moved[other.codes]]), labels=tuple(labels))
+        codes = []
+        for part in parts:
+            assert part.codes is not None
+            moved = np.array([*(numbers[label] for label in part.labels), -1], dtype=np.intp)
+            codes.append(moved[part.codes])
+        return cls(codes=np.concatenate(codes), labels=tuple(labels))
 
     def taken(self, rows: NDArray[np.intp]) -> ColumnRows:
         """Return some of the rows."""

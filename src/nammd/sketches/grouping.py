@@ -115,10 +115,10 @@ def joined(parts: Sequence[GroupedRows]) -> GroupedRows:
         units = replace(first, codes=np.concatenate(codes), names=tuple(names), weights=weights)
     columns = None
     if parts[0].columns is not None:
-        columns = dict(parts[0].columns)
-        for part in parts[1:]:
-            assert part.columns is not None
-            columns = {name: column.joined(part.columns[name]) for name, column in columns.items()}
+        columns = {
+            name: ColumnRows.joined([part.columns[name] for part in parts if part.columns is not None])
+            for name in parts[0].columns
+        }
     return GroupedRows(points, units, columns)
 
 
