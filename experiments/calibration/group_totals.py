@@ -68,9 +68,13 @@ class _Totals(Settings):
 
     features: int = 128
     settings: tuple[str, ...] = (
-        *(f"sketch {count} {size}" for count in (30, 100, 500) for size in ("equal", "unequal")),
-        *(f"column {count} {size}" for count in (12, 30, 100) for size in ("equal", "unequal")),
-        *(f"bar {count} unequal" for count in (30, 100)),
+        "sketch 30 unequal",
+        "sketch 100 unequal",
+        "column 12 unequal",
+        "column 30 equal",
+        "column 30 unequal",
+        "column 100 unequal",
+        "bar 30 unequal",
     )
     correlations: tuple[float, ...] = (0.0, 0.6)
 
@@ -211,7 +215,7 @@ EXPERIMENT = Experiment(
     title="Level of sketches and of single columns where rows belong together",
     seed=72,
     quick=_Totals(repetitions=50, settings=("sketch 100 unequal", "column 30 unequal", "bar 30 unequal")),
-    full=_Totals(repetitions=500),
+    full=_Totals(repetitions=300),
     tiny=_Totals(
         repetitions=2,
         features=16,
