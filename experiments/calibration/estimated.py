@@ -208,9 +208,8 @@ EXPERIMENT = Experiment(
     ),
     full=Estimated(
         repetitions=500,
-        large_repetitions=200,
-        largest_repetitions=40,
-        sizes=("50:50", "50:500", "500:50"),
+        large_repetitions=300,
+        largest_repetitions=60,
     ),
     tiny=Estimated(
         repetitions=2,

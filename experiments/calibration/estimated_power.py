@@ -106,7 +106,7 @@ EXPERIMENT = Experiment(
         margins=(0.02, 0.1),
         sizes=("50:50", "200:200", "50:500", "500:50"),
     ),
-    full=Power(repetitions=60),
+    full=Power(repetitions=200),
     tiny=Power(repetitions=2, laws=("uniform",), margins=(0.05,), sizes=("20:20",)),
     cells=_cells,
     run_cell=_run,

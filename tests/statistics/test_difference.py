@@ -129,7 +129,7 @@ def test_near_zero_the_p_value_is_that_of_drawing_from_the_law(shared):
     draws = np.random.default_rng(5).normal(size=(3, 1_000_000))
     estimates, rest = [], max(total - linear, 0.0)
     for z, pair in zip(draws, (one, two), strict=False):
-        along = rule._along(pair)
+        along = rule._along(pair, common)
         estimates.append(((np.sqrt(common * pair.scale) + np.sqrt(along) * z) ** 2 - along) / pair.scale)
         rest -= 2 * along**2 / pair.scale**2
     rest = max(rest, 0.0)

@@ -34,8 +34,12 @@ FALSELY_FAR = [
 ]
 """Where the plain rule says FAR too often."""
 
-FALSELY_CLOSE = [("rare stray", 0.05, "20:200")]
-"""Where one in eight accepted samples has none of the rare rows, and so no variance at all."""
+FALSELY_CLOSE = [
+    ("rare stray", 0.05, "20:200"),
+    ("rare value: more often or up, turned", 0.01, "500:50"),
+]
+"""Where one in eight accepted samples has none of the rare rows, and so no variance at all; and where a
+candidate with too few rare rows is both closer and less variable than it should be."""
 
 HARMLESS = [
     ("shifted normal", 0.05, "50:50"),

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from experiments.calibration.cases import case_of
 from scipy.stats import chi2, ncx2, norm
 
-from nammd.statistics.near_zero import NearZero
+import nammd
+from nammd.statistics.near_zero import NearZero, Noise, all_alike, noise_at, standardised
+from tests.simulate import noise
 
 
 @pytest.mark.parametrize("value", [-0.5, 0.0, 0.7, 3.0])
@@ -38,3 +41,51 @@ def test_its_lower_tail_ends_before_that_of_a_normal_law_of_the_same_variance():
     law = NearZero(centre=0.005, along=0.004, rest=1e-6)
     sigma = np.sqrt(4 * 0.005 * 0.004 + 2 * 0.004**2 + 1e-6)
     assert law.quantile(0.05) > 0.005 - 1.645 * sigma
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_the_noise_of_a_rare_value_grows_as_its_share_does(share):
+    """Of a value with share p the variance is p (1 - p); at another share it is that of the other."""
+    variance = share * (1 - share)
+    skewness = standardised(variance, variance * (1 - 2 * share))
+    moved = noise_at([Noise(variance, 50, skewness)], outward=0.1)
+    exact = (share + 0.1) * (0.9 - share) / 50
+    assert moved == pytest.approx(exact + 0.1**2 / 50, rel=1e-12)  # all but the square of the way
+
+
+def test_noise_is_never_taken_off_and_is_shared_by_the_samples():
+    one, other = Noise(0.3, 50, -1.0), Noise(0.1, 20, 0.0)
+    assert noise_at([one, other], 0.2) == pytest.approx(0.3 / 50 + 0.1 / 20)
+    assert noise_at([one, other], -0.2) > 0.3 / 50 + 0.1 / 20
+    assert noise_at([one, one], 0.2) == 2 * noise_at([one], 0.1)
+    assert noise_at([Noise(0.0, 50, 0.0)], 0.2) == 0.0
+
+
+def test_rows_that_are_all_alike_are_as_rare_as_the_share_they_lack():
+    """The bound is the chance itself where the other rows are as far away as they can be."""
+    kernel, share, rows = nammd.Gaussian(1.0), 0.1, 20
+    far = share * np.sqrt(2 * kernel.bound)  # a value with that share, where the kernel is zero
+    assert all_alike(rows, far, kernel.bound) == pytest.approx((1 - share) ** rows)
+    assert all_alike(rows, 5.0, kernel.bound) == 0.0
+
+
+def test_few_equal_rows_are_not_close_and_many_are():
+    rng, kernel = np.random.default_rng(0), nammd.Gaussian(1.0)
+    x = 2.0 * (rng.random((500, 1)) < 0.05)
+    few = nammd.closeness_test(x, np.zeros((20, 1)), 0.01, alternative="less", kernel=kernel)
+    assert few.pvalue > 0.2
+    assert few.estimate.confidence_interval()[1] > 0.02
+    assert "no estimate from rows that are all equal" in str(few)
+    many = nammd.closeness_test(x, np.zeros((400, 1)), 0.01, alternative="less", kernel=kernel)
+    assert many.rejected
+
+
+@pytest.mark.parametrize("margin", [0.005, 0.01])
+def test_twenty_rows_with_too_few_rare_ones_are_not_called_close(margin):
+    """With the variance as it is seen in such samples, one in six of them was."""
+    case = case_of("rare value: more often or up, turned", margin)
+    rng, repetitions, wrong = np.random.default_rng(5), 300, 0
+    for _ in range(repetitions):
+        x, y = case.reference.sample(rng, 500), case.candidate.sample(rng, 20)
+        wrong += nammd.closeness_test(x, y, margin, alternative="less", kernel=case.kernel).rejected
+    assert wrong / repetitions <= 0.05 + 3 * noise(0.05, repetitions)

@@ -75,9 +75,9 @@ class EachGroupEvidence:
     obstacle: Caution | None = field(default=None, init=False, repr=False)
 
     @property
-    def constant(self) -> bool:
-        """Whether each sample is one value repeated."""
-        return self.x.constant and self.y.constant
+    def alike(self) -> tuple[bool, bool]:
+        """Whether all rows of x are equal, and all rows of y."""
+        return self.x.constant, self.y.constant
 
     @cached_property
     def _z(self) -> tuple[FloatArray, FloatArray]:

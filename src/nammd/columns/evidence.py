@@ -18,6 +18,7 @@ from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
 from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import Moments
+from nammd.statistics.near_zero import standardised
 from nammd.statistics.skewness import quadratic_part
 from nammd.statistics.standing import SampleTerms, Together
 
@@ -163,9 +164,9 @@ class CountEvidence:
         return CountSkewness(self)
 
     @property
-    def constant(self) -> bool:
-        """Whether each sample is one value repeated."""
-        return self.x.constant and self.y.constant
+    def alike(self) -> tuple[bool, bool]:
+        """Whether all rows of x are equal, and all rows of y."""
+        return self.x.constant, self.y.constant
 
     def terms(self, slope: float, scale: float, normed: bool) -> Terms:
         """Return how the rows take part in a distance of that slope and scale."""
@@ -215,6 +216,15 @@ class CountSkewness:
         x, y = sides
         cross = (x.rows[:, None] * evidence.influences[0]).T @ evidence.moved[1] / (x.size * y.size)
         return cubic, quadratic_part(a, (x.size, y.size), (own[0], own[1], cross))
+
+    def of_influences(self, a: float) -> tuple[float, float]:
+        """Return the skewness of each sample's influences."""
+        mix, evidence = np.array([a, -1.0]), self.evidence
+        x, y = (
+            standardised(sample.mean((g @ mix) ** 2), sample.mean((g @ mix) ** 3))
+            for sample, g in zip((evidence.x, evidence.y), evidence.influences, strict=True)
+        )
+        return x, y
 
 
 @dataclass(frozen=True, eq=False)

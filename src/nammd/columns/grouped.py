@@ -171,14 +171,14 @@ class TotalsEvidence:
         The totals, by the same features.
     rows : tuple of two int
         The rows of both.
-    constant : bool
-        Whether each sample is one value repeated.
+    alike : tuple of two bool
+        Whether all rows of x are equal, and all rows of y.
     """
 
     x: UnitTotals
     y: UnitTotals
     rows: tuple[int, int]
-    constant: bool = False
+    alike: tuple[bool, bool] = (False, False)
     spread: None = field(default=None, init=False, repr=False)
     obstacle: Caution | None = field(default=None, init=False, repr=False)
 
@@ -216,5 +216,5 @@ def totals_evidence(samples: Sequence[AspectUnits]) -> partial[TotalsEvidence]:
 def _evidence_of(
     samples: Sequence[AspectUnits], placed: Sequence[UnitTotals], one: int, two: int
 ) -> TotalsEvidence:
-    rows, constant = (samples[one].rows, samples[two].rows), samples[one].constant and samples[two].constant
-    return TotalsEvidence(placed[one], placed[two], rows, constant)
+    rows, alike = (samples[one].rows, samples[two].rows), (samples[one].constant, samples[two].constant)
+    return TotalsEvidence(placed[one], placed[two], rows, alike)

@@ -293,7 +293,7 @@ def _aspect(limit: ColumnLimit, aspect: str, least: float, compared: Compared, s
     pair = Pair.of(compared.evidence, "nammd")
     numbers = [value for value in (least, limit.fixed.get(aspect)) if value is not None]
     pvalue, tolerance = _beyond_numbers(compared.evidence, pair, numbers), max(numbers)
-    bars = [_standing(bar) for bar in compared.bars if not (bar.constant and bar.moments.mmd2 <= least)]
+    bars = [_standing(bar) for bar in compared.bars if not (all(bar.alike) and bar.moments.mmd2 <= least)]
     tolerance = max([tolerance, *(bar.value for bar in bars)])
     if bars and pvalue < HOPELESS:
         standing = _standing(compared.beside_bars)
@@ -306,7 +306,7 @@ def _standing(evidence: Measured) -> Standing:
 
 
 def _beyond_numbers(evidence: Measured, pair: Pair, numbers: Sequence[float]) -> float:
-    if evidence.constant:  # one value in each: they are the same, or as different as can be
+    if all(evidence.alike):  # one value in each: they are the same, or as different as can be
         return float(not pair.value > max(numbers))
     found = [margin(pair, eps, "corrected", "greater").pvalue("greater") for eps in numbers]
     return float(np.nan_to_num(max(found), nan=1.0)) if not np.isnan(found).any() else 1.0

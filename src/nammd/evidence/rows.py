@@ -73,9 +73,9 @@ class RowEvidence:
         return Known(self.x, self.sums.x, self.own[0])
 
     @property
-    def constant(self) -> bool:
-        """Whether each sample is one row repeated."""
-        return self.x.constant and self.y.constant
+    def alike(self) -> tuple[bool, bool]:
+        """Whether all rows of x are equal, and all rows of y."""
+        return self.x.constant, self.y.constant
 
     def terms(self, slope: float, scale: float, normed: bool) -> Terms:
         """Return how the rows take part in a distance of that slope and scale."""

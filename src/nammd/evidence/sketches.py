@@ -104,9 +104,9 @@ class SketchEvidence:
         return min(effective_number(powers(x - y)), effective_number(powers(x) + powers(y)))
 
     @property
-    def constant(self) -> bool:
-        """Whether each sample is one row repeated."""
-        return self.x.constant and self.y.constant
+    def alike(self) -> tuple[bool, bool]:
+        """Whether all rows of x are equal, and all rows of y."""
+        return self.x.constant, self.y.constant
 
     def terms(self, slope: float, scale: float, normed: bool) -> Terms:
         """Return how the rows take part in a distance of that slope and scale, third moments aside."""
@@ -291,6 +291,10 @@ class SketchSkewness:
     def cubic_and_quadratic(self, a: float) -> tuple[float, float]:
         """Return A, which is not known and taken as zero, and B."""
         return 0.0, quadratic_part(a, (self.x.size, self.y.size), self._forms)
+
+    def of_influences(self, a: float) -> tuple[float, float]:
+        """Return zeros: it is not known."""
+        return 0.0, 0.0
 
     @cached_property
     def _forms(self) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -75,9 +75,9 @@ class UnitEvidence:
         return KnownUnits(self.x, self.unit_sums.x, self.own[0])
 
     @property
-    def constant(self) -> bool:
-        """Whether each sample is one row repeated."""
-        return self.x.constant and self.y.constant
+    def alike(self) -> tuple[bool, bool]:
+        """Whether all rows of x are equal, and all rows of y."""
+        return self.x.constant, self.y.constant
 
     def terms(self, slope: float, scale: float, normed: bool) -> Terms:
         """Return how the groups take part in a distance of that slope and scale."""

@@ -138,11 +138,17 @@ class ClosenessResult(Reportable):
         return [
             ("null hypothesis", f"{name} {null} {eps}: {verdict} at level {self.alpha:g}"),
             ("alternative", f"{name} {other} {eps}"),
-            ("distance", f"{number(self.statistic)}, threshold {number(self.threshold)}"),
+            ("distance", f"{number(self.statistic)}, {self._limit}"),
             ("95 % interval", interval(self.confidence_interval(0.95))),
             ("standard error", f"{number(self.standard_error)} ({self.variance})"),
             *self.estimate.describe_data(),
         ]
+
+    @property
+    def _limit(self) -> str:
+        if math.isinf(self.threshold):
+            return "and no estimate from rows that are all equal would be enough"
+        return f"threshold {number(self.threshold)}"
 
     def question(self) -> str:
         """Return the question that the result answers."""

@@ -25,7 +25,7 @@ import numpy as np
 from nammd.statistics.evidence import Measured
 from nammd.statistics.margin import SWITCH, Pair, quantile, upper_tail, within_reach
 from nammd.statistics.moments import combined
-from nammd.statistics.near_zero import lower_tails, normal_grid
+from nammd.statistics.near_zero import Noise, all_alike, lower_tails, noise_at, normal_grid
 from nammd.statistics.spread import frequency_cubic, frequency_variance
 from nammd.statistics.standing import SampleTerms, Standing, Together
 
@@ -109,7 +109,7 @@ class Difference:
         if not self.usable:
             return math.nan
         pvalue = self._by_expansion(delta)
-        if self.share > switch:
+        if self.share > switch or not (self.first.visible and self.second.visible):
             pvalue = max(pvalue, self._near_zero(delta))
         return max(pvalue, self._unseen)
 
@@ -195,18 +195,14 @@ class Difference:
 
     @cached_property
     def _unseen(self) -> float:
-        """Bound the chance that a sample has only equal rows where its counterpart has others too.
-
-        Where two rows of the counterpart are equal with probability c, none of its values has a larger share
-        than the root of c; and c is at most the mean kernel value, in units of the largest.
-        """
+        """Bound the chance that a sample has only equal rows while the distances are the same."""
         chance = 0.0
-        for side in (1,) if self.together is not None else (0, 1):
-            shares = [one.likeness(side) for one in (self.first, self.second)]
-            sizes = [_terms(one, side).size for one in (self.first, self.second)]
-            for share, other, size in ((shares[0], shares[1], sizes[0]), (shares[1], shares[0], sizes[1])):
-                if share > 1 - ROUNDING > other:
-                    chance = max(chance, other ** (size / 2))
+        for one, other in ((self.first, self.second), (self.second, self.first)):
+            here, there = (math.sqrt(max(each.value, 0.0) * one.scale) for each in (one, other))
+            for side in (1,) if self.together is not None else (0, 1):
+                if one.alike[side]:
+                    size = _terms(one, side).size
+                    chance = max(chance, all_alike(size, there - here, one.moments.bound))
         return chance
 
     @cached_property
@@ -261,7 +257,7 @@ class Difference:
         points, weights = normal_grid(_POINTS, _REACH)
         laws = []
         for one, margin in zip((self.first, self.second), margins, strict=True):
-            along = self._along(one)
+            along = self._along(one, margin)
             moved = (math.sqrt(margin * one.scale) + math.sqrt(along) * points) ** 2 - along
             laws.append(moved / one.scale)
             rest -= 2 * along**2 / one.scale**2
@@ -284,19 +280,22 @@ class Difference:
         first = max(first, 0.0, -delta)
         return first, first + delta
 
-    def _along(self, one: Standing) -> float:
+    def _along(self, one: Standing, margin: float) -> float:
         """Return the variance of the noise along the difference of the mean embeddings of a pair.
 
         It is at most the top eigenvalue. Where the pair is far enough apart to show its direction, it is as
-        large as it appears there, or in the other pair.
+        large as it appears there, or in the other pair; and it is brought to the margin.
         """
-        both, total = (self.first, self.second), 0.0
+        both, samples = (self.first, self.second), []
         for side in (1,) if self.together is not None else (0, 1):
             noise = one.operators.eigenvalues[side]
             if one.visible:
                 noise = min(noise, max(each.along(side) for each in both if each.visible))
-            total += noise / _terms(one, side).size
-        return total
+            terms = _terms(one, side)
+            skewness = terms.skewness if one.visible else abs(terms.skewness)
+            samples.append(Noise(noise, terms.size, skewness))
+        outward = math.sqrt(margin * one.scale) - math.sqrt(max(one.moments.mmd2, 0.0))
+        return noise_at(samples, outward)
 
     def _shared_variance(self, together: Together, margins: tuple[float, float]) -> float:
         """Return what a shared x adds to the variance of the difference, with both distances at a margin.
@@ -324,7 +323,7 @@ def standing_of(evidence: Measured, pair: Pair) -> Standing:
     normed = pair.statistic == "nammd"
     x, y, crossed, seen = evidence.terms(pair.slope(pair.value), pair.scale, normed)
     return Standing(
-        pair.moments, normed, x, y, crossed, pair.skewness, seen, pair.constant, pair.void, pair.spread
+        pair.moments, normed, x, y, crossed, pair.skewness, seen, pair.alike, pair.void, pair.spread
     )
 
 

@@ -31,8 +31,8 @@ class Measured(Protocol):
         """How the distance varies over random frequencies, where the kernel is approximated by some."""
 
     @property
-    def constant(self) -> bool:
-        """Whether each sample is one row repeated."""
+    def alike(self) -> tuple[bool, bool]:
+        """Whether all rows of x are equal, and all rows of y."""
 
     @property
     def obstacle(self) -> Caution | None:

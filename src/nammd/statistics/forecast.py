@@ -134,6 +134,10 @@ class Eigenvalues:
         """Return zeros."""
         return 0.0, 0.0
 
+    def of_influences(self, a: float) -> tuple[float, float]:
+        """Return zeros."""
+        return 0.0, 0.0
+
 
 Rule = Callable[[float, float], float]
 """A p-value as a function of the estimate, and of the share from which on the law near zero counts."""

@@ -15,7 +15,7 @@ from typing import Literal
 
 from nammd.statistics.evidence import Measured
 from nammd.statistics.moments import Moments, combined
-from nammd.statistics.near_zero import NearZero
+from nammd.statistics.near_zero import VISIBLE, NearZero, Noise, all_alike, noise_at
 from nammd.statistics.skewness import CarefulSkewness, HigherOrder
 from nammd.statistics.spread import Spread
 
@@ -66,9 +66,9 @@ class Pair:
         The moments of the pair.
     statistic : {"nammd", "mmd2"}
         Which statistic.
-    constant : bool
-        Whether each sample is one row repeated. Then there is no variance, though rounding may leave
-        a trace of one.
+    alike : tuple of two bool
+        Whether all rows of x are equal, and all rows of y. If both, there is no variance, though rounding
+        may leave a trace of one.
     spread : Spread or None
         Where the kernel is approximated by random frequencies and the exact one is meant: how the
         approximation varies.
@@ -79,15 +79,20 @@ class Pair:
     moments: Moments
     skewness: HigherOrder = field(repr=False)
     statistic: Statistic
-    constant: bool = False
+    alike: tuple[bool, bool] = (False, False)
     spread: Spread | None = None
     void: bool = False
 
     @classmethod
     def of(cls, evidence: Measured, statistic: Statistic) -> Pair:
         """Read evidence as one of the two statistics."""
-        constant, void = evidence.constant, evidence.obstacle is not None
-        return cls(evidence.moments, evidence.higher_order, statistic, constant, evidence.spread, void)
+        void = evidence.obstacle is not None
+        return cls(evidence.moments, evidence.higher_order, statistic, evidence.alike, evidence.spread, void)
+
+    @property
+    def constant(self) -> bool:
+        """Whether each sample is one row repeated."""
+        return all(self.alike)
 
     @property
     def scale(self) -> float:
@@ -144,6 +149,11 @@ class Pair:
             total, _ = combined(self.moments.linear_variance(a), total)
         return math.sqrt(total + self.approximation(self.value)) / self.scale
 
+    @property
+    def visible(self) -> bool:
+        """Whether the estimate is so far above zero that its rows show in which direction the two differ."""
+        return self.value > VISIBLE * self.standard_error
+
 
 @dataclass(frozen=True)
 class Margin:
@@ -165,6 +175,8 @@ class Margin:
         What turns u into the statistic's own unit.
     degrees : float
         The degrees of freedom of the deviation: infinite, unless random frequencies have a part in it.
+    unseen : float
+        No proof of closeness is stronger: the chance that a sample has only equal rows at this distance.
     """
 
     u: float
@@ -175,6 +187,7 @@ class Margin:
     law: NearZero | None
     scale: float
     degrees: float = math.inf
+    unseen: float = 0.0
 
     @property
     def z(self) -> float:
@@ -193,7 +206,7 @@ class Margin:
             return math.nan
         if alternative == "greater":
             return upper_tail(self.z, self.degrees)
-        pvalue = upper_tail(-self.z, self.degrees)
+        pvalue = max(upper_tail(-self.z, self.degrees), self.unseen)
         if self.law is not None:
             pvalue = max(pvalue, self.law.below(self.u + self.law.centre))
         return pvalue
@@ -205,6 +218,8 @@ class Margin:
         z = quantile(1 - alpha, self.degrees)
         if alternative == "greater":
             return eps + self._inverse(z) * self.deviation / self.scale
+        if self.unseen > alpha:  # no estimate would do
+            return -math.inf
         t = self._inverse(-z) * self.deviation
         if self.law is not None:
             t = min(t, self.law.quantile(alpha) - self.law.centre)
@@ -257,7 +272,7 @@ def margin(
     if not unit > 0:  # kernel values so small that their cubes are no numbers: as good as no variance
         return Margin(u, 0.0, share, 0.0, 0.0, None, scale)
     law = None
-    if alternative == "less" and share > switch:
+    if alternative == "less" and (share > switch or not pair.visible):
         law = near_zero(pair, eps, total - linear, max(blurred, 0.0) + extra)
     return Margin(
         u,
@@ -268,7 +283,16 @@ def margin(
         law,
         scale,
         pair.degrees_of_freedom(extra, safe, a),
+        _unseen(pair, eps),
     )
+
+
+def _unseen(pair: Pair, eps: float) -> float:
+    """Bound the chance that a sample has only equal rows while the distance is eps."""
+    moments = pair.moments
+    outward = math.sqrt(eps * pair.scale) - math.sqrt(max(moments.mmd2, 0.0))
+    sizes = [side.size for side, alike in zip((moments.x, moments.y), pair.alike, strict=True) if alike]
+    return max((all_alike(size, outward, moments.bound) for size in sizes), default=0.0)
 
 
 def near_zero(pair: Pair, eps: float, quadratic: float, added: float = 0.0) -> NearZero:
@@ -276,15 +300,17 @@ def near_zero(pair: Pair, eps: float, quadratic: float, added: float = 0.0) -> N
 
     A row's influence is ``(mu_P - mu_Q)(x) + (a - 1) mu_P(x)``. Over x, the first term varies by at
     most sqrt(lambda) |mu_P - mu_Q|, lambda the largest eigenvalue of the covariance operator, and at
-    the margin that norm is known: MMD2 = eps D. `quadratic` is the variance due to pairs of rows, and
-    `added` what a margin's own error and random frequencies add.
+    the margin that norm is known: MMD2 = eps D. How much it varies is brought there too. `quadratic` is the
+    variance due to pairs of rows, and `added` what a margin's own error and random frequencies add.
     """
-    centre, excess, along = eps * pair.scale, pair.slope(eps) - 1.0, 0.0
-    for side, value in zip((pair.moments.x, pair.moments.y), pair.skewness.eigenvalues, strict=True):
-        spread = math.sqrt(value) + excess * math.sqrt(max(side.v1, 0.0) / centre)
-        along += spread**2 / side.size
+    centre, a, samples = eps * pair.scale, pair.slope(eps), []
+    both, skewed = (pair.moments.x, pair.moments.y), pair.skewness.of_influences(a)
+    for side, value, skewness in zip(both, pair.skewness.eigenvalues, skewed, strict=True):
+        spread = math.sqrt(value) + (a - 1.0) * math.sqrt(max(side.v1, 0.0) / centre)
+        samples.append(Noise(spread**2, side.size, skewness if pair.visible else abs(skewness)))
+    along = noise_at(samples, math.sqrt(centre) - math.sqrt(max(pair.moments.mmd2, 0.0)))
     rest = max(quadratic - 2 * along**2, 0.0) + added
-    degrees = pair.degrees_of_freedom(pair.approximation(eps), rest, pair.slope(eps))
+    degrees = pair.degrees_of_freedom(pair.approximation(eps), rest, a)
     return NearZero(centre, along, rest, degrees)
 
 

@@ -7,11 +7,15 @@ embeddings. Along mu the noise is normal. So an estimate of a distance e varies 
 
 which is far from normal where sigma rivals sqrt(e): its lower tail ends early. A normal law with the same
 variance would throw most of the power away there, and one without the first term would not hold its level.
+
+And sigma is not the same everywhere. Where few rows carry the difference, a sample that has too few of them
+is both closer and less variable than its law: `noise_at` takes the variance where the margin is.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -20,6 +24,9 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 
 _POINTS, _REACH = 801, 8.0
+
+VISIBLE = 0.5
+"""From so many standard errors above zero on an estimate shows in which direction two laws differ."""
 
 
 class NearZero(NamedTuple):
@@ -63,6 +70,59 @@ class NearZero(NamedTuple):
     def _moved(self, points: FloatArray) -> FloatArray:
         moved: FloatArray = (math.sqrt(self.centre) + math.sqrt(self.along) * points) ** 2 - self.along
         return moved
+
+
+class Noise(NamedTuple):
+    """The noise of one sample along the difference of the mean embeddings.
+
+    Attributes
+    ----------
+    variance : float
+        Of one row.
+    size : float
+        The rows.
+    skewness : float
+        Of one row, standardised; above zero where the rare rows are those farther from the other sample.
+        Where the samples do not show in which direction they differ, its size.
+    """
+
+    variance: float
+    size: float
+    skewness: float
+
+
+def noise_at(samples: Iterable[Noise], outward: float) -> float:
+    """Return the variance along the difference, of both samples, where they are farther apart by `outward`.
+
+    If a law is moved by reweighting its rows, its variance grows by the third cumulant over the variance per
+    unit of its mean, as that of a rare value does with its share. The samples move as far as each is noisy.
+    Only what adds caution counts.
+    """
+    samples = tuple(samples)
+    total = sum(one.variance / one.size for one in samples)
+    grown = total
+    for one in samples:
+        if total > 0:
+            moved = outward * one.variance / one.size / total
+            grown += max(one.skewness * math.sqrt(one.variance) * moved, 0.0) / one.size
+    return grown
+
+
+def all_alike(size: float, outward: float, bound: float) -> float:
+    """Bound the chance that all rows are equal though the law is farther from another by `outward`.
+
+    A law with so much more to it has other rows too: a share s of them moves its mean embedding by at most s
+    times the largest distance of two rows, the root of twice the kernel's largest value.
+    """
+    missed = min(abs(outward) / math.sqrt(2 * bound), 1.0)
+    return float((1.0 - missed) ** size)
+
+
+def standardised(second: float, third: float) -> float:
+    """Return the skewness by two moments; zero where there is none, or where the third is not known."""
+    if math.isnan(third) or not second > 0:
+        return 0.0
+    return third / second / math.sqrt(second)
 
 
 def lower_tails(scores: FloatArray, degrees: float) -> FloatArray:

@@ -22,9 +22,12 @@ from numpy.typing import NDArray
 from nammd.data.arrays import FloatArray
 from nammd.engines.sums import KernelSums
 from nammd.statistics.moments import centred_row_means
+from nammd.statistics.near_zero import standardised
 
 # Up to here a full decomposition costs less than the iteration's overhead.
 _DENSE_ROWS = 64
+# Of the iteration; asked for more than that, ARPACK goes on for seconds where rows have few distinct values.
+_ACCURACY = 1e-11
 
 
 class HigherOrder(Protocol):
@@ -43,6 +46,9 @@ class HigherOrder(Protocol):
 
     def cubic_and_quadratic(self, a: float) -> tuple[float, float]:
         """Return A and B, the two parts of the third cumulant of U."""
+
+    def of_influences(self, a: float) -> tuple[float, float]:
+        """Return the skewness of each sample's influences; zero where it is not known."""
 
 
 class Grams(Protocol):
@@ -74,21 +80,34 @@ class Influences:
     parts : array of shape (r, 2)
         Of the rows that stand for the sample: their centred within-sample means p and cross means q; the
         influence is ``a p - q``.
+    squares : array of shape (3,)
+        Means over *all* rows of ``p^2, p q, q^2``.
     cubes : array of shape (4,)
-        Means over *all* rows of ``p^3, p^2 q, p q^2, q^3``.
+        Likewise of ``p^3, p^2 q, p q^2, q^3``.
     size : int or float
         The number of rows of the whole sample; of rows that belong together, the effective number of units.
     """
 
     parts: FloatArray = field(repr=False)
+    squares: FloatArray
     cubes: FloatArray
     size: float
 
     @classmethod
     def of(cls, p: FloatArray, q: FloatArray, chosen: NDArray[np.intp]) -> Influences:
         """Take the influences of all rows, and of those that are chosen."""
-        cubes = np.array([np.mean(p**3), np.mean(p * p * q), np.mean(p * q * q), np.mean(q**3)])
-        return cls(np.column_stack([p, q])[chosen], cubes, len(p))
+        return cls.summed(p, q, chosen, len(p))
+
+    @classmethod
+    def summed(cls, p: FloatArray, q: FloatArray, chosen: NDArray[np.intp], size: float) -> Influences:
+        """Take the influences of all rows or units, and average them over so many."""
+        squares = np.array([p @ p, p @ q, q @ q]) / size
+        cubes = np.array([np.sum(p**3), np.sum(p * p * q), np.sum(p * q * q), np.sum(q**3)]) / size
+        return cls(np.column_stack([p, q])[chosen], squares, cubes, size)
+
+    def second_moment(self, a: float) -> float:
+        """Return the mean of ``(a p - q)^2``."""
+        return float(self.squares @ np.array([a * a, -2 * a, 1.0]))
 
     def third_moment(self, a: float) -> float:
         """Return the mean of ``(a p - q)^3``."""
@@ -122,6 +141,11 @@ class Skewness:
         m, n = self.x.size, self.y.size
         cubic = 8 * (self.x.third_moment(a) / m**2 + self.y.third_moment(a) / n**2)
         return cubic, quadratic_part(a, (m, n), self._forms)
+
+    def of_influences(self, a: float) -> tuple[float, float]:
+        """Return the skewness of each sample's influences."""
+        x, y = (standardised(one.second_moment(a), one.third_moment(a)) for one in (self.x, self.y))
+        return x, y
 
     @cached_property
     def _forms(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -198,5 +222,5 @@ def top_eigenvalue(centred: FloatArray, trace: float) -> float:
 
     # Lanczos. The start is fixed, so that the same data give the same number.
     start = np.random.default_rng(0).standard_normal(size)
-    [value] = eigsh(centred, k=1, which="LA", v0=start, return_eigenvectors=False)
+    [value] = eigsh(centred, k=1, which="LA", v0=start, tol=_ACCURACY, return_eigenvectors=False)
     return max(float(value), 0.0)

@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 from nammd.data.arrays import FloatArray
 from nammd.engines.sums import KernelSums
 from nammd.statistics.moments import Moments, centred_row_means, combined
+from nammd.statistics.near_zero import VISIBLE, standardised
 from nammd.statistics.skewness import Grams
 from nammd.statistics.spread import Spread
 
 Rows: TypeAlias = NDArray[np.intp]
 """Positions of rows that stand for a sample."""
-
-VISIBLE = 0.5
-"""From so many standard errors above zero on an estimate shows in which direction two laws differ."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,11 @@ class SampleTerms:
     third: float
     bias: float
     form: float
+
+    @property
+    def skewness(self) -> float:
+        """The skewness of ``phi``; zero where it is not known."""
+        return standardised(self.second, self.third)
 
 
 @dataclass(frozen=True)
@@ -112,8 +115,8 @@ class Standing:
         The covariance operators of x and y, as far as their largest eigenvalues go.
     seen : SeenFromX or None
         What is kept of the rows of x.
-    constant : bool
-        Whether each sample is one row repeated, so that there is no variance but rounding.
+    alike : tuple of two bool
+        Whether all rows of x are equal, and all rows of y. If both, there is no variance but rounding.
     void : bool
         Whether there is nothing to compare, whatever the numbers.
     spread : Spread or None
@@ -127,9 +130,14 @@ class Standing:
     crossed: float
     operators: Operators = field(repr=False)
     seen: SeenFromX | None = field(default=None, repr=False)
-    constant: bool = False
+    alike: tuple[bool, bool] = (False, False)
     void: bool = False
     spread: Spread | None = None
+
+    @property
+    def constant(self) -> bool:
+        """Whether each sample is one row repeated."""
+        return all(self.alike)
 
     @cached_property
     def scale(self) -> float:
@@ -185,19 +193,17 @@ class Standing:
         """Whether the estimate is so far above zero that its rows show in which direction the two differ."""
         return self.value > VISIBLE * self.standard_error
 
-    def likeness(self, side: int) -> float:
-        """Return the mean kernel value of two rows of a sample over the largest: 1 if all are equal."""
-        components = self.moments.y if side else self.moments.x
-        return max(components.mean, 0.0) / self.moments.bound
-
     def along(self, side: int) -> float:
         """Return the variance of a row's noise along the difference of the mean embeddings, as seen here.
 
         It is the variance of the influence over MMD², which is far more stable than the variance, since that
-        shrinks with the estimate. To be asked only where the distance is visible.
+        shrinks with the estimate. Both without bias, or both with it if that is more: of a small distance the
+        unbiased variance may be next to nothing by chance. To be asked only where the distance is visible.
         """
-        components = self.moments.y if side else self.moments.x
-        return max(components.linear(self.slope), 0.0) / self.moments.mmd2
+        moments, terms = self.moments, self.y if side else self.x
+        unbiased = (moments.y if side else moments.x).linear(self.slope) / moments.mmd2
+        length = moments.mmd2 + sum((moments.bound - one.mean) / one.size for one in (moments.x, moments.y))
+        return max(unbiased, terms.second * self.scale**2 / 4 / length)
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,6 +82,10 @@ class TotalSkewness:
         """Return A, which is not known and taken as zero, and B."""
         return 0.0, quadratic_part(a, (self.x.size, self.y.size), self._forms)
 
+    def of_influences(self, a: float) -> tuple[float, float]:
+        """Return zeros: it is not known."""
+        return 0.0, 0.0
+
     @cached_property
     def _forms(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         x, y = self.x.side, self.y.side

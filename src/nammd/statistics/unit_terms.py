@@ -66,5 +66,4 @@ def _scale(side: UnitSide) -> UnitScale:
 
 def _influences(side: UnitSide, chosen: Rows) -> Influences:
     p, q = side.influences
-    cubes = np.array([np.sum(p**3), np.sum(p * p * q), np.sum(p * q * q), np.sum(q**3)]) / side.effective
-    return Influences(np.column_stack([p, q])[chosen], cubes, side.effective)
+    return Influences.summed(p, q, chosen, side.effective)

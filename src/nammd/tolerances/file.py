@@ -185,7 +185,7 @@ def _standing_to_dict(standing: Standing) -> dict[str, Any]:
         "x": dataclasses.asdict(standing.x),
         "y": dataclasses.asdict(standing.y),
         "crossed": standing.crossed,
-        "constant": standing.constant,
+        "alike": list(standing.alike),
         "rows": {"across": _packed(seen.across), "felt": _packed(seen.felt), "joint": seen.joint},
     }
 
@@ -199,7 +199,7 @@ def _standing_from_dict(stored: dict[str, Any]) -> Standing:
         y=y,
         crossed=_finite(stored["crossed"], "crossed"),
         operators=Eigenvalues(_eigenvalues(stored)),
-        constant=bool(stored["constant"]),
+        alike=_alike(stored),
     )
     rows = stored["rows"]
     across, felt = _unpacked(rows["across"]), _unpacked(rows["felt"])
@@ -221,6 +221,11 @@ def _moments_from_dict(stored: dict[str, Any]) -> Moments:
     if not (bound > 0 and moments.denominator > 0):
         raise ValueError("its moments are not those of a kernel with that bound")
     return moments
+
+
+def _alike(stored: dict[str, Any]) -> tuple[bool, bool]:
+    x, y = stored["alike"]
+    return bool(x), bool(y)
 
 
 def _eigenvalues(stored: dict[str, Any]) -> tuple[float, float]:
