@@ -83,6 +83,11 @@ def test_weights_of_parts_keep_their_proportion():
     whole = nammd.Sketch.of(x, **how)
     parts = nammd.Sketch.of_batches([x.slice(0, 100), x.slice(100)], **how)
     np.testing.assert_allclose(parts.units.totals.products, whole.units.totals.products, rtol=1e-9)
+    rest, alone = x.drop_columns(["customer"]), {"space": space, "row_weights": "w"}
+    parts = nammd.Sketch.of_batches([rest.slice(0, 100), rest.slice(100)], **alone)
+    whole = nammd.Sketch.of(rest, **alone)
+    assert parts.units.count == whole.units.count == len(x)
+    np.testing.assert_allclose(parts.units.totals.products, whole.units.totals.products, rtol=1e-9)
 
 
 def test_batches_put_groups_together_that_are_spread_over_them():

@@ -107,7 +107,7 @@ def of_grouped_batches(
             held.append(GroupedRows.of(dataset, points, encoding))
             if meter is None and callable(progress):
                 progress(size[0], None)
-            if sum(part.size for part in held) > grouping.HELD:
+            if said.groups is None or sum(part.size for part in held) > grouping.HELD:
                 whole, rest = grouping.whole_groups(held)
                 held = [] if rest is None else [rest]
                 close(whole)
