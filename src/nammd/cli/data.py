@@ -204,7 +204,7 @@ def open_files(
     from nammd.data.belonging import told
     from nammd.data.opening import open_file
 
-    said, columns = _said(data, limit), options.names(data.columns, "--columns")
+    said, columns = said_by(data, limit), options.names(data.columns, "--columns")
     if columns is not None:
         columns += [name for name in said.columns if name not in columns]
     reading = _reading(data) if limit is None else _known(limit, data)
@@ -235,7 +235,7 @@ def open_files(
     return inputs
 
 
-def _said(data: DataOptions, limit: Tolerance | None) -> Belonging:
+def said_by(data: DataOptions, limit: Tolerance | None) -> Belonging:
     """Return which rows belong together, by the options and by what a tolerance file remembers."""
     from nammd.data.belonging import Belonging
     from nammd.data.blocks_in_time import Blocks

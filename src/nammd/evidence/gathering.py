@@ -15,6 +15,7 @@ from nammd.data.units import numbered
 from nammd.engines import Engine, choose_engine
 from nammd.engines.sums import KernelSums, WithinSums
 from nammd.engines.units import Units, UnitSums, UnitWithin
+from nammd.evidence.grouped_sketches import GroupedSketchEvidence
 from nammd.evidence.rows import Known, OwnGram, RowEvidence
 from nammd.evidence.sketches import SketchEvidence
 from nammd.evidence.unit_grams import UnitGram
@@ -125,7 +126,8 @@ def _of_units(
 def _of_sketches(x: SketchSample, y: SketchSample, cross: CrossPairs) -> SketchEvidence:
     if cross != "full":
         raise ValueError("cross='off-diagonal' pairs rows, and sketches keep none; use cross='full'")
-    return SketchEvidence(x, y, x.sketch.means_exact(x.space.kernel))
+    kind = SketchEvidence if x.sketch.units is None else GroupedSketchEvidence
+    return kind(x, y, x.sketch.means_exact(x.space.kernel))
 
 
 def _require_paired(x: Sample, y: Sample) -> None:

@@ -101,7 +101,7 @@ class SketchEvidence:
         spread over all frequencies, and so it is taken: the error of the rows is then the larger one.
         """
         x, y = (sketch.total / sketch.n for sketch in self._sketches)
-        return min(effective_number(_powers(x - y)), effective_number(_powers(x) + _powers(y)))
+        return min(effective_number(powers(x - y)), effective_number(powers(x) + powers(y)))
 
     @property
     def alike(self) -> tuple[bool, bool]:
@@ -158,12 +158,15 @@ class SketchEvidence:
         cells = unread(*dict.fromkeys([self.x, self.y]))
         if self.obstacle is not None:
             return (self.obstacle, *cells)
+        few = self._few()
+        return few + few_frequencies(self.spread, self.x.sketch.features.n_features) + cells
+
+    def _few(self) -> tuple[Caution, ...]:
         m, n = self.x.size, self.y.size
-        rows = few_rows(m, n) or few_sketched_rows(m, n)
-        return rows + few_frequencies(self.spread, self.x.sketch.features.n_features) + cells
+        return few_rows(m, n) or few_sketched_rows(m, n)
 
 
-def _powers(means: FloatArray) -> FloatArray:
+def powers(means: FloatArray) -> FloatArray:
     """Return the squared length of the mean wave of each frequency."""
     half = len(means) // 2
     powers: FloatArray = means[:half] ** 2 + means[half:] ** 2

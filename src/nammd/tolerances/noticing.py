@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 
-def cautions_of(gate: Gate, estimate: Estimate, decision: Decision) -> tuple[Caution, ...]:
-    """Return what to know before relying on a verdict."""
+def cautions_of(
+    gate: Gate, estimate: Estimate, decision: Decision, by_columns: bool = True
+) -> tuple[Caution, ...]:
+    """Return what to know before relying on a verdict; `by_columns`: whether columns could be compared."""
     found = [*estimate.warnings, *gate.tolerance.origin.cautions]
     reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
     encoding = gate.tolerance.space.encoding
@@ -60,7 +62,7 @@ def cautions_of(gate: Gate, estimate: Estimate, decision: Decision) -> tuple[Cau
         found.append(
             Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
         )
-    return tuple(found)
+    return (*found, *(() if by_columns else _ungrouped(gate.tolerance)))
 
 
 def _changed_columns(tolerance: Tolerance, candidate: Dataset) -> list[Caution]:
@@ -74,9 +76,12 @@ def _changed_columns(tolerance: Tolerance, candidate: Dataset) -> list[Caution]:
     return found
 
 
-def ungrouped(tolerance: Tolerance) -> tuple[Caution, ...]:
-    """Return a caution that columns take no part: their tests take rows as independent and alike."""
+def _ungrouped(tolerance: Tolerance) -> tuple[Caution, ...]:
+    """Return a caution that columns take no part: how their rows belong together is not known."""
     if tolerance.columns is None:
         return ()
-    message = "rows belong together or have weights, so columns are not held against their own tolerances"
+    message = (
+        "rows belong together in a way that single columns do not know of (blocks of time, or groups or "
+        "weights that the tolerance was made without), so columns are not held against their own tolerances"
+    )
     return (Caution("columns-not-judged", message),)
