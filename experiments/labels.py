@@ -57,6 +57,7 @@ CALIBRATION = (
     "calibration-sketch-accuracy",
     "calibration-sketch-frequencies",
     "calibration-sketch-samples",
+    "calibration-group-totals",
     "calibration-monitor",
 )
 """The study of level, coverage and power that the paper lacks."""

@@ -20,6 +20,18 @@ from nammd.tolerances.deciding import Held, combined
 
 CHUNK = 500
 
+SOME = (
+    "shifted normal",
+    "five columns",
+    "exponential",
+    "Poisson",
+    "Cauchy",
+    "normal: up or wider",
+    "exponential: longer or stray rows",
+    "rare value: more often or up",
+)
+"""Cases for a quick look, and for samples so large that not all can be tried."""
+
 
 @dataclass(frozen=True)
 class Estimated(Settings):
@@ -39,8 +51,8 @@ class Estimated(Settings):
         The sizes where there are several accepted datasets; elsewhere there is one.
     large_rows, large_repetitions
         The repetitions where a sample has more rows than `large_rows`.
-    largest_rows, largest_repetitions, largest_margins
-        The same, and the margins, where it has more than `largest_rows`.
+    largest_rows, largest_repetitions, largest_margins, largest_laws
+        The same, and the margins and the cases, where it has more than `largest_rows`.
     """
 
     laws: tuple[str, ...] = (*ALIKE, *DIFFERENT)
@@ -56,6 +68,7 @@ class Estimated(Settings):
     largest_rows: int = 1000
     largest_repetitions: int = 1
     largest_margins: tuple[float, ...] = (0.005, 0.05)
+    largest_laws: tuple[str, ...] = SOME
 
     def numbers(self, size: str) -> tuple[int, ...]:
         """Return how many accepted datasets there are, in turn."""
@@ -74,11 +87,13 @@ def _cells(settings: Estimated) -> Iterator[Cell]:
     for part in range(most):  # all settings in turn, so that an early end leaves none out
         for size in settings.sizes:
             sizes = Sizes.of(size)
-            margins = settings.margins if sizes.largest <= settings.largest_rows else settings.largest_margins
+            laws, margins = settings.laws, settings.margins
+            if sizes.largest > settings.largest_rows:
+                laws, margins = settings.largest_laws, settings.largest_margins
             pieces = dict(chunks(settings.repeated(size), CHUNK))
             if part not in pieces:
                 continue
-            for name in settings.laws:
+            for name in laws:
                 for law in orders(name, sizes):
                     for margin in margins:
                         if case_of(law, margin) is not None:
@@ -193,23 +208,14 @@ EXPERIMENT = Experiment(
     quick=Estimated(
         repetitions=100,
         large_repetitions=100,
-        laws=(
-            "shifted normal",
-            "five columns",
-            "exponential",
-            "Poisson",
-            "Cauchy",
-            "normal: up or wider",
-            "exponential: longer or stray rows",
-            "rare value: more often or up",
-        ),
+        laws=SOME,
         margins=(0.05,),
         sizes=("20:20", "50:50", "50:500", "500:50"),
     ),
     full=Estimated(
         repetitions=500,
         large_repetitions=300,
-        largest_repetitions=60,
+        largest_repetitions=200,
     ),
     tiny=Estimated(
         repetitions=2,

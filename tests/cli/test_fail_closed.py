@@ -97,9 +97,7 @@ def test_a_column_that_only_shifts_is_no_such_column():
 def test_a_sorted_file_is_not_split(nammd, tmp_path, months, name, column, way):
     words = [*files(months, name), *way, "--exclude", "submitted", "-o", "t.json"]
     sentence = nammd("calibrate", *words).sentence
-    assert (
-        f"the rows are sorted by '{column}', so blocks of consecutive rows differ by the sorting" in sentence
-    )
+    assert f" are sorted by '{column}', so blocks of consecutive rows differ by the sorting" in sentence
     assert f"say --keep {column}" in sentence
     assert list(tmp_path.iterdir()) == []
 
@@ -107,7 +105,7 @@ def test_a_sorted_file_is_not_split(nammd, tmp_path, months, name, column, way):
 def test_rows_in_the_order_of_their_time_of_arrival_are_split_without_it(nammd, months):
     [january] = files(months, "january")
     sentence = nammd("calibrate", january, "-o", "t.json").sentence
-    assert "the rows are in the order of 'submitted', which takes part in the comparison" in sentence
+    assert " are in the order of 'submitted', which takes part in the comparison" in sentence
     assert sentence.strip().endswith("leave it out with --exclude submitted")
     assert nammd("calibrate", january, "--exclude", "submitted", "-o", "t.json").code == 0
     ran = nammd("check", *files(months, "january", "february"), "-t", "t.json")

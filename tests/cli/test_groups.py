@@ -103,11 +103,51 @@ def test_a_column_that_looks_like_groups_is_told_of(nammd, months):
     assert "--group customer" in found.out
 
 
-def test_a_sketch_refuses_groups(nammd, months, tmp_path):
-    a, b = months / "a.parquet", months / "b.parquet"
-    file = tmp_path / "tolerance.json"
-    nammd("calibrate", a, b, "--group", "customer", *WITHOUT, "-o", file)
-    for options in (("--group", "customer"), ()):
-        ran = nammd("sketch", a, "--tolerance", file, "-o", tmp_path / "a.sketch", *options)
-        assert ran.code == 2
-        assert "sketches do not keep" in ran.err
+@pytest.fixture(scope="module")
+def tolerances(months):
+    """A tolerance with groups, one without, and one of blocks of time; made by the library."""
+    tables = [
+        parquet.read_table(months / f"{name}.parquet").drop_columns(["application", "submitted"])
+        for name in "ab"
+    ]
+    plain = [each.drop_columns(["customer"]) for each in tables]
+    files = [months / f"{name}.json" for name in ("grouped", "plain", "blocks")]
+    library.Tolerance.from_reference(*tables, groups="customer").save(files[0])
+    library.Tolerance.from_reference(*plain).save(files[1])
+    library.Tolerance.from_reference(*plain, groups=library.Blocks(length=20)).save(files[2])
+    return files
+
+
+def test_a_sketch_remembers_the_groups_of_its_tolerance(nammd, months, tmp_path, tolerances):
+    sketches = [tmp_path / f"{name}.sketch" for name in "ac"]
+    for name, sketch in zip("ac", sketches, strict=True):
+        made = nammd("sketch", months / f"{name}.parquet", "--tolerance", tolerances[0], "-o", sketch)
+        assert made.code == 0
+        assert "120 by customer" in made.out
+    checked = nammd("check", *sketches, "--tolerance", tolerances[0])
+    rows = nammd("check", months / "a.parquet", months / "c.parquet", "--tolerance", tolerances[0])
+    for ran in (checked, rows):
+        assert ran.code == 0
+        assert "120 and 120 by customer" in ran.out
+        assert "7 compared" in ran.out
+    found = nammd("distance", *sketches, "--group", "customer", "--json").json
+    assert found["groups"]["split"] == [0, 0]
+    wrong = nammd("distance", *sketches, "--group", "region")
+    assert wrong.code == 2
+    assert "made with groups by customer, and not with groups by region" in wrong.err
+
+
+def test_sketches_and_tolerances_must_agree_on_groups(nammd, months, tmp_path, tolerances):
+    sketches = [tmp_path / f"{name}.sketch" for name in ("grouped", "plain")]
+    for file, sketch in zip(tolerances, sketches, strict=False):
+        assert nammd("sketch", months / "a.parquet", "--tolerance", file, "-o", sketch, "--json").code == 0
+    without = nammd("check", sketches[1], sketches[1], "--tolerance", tolerances[0])
+    assert without.code == 2
+    assert "made without groups, and not with groups by customer" in without.err
+    assert "--group customer" in without.err
+    other = nammd("check", sketches[0], sketches[0], "--tolerance", tolerances[1])
+    assert other.code == 2
+    assert "as if every row stood for itself" in other.err
+    blocks = nammd("sketch", months / "a.parquet", "--tolerance", tolerances[2], "-o", tmp_path / "b.sketch")
+    assert blocks.code == 2
+    assert "does not keep the order of rows" in blocks.err

@@ -152,11 +152,13 @@ def test_placeholders_are_reported(nammd, tmp_path):
     land = ["NA"] * 155 + ["DE"] * 200 + ["unknown"] * 145
     income = np.where(np.arange(500) % 10 == 0, -999, rng.integers(10, 100, 500))
     table = pd.DataFrame({"land": land, "income": income, "x": rng.normal(size=500)})
+    table["large"] = np.where(np.arange(500) % 50 == 0, 9999999, rng.integers(10, 100, 500))
     table.to_csv(tmp_path / "x.csv", index=False)
     ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "t.json")
     assert "'land': 155 of 500 values read as missing: NA; use --na '' if that is a value" in ran.err
     assert "'land': 145 of 500 values are unknown, which counts as a category; use --na 'unknown'" in ran.err
     assert "'income': 50 of 500 values are -999, far from all others; use --na '-999'" in ran.err
+    assert "'large': 10 of 500 values are 9999999, far from all others; use --na '9999999'" in ran.err
     encoding = json.loads((tmp_path / "t.json").read_text())["encoding"]
     assert encoding["columns"][0]["categories"] == ["DE", "unknown"]
     ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "n.json", "--na", "")
@@ -167,6 +169,42 @@ def test_placeholders_are_reported(nammd, tmp_path):
     encoding = json.loads((tmp_path / "m.json").read_text())["encoding"]
     assert encoding["columns"][0]["categories"] == ["DE"]
     assert encoding["columns"][1]["center"] > 40
+
+
+def test_words_among_numbers_are_reported_as_among_words(nammd, tmp_path):
+    rng = np.random.default_rng(0)
+    ages = [str(age) for age in rng.integers(18, 90, 500)]
+    born = [f"{year}-01-31" for year in rng.integers(1950, 2000, 500)]
+    for k in range(500):
+        ages[k] = "NA" if k % 5 == 0 else "n/a" if k % 50 == 1 else "" if k % 50 == 2 else ages[k]
+        born[k] = "NULL" if k % 25 == 0 else born[k]
+    lines = [f"{age},{day},{x:.3f}" for age, day, x in zip(ages, born, rng.normal(size=500), strict=True)]
+    (tmp_path / "x.csv").write_text("age,born,x\n" + "\n".join(lines))
+    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "t.json")
+    assert "'age': 110 of 500 values read as missing: NA, n/a; use --na '' if that is a value" in ran.err
+    assert "'born': 20 of 500 values read as missing: NULL" in ran.err
+    assert "'x'" not in ran.err
+    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "t.json", "--force", "--sample", 300)
+    assert "'age': 110 of 500 values read as missing" in ran.err  # all of the file was counted
+    (tmp_path / "days").mkdir()
+    for name, part in (("1.csv", lines[:250]), ("2.csv", lines[250:])):
+        (tmp_path / "days" / name).write_text("age,born,x\n" + "\n".join(part))
+    ran = nammd("calibrate", "days", "--noise", 0.5, "--anyway", "-o", "t.json", "--force")
+    assert "'age': 110 of 500 values read as missing" in ran.err
+
+
+def test_what_is_said_of_several_files_is_said_once(nammd, tmp_path):
+    for k in range(6):
+        month(tmp_path / f"{k}.csv", "European", k)
+    ran = nammd("distance", "0.csv", "1.csv")
+    assert ran.err.count("semicolons") == 1
+    assert "0.csv and 1.csv: the columns are separated by semicolons, not by commas" in ran.err
+    assert nammd("calibrate", "0.csv", "--noise", 0.7, "-o", "t.json").err.count("semicolons") == 1
+    ran = nammd("check", *(f"{k}.csv" for k in range(6)), "-t", "t.json")
+    assert ran.err.count("semicolons") == 1
+    assert "0.csv, 1.csv, 2.csv and 3 others: the columns are separated by semicolons" in ran.err
+    ran = nammd("rank", *(f"{k}.csv" for k in range(3)))
+    assert "0.csv, 1.csv and 2.csv: the columns are separated by semicolons" in ran.err
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-8-sig", "utf-8"])

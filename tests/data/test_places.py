@@ -207,6 +207,40 @@ def test_databases_through_sqlalchemy(databases, monkeypatch):
             read(address, query="select * from none")
 
 
+@pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
+@pytest.mark.parametrize("name", ["sqlite:///{}/shop.db", "duckdb:///{}/shop.duckdb"])
+def test_database_files_are_only_read(databases, monkeypatch, name, driver):
+    from nammd.data.readers import databases as reader
+
+    if driver == "sqlalchemy":
+        monkeypatch.setattr(reader, "_DRIVERS", {})
+    address = name.format(databases)
+    path = databases / address.rpartition("/")[2]
+    before, there = path.read_bytes(), set(databases.iterdir())
+    for query in ("drop table orders", "insert into orders values (1, 'x', 2)", "create table t (x real)"):
+        with pytest.raises(ValueError, match="the query failed"):
+            read(address, query=query)
+    assert path.read_bytes() == before
+    assert read(address, query="select * from orders").rows == 50
+    assert set(databases.iterdir()) == there
+
+
+@pytest.mark.parametrize(
+    "name", ["sqlite:///{}/none.db", "sqlite+pysqlite:///{}/none.db", "duckdb:///{}/none.db"]
+)
+def test_a_database_file_that_is_not_there_is_not_made(tmp_path, monkeypatch, name):
+    from nammd.data.readers import databases as reader
+
+    monkeypatch.setattr(reader, "_DRIVERS", {})
+    address, missing = name.format(tmp_path), tmp_path / "none.db"
+    with pytest.raises(FileNotFoundError, match=r"there is no database file '.*none\.db'"):
+        read(address, query="select 1 as x")
+    monkeypatch.setattr(reader, "_file", lambda address, scheme: missing)  # removed at the last moment
+    with pytest.raises(ValueError, match="the query failed"):
+        read(address, query="select 1 as x")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_query_is_for_databases(tmp_path):
     (tmp_path / "x.csv").write_bytes(csv_bytes())
     with pytest.raises(ValueError, match="a query is for databases"):

@@ -63,7 +63,7 @@ def object_npz(path):
 
 CASES = {
     "no such file": ("x.csv", lambda path: None, "is not there; check the name and the folder"),
-    "unknown extension": ("x.xlsx", text("x"), "has the unknown extension '.xlsx'; known are .csv, .tsv,"),
+    "unknown extension": ("x.docx", text("x"), "has the unknown extension '.docx'; known are .csv, .tsv,"),
     "no extension": ("data", text("x"), "has the unknown extension ''"),
     "single image": ("x.png", text("x"), "is a single image; give the folder that it is in"),
     "packed Parquet": ("x.parquet.gz", text("x"), "is compressed twice over; unpack it first"),
@@ -79,7 +79,11 @@ CASES = {
     "header only": ("x.csv", text("a,b\n"), "has columns but no rows"),
     "header without newline": ("x.csv", text("a,b"), "has columns but no rows"),
     "ragged": ("x.csv", text("a,b\n1,2\n1,2,3\n"), "is ragged: row 3 has 3 columns where the header has 2"),
-    "ragged text": ("x.tsv", text("a\tb\n1\n"), "is ragged: row 2 has 1 columns where the header has 2"),
+    "ragged text": (
+        "x.tsv",
+        text("a\tb\n1\n"),
+        "is ragged: row 2 has 1 column where the header has 2; it is cut short",
+    ),
     "Shift-JIS": (
         "x.csv",
         text("a,b\n1,東京都\n".encode("shift-jis")),

@@ -101,3 +101,17 @@ def test_times_in_json_are_times(tmp_path):
 def test_a_line_longer_than_a_block_is_read(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"a": "%s"}\n{"a": "y"}\n' % ("x" * 1000))
     assert read(tmp_path / "x.jsonl").data["a"].to_pylist() == ["x" * 1000, "y"]
+
+
+@pytest.mark.parametrize("kept", [0, 16])
+def test_words_among_numbers_are_counted_in_all_blocks(kept, tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(delimited, "KEPT_BLOCKS", kept)
+    cells = ["NA" if k % 10 == 3 else "" if k % 10 == 5 else str(k) for k in range(100)]
+    cells[99] = "null"
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n" + "".join(f"{cell},NA{k}\n" for k, cell in enumerate(cells)))
+    loaded = read(path)
+    assert loaded.words == {"a": {"NA": 10, "null": 1}}
+    assert loaded.data["a"].null_count == 21
+    assert loaded.data["b"].null_count == 0

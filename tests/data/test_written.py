@@ -57,6 +57,12 @@ NUMBERS = {
     "three decimals, told by zero": (["1,234", "0,125", "17"], [1.234, 0.125, 17]),
     "three decimals, told by length": (["1,234", "1234,500", "17"], [1.234, 1234.5, 17]),
     "as programs write": (["1.234", "5.678", "9.125"], [1.234, 5.678, 9.125]),
+    "kilograms": (["12.5 kg", "3 kg", "1,234.75 kg"], [12.5, 3, 1234.75]),
+    "kilograms, close by": (["12.5kg", "3kg", "0.75kg"], [12.5, 3, 0.75]),
+    "degrees": (["12,5 °C", "-3 °C", "40 °C"], [12.5, -3, 40]),
+    "speeds": (["50 km/h", "72 km/h", "130 km/h"], [50, 72, 130]),
+    "areas": (["50 m²", "72.5 m²", "130 m²"], [50, 72.5, 130]),
+    "pieces": (["5 Stück", "7 Stück", "12 Stück"], [5, 7, 12]),
 }
 
 
@@ -87,6 +93,13 @@ TEXT = {
     "ranges": ["10-20", "20-30", "30-40"],
     "sizes": ["1x2", "3x4", "5x6"],
     "months": ["2026-01", "2026-02", "2026-03"],
+    "doors": ["10a", "11a", "12a"],
+    "clothes": ["2XL", "3XL", "4XL"],
+    "stars": ["1 star", "2 stars", "3 stars"],
+    "memories": ["8 GB", "16 GB", "1 TB"],
+    "ordinals": ["1st", "2nd", "3rd"],
+    "streets": ["12 Main Street", "14 Main Street"],
+    "genes": ["1q21", "2q34", "3q12"],
 }
 
 
@@ -141,7 +154,7 @@ def test_cells_that_cannot_be_read_are_missing_and_counted():
     encoded = encoding.transform(pa.table({"price": texts}))
     assert encoded[:, 1].sum() == 5
     [remark] = encoding.remarks
-    assert "5 of 100 values of 'price' cannot be read as numbers with decimal commas" in str(remark)
+    assert "'price': 5 of 100 values cannot be read as numbers with decimal commas" in str(remark)
     assert "such as 'on request'" in str(remark)
 
 
@@ -350,6 +363,24 @@ def test_datasets_that_are_not_sure_follow_the_one_that_is():
         assert Encoding.fit(*pair).column("a").form.decimal == ","
 
 
+def test_another_unit_is_refused_and_a_factor_is_seen():
+    rng = np.random.default_rng(0)
+    weights = rng.lognormal(0, 0.5, 300)
+    reference = pa.table({"weight": [f"{w:.3f} kg" for w in weights], "n": rng.normal(size=300)})
+    encoding = Encoding.fit(reference)
+    assert encoding.read_as() == {"weight": "numbers with decimal points and the unit kg"}
+    grams = pa.table({"weight": [f"{1000 * w:.0f} g" for w in weights], "n": reference["n"]})
+    with pytest.raises(
+        ValueError, match="should hold numbers with decimal points and the unit kg, as in the"
+    ):
+        encoding.transform(grams)
+    with pytest.raises(ValueError, match=r"the unit kg, as elsewhere|in one way"):
+        Encoding.fit(reference, grams)
+    assert Encoding.from_dict(encoding.to_dict()) == encoding
+    plain = pa.table({"weight": weights.round(3), "n": reference["n"]})
+    np.testing.assert_allclose(Encoding.fit(plain).transform(reference), Encoding.fit(plain).transform(plain))
+
+
 def test_numbers_beside_words_are_no_numbers():
     numbers, words = pa.table({"a": ["1", "2"] * 9}), pa.table({"a": ["one", "two"] * 9})
     with pytest.raises(ValueError, match="should hold numbers, as elsewhere, but 18 of its 18 values"):
@@ -359,6 +390,21 @@ def test_numbers_beside_words_are_no_numbers():
 def test_codes_in_csv_keep_their_zeros(tmp_path):
     loaded = read(csv_of({"code": ["007", "010"], "n": ["1", "2"]}, tmp_path / "x.csv", ","))
     assert loaded.data.to_pydict() == {"code": ["007", "010"], "n": [1, 2]}
+
+
+@pytest.mark.parametrize("word", ["", "NA", " n/a "])
+def test_a_column_of_words_for_missing_values_meets_text(word):
+    rng = np.random.default_rng(0)
+    x = pa.table({"city": rng.choice(["Ulm", "Bonn"], 40), "n": rng.normal(size=40)})
+    y = pa.table({"city": [word] * 40, "n": rng.normal(size=40)})
+    for tables in ([x, y], [y, x]):
+        encoding = Encoding.fit(*tables)
+        assert set(encoding.column("city").categories) == {"Ulm", "Bonn"}
+        assert encoding.transform(y)[:, encoding.slots("city")].tolist() == [[0.0, 0.0, 0.0, 1.0]] * 40
+    numbers = pa.table({"city": pa.array([-999] * 40), "n": x["n"]})
+    mixed = pa.table({"city": pa.array(rng.normal(size=40)), "n": x["n"]})
+    encoding = Encoding.fit(mixed, numbers, reading=Reading(na=["-999"]))
+    assert any("40 of 80 values read as missing: -999" in str(remark) for remark in encoding.remarks)
 
 
 def test_a_cell_that_is_no_number_is_none():

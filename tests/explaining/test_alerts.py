@@ -82,6 +82,25 @@ def test_a_factor_and_ranges_that_do_not_overlap_are_told():
     assert codes(changed("amount", 3 * table(1)["amount"])) == set()
 
 
+@pytest.mark.parametrize("rows", [6, 60])
+@pytest.mark.parametrize("suspect", [-999, -9999.0, 9999999])
+def test_numbers_that_stand_for_missing_values_are_told(suspect, rows):
+    gone = table(1)["amount"].mask(np.arange(ROWS) < rows, suspect)
+    [alert] = [alert for alert in alerts_of(changed("amount", gone)) if alert.code == "placeholders"]
+    share = {6: "1.0 %", 60: "10 %"}[rows]
+    assert str(alert).startswith(f"amount: {suspect:.0f} in {share} of rows, far from everything in the")
+    before = table()
+    before["amount"] = before["amount"].mask(np.arange(ROWS) < 5, suspect)
+    tolerance = nammd.Tolerance.from_noise(before, level=0.5, levels=(0.5,), anyway=True)
+    assert "placeholders" not in codes(changed("amount", gone), reference=before, tolerance=tolerance)
+
+
+def test_ordinary_numbers_stand_for_themselves():
+    amounts = table(1)["amount"]
+    assert "placeholders" not in codes(changed("amount", amounts.mask(np.arange(ROWS) < 6, 99)))
+    assert "placeholders" not in codes(changed("amount", amounts.mask(np.arange(ROWS) < 6, -998)))
+
+
 def test_repeated_rows_are_told_and_tables_of_few_rows_are_not():
     twice = pd.concat([table(1)[:500], table(1)[:100]], ignore_index=True)
     assert codes(twice) == {"repeated-rows"}

@@ -6,6 +6,7 @@ import pytest
 
 import nammd
 from nammd.columns.measure import measures_of
+from nammd.data.belonging import Belonging, told
 from nammd.data.opening import open_dataset
 from nammd.explaining.pairs import changed_pairs
 
@@ -22,8 +23,8 @@ def people(seed, rows=3000):
     return data
 
 
-def pairs(reference, candidate, level=0.025):
-    x, y = open_dataset(reference, "x"), open_dataset(candidate, "y")
+def pairs(reference, candidate, level=0.025, groups=None):
+    x, y = told([open_dataset(reference, "x"), open_dataset(candidate, "y")], Belonging(groups))
     space = nammd.Space.fit(x)
     return changed_pairs(measures_of(space.encoding, x), x, y, space.encoding, level)
 
@@ -71,3 +72,26 @@ def test_a_verdict_says_that_pairs_explain_it_and_only_where_no_column_does():
     assert alone.beyond
     assert "no single column" not in str(alone)
     assert tolerance.check(reference, people(3)).pairs == ()
+
+
+def visits(seed, persons=300):
+    """Several rows of each person, all alike but for the age."""
+    data = people(seed, persons)
+    rng = np.random.default_rng(seed + 500)
+    chosen = np.repeat(np.arange(persons), rng.integers(1, 20, persons))
+    rows = data.iloc[chosen].assign(person=[f"{seed}-{k}" for k in chosen])
+    return rows.assign(age=rng.integers(18, 80, len(rows))).reset_index(drop=True)
+
+
+def test_pairs_are_looked_for_by_groups():
+    found = {"by groups": 0, "by rows": 0}
+    for seed in range(1, 9):
+        data = visits(0), visits(seed)
+        found["by groups"] += bool(pairs(*data, groups="person"))
+        found["by rows"] += bool(pairs(*(each.drop(columns="person") for each in data)))
+    assert found["by groups"] == 0
+    assert found["by rows"] >= 6
+    broken = visits(1)
+    broken["weight"] = broken["weight"].sample(frac=1, random_state=0).to_numpy()
+    assert ("height", "weight") in {pair.names for pair in pairs(visits(0), broken, groups="person")}
+    assert pairs(visits(0).drop(columns="person"), broken, groups=nammd.Blocks(length=10)) == ()

@@ -6,6 +6,7 @@ import bz2
 import datetime
 import gzip
 import io
+import lzma
 from functools import lru_cache
 
 import numpy as np
@@ -38,6 +39,18 @@ def _csv(delimiter: str = ",") -> bytes:
     held = io.BytesIO()
     pa.csv.write_csv(people(), held, pa.csv.WriteOptions(delimiter=delimiter))
     return held.getvalue()
+
+
+def _written_by_people() -> str:
+    """Return the table as a spreadsheet in Europe would write it."""
+    lines = ["age;income;city;member;born;seen"]
+    for row in people().to_pylist():
+        income = f"{row['income']:,.2f} €".translate(str.maketrans(",.", ".,"))
+        age = "n/a" if row["age"] is None else f"{row['age']} a"
+        city = "" if row["city"] is None else row["city"].replace('"', "")
+        days = f"{row['born']:%d.%m.%Y};{row['seen']:%d.%m.%Y %H:%M}"
+        lines.append(f"{age};{income};{city};{str(row['member']).upper()};{days}")
+    return "\n".join(lines) + "\n"
 
 
 def _json() -> bytes:
@@ -96,6 +109,10 @@ def tables() -> dict[str, bytes]:
         "x.tsv": _csv("\t"),
         "x.csv.gz": gzip.compress(_csv(), mtime=0),
         "x.csv.bz2": bz2.compress(_csv()),
+        "x.csv.xz": lzma.compress(_csv()),
+        "people.csv": _written_by_people().encode(),
+        "windows.csv": _written_by_people().encode("cp1252"),
+        "wide.csv": _written_by_people().encode("utf-16"),
         "x.jsonl": _json(),
         "plain.parquet": _parquet(compression="none", use_dictionary=False, write_page_checksum=True),
         "packed.parquet": _parquet(write_page_checksum=True),

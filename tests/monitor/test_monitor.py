@@ -386,3 +386,26 @@ def test_rows_that_belong_together_are_taken_as_the_tolerance_says(tmp_path):
     rows_alone = nammd.Monitor.create(tmp_path / "b.monitor", alone, visits(0)[["amount"]])
     rows_alone.add(visits(3, 4.0)[["amount"]], key="2026-03-02")
     assert made.state.told[1].batch.given > 1.2 * rows_alone.state.told[0].batch.given
+
+
+def test_sums_of_groups_are_pooled_as_long_as_no_group_is_in_two_batches(tmp_path):
+    def visits(seed, shift=0.0, users=60, name=None):
+        rng = RNG(seed)
+        own = np.repeat(rng.normal(0, 6, users), 4)
+        amount = rng.normal(50 + 10 * shift, 8, 4 * users) + own
+        label = seed if name is None else name
+        return pd.DataFrame({"amount": amount, "user": [f"{label}-{k // 4}" for k in range(4 * users)]})
+
+    features = nammd.RandomFeatures(nammd.Gaussian(1.5), 64, rng=0)
+    data = visits(0), visits(1, 1.5)
+    space = nammd.Space.fit(data[0][["amount"]], kernel=features)
+    tolerance = nammd.Tolerance.from_reference(*data, space=space, groups="user")
+    sketch = nammd.Sketch.of(data[0], space=tolerance.space, groups="user")
+    for number, reference in enumerate((data[0], sketch)):
+        made = nammd.Monitor.create(tmp_path / f"{number}.monitor", tolerance, reference)
+        made.add(visits(2), key="2026-03-01")
+        made.add(visits(3), key="2026-03-02")
+        [window] = made.pooled()
+        assert (window.batches, window.rows) == (2, 480)
+        made.add(visits(4, name=3), key="2026-03-03")  # users that came back
+        assert made.pooled() == ()

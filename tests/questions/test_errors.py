@@ -457,12 +457,13 @@ def test_an_unknown_precision_of_tiles_is_refused(dtype):
 
 @every(WITH_MARGIN_OR_PAIRS)
 def test_off_diagonal_pairs_need_equal_sizes(function):
-    with refuses(ValueError, "but x has 8 rows and y has 9; use cross='full'"):
+    one, other = ("first[0]", "first[1]") if function is compare_pairs else ("x", "y")
+    with refuses(ValueError, f"but {one} has 8 rows and {other} has 9; use cross='full'"):
         function(X, Y9, cross="off-diagonal")
 
 
 def test_off_diagonal_pairs_need_equal_sizes_in_the_second_pair_too():
-    with refuses(ValueError, "but x has 8 rows and y has 9; use cross='full'"):
+    with refuses(ValueError, "but first[0] has 8 rows and second[1] has 9; use cross='full'"):
         nammd.compare_pairs((X, Y), (X, Y9), cross="off-diagonal")
 
 

@@ -122,13 +122,13 @@ def test_weights_mend_a_biased_draw():
     assert mended.confidence_interval()[1] < 0.01
 
 
-def test_sketches_are_refused_with_advice():
+def test_sketches_without_groups_are_refused_with_advice():
     features = nammd.RandomFeatures(nammd.Gaussian(1.0), 64, 0)
     sketches = [nammd.Sketch.of(x, features) for x in np.random.default_rng(0).normal(size=(2, 50, 2))]
-    with pytest.raises(
-        TypeError, match="is a sketch, which keeps no rows to put into groups; compare the data"
-    ):
+    with pytest.raises(ValueError, match="made without groups, and not with groups; a sketch cannot be put"):
         nammd.distance(*sketches, groups=(np.arange(50), np.arange(50)))
+    with pytest.raises(TypeError, match="does not keep the order of rows that blocks of time need"):
+        nammd.distance(*sketches, groups=nammd.Blocks(length=5))
 
 
 def test_rows_on_a_cluster_are_gathered_or_refused(monkeypatch):
@@ -170,3 +170,17 @@ def test_people_who_are_in_the_reference_and_in_both_others_cancel_in_a_comparis
         assert told > 0.75 * spread
     assert [c.code for c in found[0].warnings] == ["groups-in-common"] * len(found[0].warnings)
     assert "independent of each other" in str(found[0].warnings[-1])
+
+
+def test_copies_within_a_group_are_no_obstacle():
+    """A group may well have one row several times; copies over groups are still told."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 60, 2))
+    groups = np.repeat(np.arange(60), 3)
+    found = nammd.distance(x[groups], y[groups], groups=(groups, groups + 100))
+    assert found.warnings == ()
+    alone = nammd.distance(x, y, kernel=found.kernel, groups=(np.arange(60), np.arange(60) + 100))
+    assert found.value == pytest.approx(alone.value)
+    assert found.standard_error == pytest.approx(alone.standard_error)
+    over = nammd.distance(x[groups], y[groups], groups=(np.arange(180), np.arange(180) + 200))
+    assert [caution.code for caution in over.warnings] == ["copied-rows"]

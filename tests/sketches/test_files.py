@@ -152,7 +152,9 @@ def test_the_beginning_of_a_sketch_is_recognised_under_any_name(path, tmp_path):
 
 
 def test_a_newer_file_asks_for_an_upgrade(path):
-    with pytest.raises(ValueError, match=r"written by a newer nammd \(file version 2"):
+    with pytest.raises(ValueError, match=r"written by a newer nammd \(file version 3"):
+        nammd.Sketch.load(rewritten(path, description=set_to("version", 3)))
+    with pytest.raises(ValueError, match="its version is not that of its content"):
         nammd.Sketch.load(rewritten(path, description=set_to("version", 2)))
 
 

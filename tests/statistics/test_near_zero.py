@@ -89,3 +89,10 @@ def test_twenty_rows_with_too_few_rare_ones_are_not_called_close(margin):
         x, y = case.reference.sample(rng, 500), case.candidate.sample(rng, 20)
         wrong += nammd.closeness_test(x, y, margin, alternative="less", kernel=case.kernel).rejected
     assert wrong / repetitions <= 0.05 + 3 * noise(0.05, repetitions)
+
+
+def test_without_a_direction_the_sign_of_skewness_does_not_count():
+    sample = Noise(0.1, 24, -1.7)
+    assert sample.unsigned(known=False).skewness == 1.7
+    assert sample.unsigned(known=True).skewness == pytest.approx(1.7 - 0.5)
+    assert Noise(0.1, 24, 0.3).unsigned(known=True).skewness == 0.0

@@ -133,3 +133,16 @@ def test_numbers_beyond_all_numbers_are_refused_as_damage(number, tmp_path):
     path.write_bytes(sealed(content))
     with pytest.raises(ValueError, match=r"t\.json"):
         nammd.Tolerance.load(path)
+
+
+@pytest.mark.parametrize("name", ["1" + "0" * 30, "nobody", "1"])
+def test_limits_of_columns_that_are_not_compared_are_refused(name, tmp_path):
+    path = tmp_path / "t.json"
+    nammd.Tolerance.from_noise(np.random.default_rng(0).normal(size=(60, 2)), level=0.5, anyway=True).save(
+        path
+    )
+    stored = json.loads(path.read_text())
+    stored["columns"]["limits"][0]["name"] = name
+    path.write_bytes(sealed(rendered(stored)))
+    with pytest.raises(ValueError, match=rf"t\.json is damaged: the column '{name}' has a limit, and is not"):
+        nammd.Tolerance.load(path)

@@ -141,10 +141,80 @@ def test_a_forecast_counts_rows_in_groups():
     assert tolerance.power(100, distance).far < plain.power(100, distance).far
 
 
-def test_single_columns_take_no_part_where_rows_belong_together(tolerance):
-    """They are counted row by row, and would be called beyond their tolerances far too often."""
+def test_single_columns_take_no_part_where_rows_are_blocks_of_time():
+    """Neighbouring blocks are alike too, which the sums of single columns do not tell."""
+    blocks = nammd.Blocks(length=5)
+    data = [each.select(["a", "b"]) for each in (X, ACCEPTED)]
+    tolerance = nammd.Tolerance.from_reference(*data, groups=blocks)
     assert tolerance.columns is None
-    found = [tolerance.check(X, table(seed)).columns for seed in (11, 12)]
-    assert found == [(), ()]
-    with pytest.raises(ValueError, match="row by row, which is too sure of itself"):
-        nammd.Tolerance.from_reference(X, ACCEPTED, groups="customer", negligible=True)
+    assert tolerance.check(data[0], CLOSE.select(["a", "b"])).columns == ()
+    with pytest.raises(ValueError, match="by rows or by groups, not by blocks of time"):
+        nammd.Tolerance.from_reference(*data, groups=blocks, negligible=True)
+
+
+def by_name(verdict):
+    return {each.name: each for each in verdict.columns}
+
+
+def test_single_columns_are_held_against_their_tolerances_by_groups(tolerance, tmp_path):
+    close, far = tolerance.check(X, CLOSE), tolerance.check(X, FAR)
+    assert close.judged
+    assert not close.beyond
+    assert [each.name for each in far.beyond] == ["a"]
+    assert "columns-not-judged" not in {caution.code for caution in close.warnings}
+    tolerance.save(tmp_path / "tolerance.json")
+    loaded = nammd.Tolerance.load(tmp_path / "tolerance.json")
+    for candidate, found in ((CLOSE, close), (FAR, far)):
+        again = by_name(loaded.check(X, candidate))
+        for name, each in by_name(found).items():
+            assert again[name].pvalue == pytest.approx(each.pvalue, rel=1e-6, abs=1e-12)
+            assert again[name].distance == pytest.approx(each.distance, rel=1e-9)
+            assert again[name].tolerance == pytest.approx(each.tolerance, rel=1e-6)
+
+
+def test_a_column_by_itself_has_the_distance_of_its_groups(tolerance):
+    """That of the joint distance of a space of this column alone, with the unit of the reference."""
+    column = tolerance.columns.limits[0].measure
+    data = [(each["a"].to_numpy() - column.center) / column.scale for each in (X, FAR)]
+    how = {
+        "groups": [each["customer"].to_pylist() for each in (X, FAR)],
+        "row_weights": [each["w"].to_numpy() for each in (X, FAR)],
+    }
+    expected = nammd.distance(*data, kernel=nammd.Gaussian(1.0), **how)
+    found = by_name(tolerance.check(X, FAR))["a"]
+    assert found.distance == pytest.approx(expected.value, rel=1e-6)
+    assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-6)
+
+
+def test_columns_of_rows_that_are_groups_of_their_own_are_those_of_rows():
+    data = [each.select(["a", "b"]) for each in (X, ACCEPTED, CLOSE, FAR)]
+    single = [
+        each.append_column("row", pa.array([f"{k}-{i}" for i in range(len(each))]))
+        for k, each in enumerate(data)
+    ]
+    plain = nammd.Tolerance.from_reference(*data[:2])
+    grouped = nammd.Tolerance.from_reference(*single[:2], groups="row")
+    for k in (2, 3):
+        one, other = by_name(plain.check(data[0], data[k])), by_name(grouped.check(single[0], single[k]))
+        for name, each in one.items():
+            for what in ("distance", "standard_error", "tolerance", "pvalue"):
+                values = getattr(other[name], what), getattr(each, what)
+                assert values[0] == pytest.approx(values[1], rel=1e-10), (name, what)
+
+
+@pytest.mark.parametrize("how", ["split", "noise"])
+def test_columns_are_judged_whatever_the_tolerance_was_made_from(how):
+    data = table(20, groups=150)
+    if how == "split":
+        made = nammd.Tolerance.from_split(data, groups="customer", row_weights="w", rng=0)
+    else:
+        made = nammd.Tolerance.from_noise(data, groups="customer", row_weights="w", level=2.0, rng=0)
+    assert all(limit.fixed for limit in made.columns.limits)
+    assert made.check(data, FAR).beyond
+    assert not made.check(data, table(21, groups=150)).beyond
+
+
+def test_another_reference_brings_its_own_groups(tolerance):
+    other = table(30)
+    assert not tolerance.check(other, table(31)).beyond
+    assert [each.name for each in tolerance.check(other, FAR).beyond] == ["a"]

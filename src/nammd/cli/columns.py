@@ -37,7 +37,7 @@ FailOn = Annotated[
         "--fail-on",
         metavar="ALERT,...",
         help="Alerts that make a check fail with exit code 1, whatever the distance: new-categories, "
-        "missing-values, constant-changed, type-changed, ranges-apart, factor, repeated-rows, "
+        "missing-values, placeholders, constant-changed, type-changed, ranges-apart, factor, repeated-rows, "
         "rows-in-reference, same-data, empty-group.",
         rich_help_panel=_COLUMNS,
     ),

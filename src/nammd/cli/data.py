@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from nammd.data.written import Reading
     from nammd.spaces import Space
     from nammd.tolerances.tolerance import Tolerance
+
+
+_NAMED = 4
+"""So many files are named in one sentence."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,11 @@ class File:
             return self.role, f"{self.path}, a sketch of {rows} rows"
         return self.role, f"{self.path}, {rows if rows == total else f'{rows} of {total}'} rows"
 
-    def notes(self) -> list[str]:
-        """Return what the reader has to say."""
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader has to say."""
         assert self.dataset.source is not None
-        return [f"{self.path}: {note}" for note in self.dataset.source.notes]
+        return self.dataset.source.notes
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was read, ready for JSON."""
@@ -55,6 +60,22 @@ class File:
         if summary is not None:
             return found | {"sketch": repr(summary.features)}
         return found | {"total_rows": total, "sampled": rows < total}
+
+
+def notes_of(files: Iterable[File]) -> list[str]:
+    """Return what the readers of files have to say: what they say of several of them, once."""
+    about: dict[str, list[str]] = {}
+    for file in files:
+        for note in file.notes:
+            about.setdefault(note, []).append(str(file.path))
+    return [f"{_some(paths)}: {note}" for note, paths in about.items()]
+
+
+def _some(paths: Sequence[str]) -> str:
+    paths = list(dict.fromkeys(paths))
+    if len(paths) <= _NAMED:
+        return " and ".join([", ".join(paths[:-1]), paths[-1]] if len(paths) > 1 else paths)
+    return f"{', '.join(paths[: _NAMED - 1])} and {len(paths) - _NAMED + 1} others"
 
 
 @dataclass(frozen=True)
@@ -132,7 +153,7 @@ class Told:
             left_out = []
         words = [entry.in_shell() for entry in left_out if entry.column not in asked]
         words += [] if self.space is None else [remark.in_shell() for remark in self.space.encoding.remarks]
-        return words + [note for file in self.inputs.files for note in file.notes()]
+        return words + notes_of(self.inputs.files)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was read and how columns were used, ready for JSON."""
@@ -183,7 +204,7 @@ def open_files(
     from nammd.data.belonging import told
     from nammd.data.opening import open_file
 
-    said, columns = _said(data, limit), options.names(data.columns, "--columns")
+    said, columns = said_by(data, limit), options.names(data.columns, "--columns")
     if columns is not None:
         columns += [name for name in said.columns if name not in columns]
     reading = _reading(data) if limit is None else _known(limit, data)
@@ -214,7 +235,7 @@ def open_files(
     return inputs
 
 
-def _said(data: DataOptions, limit: Tolerance | None) -> Belonging:
+def said_by(data: DataOptions, limit: Tolerance | None) -> Belonging:
     """Return which rows belong together, by the options and by what a tolerance file remembers."""
     from nammd.data.belonging import Belonging
     from nammd.data.blocks_in_time import Blocks

@@ -87,13 +87,13 @@ class Candidates:
         """Print a table with a line for each candidate, and what holds for all of them."""
         header = ("candidate", "verdict", "of the tolerance", "why")
         print_table(verdicts.headline(), header, verdicts.table(), verdicts.tone)
+        files = (*self.inputs.files, *self.opened.values())
         told = Told(self.inputs, space)
         own = [row for row in verdicts.settings() if row[0] != "reference"]
         facts = [*own, *told.facts(), ("claim", verdicts.claim())]
         facts += [("report", str(index))] if index is not None else []
         print_facts(None, facts, [caution.message for caution in verdicts.cautions()])
-        notes = told.notes()
-        print_notes([*notes, *(note for file in self.opened.values() for note in file.notes())])
+        print_notes(Told(replace(self.inputs, files=files), space).notes())
 
 
 def worst_code(codes: Sequence[int]) -> int:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nammd.cli import options
-from nammd.cli.data import load_tolerance
+from nammd.cli.data import load_tolerance, said_by
 from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, ToleranceFile
-from nammd.cli.output import print_facts, print_json, refuse_overwriting, require_folder
+from nammd.cli.output import print_facts, print_json, print_notes, refuse_overwriting, require_folder
 from nammd.cli.overwriting import require_sketch_or_nothing
 from nammd.cli.places import chosen, given, place
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
+    from nammd.data.belonging import Belonging
     from nammd.kernels import RandomFeatures
     from nammd.sketches import Sketch
     from nammd.spaces import Space
@@ -48,8 +49,12 @@ def sketch(
         nammd check train.sketch today.sketch --tolerance tolerance.json
 
     A sketch is made in one pass, batch by batch, so DATA may be larger than memory. It holds sums over all
-    rows and no row. Sketches can be compared if they were made with the same tolerance file, --n-features
-    and --seed. With --engine dask the workers of a cluster read and sum DATA, if that is Parquet.
+    rows, or over groups of rows, and no row. Sketches can be compared if they were made with the same
+    tolerance file, --n-features and --seed. With --engine dask the workers of a cluster read and sum DATA, if
+    that is Parquet.
+
+    A tolerance that was made with --group remembers the column, and so does the sketch. Rows of a group may
+    stand anywhere in DATA, up to a gigabyte of it; sort larger data by group.
 
     More features make distances more precise, and the file larger: 4 MB with 1024, four times that with
     twice as many.
@@ -63,7 +68,6 @@ def sketch(
         )
     if data.sample is not None:
         raise ValueError("a sketch takes every row and needs little memory; leave out --sample")
-    refuse_groups(data)
     require_folder(output_file)
     refuse_overwriting([output_file], [path, tolerance])
     require_sketch_or_nothing(output_file)
@@ -71,40 +75,20 @@ def sketch(
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     with Working(quiet=output.json) as working:
         limit = load_tolerance(tolerance, data, kernel)
-        if limit.remembered.said:
-            raise ValueError(
-                f"{tolerance} was made for rows that belong together, which sketches do not keep; check the "
-                "data themselves"
-            )
-        space = limit.space
+        space, said = limit.space, said_by(data, limit)
         features = _features(space, n_features, data.seed)
         working.step(f"Sketching {path}")
         make = _by_workers if kernel.engine is EngineName.dask else _by_batches
-        made = make(path, features, space, data, kernel, working)
+        made = make(path, features, space, said, data, kernel, working)
         made.save(output_file)
     _tell(made, path, output_file, output)
-
-
-def refuse_groups(data: DataOptions) -> None:
-    """Refuse what sketches do not keep: which rows belong together, and how they count."""
-    given = {
-        "--group": data.group,
-        "--row-weight": data.row_weight,
-        "--time": data.time,
-        "--block": data.block,
-    }
-    for option, value in given.items():
-        if value is not None:
-            raise ValueError(
-                f"{option} says how rows belong together, which sketches do not keep; compare the data "
-                "themselves"
-            )
 
 
 def _by_batches(
     path: Path,
     features: RandomFeatures,
     space: Space,
+    said: Belonging,
     data: DataOptions,
     kernel: KernelOptions,
     working: Working,
@@ -121,9 +105,10 @@ def _by_batches(
         given(path),
         features,
         space=space,
+        **said.options,
         threads=kernel.threads,
         progress=tell,
-        columns=options.names(data.columns, "--columns"),
+        columns=_columns(data, said),
         key=chosen(data.key, 0),
         query=chosen(data.query, 0),
         image_features=data.features,
@@ -134,6 +119,7 @@ def _by_workers(
     path: Path,
     features: RandomFeatures,
     space: Space,
+    said: Belonging,
     data: DataOptions,
     kernel: KernelOptions,
     working: Working,
@@ -141,28 +127,57 @@ def _by_workers(
     from nammd.data.opening import open_file
     from nammd.sketches import Sketch
 
-    dataset = open_file(path, by_workers=True, columns=options.names(data.columns, "--columns"))
+    dataset = open_file(path, by_workers=True, columns=_columns(data, said))
     assert dataset.on_cluster  # other formats were refused before the cluster was started
-    return Sketch.of(dataset, features, space=space, progress=working.progress)
+    return Sketch.of(dataset, features, space=space, **said.options, progress=working.progress)
+
+
+def _columns(data: DataOptions, said: Belonging) -> list[str] | None:
+    """Return the columns to read: those that were named, and those that tell of groups and weights."""
+    named = options.names(data.columns, "--columns")
+    return None if named is None else [*named, *(name for name in said.columns if name not in named)]
 
 
 def _tell(made: Sketch, path: Path, output_file: Path, output: OutputOptions) -> None:
-    size = output_file.stat().st_size
+    size, notes = output_file.stat().st_size, made.noticed.sentences(made.n)
     if output.json:
         print_json(
             {"command": "sketch", "data": str(path), "output": str(output_file), "bytes": size}
             | {"rows": made.n, "n_features": made.features.n_features, "seed": made.features.seed}
-            | {"kernel": repr(made.features.kernel)}
+            | {"kernel": repr(made.features.kernel), "notes": notes}
+            | _groups(made)
         )
         return
     from nammd.data.checks import counted
 
-    facts = [
-        ("data", f"{path}, {counted(made.n, 'row')}"),
+    units = made.units
+    facts = [("data", f"{path}, {counted(made.n, 'row')}")]
+    if units is not None and units.by:
+        facts.append(("groups", f"{units.count} by {units.by}"))
+    if units is not None and units.weights_by:
+        facts.append(("row weights", f"by {units.weights_by}"))
+    if units is not None and units.split:
+        facts.append(("Note", f"{units.split} groups came in several parts: sort the data by {units.by}"))
+    facts += [
         ("kernel", str(made.features)),
         ("size", f"{size / 1e6:.1f} MB"),
     ]
     print_facts(f"The sketch is in {output_file}.", facts)
+    print_notes(notes)
+
+
+def _groups(made: Sketch) -> dict[str, Any]:
+    if made.units is None:
+        return {}
+    units = made.units
+    return {
+        "groups": {
+            "count": units.count,
+            "by": units.by or "row",
+            "split": units.split,
+            "row_weights": units.weights_by or None,
+        }
+    }
 
 
 def _features(space: Space, n_features: int | None, seed: int) -> RandomFeatures:

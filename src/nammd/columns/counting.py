@@ -51,7 +51,7 @@ def column_values(dataset: Dataset, measure: Measure, encoding: Encoding) -> Val
     if isinstance(dataset, TableDataset):
         return encoding.values(_frame(dataset, [measure]), measure.name)
     assert isinstance(dataset, ArrayDataset)
-    numbers = np.asarray(to_numpy(dataset.array)[:, int(measure.name)], dtype=np.float64)
+    numbers = _column_of(to_numpy(dataset.array), measure)
     return Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers)
 
 
@@ -91,11 +91,17 @@ def _counts_of(frame: Frame, measures: Sequence[Measure], encoding: Encoding) ->
     return {measure.name: measure.count(encoding.values(frame, measure.name)) for measure in measures}
 
 
+def _column_of(block: Any, measure: Measure) -> FloatArray:
+    """Return a column of an array, by its number."""
+    number = int(measure.name)
+    if not 0 <= number < block.shape[1]:
+        raise ValueError(f"there is no column {number} in data of {block.shape[1]} columns")
+    return np.asarray(block[:, number], dtype=np.float64)
+
+
 def _count_block(block: Any, measures: Sequence[Measure]) -> dict[str, Counts]:
     return {
-        measure.name: measure.count_numbers(np.asarray(block[:, int(measure.name)], dtype=np.float64))
-        for measure in measures
-        if len(block)
+        measure.name: measure.count_numbers(_column_of(block, measure)) for measure in measures if len(block)
     }
 
 

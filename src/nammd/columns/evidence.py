@@ -26,6 +26,10 @@ _ACCURACY = 1e-3
 """Of the largest eigenvalue, which only sets how the law near zero is spread."""
 
 
+_SMALL = 100
+"""Up to so many places the operator is a matrix: an iteration would take longer to set up."""
+
+
 @dataclass(frozen=True, eq=False)
 class PlacedSample:
     """One sample on a support, with what belongs to it alone.
@@ -94,8 +98,10 @@ class PlacedSample:
             return out
 
         size = support.size
-        if size <= 8:
-            matrix = np.column_stack([product(unit) for unit in np.eye(size)])
+        if size <= _SMALL:
+            matrix = support.apply(np.eye(size))
+            matrix = matrix - (matrix @ shares)[:, None]
+            matrix = root[:, None] * (matrix - shares @ matrix) * root
             return max(float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[-1]), 0.0)
         from scipy.sparse.linalg import LinearOperator, eigsh
 

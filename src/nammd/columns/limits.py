@@ -11,17 +11,21 @@ in the joint test: by the rule of `nammd.statistics.difference`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
+from nammd.columns.comparing import Compared, UnitsOfBoth, accepted_evidence, all_single, by_units
 from nammd.columns.counts import Counts, LabelCounts, NumberCounts
-from nammd.columns.evidence import CountEvidence, PlacedSample, placed
+from nammd.columns.evidence import CountEvidence, placed
+from nammd.columns.grouped import ColumnUnits
 from nammd.columns.measure import Measure
 from nammd.columns.negligible import Negligible
 from nammd.statistics.adjusting import holm
 from nammd.statistics.difference import Difference, standing_of
+from nammd.statistics.evidence import Measured
 from nammd.statistics.margin import Pair, margin
 from nammd.statistics.standing import Standing
 
@@ -48,6 +52,10 @@ class ColumnLimit:
         The accepted datasets, by their names.
     fixed : mapping of str to float
         For each aspect: a distance that is acceptable, as a number; empty where there is none.
+    units : ColumnUnits or None
+        The groups of the reference, where rows belong together or have weights.
+    accepted_units : tuple of ColumnUnits
+        Those of the accepted datasets, likewise.
     """
 
     measure: Measure
@@ -55,6 +63,8 @@ class ColumnLimit:
     negligible: Mapping[str, float]
     accepted: tuple[tuple[str, Counts], ...] = field(default=(), repr=False)
     fixed: Mapping[str, float] = field(default_factory=dict)
+    units: ColumnUnits | None = field(default=None, repr=False)
+    accepted_units: tuple[ColumnUnits, ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
@@ -63,19 +73,45 @@ class ColumnLimit:
 
     def tolerances(self) -> dict[str, float]:
         """Return how far each aspect may be away: the largest of what is acceptable."""
+        return dict(self._tolerances)
+
+    @cached_property
+    def _tolerances(self) -> dict[str, float]:
         found = {}
         for aspect, least in self.negligible.items():
             found[aspect] = max([least, self.fixed.get(aspect, 0.0), *self._accepted_values(aspect)])
         return found
 
     def _accepted_values(self, aspect: str) -> list[float]:
-        x, *others = (part(aspect, counts) for counts in (self.reference, *(c for _, c in self.accepted)))
-        samples = placed([x, *others])
-        found = []
-        for sample in samples[1:]:
-            if min(sample.size, samples[0].size) >= LEAST_ROWS:
-                found.append(Pair.of(CountEvidence(samples[0], sample), "nammd").value)
-        return found
+        if self.units is not None:
+            found = accepted_evidence(self.units, self.accepted_units, aspect)
+            return [Pair.of(evidence, "nammd").value for evidence in found]
+        every = [part(aspect, counts) for counts in (self.reference, *(c for _, c in self.accepted))]
+        if aspect == "missing":
+            return _distances_of_presence(tuple(map(_presence, every)))
+        return _distances(every)
+
+
+def _distances(every: Sequence[Counts]) -> list[float]:
+    """Return the distances of samples of one column from the first of them."""
+    first, *others = placed(every)
+    return [
+        Pair.of(CountEvidence(first, other), "nammd").value
+        for other in others
+        if min(first.size, other.size) >= LEAST_ROWS
+    ]
+
+
+def _presence(counts: Counts) -> tuple[float, float]:
+    """Return how many rows have a value, and how many have none."""
+    assert isinstance(counts, LabelCounts)
+    return counts.rows["present"], counts.missing
+
+
+@lru_cache(maxsize=256)
+def _distances_of_presence(every: tuple[tuple[float, float], ...]) -> list[float]:
+    """Return the same of whether values are there, which is alike in most columns of a table."""
+    return _distances([LabelCounts({"present": present}, missing) for present, missing in every])
 
 
 @dataclass(frozen=True)
@@ -153,6 +189,9 @@ def made_limits(
     negligible: Negligible,
     accepted: Mapping[str, Mapping[str, Counts]] | None = None,
     fixed: Mapping[str, Mapping[str, float]] | None = None,
+    units: Mapping[str, ColumnUnits] | None = None,
+    accepted_units: Mapping[str, Mapping[str, ColumnUnits]] | None = None,
+    by_groups: Mapping[str, Mapping[str, float]] | None = None,
 ) -> tuple[ColumnLimit, ...]:
     """Return the limits of columns from a reference, and from what is acceptable where that is known.
 
@@ -168,6 +207,10 @@ def made_limits(
         Accepted datasets by name, each by column.
     fixed : mapping of str to mapping of str to float, optional
         Acceptable distances by column and aspect.
+    units, accepted_units : mapping, optional
+        The groups of the reference by column, and those of accepted datasets by name.
+    by_groups : mapping of str to mapping of str to float, optional
+        What is negligible by column and aspect, where that was worked out by groups.
     """
     from nammd.columns.serial import rounded
 
@@ -180,9 +223,14 @@ def made_limits(
             some = part(aspect, counts)
             if some.size >= LEAST_ROWS:
                 least[aspect] = changes.distance(aspect, some)
+        least |= (by_groups or {}).get(measure.name, {})
         others = tuple((label, rounded(each[measure.name])) for label, each in (accepted or {}).items())
         numbers = (fixed or {}).get(measure.name, {})
-        found.append(ColumnLimit(measure, rounded(counts), least, others, numbers))
+        made = ColumnLimit(measure, rounded(counts), least, others, numbers)
+        if units is not None:
+            groups = tuple(_alone(each[measure.name]) for each in (accepted_units or {}).values())
+            made = replace(made, units=_alone(units[measure.name]), accepted_units=groups)
+        found.append(made)
     return tuple(found)
 
 
@@ -191,6 +239,7 @@ def check_columns(
     reference: Mapping[str, Counts] | None,
     candidate: Mapping[str, Counts],
     level: float,
+    units: UnitsOfBoth | None = None,
 ) -> tuple[ColumnCheck, ...]:
     """Hold every column of a candidate against its limit.
 
@@ -204,27 +253,35 @@ def check_columns(
         The candidate.
     level : float
         The level for all columns together.
+    units : pair of mappings of str to ColumnUnits, optional
+        The groups of the reference of this check and of the candidate, where rows belong together.
 
     Returns
     -------
     tuple of ColumnCheck
         The column with the largest distance over tolerance first.
     """
-    found = []
+    found, shared, alike = [], reference is None, dict[object, ColumnCheck | None]()
     for limit in limits:
-        x = limit.reference if reference is None else reference[limit.name]
-        found.append(_checked(limit, x, candidate[limit.name], reference is None))
+        both = None if units is None else (units[0][limit.name], units[1][limit.name])
+        check: Callable[[str], ColumnCheck | None]
+        if both is None or all_single(both, limit):
+            x = limit.reference if reference is None else reference[limit.name]
+            check = partial(_by_counts, limit, x, candidate[limit.name], shared, alike)
+        else:
+            check = partial(_by_groups, limit, both, shared)
+        found.append(_checked(limit, check))
     adjusted = holm([each.pvalue for each in found])
     noted = [replace(each, adjusted=p, beyond=p <= level) for each, p in zip(found, adjusted, strict=True)]
     return tuple(sorted(noted, key=lambda each: (-each.beyond, -each.ratio)))
 
 
-def _checked(limit: ColumnLimit, x: Counts, y: Counts, shared: bool) -> ColumnCheck:
-    found = [
-        held
-        for aspect, least in limit.negligible.items()
-        if (held := _aspect(limit, aspect, least, x, y, shared)) is not None
-    ]
+def _alone(units: ColumnUnits) -> ColumnUnits:
+    return {aspect: each.alone for aspect, each in units.items()}
+
+
+def _checked(limit: ColumnLimit, check: Callable[[str], ColumnCheck | None]) -> ColumnCheck:
+    found = [each for each in map(check, limit.negligible) if each is not None]
     if not found:
         return ColumnCheck(limit.measure, "values", 0.0, 0.0, 1.0, 1.0)
     most = max(
@@ -233,46 +290,70 @@ def _checked(limit: ColumnLimit, x: Counts, y: Counts, shared: bool) -> ColumnCh
     return replace(most, pvalue=min(1.0, len(found) * min(each.pvalue for each in found)))
 
 
-def _aspect(
-    limit: ColumnLimit, aspect: str, least: float, x: Counts, y: Counts, shared: bool
+def _by_groups(
+    limit: ColumnLimit, both: tuple[ColumnUnits, ColumnUnits], shared: bool, aspect: str
 ) -> ColumnCheck | None:
-    """Hold one aspect of a column against its limit; None where there are too few rows to say anything."""
+    """Hold one aspect of a column against its limit, where rows belong together."""
+    compared = by_units(limit, *both, shared, aspect)
+    return None if compared is None else _aspect(limit, aspect, compared, shared)
+
+
+def _by_counts(
+    limit: ColumnLimit,
+    x: Counts,
+    y: Counts,
+    shared: bool,
+    alike: dict[object, ColumnCheck | None],
+    aspect: str,
+) -> ColumnCheck | None:
+    """Hold one aspect against its limit where every row stands for itself; None if rows are too few.
+
+    Whether values are there is alike in most columns of a table, and is looked at once.
+    """
     made_from = [] if shared else [limit.reference]
-    others = [counts for _, counts in limit.accepted]
-    mine, theirs, *rest = placed([part(aspect, counts) for counts in (x, y, *made_from, *others)])
+    every = [part(aspect, counts) for counts in (x, y, *made_from, *(c for _, c in limit.accepted))]
+    if aspect != "missing":
+        return _counted(limit, aspect, every, shared)
+    key = (*map(_presence, every), limit.negligible[aspect], limit.fixed.get(aspect))
+    if key not in alike:
+        alike[key] = _counted(limit, aspect, every, shared)
+    found = alike[key]
+    return None if found is None else replace(found, measure=limit.measure)
+
+
+def _counted(limit: ColumnLimit, aspect: str, every: Sequence[Counts], shared: bool) -> ColumnCheck | None:
+    mine, theirs, *rest = placed(every)
     if min(mine.size, theirs.size) < LEAST_ROWS:
         return None
+    home, others = (mine, rest) if shared else (rest[0], rest[1:])
     evidence = CountEvidence(mine, theirs)
-    pair = Pair.of(evidence, "nammd")
+    bars = [CountEvidence(home, other) for other in others if min(home.size, other.size) >= LEAST_ROWS]
+    return _aspect(limit, aspect, Compared(evidence, evidence, bars), shared)
+
+
+def _aspect(limit: ColumnLimit, aspect: str, compared: Compared, shared: bool) -> ColumnCheck:
+    """Hold one aspect of a column against its limit."""
+    least, pair = limit.negligible[aspect], Pair.of(compared.evidence, "nammd")
     numbers = [value for value in (least, limit.fixed.get(aspect)) if value is not None]
-    pvalue, tolerance = _beyond_numbers(evidence, pair, numbers), max(numbers)
-    home = mine if shared else rest[0]
-    bars = _accepted(home, rest[len(made_from) :], least)
-    tolerance = max([tolerance, *(bar.value for bar in bars)])
+    pvalue, tolerance = _beyond_numbers(compared.evidence, pair, numbers), max(numbers)
+    differing = [bar for bar in compared.bars if not (all(bar.alike) and bar.moments.mmd2 <= least)]
+    bars = [(bar, Pair.of(bar, "nammd")) for bar in differing]
+    tolerance = max([tolerance, *(bar.value for _, bar in bars)])
     if bars and pvalue < HOPELESS:
-        standing = standing_of(evidence, pair)
-        pvalue = max([pvalue, *(_farther(bar, standing, shared) for bar in bars)])
+        standing = _standing(compared.beside_bars)
+        pvalue = max([pvalue, *(_farther(standing_of(*bar), standing, shared) for bar in bars)])
     return ColumnCheck(limit.measure, aspect, pair.value, pair.standard_error, tolerance, pvalue)
 
 
-def _beyond_numbers(evidence: CountEvidence, pair: Pair, numbers: Sequence[float]) -> float:
+def _standing(evidence: Measured) -> Standing:
+    return standing_of(evidence, Pair.of(evidence, "nammd"))
+
+
+def _beyond_numbers(evidence: Measured, pair: Pair, numbers: Sequence[float]) -> float:
     if all(evidence.alike):  # one value in each: they are the same, or as different as can be
         return float(not pair.value > max(numbers))
     found = [margin(pair, eps, "corrected", "greater").pvalue("greater") for eps in numbers]
     return float(np.nan_to_num(max(found), nan=1.0)) if not np.isnan(found).any() else 1.0
-
-
-def _accepted(home: PlacedSample, others: Sequence[PlacedSample], least: float) -> list[Standing]:
-    """Return how far the accepted datasets are, but for those that do not differ at all."""
-    found = []
-    for other in others:
-        evidence = CountEvidence(home, other)
-        if min(home.size, other.size) < LEAST_ROWS or (
-            all(evidence.alike) and evidence.moments.mmd2 <= least
-        ):
-            continue
-        found.append(standing_of(evidence, Pair.of(evidence, "nammd")))
-    return found
 
 
 def _farther(bar: Standing, candidate: Standing, shared: bool) -> float:

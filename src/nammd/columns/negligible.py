@@ -143,7 +143,7 @@ def _lost(reference: LabelCounts, share: float) -> float:
     [x] = placed([reference])
     m = x.size
     own = (float(x.rows @ x.seen) - m) / (m * (m - 1))
-    return _ratio(own, float(x.seen[-1]) / m, share)
+    return distance_to_mixture(own, float(x.seen[-1]) / m, share)
 
 
 def _relabelled(reference: LabelCounts, share: float) -> float:
@@ -151,10 +151,10 @@ def _relabelled(reference: LabelCounts, share: float) -> float:
     [x] = placed([reference])
     m = x.size
     own = (float(x.rows @ x.seen) - m) / (m * (m - 1))
-    return _ratio(own, APART, share)
+    return distance_to_mixture(own, APART, share)
 
 
-def _ratio(own: float, across: float, share: float) -> float:
+def distance_to_mixture(own: float, across: float, share: float) -> float:
     """Return the distance of P to (1 - s) P + s Q, Q one label, by mean kernel values: of P, and of both."""
     squared = share**2 * (own + 1.0 - 2 * across)
     mixed = (1 - share) ** 2 * own + 2 * share * (1 - share) * across + share**2

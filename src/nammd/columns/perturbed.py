@@ -6,14 +6,24 @@ random, since what becomes of the distribution is known.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 
+from nammd.columns.comparing import group_evidence
+from nammd.columns.counting import column_values
 from nammd.columns.counts import Counts, LabelCounts, NumberCounts
 from nammd.columns.evidence import CountEvidence, PlacedSample, placed
+from nammd.columns.features import ColumnRows
+from nammd.columns.grouped import column_units
 from nammd.columns.limits import LEAST_ROWS, aspects, part
+from nammd.columns.measure import Measure
 from nammd.columns.negligible import moved_by
 from nammd.columns.support import APART
 from nammd.data.arrays import FloatArray
+from nammd.data.dataset import Dataset
+from nammd.data.encoding import Encoding
 from nammd.statistics.margin import Pair
 
 _NODES = 15
@@ -49,6 +59,29 @@ def block_distances(parts: list[Counts]) -> dict[str, float]:
                 values.append(Pair.of(CountEvidence(rest, sample), "nammd").value)
         if values and max(values) > 0:
             found[aspect] = max(values)
+    return found
+
+
+def unit_block_distances(
+    reference: Dataset, measures: Sequence[Measure], edges: Sequence[int], encoding: Encoding
+) -> dict[str, dict[str, float]]:
+    """Return the same, by column, of rows that belong together; a group may be in a block and in the rest."""
+    units = reference.units
+    assert units is not None
+    found: dict[str, dict[str, float]] = {measure.name: {} for measure in measures}
+    for measure in measures:
+        column, far = ColumnRows.of(measure, column_values(reference, measure, encoding)), found[measure.name]
+        for start, stop in pairwise(edges):
+            block = np.arange(start, stop)
+            rest = np.delete(np.arange(len(units.codes)), block)
+            one, two = (column_units(column.taken(rows), units.take(rows)) for rows in (rest, block))
+            for aspect in column.aspects:
+                x, y = one[aspect], two[aspect]
+                if min(x.totals.count, y.totals.count) < LEAST_ROWS:
+                    continue
+                value = Pair.of(group_evidence(x, y), "nammd").value
+                if value > 0:
+                    far[aspect] = max(value, far.get(aspect, 0.0))
     return found
 
 

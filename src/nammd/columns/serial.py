@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from nammd.columns.counts import Counts, LabelCounts, NumberCounts
+from nammd.columns.grouped import AspectUnits, ColumnUnits
 from nammd.columns.lattice import STEP
 from nammd.columns.measure import Measure
 from nammd.data.arrays import FloatArray
+from nammd.statistics.unit_totals import MORE, UnitTotals
 
 
 def rounded(counts: Counts) -> Counts:
@@ -60,6 +62,43 @@ def counts_from_dict(stored: Mapping[str, Any]) -> Counts:
         raise ValueError("the counts of a column are not numbers")
     low, high = (math.nan if stored[name] is None else float(stored[name]) for name in ("low", "high"))
     return NumberCounts(places, rows, missing, exact, low, high)
+
+
+def units_to_dict(units: ColumnUnits) -> dict[str, Any]:
+    """Return what is kept of the groups of a column as plain values."""
+    return {
+        aspect: {
+            "keys": list(each.keys),
+            "rows": each.rows,
+            "groups": each.totals.count,
+            "total": _packed(each.totals.total, "<f8"),
+            "products": _packed(each.totals.products[np.triu_indices(len(each.totals.total))], "<f8"),
+        }
+        for aspect, each in units.items()
+    }
+
+
+def units_from_dict(stored: Mapping[str, Any]) -> ColumnUnits:
+    """Return the groups of a column that plain values describe."""
+    return {str(aspect): _aspect_from_dict(each) for aspect, each in stored.items()}
+
+
+def _aspect_from_dict(stored: Mapping[str, Any]) -> AspectUnits:
+    keys = tuple(key if isinstance(key, int) else str(key) for key in stored["keys"])
+    total, upper = (_unpacked(stored[name], "<f8") for name in ("total", "products"))
+    size = len(keys) + MORE
+    if len(total) != size or len(upper) != size * (size + 1) // 2:
+        raise ValueError("the sums of the groups of a column are not those of its features")
+    if not (np.isfinite(total).all() and np.isfinite(upper).all()):
+        raise ValueError("the sums of the groups of a column are not numbers")
+    products = np.zeros((size, size))
+    products[np.triu_indices(size)] = upper
+    products += np.triu(products, 1).T
+    rows, groups = int(stored["rows"]), int(stored["groups"])
+    totals = UnitTotals(groups, total, products)
+    if groups:
+        totals.require_sound(rows, 1.0)
+    return AspectUnits(keys, totals, rows)
 
 
 def measure_to_dict(measure: Measure) -> dict[str, Any]:

@@ -6,6 +6,7 @@ side, and whoever prints it takes the one that fits; no text is rewritten afterw
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,6 +110,27 @@ def naming(what: str) -> Iterator[None]:
         if not isinstance(error, (ValueError, TypeError, OSError)) or what in str(error):
             raise  # a fault of the program, or a sentence that says it all
         raise prefixed(error, what) from error
+
+
+@contextmanager
+def about(*names: str) -> Iterator[None]:
+    """Let no refusal pass that names none of the datasets that it is about.
+
+    >>> with about("may.csv", "june.csv"):
+    ...     raise ValueError("the bandwidth is too small")
+    Traceback (most recent call last):
+    ...
+    ValueError: may.csv and june.csv: the bandwidth is too small
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        named = any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", str(error)) for name in names)
+        if named or type(error) not in (TypeError, ValueError):
+            raise
+        some = list(dict.fromkeys(names))
+        words = " and ".join(some[:2]) + (f" and {len(some) - 2} more" if len(some) > 2 else "")
+        raise prefixed(error, words) from error
 
 
 _OF_LIBRARIES = (

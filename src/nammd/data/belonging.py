@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.advice import Advice, refusal
-from nammd.data.arrays import FloatArray, is_foreign_array, to_numpy
+from nammd.data.arrays import FloatArray, to_numpy
 from nammd.data.blocks_in_time import RULE, Blocks, block_length, cut
 from nammd.data.checks import counted
-from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
-from nammd.data.naming import listed
+from nammd.data.dataset import ArrayDataset, Dataset, SummaryDataset, TableDataset
+from nammd.data.naming import listed, quoted
 from nammd.data.opening import open_content
+from nammd.data.row_weights import numbers_in, one_dimensional, row_weights_of
 from nammd.data.units import RowUnits
 from nammd.data.values import Values
 
@@ -115,28 +116,83 @@ def _part(value: Any, number: int, of: int, option: str) -> Any:
     return value[number]
 
 
-def told_one(dataset: Dataset, said: Belonging) -> Dataset:
-    """Return a dataset that knows what was said of it."""
+def told_one(dataset: Dataset, said: Belonging, least: int = LEAST_GROUPS) -> Dataset:
+    """Return a dataset that knows what was said of it; it must have so many groups."""
     if not said:
         return dataset
     if dataset.units is not None:
         return dataset  # it was said before, when it was opened
-    if not dataset.keeps_rows:
-        raise refusal(
-            TypeError,
-            f"{dataset.name} is a sketch, which keeps no rows to put into groups",
-            Advice("compare the data themselves", "compare the files themselves"),
-        )
+    if isinstance(dataset, SummaryDataset):
+        _require_same(dataset, said)
+        return dataset
     if dataset.on_cluster:
         dataset = _gathered(dataset)
     _require_columns(dataset, said.columns)
     rows = dataset.rows
     assert rows is not None
-    weights = None if said.row_weights is None else _weights(dataset, said.row_weights, rows)
-    units = _units(dataset, said, rows)
+    weights = None if said.row_weights is None else row_weights_of(dataset, said.row_weights, rows)
+    units = _units(dataset, said, rows, least)
     if weights is not None:
-        units = replace(units, weights=weights, weights_by=_word(said.row_weights, "row weights"))
+        mean = float(weights.mean())  # they matter in proportion only
+        by = _word(said.row_weights, "row weights")
+        units = replace(units, weights=weights / mean, weights_by=by, weight_unit=mean)
     return _without(dataset, said.columns, units)
+
+
+def said_of_summary(dataset: Dataset) -> Belonging:
+    """Return what was said of the rows of a summary when it was made; nothing of other datasets."""
+    units = getattr(dataset.summary, "units", None) if isinstance(dataset, SummaryDataset) else None
+    if units is None:
+        return NOTHING_SAID
+    by, weights_by = units.said
+    # Labels and numbers that came with the data are not there any more: that they were given is known.
+    return Belonging(
+        () if by == "group" else by or None, () if weights_by == "row weights" else weights_by or None
+    )
+
+
+def _require_same(dataset: SummaryDataset, said: Belonging) -> None:
+    """Refuse a sketch that was made with other groups or weights than those asked for, or with none."""
+    if isinstance(said.groups, Blocks):
+        raise refusal(
+            TypeError,
+            f"{dataset.name} is a sketch, which does not keep the order of rows that blocks of time need",
+            Advice("compare the data themselves", "compare the files themselves"),
+        )
+    known, asked = _in_words(said_of_summary(dataset)), _in_words(said)
+    if known == asked:
+        return
+    python = [
+        f"{name}={value!r}" if isinstance(given, str) else f"{name}=..."
+        for (name, value), given in zip(asked.options.items(), said.options.values(), strict=True)
+        if value is not None
+    ]
+    shell = {"--group": asked.groups, "--row-weight": asked.row_weights}
+    raise refusal(
+        ValueError,
+        f"{dataset.name} is a sketch that was made {_words(known)}, and not {_words(asked)}; a sketch cannot "
+        "be put into groups afterwards",
+        Advice(
+            f"make it again with Sketch.of(data, ..., {', '.join(python)})",
+            f"make it again with 'nammd sketch' and "
+            f"{' '.join(f'{option} {value}' for option, value in shell.items() if value is not None)}",
+        ),
+    )
+
+
+def _in_words(said: Belonging) -> Belonging:
+    """Return what was said with a word for labels and numbers that came with the data."""
+    return Belonging(
+        None if said.groups is None else _word(said.groups, "group"),
+        None if said.row_weights is None else _word(said.row_weights, "row weights"),
+    )
+
+
+def _words(said: Belonging) -> str:
+    """Say what was said, in a few words."""
+    by = "" if said.groups == "group" else f" by {said.groups}"
+    groups = f"with groups{by}" if said.groups is not None else "without groups"
+    return groups if said.row_weights is None else f"{groups} and with row weights by {said.row_weights}"
 
 
 def _gathered(dataset: Dataset) -> Dataset:
@@ -155,21 +211,21 @@ def _gathered(dataset: Dataset) -> Dataset:
     )
 
 
-def _units(dataset: Dataset, said: Belonging, rows: int) -> RowUnits:
+def _units(dataset: Dataset, said: Belonging, rows: int, least: int) -> RowUnits:
     if said.groups is None:
         return RowUnits.alone(rows)
     if isinstance(said.groups, Blocks):
         return _blocks(dataset, said.groups, said.columns, rows)
     codes, names = _labels(dataset, said.groups, rows)
     units = RowUnits(codes, names, by=_word(said.groups, "group"))
-    if units.count == 1:
+    if units.count == 1 and least > 1:
         raise ValueError(
             f"all {rows} rows of {dataset.name} are in one group ({names[0]!r}), so nothing can be said "
-            f"about how groups vary; at least {LEAST_GROUPS} groups are needed"
+            f"about how groups vary; at least {least} groups are needed"
         )
-    if units.count < LEAST_GROUPS:
+    if units.count < least:
         raise ValueError(
-            f"the rows of {dataset.name} are in {units.count} groups; at least {LEAST_GROUPS} are needed"
+            f"the rows of {dataset.name} are in {units.count} groups; at least {least} are needed"
         )
     return units
 
@@ -181,7 +237,7 @@ def _labels(dataset: Dataset, groups: Any, rows: int) -> tuple[NDArray[np.intp],
         raw, missing = _label_column(dataset, groups)
     else:
         what = f"groups of {dataset.name}"
-        raw = _one_dimensional(groups, rows, what, "label")
+        raw = one_dimensional(groups, rows, what, "label")
         missing = _missing(raw)
     if missing.any():
         raise refusal(
@@ -222,47 +278,6 @@ def _texts(labels: Any) -> list[str]:
     return found
 
 
-def _weights(dataset: Dataset, weights: Any, rows: int) -> FloatArray:
-    if isinstance(weights, str):
-        assert isinstance(dataset, TableDataset)
-        values = dataset.frame.values(weights)
-        what = f"the column {weights!r} of {dataset.name}, which gives the weights of rows,"
-        found: FloatArray | None = values.numbers if values.kind == "numeric" else _numbers_in(values)
-        if found is None:
-            raise TypeError(f"{what} holds no numbers")
-    else:
-        what = f"row_weights of {dataset.name}"
-        raw = _one_dimensional(weights, rows, what, "number")
-        if raw.dtype.kind not in "fiub":
-            raise TypeError(f"{what} must be numbers, not {raw.dtype}")
-        found = raw.astype(np.float64)
-    if np.isnan(found).any():
-        raise ValueError(
-            f"{what} is missing in {counted(int(np.isnan(found).sum()), 'row')}; fill it, or leave these "
-            "rows out"
-        )
-    bad = ~(np.isfinite(found) & (found > 0))
-    if bad.any():
-        first = float(found[bad][0])
-        raise ValueError(
-            f"{what} must be positive, but is {first:g} in {counted(int(bad.sum()), 'row')}; leave out rows "
-            "that are not to count"
-        )
-    scaled: FloatArray = found / found.mean()  # they matter in proportion only
-    return scaled
-
-
-def _numbers_in(values: Values) -> FloatArray | None:
-    """Return the numbers that a column of text holds, as in a CSV file; None where it holds other things."""
-    if values.codes is None or not values.categories:
-        return None
-    try:
-        numbers = np.array([*map(float, values.categories), np.nan])
-    except ValueError:
-        return None
-    return numbers[values.codes]
-
-
 def _blocks(dataset: Dataset, blocks: Blocks, columns: tuple[str, ...], rows: int) -> RowUnits:
     """Return blocks of rows that follow each other in time."""
     order = None if blocks.time is None else np.argsort(_times(dataset, blocks.time), kind="stable")
@@ -296,7 +311,7 @@ def _times(dataset: Dataset, column: str) -> FloatArray:
         return values.numbers
     if values.kind != "categorical" or values.codes is None:
         raise TypeError(f"{what} does not tell a time; give dates, times or numbers")
-    numbers = _numbers_in(values)
+    numbers = numbers_in(values)
     if numbers is not None:
         return numbers
     return np.array([_moment(text, what) for text in values.categories])[values.codes]
@@ -340,13 +355,15 @@ def _require_columns(dataset: Dataset, columns: tuple[str, ...]) -> None:
     for column in columns:
         if column in dataset.names:
             continue
+        shown = column[:80]  # a damaged file may say anything
         if not dataset.is_table:
             raise refusal(
                 TypeError,
-                f"{dataset.name} is an array, whose columns have no names, so there is no column {column!r}",
+                f"{dataset.name} is an array, whose columns have no names, so there is no column "
+                + quoted(shown),
                 Advice("give an array with one entry for every row instead", "give a table"),
             )
-        raise ValueError(f"{dataset.name} has no column {column!r}; it has {listed(dataset.names)}")
+        raise ValueError(f"{dataset.name} has no column {quoted(shown)}; it has {listed(dataset.names)}")
 
 
 def _without(dataset: Dataset, columns: tuple[str, ...], units: RowUnits) -> Dataset:
@@ -354,17 +371,6 @@ def _without(dataset: Dataset, columns: tuple[str, ...], units: RowUnits) -> Dat
     if not columns or not isinstance(dataset, TableDataset):
         return replace(dataset, units=units)
     return replace(dataset, units=units, frame=dataset.frame.without(columns))
-
-
-def _one_dimensional(values: Any, rows: int, what: str, entry: str) -> NDArray[Any]:
-    if is_foreign_array(values):
-        values = to_numpy(values)
-    found = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
-    if found.ndim != 1:
-        raise ValueError(f"{what} must have one {entry} for every row, but has {found.ndim} dimensions")
-    if len(found) != rows:
-        raise ValueError(f"{what} has {counted(len(found), entry)} for {rows} rows; give one for every row")
-    return found
 
 
 def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:

@@ -35,7 +35,9 @@ def floats(native: Any) -> FloatArray:
     """Return a column of Arrow's numbers, each rounded to the nearest float64; NaN where missing."""
     import pyarrow as pa
 
-    values = native.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    if native.type != pa.float64():
+        native = native.cast(pa.float64(), safe=False)
+    values = native.to_numpy(zero_copy_only=False)
     return np.asarray(values, dtype=np.float64)
 
 

@@ -8,7 +8,7 @@ points is up to an `Encoding`, which asks it here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,11 +31,15 @@ class Source:
         The rows that it has; more than were read where they are a sample.
     notes : tuple of str
         What the reader had to say: arrays that were flattened, images that were resized.
+    words : mapping
+        How often words for missing values stood among numbers and times, by column, in all of its rows; the
+        reader has taken them out.
     """
 
     path: Path | str
     total_rows: int | None = None
     notes: tuple[str, ...] = ()
+    words: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(eq=False)
@@ -59,6 +63,7 @@ class Dataset(ABC):
     source: Source | None = field(default=None, kw_only=True)
     units: RowUnits | None = field(default=None, kw_only=True, repr=False)
     _points: tuple[object, Array] | None = field(default=None, init=False, repr=False)
+    _looks: dict[int, tuple[object, Any]] = field(default_factory=dict, init=False, repr=False)
 
     keeps_rows: ClassVar[bool] = True
     """Whether it has rows to look at."""
@@ -90,6 +95,12 @@ class Dataset(ABC):
         if self._points is None or self._points[0] is not maker:
             self._points = maker, make()
         return self._points[1]
+
+    def looked_at(self, by: object, look: Callable[[], Any]) -> Any:
+        """Return what a look at the rows tells, which is taken the first time that somebody asks for it."""
+        if id(by) not in self._looks:
+            self._looks[id(by)] = by, look()
+        return self._looks[id(by)][1]
 
     def forget_points(self) -> None:
         """Let go of the points; they are made again if somebody asks for them."""

@@ -6,7 +6,7 @@ of a few kinds, whatever its exact type, and to say in one way where values are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.advice import Advice, naming, refusal
+from nammd.data.counts import is_arrow
 from nammd.data.naming import require_unique
-from nammd.data.series import values_of
+from nammd.data.series import is_number, plain_numbers, values_of
 from nammd.data.values import Values
 
 _KEPT_CELLS = 1 << 21
@@ -36,6 +37,8 @@ class Frame:
         """Columns of text that have been read as something else, and by whom."""
         self.unread: dict[str, Any] = {}
         """What could not be read, by column."""
+        self.words: Mapping[str, tuple[Mapping[str, int], int]] = {}
+        """Words for missing values that the reader of a file took out of a column, and of how many rows."""
         # The integer 1 and the text '1' are different names in pandas, but not here.
         require_unique(self.names, owner)
         if not self.names:
@@ -54,7 +57,7 @@ class Frame:
 
     def _checked(self, name: str) -> Values:
         with naming(f"the column {name!r} of {self.owner}"):
-            values = values_of(self.series(name))
+            values = self._plain_numbers(name) or values_of(self.series(name))
         if values.numbers is not None and np.isinf(values.numbers).any():
             infinite = np.isinf(values.numbers).reshape(self.rows, -1).any(axis=1)
             raise refusal(
@@ -67,6 +70,27 @@ class Frame:
                 ),
             )
         return values
+
+    def holds_numbers(self, name: str) -> bool:
+        """Tell whether the type of a column is one of numbers, without a look at them."""
+        if self._of_arrow is None:
+            return bool(self.series(name).dtype.is_numeric())
+        return is_number(self._of_arrow[self._places[name]].type)
+
+    def holds_whole_numbers(self, name: str) -> bool:
+        """Tell whether the type of a column is one of integers, without a look at them."""
+        if self._of_arrow is None:
+            return bool(self.series(name).dtype.is_integer())
+        return is_number(self._of_arrow[self._places[name]].type, whole=True)
+
+    def _plain_numbers(self, name: str) -> Values | None:
+        columns = self._of_arrow
+        return None if columns is None else plain_numbers(columns[self._places[name]])
+
+    @cached_property
+    def _of_arrow(self) -> list[Any] | None:
+        native = self._table.to_native()
+        return list(native.columns) if is_arrow(native) else None
 
     def series(self, name: str) -> Any:
         """Return a column as it is, as a narwhals series."""
@@ -83,7 +107,9 @@ class Frame:
 
     def take(self, positions: NDArray[np.intp]) -> Frame:
         """Return some of the rows."""
-        return Frame(self._table[positions.tolist()], self.owner, self.names)
+        found = Frame(self._table[positions.tolist()], self.owner, self.names)
+        found.words = self.words
+        return found
 
     def without(self, names: Sequence[str]) -> Frame:
         """Return the table without some columns."""
@@ -93,6 +119,7 @@ class Frame:
         places = [self._places[name] for name in kept]
         found = Frame(self._table[:, places], self.owner, tuple(kept))
         found.unread = {name: cells for name, cells in self.unread.items() if name in kept}
+        found.words = self.words
         return found
 
     def renamed(self, name: str) -> Frame:

@@ -7,6 +7,7 @@ from typing import Any
 
 from nammd.data.advice import Caution
 from nammd.data.dataset import Dataset, TableDataset
+from nammd.data.frames import Frame
 
 _NAMES = re.compile(
     r"(^|[_\W])(id|ids|uuid|guid|key|customer|client|user|account|member|patient|subject|person|household|"
@@ -24,6 +25,11 @@ def looks_like_groups(dataset: Dataset) -> Caution | None:
     """Return a caution about a column that may say which rows belong together; None where there is none."""
     if not isinstance(dataset, TableDataset) or dataset.units is not None:
         return None
+    found: Caution | None = dataset.looked_at(_different, lambda: _look(dataset))
+    return found
+
+
+def _look(dataset: TableDataset) -> Caution | None:
     found = [(name, count) for name in dataset.names if (count := _different(dataset, name))]
     if not found:
         return None
@@ -36,12 +42,21 @@ def looks_like_groups(dataset: Dataset) -> Caution | None:
     )
 
 
+def _is_no_text(frame: Frame, name: str) -> bool:
+    """Tell whether a column of text was read as numbers, times or truth values."""
+    return name in frame.read and frame.read[name][1].kind != "categorical"
+
+
 def _different(dataset: TableDataset, name: str) -> int:
     """Return how many values a column has that looks like a group; zero for any other."""
     import narwhals as nw
 
-    series: Any = dataset.frame.series(name)
-    named, kind = _NAMES.search(name) is not None, series.dtype
+    named = _NAMES.search(name) is not None
+    frame = dataset.frame
+    if not named and (frame.holds_numbers(name) or _is_no_text(frame, name)):
+        return 0
+    series: Any = frame.series(name)
+    kind = series.dtype
     text = kind in (nw.String, nw.Categorical, nw.Enum, nw.Object)
     if not (text or (named and str(kind).startswith(("Int", "UInt")))):
         return 0

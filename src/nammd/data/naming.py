@@ -9,6 +9,20 @@ from difflib import get_close_matches
 from typing import Any
 
 
+def quoted(name: str) -> str:
+    """Return a name in quotes; of a very long one, how it begins and ends.
+
+    Examples
+    --------
+    >>> quoted("age")
+    "'age'"
+    >>> len(quoted("x" * 5000))
+    83
+    """
+    text = repr(name)
+    return text if len(text) <= 100 else f"{text[:60]}...{text[-20:]}"
+
+
 def listed(names: Iterable[str], limit: int = 5) -> str:
     """Return the first few names in quotes.
 
@@ -18,7 +32,7 @@ def listed(names: Iterable[str], limit: int = 5) -> str:
     "'age', 'city', ..."
     """
     names = list(names)
-    return ", ".join(map(repr, names[:limit])) + (", ..." if len(names) > limit else "")
+    return ", ".join(map(quoted, names[:limit])) + (", ..." if len(names) > limit else "")
 
 
 def suggestion(name: str, available: Sequence[str]) -> str:
@@ -35,8 +49,27 @@ def suggestion(name: str, available: Sequence[str]) -> str:
     folded = {other.casefold(): other for other in available}
     close = get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.6)
     if close:
-        return f"did you mean {' or '.join(repr(folded[match]) for match in close)}?"
+        return f"did you mean {' or '.join(quoted(folded[match]) for match in close)}?"
     return f"its columns are {listed(available, 10)}"
+
+
+def but_for_case(lacking: Iterable[str], available: Iterable[str]) -> str:
+    """Return which names differ from those that are lacking only in case or spaces, as the end of a sentence.
+
+    Examples
+    --------
+    >>> but_for_case(["price", "size"], ["Price ", "colour"])
+    "; it has 'Price ', which differs only in case or spaces"
+    """
+    wanted = {plain_name(name) for name in lacking}
+    found = [name for name in available if plain_name(name) in wanted]
+    differ = "differs" if len(found) == 1 else "differ"
+    return f"; it has {listed(found)}, which {differ} only in case or spaces" if found else ""
+
+
+def plain_name(name: str) -> str:
+    """Return a name without case and spaces."""
+    return "".join(name.split()).casefold()
 
 
 def chosen_columns(columns: Any, available: Sequence[str], owner: str) -> list[str]:
@@ -53,7 +86,7 @@ def chosen_columns(columns: Any, available: Sequence[str], owner: str) -> list[s
     known = set(available)
     for name in names:
         if name not in known:
-            raise ValueError(f"{owner} has no column {name!r}; {suggestion(name, available)}")
+            raise ValueError(f"{owner} has no column {quoted(name)}; {suggestion(name, available)}")
     return names
 
 
@@ -64,7 +97,7 @@ def checked_weights(weights: Mapping[str, float], names: Sequence[str], owner: s
     for name, weight in weights.items():
         if name not in known:
             raise ValueError(
-                f"weights has {name!r}, but {owner} has no such column; {suggestion(str(name), names)}"
+                f"weights has {quoted(name)}, but {owner} has no such column; {suggestion(str(name), names)}"
             )
         try:
             checked[name] = float(weight)

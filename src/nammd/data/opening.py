@@ -257,7 +257,12 @@ def _open_table(data: Any, name: str, source: Source | None) -> TableDataset | N
         table = table.to_frame()
     if not isinstance(table, nw.DataFrame):
         return None
-    return TableDataset(name, data, source=source, frame=Frame(table, name), one_column=series)
+    frame = Frame(table, name)
+    if source is not None:
+        frame.words = {
+            column: (found, source.total_rows or frame.rows) for column, found in source.words.items()
+        }
+    return TableDataset(name, data, source=source, frame=frame, one_column=series)
 
 
 def _arrow_table(data: Any) -> Any:

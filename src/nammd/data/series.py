@@ -8,6 +8,7 @@ import numbers
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,28 @@ def values_of(series: Any) -> Values:
     return _from_objects(series.to_list(), missing)
 
 
+def plain_numbers(column: Any) -> Values | None:
+    """Return the values of a column of Arrow's that holds integers or floats; None for any other.
+
+    There may be thousands of them, so it takes no way round.
+    """
+    kind = column.type
+    if not is_number(kind):
+        return None
+    numbers = counts.floats(column)
+    return _measured("numeric", numbers, whole=is_number(kind, whole=True) or _beyond_integers(numbers))
+
+
+@lru_cache(maxsize=64)
+def is_number(kind: Any, whole: bool = False) -> bool:
+    """Tell whether a type of Arrow's is that of integers, or of floats unless `whole` ones are asked for."""
+    from pyarrow import types
+
+    if types.is_integer(kind):
+        return True
+    return not whole and bool(types.is_float64(kind) or types.is_float32(kind))
+
+
 def _missing(series: Any) -> NDArray[np.bool_]:
     native = series.to_native()
     if counts.is_arrow(native) and not native.null_count:
@@ -73,6 +96,8 @@ def _seconds(series: Any, microseconds: Callable[[Any], Any]) -> FloatArray:
 
 def _beyond_integers(numbers: FloatArray) -> bool:
     """Tell whether floats are what text makes of unsigned 64-bit integers, which elsewhere are whole."""
+    if not (numbers >= 2.0**63).any():
+        return False
     present = numbers[~np.isnan(numbers)]
     return bool(present.size and 2.0**63 <= present.max() < 2.0**64 and (present % 1 == 0).all())
 

@@ -124,6 +124,22 @@ def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame
     return frame_of_piece(_joined(found, pieces.names), table.name, table.names)
 
 
+def first_rows(table: SpreadTable, least: int) -> Frame | None:
+    """Return the first piece that has so many rows; None where there is none."""
+    pieces = table.pieces
+    for k in range(len(pieces.keys)):
+        if pieces.sizes is not None and pieces.sizes[k] < least:
+            continue
+        [piece] = pieces.each(_some_rows, {k: FIT_ROWS})
+        if len(piece) >= least:
+            return frame_of_piece(piece, table.name, table.names)
+    return None
+
+
+def _some_rows(piece: Any, most: int) -> Any:
+    return piece if len(piece) <= most else _rows(piece, np.arange(most))
+
+
 @dataclass(frozen=True)
 class _Draw:
     """Rows drawn from some pieces: for each, its number, the rows, and the keys that they drew."""

@@ -36,6 +36,8 @@ class RowUnits:
         Where the weights came from; empty where all rows count alike.
     length : int
         The rows of a block of time; 0 where groups are no blocks.
+    weight_unit : float
+        The mean of the weights as they were given; `weights` are scaled to a mean of one.
     """
 
     codes: NDArray[np.intp] = field(repr=False)
@@ -45,6 +47,7 @@ class RowUnits:
     by: str = "group"
     weights_by: str = ""
     length: int = 0
+    weight_unit: float = 1.0
 
     @property
     def count(self) -> int:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from nammd.data.advice import Caution
 from nammd.data.dataset import Dataset
+from nammd.data.encoding.noticed import unread as unread_cells
 from nammd.data.group_like import looks_like_groups
 from nammd.data.repeats import copies, in_common
+from nammd.sketches.units import SketchUnits
 from nammd.spaces import Sample
 from nammd.statistics.spread import Spread
 
@@ -45,6 +49,55 @@ def few_sketched_rows(m: int, n: int) -> tuple[Caution, ...]:
             "sketch-skewness",
             f"with fewer than {FEW_SKETCHED_ROWS} rows on a side ({m} and {n} here) tests need the third "
             "moment of the rows, which sketches do not keep: error rates are only approximate",
+        ),
+    )
+
+
+def few_sketched_groups(one: float, two: float) -> tuple[Caution, ...]:
+    """Return a caution where there are few groups, or the skewness that sketches do not know could matter."""
+    if min(one, two) >= FEW_SKETCHED_ROWS:
+        return ()
+    counts = f"effectively {one:.3g} and {two:.3g} here"
+    if min(one, two) < FEW_ROWS:
+        message = (
+            f"with fewer than {FEW_ROWS} groups on a side ({counts}) the error rates of tests and intervals "
+            "are only approximate"
+        )
+        return (Caution("few-groups", message),)
+    return (
+        Caution(
+            "sketch-skewness",
+            f"with fewer than {FEW_SKETCHED_ROWS} groups on a side ({counts}) tests need the third moment of "
+            "the groups, which sketches do not keep: error rates are only approximate",
+        ),
+    )
+
+
+def split_groups(name: str, units: SketchUnits) -> tuple[Caution, ...]:
+    """Say that groups were split over sketches that were added, and what is lost by it."""
+    if not units.split:
+        return ()
+    by = f" by {units.by}" if units.by != "group" else ""
+    return (
+        Caution(
+            "split-groups",
+            f"{units.split} times rows of {name} came apart from the rest of their group{by} when they were "
+            "sketched, and count as a group of their own: the distance may be too large and its standard "
+            "error too small; sketch every group whole, for example from data sorted by group",
+        ),
+    )
+
+
+def sketched_groups_in_common(name: str, other: str, shared: int, count: int) -> tuple[Caution, ...]:
+    """Say that groups are in both sketches, and that they cannot be handled jointly."""
+    if not shared:
+        return ()
+    return (
+        Caution(
+            "groups-in-common",
+            f"{shared} of the {count} groups of {name} are in {other} too, and sketches cannot compare a "
+            "group with itself: the distance may be too small and its standard error too large; compare the "
+            "data themselves, or give them different labels if they are not the same",
         ),
     )
 
@@ -104,10 +157,7 @@ def same_on_both_sides(first: Any, second: Any) -> tuple[Caution, ...]:
 
 def groups_of_both_pairs(first: Any, second: Any) -> tuple[Caution, ...]:
     """Return a caution where groups are in the second datasets of two pairs, which is not accounted for."""
-    one, two = (getattr(evidence.y, "units", None) for evidence in (first, second))
-    if one is None or two is None or one.names is None or two.names is None:
-        return ()
-    common = len(set(one.names) & set(two.names))
+    common = _groups_in_both(first.y, second.y)
     if not common or first.y.same_rows(second.y):
         return ()
     return (
@@ -119,12 +169,12 @@ def groups_of_both_pairs(first: Any, second: Any) -> tuple[Caution, ...]:
     )
 
 
-def unread(*samples: Sample) -> tuple[Caution, ...]:
+def unread(*samples: Any) -> tuple[Caution, ...]:
     """Return a caution for every column with cells that could not be read as what the column holds."""
     return tuple(
         Caution("unreadable", f"{sample.name}: {cells}")
         for sample in samples
-        for cells in getattr(getattr(sample.dataset, "frame", None), "unread", {}).values()
+        for cells in unread_cells(sample.space.encoding, sample.dataset).values()
     )
 
 
@@ -144,7 +194,10 @@ def rows_in_common(x: Sample, y: Sample) -> tuple[Caution, ...]:
 
 def copied_rows(sample: Sample) -> Caution | None:
     """Return why copies of rows are no data to test with."""
-    times = 1 if sample.keys is None else copies(sample.keys)
+    keys = sample.keys
+    if keys is not None and sample.units is not None:  # within a group a copy is expected, and does no harm
+        keys = np.unique(np.column_stack([keys, sample.units.codes.astype(np.uint64)]), axis=0)[:, 0]
+    times = 1 if keys is None else copies(keys)
     if times == 1:
         return None
     often = "twice" if times == 2 else f"{times} times"
@@ -187,6 +240,15 @@ def groups_in_common(x: Sample, y: Sample, shared: int) -> tuple[Caution, ...]:
             "same and handled jointly; give them different labels if they are not",
         ),
     )
+
+
+def _groups_in_both(one: Any, two: Any) -> int:
+    """Return how many groups are in both of two samples, of rows or of sketches."""
+    names = [getattr(getattr(sample, "units", None), "names", None) for sample in (one, two)]
+    if names[0] is not None and names[1] is not None:
+        return len(set(names[0]) & set(names[1]))
+    traces = [getattr(getattr(sample, "sketched_units", None), "trace", None) for sample in (one, two)]
+    return 0 if traces[0] is None or traces[1] is None else int(traces[0].common(traces[1]))
 
 
 def _in_common(x: Sample, y: Sample) -> int:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nammd.data.advice import about
 from nammd.data.checks import choice
 from nammd.data.units import numbered
 from nammd.engines import Engine, choose_engine
 from nammd.engines.sums import KernelSums, WithinSums
 from nammd.engines.units import Units, UnitSums, UnitWithin
+from nammd.evidence.grouped_sketches import GroupedSketchEvidence
 from nammd.evidence.rows import Known, OwnGram, RowEvidence
 from nammd.evidence.sketches import SketchEvidence
 from nammd.evidence.unit_grams import UnitGram
@@ -70,14 +72,16 @@ def _of_rows(
     kernel = pairs[0][0].space.kernel
     new = [key for key in samples if key not in within]
     parts = [(samples[key].points,) for key in new] + [(x.points, y.points) for x, y in pairs]
-    summed = choose_engine(engine, *(s.points for s in samples.values())).sums(kernel, *parts)
+    with about(*(s.name for s in samples.values())):
+        summed = choose_engine(engine, *(s.points for s in samples.values())).sums(kernel, *parts)
     within |= dict(zip(new, summed.parts, strict=False))
     own |= {key: OwnGram(samples[key]) for key in new}
     bound = float(kernel.bound)
     found: list[Evidence] = []
     for (x, y), across in zip(pairs, summed.parts[len(new) :], strict=True):
         one, other = id(x.points), id(y.points)
-        sums = KernelSums(within[one], within[other], across, bound)
+        with about(x.name, y.name):
+            sums = KernelSums(within[one], within[other], across, bound)
         found.append(RowEvidence(x, y, sums, cross, summed.by, (own[one], own[other])))
     return found
 
@@ -105,14 +109,16 @@ def _of_units(
     for x, y in pairs:
         one, other = id(x.points), id(y.points)
         parts.append(((samples[one].by_unit, units[one]), (samples[other].by_unit, units[other])))
-    summed = choose_engine(engine, *(s.points for s in every)).unit_sums(kernel, *parts)
+    with about(*(s.name for s in every)):
+        summed = choose_engine(engine, *(s.points for s in every)).unit_sums(kernel, *parts)
     within |= dict(zip(new, summed.parts, strict=False))
     own = {key: UnitGram(samples[key], units[key]) for key in samples}
     bound = float(kernel.bound)
     found: list[Evidence] = []
     for (x, y), across in zip(pairs, summed.parts[len(new) :], strict=True):
         one, other = id(x.points), id(y.points)
-        sums = UnitSums(within[one], within[other], across, (units[one], units[other]), bound)
+        with about(x.name, y.name):
+            sums = UnitSums(within[one], within[other], across, (units[one], units[other]), bound)
         found.append(UnitEvidence(samples[one], samples[other], sums, summed.by, (own[one], own[other])))
     return found
 
@@ -120,12 +126,13 @@ def _of_units(
 def _of_sketches(x: SketchSample, y: SketchSample, cross: CrossPairs) -> SketchEvidence:
     if cross != "full":
         raise ValueError("cross='off-diagonal' pairs rows, and sketches keep none; use cross='full'")
-    return SketchEvidence(x, y, x.sketch.means_exact(x.space.kernel))
+    kind = SketchEvidence if x.sketch.units is None else GroupedSketchEvidence
+    return kind(x, y, x.sketch.means_exact(x.space.kernel))
 
 
 def _require_paired(x: Sample, y: Sample) -> None:
     if x.size != y.size:
         raise ValueError(
-            f"cross='off-diagonal' pairs row i of x with row i of y, but x has {x.size} rows "
-            f"and y has {y.size}; use cross='full'"
+            f"cross='off-diagonal' pairs row i of x with row i of y, but {x.name} has {x.size} rows and "
+            f"{y.name} has {y.size}; use cross='full'"
         )

@@ -11,15 +11,15 @@ from typing import Any
 
 from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import first_rows
-from nammd.data.belonging import NOTHING_SAID, Belonging, told
+from nammd.data.belonging import LEAST_GROUPS, NOTHING_SAID, Belonging, told
 from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
 from nammd.data.encoding import Encoding
 from nammd.data.opening import open_all
 from nammd.engines import Engine, require_engine
 from nammd.kernels.operations import check
+from nammd.sketches.alike import require_alike
 from nammd.sketches.sample import SketchSample
-from nammd.sketches.sketch import require_alike
 from nammd.spaces import Sample, Space
 from nammd.spaces.sample import together
 
@@ -114,6 +114,12 @@ def _sketched(
     samples: list[SketchSample] = [made[id(dataset)] for dataset in datasets]
     for sample in samples:
         require_alike(samples[0].sketch, sample.sketch)
+        units = sample.sketch.units
+        if units is not None and units.count < LEAST_GROUPS:
+            raise ValueError(
+                f"the rows of {sample.name} are in {counted(units.count, 'group')}; at least {LEAST_GROUPS} "
+                "are needed"
+            )
     return samples
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
 from nammd.engines.sums import KernelSums
-from nammd.evidence.cautions import few_frequencies, few_rows, few_sketched_rows, same_rows
+from nammd.evidence.cautions import few_frequencies, few_rows, few_sketched_rows, same_rows, unread
 from nammd.sketches.sample import SketchSample
 from nammd.sketches.sketch import Sketch
 from nammd.statistics.evidence import Terms
@@ -101,7 +101,7 @@ class SketchEvidence:
         spread over all frequencies, and so it is taken: the error of the rows is then the larger one.
         """
         x, y = (sketch.total / sketch.n for sketch in self._sketches)
-        return min(effective_number(_powers(x - y)), effective_number(_powers(x) + _powers(y)))
+        return min(effective_number(powers(x - y)), effective_number(powers(x) + powers(y)))
 
     @property
     def alike(self) -> tuple[bool, bool]:
@@ -155,14 +155,18 @@ class SketchEvidence:
     @cached_property
     def cautions(self) -> tuple[Caution, ...]:
         """What to know: few rows, few frequencies, or nothing to test with."""
+        cells = unread(*dict.fromkeys([self.x, self.y]))
         if self.obstacle is not None:
-            return (self.obstacle,)
+            return (self.obstacle, *cells)
+        few = self._few()
+        return few + few_frequencies(self.spread, self.x.sketch.features.n_features) + cells
+
+    def _few(self) -> tuple[Caution, ...]:
         m, n = self.x.size, self.y.size
-        rows = few_rows(m, n) or few_sketched_rows(m, n)
-        return rows + few_frequencies(self.spread, self.x.sketch.features.n_features)
+        return few_rows(m, n) or few_sketched_rows(m, n)
 
 
-def _powers(means: FloatArray) -> FloatArray:
+def powers(means: FloatArray) -> FloatArray:
     """Return the squared length of the mean wave of each frequency."""
     half = len(means) // 2
     powers: FloatArray = means[:half] ** 2 + means[half:] ** 2

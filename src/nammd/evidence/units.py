@@ -14,11 +14,12 @@ from nammd.data.units import RowUnits
 from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 from nammd.engines.units import Labels, Units, UnitSums, UnitWithin
 from nammd.evidence.cautions import copied_rows, few_groups, groups_in_common, same_rows
-from nammd.evidence.unit_grams import UnitGram, UnitGrams
+from nammd.evidence.unit_grams import UnitGram
 from nammd.spaces import Sample
 from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import CrossPairs, Moments
 from nammd.statistics.skewness import Skewness
+from nammd.statistics.unit_grams import UnitGrams
 from nammd.statistics.unit_terms import unit_skewness, unit_terms
 from nammd.statistics.units import UnitSide, effective_groups, sides, unit_moments
 

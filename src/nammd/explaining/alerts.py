@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from nammd.columns.counts import Counts, LabelCounts, NumberCounts
 from nammd.columns.measure import Measure
-from nammd.data.naming import suggestion
+from nammd.data.naming import plain_name, suggestion
+from nammd.data.written.understanding import SUSPECTED_NUMBERS
 from nammd.explaining.sentences import quoted, writer_for
 from nammd.explaining.summaries import NumberSummary, summary_of_counts
 from nammd.explaining.units import factor_between
@@ -20,6 +23,8 @@ from nammd.explaining.writing import percent
 ALERTS: dict[str, str] = {
     "new-categories": "a category that the reference never has",
     "missing-values": "missing values in a column that has none in the reference",
+    "placeholders": "a number such as -999, which often stands for a missing value, where the reference has "
+    "none like it",
     "constant-changed": "another value in a column that has one value in the reference",
     "type-changed": "another type of values",
     "ranges-apart": "numbers none of which is in the range of the reference",
@@ -79,7 +84,7 @@ def column_alerts(
                 found += new_categories(measure.title, before, now)
                 found += empty_group(measure.title, before, now)
         elif isinstance(before, NumberCounts) and isinstance(now, NumberCounts) and measure.kind == "numeric":
-            found += changed_scale(measure, before, now)
+            found += placeholders(measure, before, now) + changed_scale(measure, before, now)
     return tuple(found)
 
 
@@ -99,7 +104,11 @@ def new_categories(name: str, before: LabelCounts, now: LabelCounts) -> list[Ale
     largest = sorted(new, key=lambda label: (-new[label], label))[:3]
     share = percent(sum(new.values()) / now.size)
     names = ", ".join(map(quoted, largest)) + (f" and {len(new) - 3} more" if len(new) > 3 else "")
-    return [Alert("new-categories", name, f"{names} {'is' if len(new) == 1 else 'are'} new, {share} of rows")]
+    message = f"{names} {'is' if len(new) == 1 else 'are'} new, {share} of rows"
+    known = {plain_name(label) for label in before.rows}
+    if all(plain_name(label) in known for label in new):
+        message += ", and known but for case or spaces"
+    return [Alert("new-categories", name, message)]
 
 
 def empty_group(name: str, before: LabelCounts, now: LabelCounts) -> list[Alert]:
@@ -110,6 +119,25 @@ def empty_group(name: str, before: LabelCounts, now: LabelCounts) -> list[Alert]
         if label not in now.rows and share * now.size >= _GONE and now.rows:
             message = f"no row has {quoted(label)} any more, {percent(share)} of the reference"
             found.append(Alert("empty-group", name, message))
+    return found
+
+
+def placeholders(measure: Measure, before: NumberCounts, now: NumberCounts) -> list[Alert]:
+    """Tell of -999 and the like, far from everything that the reference has, unless all is like that."""
+    found = []
+    for suspect in (now.low, now.high):
+        apart = max(before.low - suspect, suspect - before.high)
+        if suspect not in SUSPECTED_NUMBERS or not apart > before.high - before.low:
+            continue
+        edge = before.low if suspect < before.low else before.high
+        place, near = measure.places(np.array([suspect, edge]))
+        rows = round(float(now.rows[np.abs(now.places - place) < abs(near - place) / 2].sum()))
+        if 0 < rows < now.present / 2:
+            share = percent(rows / now.size)
+            message = (
+                f"{suspect:.0f} in {share} of rows, far from everything in the reference: a missing value?"
+            )
+            found.append(Alert("placeholders", measure.title, message))
     return found
 
 

@@ -3,7 +3,8 @@
 Every column is cut into a few classes of its own dataset: equally many rows each of numbers, the commonest
 labels of others. So the two datasets have the same classes of each column by itself, as far as ties allow;
 the rest is removed by bringing the candidate's table of a pair to the margins of the reference. What is left
-is how the columns go together. The cells of that table are labels, and are tested as those of a column are.
+is how the columns go together. The cells of that table are labels, and are tested as those of a column are;
+where rows belong together, by their groups, a row counting as much as its cell was changed by.
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from nammd.columns.comparing import group_evidence
 from nammd.columns.counting import column_values
 from nammd.columns.counts import LabelCounts
 from nammd.columns.evidence import evidence_of
+from nammd.columns.features import ColumnRows
+from nammd.columns.grouped import AspectUnits, column_units, has_units, is_grouped
 from nammd.columns.measure import Measure
 from nammd.columns.negligible import Changes
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
 from nammd.data.encoding import Encoding
+from nammd.data.units import RowUnits
 from nammd.data.values import Values
 from nammd.statistics.adjusting import holm
+from nammd.statistics.evidence import Measured
 from nammd.statistics.margin import Pair, margin
 
 MOST_COLUMNS = 50
@@ -34,6 +40,7 @@ MOST_ROWS = 100_000
 """Of larger datasets so many evenly spaced rows are looked at."""
 
 CLASSES = 8
+_SIZE = CLASSES + 1
 
 _ROUNDS = 20
 
@@ -101,6 +108,12 @@ def changed_pairs(
     """
     if not 2 <= len(measures) <= MOST_COLUMNS or not _at_hand(reference) or not _at_hand(candidate):
         return ()
+    grouped = is_grouped(reference) or is_grouped(candidate)
+    if grouped and not (has_units(reference) and has_units(candidate)):
+        return ()
+    units = [
+        None if each.units is None else each.units.take(_chosen(each)) for each in (reference, candidate)
+    ]
     common = {each.name: _commonest(column_values(reference, each, encoding)) for each in measures}
     x, y = (
         [_classes(each, column_values(dataset, each, encoding), common[each.name]) for each in measures]
@@ -108,19 +121,33 @@ def changed_pairs(
     )
     found = []
     for i, j in combinations(range(len(measures)), 2):
-        before, now = (_table(sample[i], sample[j]) for sample in (x, y))
+        cells = [sample[i] * _SIZE + sample[j] for sample in (x, y)]
         ordered = measures[i].counted == measures[j].counted == "numbers"
-        found.append(_checked((measures[i].title, measures[j].title), before, now, ordered))
+        found.append(_checked((measures[i].title, measures[j].title), cells, units, ordered))
     adjusted = holm([pair.pvalue for pair in found])
     noted = [replace(p, adjusted=a, beyond=a <= level) for p, a in zip(found, adjusted, strict=True)]
     return tuple(sorted((p for p in noted if p.beyond), key=lambda p: -p.ratio))
 
 
-def _checked(names: tuple[str, str], before: FloatArray, now: FloatArray, ordered: bool) -> PairCheck:
+def _checked(
+    names: tuple[str, str],
+    cells: Sequence[NDArray[np.intp]],
+    units: Sequence[RowUnits | None],
+    ordered: bool,
+) -> PairCheck:
+    before, now = (_table(*each) for each in zip(cells, units, strict=True))
     fitted = _raked(now, before)
     one, two = (_counts(table) for table in (before, fitted))
     tolerance = Changes().distance("labels", one)
-    pair = Pair.of(evidence_of(one, two), "nammd")
+    if units[0] is None or units[1] is None:
+        evidence: Measured = evidence_of(one, two)
+    else:
+        change = np.divide(fitted, now, out=np.zeros_like(now), where=now > 0).ravel()[cells[1]]
+        own = change if units[1].weights is None else change * units[1].weights
+        evidence = group_evidence(
+            _of_cells(cells[0], units[0]), _of_cells(cells[1], replace(units[1], weights=own))
+        )
+    pair = Pair.of(evidence, "nammd")
     pvalue = margin(pair, tolerance, "corrected", "greater").pvalue("greater")
     strength = _rank_correlation if ordered else _cramer
     return PairCheck(
@@ -140,13 +167,31 @@ def _at_hand(dataset: Dataset) -> bool:
     return isinstance(dataset, (TableDataset, ArrayDataset)) and not dataset.on_cluster
 
 
+def _of_cells(cells: NDArray[np.intp], units: RowUnits) -> AspectUnits:
+    column = ColumnRows(codes=cells, labels=tuple(str(k) for k in range(_SIZE * _SIZE)))
+    return column_units(column, units)["labels"]
+
+
+def _chosen(dataset: Dataset) -> NDArray[np.intp]:
+    """Return the rows that are looked at."""
+    rows = dataset.rows
+    assert rows is not None
+    return _evenly(rows)
+
+
+def _evenly(rows: int) -> NDArray[np.intp]:
+    if rows <= MOST_ROWS:
+        return np.arange(rows)
+    return np.linspace(0, rows - 1, MOST_ROWS).astype(np.intp)
+
+
 def _classes(measure: Measure, values: Values, common: Sequence[str]) -> NDArray[np.intp]:
     """Return the class of every row that is looked at; missing values are a class of their own, the last.
 
     Of labels, the commonest ones of the reference are classes, in both datasets.
     """
     rows = len(values.missing)
-    chosen = np.arange(rows) if rows <= MOST_ROWS else np.linspace(0, rows - 1, MOST_ROWS).astype(np.intp)
+    chosen = _evenly(rows)
     if measure.counted == "numbers":
         numbers = np.full(rows, np.nan) if values.numbers is None else values.numbers
         numbers = numbers[chosen]
@@ -170,10 +215,9 @@ def _commonest(values: Values) -> list[str]:
     return [values.categories[k] for k in order[: CLASSES - 1]]
 
 
-def _table(one: NDArray[np.intp], other: NDArray[np.intp]) -> FloatArray:
-    size = CLASSES + 1
-    cells = np.bincount(one * size + other, minlength=size * size)
-    return cells.reshape(size, size).astype(np.float64)
+def _table(cells: NDArray[np.intp], units: RowUnits | None) -> FloatArray:
+    weights = None if units is None else units.weights
+    return np.bincount(cells, weights, _SIZE * _SIZE).reshape(_SIZE, _SIZE).astype(np.float64)
 
 
 def _raked(table: FloatArray, target: FloatArray) -> FloatArray:

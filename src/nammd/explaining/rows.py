@@ -99,4 +99,4 @@ def _dtype_kind(dataset: TableDataset, name: str) -> str:
 
 
 def _whole_type(dataset: TableDataset, name: str) -> bool:
-    return bool(dataset.frame.series(name).dtype.is_integer())
+    return dataset.frame.holds_whole_numbers(name)

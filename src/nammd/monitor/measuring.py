@@ -16,7 +16,7 @@ from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
 from nammd.monitor.keeping import sketch_bytes, source_name
-from nammd.monitor.pooling import sums_of
+from nammd.monitor.pooling import sketched, sums_of
 from nammd.monitor.records import Batch, Era, Moved
 from nammd.results import Caution
 from nammd.sketches import Sketch
@@ -64,7 +64,7 @@ def sample_of(gate: Gate, data: Any, key: str) -> BatchSample:
     dataset = open_dataset(data, f"the batch {key}", reading=space.encoding.for_files)
     source = source_name(dataset, otherwise="")
     if not gate.reference.keeps_rows and dataset.keeps_rows:
-        sketch = Sketch.of(dataset, gate.reference.sketch.features, space=space)  # type: ignore[attr-defined]
+        sketch = sketched(gate, dataset, gate.reference.sketch.features)  # type: ignore[attr-defined]
         dataset = open_dataset(sketch, f"the batch {key}")
     sample = space.sample(dataset, digest=True)
     digest = sample.digest or sums_digest(sample.sketch)

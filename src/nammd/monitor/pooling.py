@@ -14,6 +14,8 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from nammd.data.belonging import NOTHING_SAID
+from nammd.data.blocks_in_time import Blocks
 from nammd.data.dataset import Dataset
 from nammd.kernels import RandomFeatures
 from nammd.monitor.keys import in_order, time_of
@@ -72,7 +74,17 @@ def sums_of(gate: Gate, dataset: Dataset) -> Sketch | None:
     if not dataset.keeps_rows:
         kept: Sketch = dataset.summary  # type: ignore[attr-defined]
         return kept
-    return Sketch.of(dataset, features, space=gate.tolerance.space)
+    return sketched(gate, dataset, features)
+
+
+def sketched(gate: Gate, dataset: Dataset, features: RandomFeatures) -> Sketch | None:
+    """Return the sketch of a dataset, by the groups of the gate; None where these are blocks of time."""
+    said = NOTHING_SAID
+    if dataset.units is None:
+        said = gate.remembered.settled(NOTHING_SAID, True)
+    if isinstance(said.groups, Blocks) or (dataset.units is not None and dataset.units.reach):
+        return None
+    return Sketch.of(dataset, features, space=gate.tolerance.space, **said.options)
 
 
 def members(keys: Sequence[str], days: int) -> tuple[list[str], bool]:
@@ -101,6 +113,8 @@ def pooled(tolerance: Tolerance, reference: Sketch, sums: Mapping[str, Sketch]) 
         if not keys or (found and len(keys) == found[-1].batches):
             continue
         together = reduce(add, (sums[key] for key in keys))
+        if together.units is not None and together.units.split:
+            continue  # groups of several batches: their distance is not known well enough from sums
         estimate = gate.distance(together)
         low, high = estimate.confidence_interval()
         found.append(Window(days, dated, len(keys), len(together), estimate.value, low, high))

@@ -12,6 +12,7 @@ from nammd.data.checks import between, choice
 from nammd.engines import Engine
 from nammd.engines.sums import KernelSums
 from nammd.evidence import gather, prepare
+from nammd.evidence.grouped_sketches import GroupedSketchEvidence
 from nammd.evidence.units import UnitEvidence
 from nammd.kernels import Kernel
 from nammd.kernels.operations import as_code
@@ -23,6 +24,9 @@ from nammd.statistics.evidence import Evidence
 from nammd.statistics.margin import Pair, Statistic
 from nammd.statistics.moments import CrossPairs, centred_row_means
 from nammd.statistics.standing import Standing
+
+GROUPED = (UnitEvidence, GroupedSketchEvidence)
+"""What tells of groups of rows."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +222,7 @@ class Estimate(Reportable):
 
     def describe_groups(self) -> list[tuple[str, str]]:
         """Return the rows of a printed table that say which rows belong together; none where none do."""
-        return self.evidence.described() if isinstance(self.evidence, UnitEvidence) else []
+        return self.evidence.described() if isinstance(self.evidence, GROUPED) else []
 
     def describe_kernel(self) -> str:
         """Say which kernel the distance is meant under, and by what it was approximated."""
@@ -240,7 +244,7 @@ class Estimate(Reportable):
             options.append(f'statistic="{self.statistic}"')
         if self.cross != "full":
             options.append(f'cross="{self.cross}"')
-        if isinstance(self.evidence, UnitEvidence):
+        if isinstance(self.evidence, GROUPED):
             options += self.evidence.options_as_code()
         body = "".join(f"    {option},\n" for option in ["x", "y", *options, *last])
         return f'import nammd\n\nresult = nammd.{function}(\n{body})\nresult.report("report.html")'
@@ -249,9 +253,7 @@ class Estimate(Reportable):
         """Return the fields and the 95 % interval, ready for JSON."""
         low, high = self.confidence_interval(0.95)
         found = super().to_dict() | {"confidence_interval": {"level": 0.95, "low": low, "high": high}}
-        return found | (
-            {"groups": self.evidence.summary()} if isinstance(self.evidence, UnitEvidence) else {}
-        )
+        return found | ({"groups": self.evidence.summary()} if isinstance(self.evidence, GROUPED) else {})
 
 
 def distance(

@@ -166,14 +166,18 @@ def plan(
 
 def _groups(pilot: Estimate, rows: tuple[int | None, int | None]) -> tuple[int, int] | None:
     """Return in how many groups so many rows are, if these are as large as the pilot's."""
-    both = [getattr(sample, "units", None) for sample in (pilot.evidence.x, pilot.evidence.y)]
-    if all(units is None or units.singles for units in both):
+    samples = pilot.evidence.x, pilot.evidence.y
+    # Rows know their groups themselves, of a sketch its sums do.
+    both = [getattr(sample, "units", None) or getattr(sample, "sketched_units", None) for sample in samples]
+    sizes = [sample.size for sample in samples]
+    groups = [size if units is None else units.count for size, units in zip(sizes, both, strict=True)]
+    if groups == sizes:
         return None
     found = []
-    for units, count in zip(both, rows, strict=True):
+    for size, known, count in zip(sizes, groups, rows, strict=True):
         if count is None:
             return None
-        found.append(count if units is None else math.ceil(count * units.count / len(units.codes)))
+        found.append(math.ceil(count * known / size))
     return found[0], found[1]
 
 

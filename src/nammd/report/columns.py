@@ -13,12 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nammd.columns.comparing import UnitsOfBoth, group_evidence
 from nammd.columns.counting import count_columns
 from nammd.columns.counts import Counts
 from nammd.columns.evidence import evidence_of
+from nammd.columns.grouped import has_units, is_grouped, unit_columns
 from nammd.columns.limits import ColumnCheck, check_columns, made_limits, part
 from nammd.columns.measure import Measure, measures_of
 from nammd.columns.negligible import Negligible
+from nammd.columns.unit_negligible import negligible_by_groups
 from nammd.data.arrays import FloatArray
 from nammd.explaining.columns import before_and_now, summary_of, words_for
 from nammd.explaining.pairs import PairCheck
@@ -31,6 +34,7 @@ from nammd.report.profiles import profile
 from nammd.report.source import Source, Variable, evenly
 from nammd.report.wide import WIDE_DRAWN, most_different
 from nammd.results import Reportable
+from nammd.statistics.evidence import Measured as Evidence
 from nammd.statistics.margin import Pair, confidence_interval
 
 MOST_ROWS = 2000
@@ -66,35 +70,50 @@ class Checked:
         The level for all columns together.
     counts : tuple of two mappings of str to Counts
         The columns of each dataset.
+    units : tuple of two mappings of str to ColumnUnits, or None
+        Their groups, where rows belong together.
     """
 
     checks: tuple[ColumnCheck, ...]
     own: bool
     level: float
     counts: tuple[Mapping[str, Counts], Mapping[str, Counts]]
+    units: UnitsOfBoth | None = None
 
     @classmethod
     def of(cls, result: Reportable, alpha: float) -> Checked:
         """Take the columns of a result, or hold them against what is negligible."""
         evidence = result.measured.evidence
         x, y = evidence.x.dataset, evidence.y.dataset
-        if x.units is not None or y.units is not None:
-            return cls((), False, alpha, ({}, {}))  # columns are counted row by row, not by groups
+        grouped = is_grouped(x) or is_grouped(y)
+        if grouped and not (has_units(x) and has_units(y)):
+            return cls((), False, alpha, ({}, {}))  # single columns do not know of blocks of time
         own = result.column_checks()
         measures: Sequence[Measure] = measures_of(evidence.x.space.encoding, x)
         if own:
             measures = [check.measure for check in own]
         encoding = evidence.x.space.encoding
         before, now = (count_columns(dataset, measures, encoding) for dataset in (x, y))
+        units: UnitsOfBoth | None = None
+        if grouped:
+            units = unit_columns(x, measures, encoding), unit_columns(y, measures, encoding)
         if own:
-            return cls(own, result.has_column_tolerances, alpha / 2, (before, now))
-        limits = made_limits(measures, before, Negligible())
-        return cls(check_columns(limits, None, now, alpha), False, alpha, (before, now))
+            return cls(own, result.has_column_tolerances, alpha / 2, (before, now), units)
+        least = negligible_by_groups(x, measures, encoding, Negligible())
+        mine = None if units is None else units[0]
+        limits = made_limits(measures, before, Negligible(), units=mine, by_groups=least)
+        return cls(check_columns(limits, None, now, alpha, units), False, alpha, (before, now), units)
 
     def estimate(self, check: ColumnCheck, statistic: str) -> Measured:
         """Return the distance of a column alone, with its 95 % interval."""
-        x, y = (part(check.aspect, counts[check.measure.name]) for counts in self.counts)
-        pair = Pair.of(evidence_of(x, y), "nammd" if statistic == "nammd" else "mmd2")
+        name = check.measure.name
+        if self.units is None:
+            x, y = (part(check.aspect, counts[name]) for counts in self.counts)
+            evidence: Evidence = evidence_of(x, y)
+        else:
+            one, two = (each[name][check.aspect] for each in self.units)
+            evidence = group_evidence(one, two)
+        pair = Pair.of(evidence, "nammd" if statistic == "nammd" else "mmd2")
         return Measured(pair.value, *confidence_interval(pair, 0.95))
 
 

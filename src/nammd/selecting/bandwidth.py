@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nammd.data.advice import about
 from nammd.data.checks import positive
 from nammd.engines import Engine, choose_engine
 from nammd.evidence import prepare
@@ -126,7 +127,9 @@ def select_bandwidth(
         bandwidths = tuple(one.space.kernel.bandwidth * factor for factor in GRID)
     kernels = [kernel(b) for b in bandwidths]
     engine = choose_engine(engine, one.points, other.points)
-    scores = [studentized(Moments.of(sums)) for sums in engine.grid_sums(kernels, one.points, other.points)]
+    with about(one.name, other.name):
+        sums = engine.grid_sums(kernels, one.points, other.points)
+    scores = [studentized(Moments.of(each)) for each in sums]
     best = int(np.argmax(scores))
     return BandwidthSelection(
         kernel=kernels[best],

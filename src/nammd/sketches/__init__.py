@@ -2,10 +2,14 @@
 
 ================  ==========================================================================
 `building`        one pass over rows, in threads or on their device: the sums of features
-`summary`         `Sketch`: those sums, how they add up, and what they belong to
+`grouping`        the same over groups of rows, and rows that are held until their groups are whole
+`sketch`          `Sketch`: those sums, how they add up, and what they belong to
+`making`          a sketch from rows that are here
+`alike`           which sketches can be compared and added
+`units`           what a sketch keeps of groups, and how it is noticed that one was split
+`sample`          a sketch as a sample of a space
 `sources`         rows from batches, files and Dask collections
 `file`            a sketch as a file
-`statistics`      everything that tests need, from the sums of two sketches
 ================  ==========================================================================
 """
 

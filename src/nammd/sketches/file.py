@@ -13,16 +13,23 @@ from typing import Any
 import numpy as np
 
 from nammd.columns.counts import Counts
-from nammd.columns.serial import counts_from_dict, counts_to_dict
+from nammd.columns.serial import counts_from_dict, counts_to_dict, units_from_dict, units_to_dict
 from nammd.data.arrays import FloatArray
+from nammd.data.encoding.noticed import Noticed
 from nammd.data.seal import ROOM, require_seal, require_version, sealed
 from nammd.data.writing import write_bytes
 from nammd.kernels import RandomFeatures
 from nammd.kernels.operations import from_dict, to_dict
+from nammd.sketches.making import of_units
 from nammd.sketches.sketch import Sketch
+from nammd.sketches.units import SketchUnits, Trace
+from nammd.statistics.unit_totals import MORE, UnitTotals
 
-VERSION = 1
+VERSION = 2
+"""Of sketches with groups; those of single rows are written as version 1, which has not changed."""
+
 _DESCRIPTION = "nammd-sketch"
+_ARRAYS = ("total", "products", "tally", "trace", "group_tally")
 _PROBES = 16
 _ARCHIVE = b"PK"
 _LOOK = 128
@@ -31,19 +38,27 @@ _LOOK = 128
 
 def write(sketch: Sketch, path: Path) -> Path:
     """Write a sketch; the file is complete or not there at all."""
-    description = {
-        "version": VERSION,
+    description: dict[str, Any] = {
+        "version": 1 if sketch.units is None else VERSION,
         "n": sketch.n,
         "columns": sketch.columns,
         "encoding": sketch.encoding,
         "features": to_dict(sketch.features),
         "frequencies": _probe(sketch.features, sketch.columns).tolist(),
     }
-    upper = np.triu_indices(len(sketch.total))
+    noticed = sketch.noticed.to_dict()
+    if noticed:
+        description["noticed"] = noticed
+    total, products = sketch.total, sketch.products
+    more: dict[str, Any] = {}
+    if sketch.units is not None:
+        total, products = sketch.units.totals.total, sketch.units.totals.products
+        description["groups"], more = _units_to_file(sketch.units)
     arrays: dict[str, Any] = {
         _DESCRIPTION: np.frombuffer(json.dumps(description).encode(), np.uint8),
-        "total": sketch.total,
-        "products": sketch.products[upper],  # symmetric: half says all
+        "total": total,
+        "products": products[np.triu_indices(len(total))],  # symmetric: half says all
+        **more,
     }
     if sketch.tally is not None:
         tally = {name: counts_to_dict(counts) for name, counts in sketch.tally.items()}
@@ -100,7 +115,7 @@ def read(path: Path) -> Sketch:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             description = json.loads(archive[_DESCRIPTION].tobytes())
-            arrays = {name: archive[name] for name in ("total", "products", "tally") if name in archive}
+            arrays = {name: archive[name] for name in _ARRAYS if name in archive}
     except _UNREADABLE:  # whose own words would mislead: of passwords, pickles and headers
         raise ValueError(
             f"the sketch file {path} is damaged: its content cannot be read; copy it again, or make it anew"
@@ -111,7 +126,7 @@ def read(path: Path) -> Sketch:
         version = None
     require_version(version, VERSION, f"the sketch file {path}", "make it anew")
     try:
-        sketch = _restored(description, arrays["total"], arrays["products"])
+        sketch = _restored(description, arrays)
         sketch.tally = _tally(arrays.get("tally"), sketch.n)
         return sketch
     except KeyError as error:
@@ -128,7 +143,53 @@ _UNREADABLE = (
 )
 
 
-def _restored(description: dict[str, Any], total: FloatArray, upper: FloatArray) -> Sketch:
+def _units_to_file(units: SketchUnits) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the description of groups, and the arrays that come with it."""
+    described = {
+        "count": units.count,
+        "by": units.by,
+        "weights_by": units.weights_by,
+        "split": units.split,
+        "traced_below": units.trace.below,
+    }
+    arrays: dict[str, Any] = {"trace": units.trace.hashes}
+    if units.columns is not None:
+        columns = {name: units_to_dict(each) for name, each in units.columns.items()}
+        arrays["group_tally"] = np.frombuffer(json.dumps(columns).encode(), np.uint8)
+    return described, arrays
+
+
+def _units_from_file(
+    stored: dict[str, Any],
+    arrays: dict[str, Any],
+    total: FloatArray,
+    products: FloatArray,
+    size: tuple[int, float],
+) -> SketchUnits:
+    count, split, below = stored["count"], stored["split"], float(stored["traced_below"])
+    trace = arrays["trace"]
+    if trace.dtype != np.uint64 or trace.ndim != 1 or not (np.diff(trace) > 0).all():
+        raise ValueError("its trace of groups is not one")
+    if not all(isinstance(value, int) and not isinstance(value, bool) for value in (count, split)):
+        raise ValueError("its numbers of groups are not whole numbers")
+    if not 0 <= split < count or not 0 < below <= 2.0**64:
+        raise ValueError("its numbers of groups are not valid")
+    columns = None
+    if "group_tally" in arrays:
+        every = json.loads(arrays["group_tally"].tobytes())
+        columns = {str(name): units_from_dict(each) for name, each in every.items()}
+    totals = UnitTotals(count, total, products)
+    totals.require_sound(*size)
+    said = str(stored["by"]), str(stored["weights_by"])
+    if not said[1] and abs(totals.size - size[0]) > 1e-6 * size[0]:
+        raise ValueError("its sums do not belong to its number of rows")
+    return SketchUnits(totals, *said, Trace(trace, below), split, columns)
+
+
+def _restored(description: dict[str, Any], arrays: dict[str, Any]) -> Sketch:
+    total, upper, grouped = arrays["total"], arrays["products"], "groups" in description
+    if grouped != (description["version"] == VERSION):
+        raise ValueError("its version is not that of its content")
     features = from_dict(description["features"])
     if not isinstance(features, RandomFeatures):
         raise ValueError("its kernel is not one of random features")
@@ -140,9 +201,9 @@ def _restored(description: dict[str, Any], total: FloatArray, upper: FloatArray)
         raise ValueError("the digest of the encoding is not text")
     if not np.allclose(_probe(features, columns), description["frequencies"], rtol=1e-9, atol=0):
         raise ValueError("its frequencies are not those that this version of nammd makes of their seed")
-    size = features.n_features
+    size = features.n_features + (MORE if grouped else 0)
     if total.shape != (size,) or upper.shape != (size * (size + 1) // 2,):
-        raise ValueError(f"its sums are not those of {size} features")
+        raise ValueError(f"its sums are not those of {features.n_features} features")
     if total.dtype != np.float64 or upper.dtype != np.float64:
         raise ValueError("its sums are not float64 numbers")
     if not (np.isfinite(total).all() and np.isfinite(upper).all()):
@@ -150,10 +211,14 @@ def _restored(description: dict[str, Any], total: FloatArray, upper: FloatArray)
     products = np.zeros((size, size))
     products[np.triu_indices(size)] = upper
     products += np.triu(products, 1).T
+    noticed = Noticed.from_dict(description.get("noticed", {}))
+    if grouped:
+        units = _units_from_file(description["groups"], arrays, total, products, (n, features.bound))
+        return of_units(features, (n, columns), units, encoding, None, noticed)
     # The features of a row have a fixed length, so the trace counts the rows.
     if abs(np.trace(products) - n * features.bound) > 1e-4 * n * features.bound:
         raise ValueError("its sums do not belong to its number of rows")
-    return Sketch(features, n, columns, total, products, encoding)
+    return Sketch(features, n, columns, total, products, encoding, None, noticed)
 
 
 def _tally(stored: Any, rows: int) -> dict[str, Counts] | None:

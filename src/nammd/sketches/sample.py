@@ -13,9 +13,13 @@ from nammd.spaces import Space
 
 if TYPE_CHECKING:
     from nammd.sketches.sketch import Sketch
+    from nammd.sketches.units import SketchUnits
 
 CONSTANT = 1e-10
 """Share of the features' squared length below which their variance is rounding."""
+
+ROUNDING = 1e-6
+"""How far the squared length of single-precision features may be from what it should be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +53,24 @@ class SketchSample:
         """The number of rows that were sketched."""
         return self.sketch.n
 
+    @property
+    def sketched_units(self) -> SketchUnits | None:
+        """The groups that were sketched; None where every row stands for itself."""
+        return self.sketch.units
+
     @cached_property
     def constant(self) -> bool:
         """Whether all rows were the same."""
         z = self.sketch
-        left = np.trace(z.products) / z.n - float(z.total @ z.total) / z.n**2
-        return bool(left <= CONSTANT * z.features.bound)
+        bound = z.features.bound
+        if z.units is None:
+            left = np.trace(z.products) / z.n - float(z.total @ z.total) / z.n**2
+            return bool(left <= CONSTANT * bound)
+        sums = z.units.totals
+        mean = float(z.total @ z.total) / sums.size**2
+        # Groups of the same rows have features in proportion to their sizes.
+        left = abs(np.trace(z.products) / sums.squares - mean)
+        return bool(left <= CONSTANT * bound and bound - mean <= ROUNDING * bound)
 
     def same_rows(self, other: SketchSample) -> bool:
         """Tell whether another one is of the same rows, as far as their sums tell."""

@@ -7,6 +7,8 @@ from typing import Any
 
 from nammd.columns.counts import Counts, merged
 from nammd.data.advice import Advice, refusal
+from nammd.data.belonging import Belonging
+from nammd.data.blocks_in_time import Blocks
 from nammd.data.checks import whole
 from nammd.data.dataset import Dataset
 from nammd.data.encoding import Encoding
@@ -63,6 +65,33 @@ def settled(
             kernel = space.kernel
             features = kernel if isinstance(kernel, RandomFeatures) else RandomFeatures(kernel)
     return None if features is None else given_features(features), encoding
+
+
+def sketchable(said: Belonging) -> Belonging:
+    """Return what was said of rows, if a sketch can keep it: blocks of time need the order of rows."""
+    if isinstance(said.groups, Blocks):
+        raise refusal(
+            TypeError,
+            "a sketch does not keep the order of rows, which blocks of time need",
+            Advice("compare the data themselves, or give groups=", "compare the files themselves"),
+        )
+    return said
+
+
+def columns_alone(said: Belonging) -> Belonging:
+    """Return what was said of rows that come in batches: by columns, since labels would not follow them."""
+    for option, value in sketchable(said).options.items():
+        if value is not None and not isinstance(value, str):
+            raise TypeError(
+                f"{option} of batches must be the name of a column, not {type(value).__name__}; for batches "
+                "of arrays make a sketch of each with Sketch.of, and add them"
+            )
+    return said
+
+
+def again(by: str, given: Any) -> Any:
+    """Return what is said of more rows of a sketch: the same column, unless something is given."""
+    return by if given is None and by not in ("", "group", "row weights") else given
 
 
 def given_features(features: Any) -> RandomFeatures:

@@ -9,20 +9,29 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from nammd.columns.counting import count_columns
 from nammd.columns.counts import Counts
-from nammd.columns.measure import measures_of
+from nammd.columns.grouped import ColumnUnits
 from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
+from nammd.data.belonging import Belonging, told_one
 from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
 from nammd.data.encoding import Encoding
-from nammd.data.opening import open_dataset, refuse_summaries
+from nammd.data.encoding.noticed import Noticed
+from nammd.data.opening import open_dataset
 from nammd.engines.progress import Progress
-from nammd.kernels import Gaussian, RandomFeatures, as_kernel
-from nammd.sketches.building import feature_totals
+from nammd.kernels import RandomFeatures, as_kernel
+from nammd.sketches.alike import require_alike
 from nammd.sketches.sample import SketchSample
-from nammd.sketches.settling import added_tallies, digest_of_encoding, encoding_for, given_features, settled
+from nammd.sketches.settling import (
+    added_tallies,
+    again,
+    columns_alone,
+    given_features,
+    settled,
+    sketchable,
+)
+from nammd.sketches.units import SketchUnits
 from nammd.spaces import Space
 
 RowProgress: TypeAlias = bool | Callable[[float, float | None], None] | None
@@ -56,6 +65,11 @@ class Sketch:
         The columns of a table by themselves, as counts that add up, so that each can be held against its own
         tolerance: about 10 kilobytes in a file for a column of numbers, less for one of few values or labels.
         None where rows were numbers already.
+    noticed : Noticed
+        What there was to say of the rows: cells that could not be read, columns that changed their type.
+    units : SketchUnits or None
+        Totals over groups, where rows belong together or have weights; `products` is then the sum of outer
+        products of the sums of features of each group.
 
     Examples
     --------
@@ -79,6 +93,8 @@ class Sketch:
     products: FloatArray = field(repr=False)
     encoding: str = ""
     tally: Mapping[str, Counts] | None = field(default=None, repr=False)
+    noticed: Noticed = field(default_factory=Noticed, repr=False)
+    units: SketchUnits | None = None
     keeps_no_rows: ClassVar[bool] = True
 
     @classmethod
@@ -89,6 +105,8 @@ class Sketch:
         *,
         space: Space | None = None,
         encoding: Encoding | None = None,
+        groups: Any = None,
+        row_weights: Any = None,
         threads: int | None = None,
         progress: Progress = None,
     ) -> Sketch:
@@ -108,6 +126,11 @@ class Sketch:
             How the columns of a table become numbers, and the kernel to approximate. Tables need one.
         encoding : Encoding, optional
             Instead of a space, if `features` are given.
+        groups : str or array, optional
+            Which rows belong together: a column of a table, or a label for every row. Every group has to be
+            whole; of a Dask collection, in one partition.
+        row_weights : str or array, optional
+            How much each row counts: a column of a table, or a number for every row.
         threads : int, optional
             The number of threads; by default every core. The workers of a cluster use one for each
             partition.
@@ -129,12 +152,14 @@ class Sketch:
         True
         """
         features, encoding = settled(features, space, encoding, threads)
-        dataset = open_dataset(x, "x")
+        dataset, said = open_dataset(x, "x"), sketchable(Belonging(groups, row_weights))
         if dataset.on_cluster:
             from nammd.sketches.sources import of_cluster
 
-            return of_cluster(dataset, features, encoding, progress)
-        return sketch_of(dataset, features, encoding, threads, progress)
+            return of_cluster(dataset, features, encoding, said, progress)
+        from nammd.sketches.making import sketch_of
+
+        return sketch_of(told_one(dataset, said), features, encoding, threads, progress)
 
     @classmethod
     def of_batches(
@@ -144,6 +169,8 @@ class Sketch:
         *,
         space: Space | None = None,
         encoding: Encoding | None = None,
+        groups: str | None = None,
+        row_weights: str | None = None,
         threads: int | None = None,
         progress: RowProgress = None,
     ) -> Sketch:
@@ -155,6 +182,10 @@ class Sketch:
             The data, in any number of pieces; empty ones are skipped.
         features, space, encoding, threads
             As for `of`; one of the first two is needed.
+        groups, row_weights : str, optional
+            Columns that say which rows belong together, and how much each counts. Rows are held, up to a
+            gigabyte of them, until their groups are whole; beyond that, a group that comes again is counted
+            as one more, which results say: sort such data by group.
         progress : callable, optional
             Called after every batch with the number of rows so far, and None, since the number of all
             rows is not known.
@@ -174,7 +205,8 @@ class Sketch:
         from nammd.sketches.sources import of_batches
 
         features, encoding = settled(features, space, encoding, threads)
-        return of_batches(batches, given_features(features), encoding, threads, progress)
+        said = columns_alone(Belonging(groups, row_weights))
+        return of_batches(batches, given_features(features), encoding, said, threads, progress)
 
     @classmethod
     def of_file(
@@ -184,6 +216,8 @@ class Sketch:
         *,
         space: Space | None = None,
         encoding: Encoding | None = None,
+        groups: str | None = None,
+        row_weights: str | None = None,
         threads: int | None = None,
         columns: Sequence[str] | None = None,
         key: str | None = None,
@@ -200,6 +234,8 @@ class Sketch:
             A file or folder of any format that `nammd.tables.read` knows.
         features, space, encoding, threads
             As for `of`; one of the first two is needed.
+        groups, row_weights : str, optional
+            As for `of_batches`.
         columns, key, query, batch_rows
             As for `nammd.tables.batches`.
         image_features : str, path or callable, optional
@@ -229,9 +265,18 @@ class Sketch:
             "query": query
         }
         features, encoding = settled(features, space, encoding, threads)
-        return of_file(path, given_features(features), encoding, threads, progress, reading)
+        said = columns_alone(Belonging(groups, row_weights))
+        return of_file(path, given_features(features), encoding, said, threads, progress, reading)
 
-    def update(self, batch: Any, *, space: Space | None = None, encoding: Encoding | None = None) -> Sketch:
+    def update(
+        self,
+        batch: Any,
+        *,
+        space: Space | None = None,
+        encoding: Encoding | None = None,
+        groups: Any = None,
+        row_weights: Any = None,
+    ) -> Sketch:
         """Add the rows of a batch to this sketch, in place.
 
         Parameters
@@ -240,22 +285,33 @@ class Sketch:
             More rows, of the same columns.
         space, encoding : Space, Encoding, optional
             That of the sketch, where it was made with one.
+        groups, row_weights : optional
+            As for `of`, where the sketch was made with them; a column of it need not be named again. A group
+            that the sketch has already counts as one more, which results say.
 
         Returns
         -------
         Sketch
             This sketch. Results that were made from it before do not change.
         """
-        merged = self + Sketch.of(batch, self.features, space=space, encoding=encoding)
+        if self.units is not None:
+            groups, row_weights = again(self.units.by, groups), again(self.units.weights_by, row_weights)
+        how = {"space": space, "encoding": encoding, "groups": groups, "row_weights": row_weights}
+        merged = self + Sketch.of(batch, self.features, **how)
         # New arrays, never written into: a result may hold the old ones.
         self.n, self.total, self.products = merged.n, merged.total, merged.products
-        self.tally = merged.tally
+        self.tally, self.noticed, self.units = merged.tally, merged.noticed, merged.units
         return self
 
     def snapshot(self) -> Sketch:
         """Return a sketch that later updates do not reach; its arrays are shared: none is written to."""
         sums = self.n, self.columns, self.total, self.products
-        return Sketch(self.features, *sums, self.encoding, self.tally)
+        return Sketch(self.features, *sums, self.encoding, self.tally, self.noticed, self.units)
+
+    @property
+    def unit_tally(self) -> Mapping[str, ColumnUnits] | None:
+        """Totals over groups of the columns by themselves; None where there are none."""
+        return None if self.units is None else self.units.columns
 
     def same_rows(self, other: Any) -> bool:
         """Tell whether another sketch is of the same rows, as far as their sums tell."""
@@ -318,15 +374,14 @@ class Sketch:
         if not isinstance(other, Sketch):
             return NotImplemented
         require_alike(self, other, "added")
-        return Sketch(
-            self.features,
-            self.n + other.n,
-            self.columns,
-            self.total + other.total,
-            self.products + other.products,
-            self.encoding,
-            added_tallies(self.tally, other.tally),
-        )
+        told = added_tallies(self.tally, other.tally), self.noticed + other.noticed
+        size = self.n + other.n, self.columns
+        if self.units is not None and other.units is not None:
+            units = self.units + other.units
+            sums = units.totals.features, units.totals.gram
+            return Sketch(self.features, *size, *sums, self.encoding, *told, units)
+        sums = self.total + other.total, self.products + other.products
+        return Sketch(self.features, *size, *sums, self.encoding, *told)
 
     def __radd__(self, other: Any) -> Sketch:
         """Let ``sum`` add sketches: it begins with the number 0."""
@@ -336,7 +391,8 @@ class Sketch:
         return self.n
 
     def __repr__(self) -> str:
-        return f"Sketch({counted(self.n, 'row')}, {counted(self.columns, 'column')}, {self.features})"
+        groups = "" if self.units is None else f" {self.units.described()}"
+        return f"Sketch({counted(self.n, 'row')}{groups}, {counted(self.columns, 'column')}, {self.features})"
 
     def save(self, path: str | Path) -> Path:
         """Write the sketch to a file.
@@ -373,50 +429,3 @@ class Sketch:
         from nammd.sketches.file import read
 
         return read(Path(path))
-
-
-def sketch_of(
-    x: Any,
-    features: RandomFeatures | None,
-    encoding: Encoding | None,
-    threads: int | None,
-    progress: Progress,
-    name: str = "x",
-) -> Sketch:
-    """Sketch data that are here, under the name that errors give them."""
-    dataset = open_dataset(x, name)
-    refuse_summaries(dataset)
-    rows = encoding_for(dataset, encoding).points(dataset)
-    if features is None:
-        features = RandomFeatures(Gaussian.median(rows))
-    totals = feature_totals(rows, features, threads, progress)
-    size, tally = (int(rows.shape[0]), int(rows.shape[1])), None
-    if encoding is not None and dataset.is_table:
-        del rows
-        if not isinstance(x, Dataset):  # opened here: nobody else will ask for its points
-            dataset.forget_points()
-        tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
-    return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally)
-
-
-def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
-    """Refuse sketches whose sums do not belong together, and say in what they differ."""
-    difference = a.features.difference(b.features)
-    if difference:
-        raise refusal(
-            ValueError,
-            f"these sketches cannot be {verb}: {difference}",
-            Advice(
-                "make both with the same RandomFeatures, for example Sketch.of(y, first.features)",
-                "make both with the same --tolerance, --n-features and --seed",
-            ),
-        )
-    if a.columns != b.columns:
-        raise ValueError(
-            f"these sketches cannot be {verb}: their data have {a.columns} and {counted(b.columns, 'column')}"
-        )
-    if a.encoding != b.encoding:
-        raise ValueError(
-            f"these sketches cannot be {verb}: their tables were turned into numbers by different "
-            "encodings; make both with the same tolerance file or the same Space"
-        )

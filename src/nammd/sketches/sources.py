@@ -8,29 +8,41 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nammd.columns.counting import count_columns
 from nammd.columns.counts import Counts, merged
-from nammd.data.advice import prefixed
+from nammd.columns.measure import measures_of
+from nammd.data.advice import Advice, prefixed, refusal
+from nammd.data.belonging import Belonging, told_one
 from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
 from nammd.data.encoding import Encoding
+from nammd.data.encoding.noticed import Noticed
+from nammd.data.opening import open_dataset
 from nammd.data.pieces import Graph, Key, fetch, fresh_name
 from nammd.data.spread import pieces_of
 from nammd.engines.progress import Meter, Progress
 from nammd.kernels import Gaussian, RandomFeatures
-from nammd.sketches.settling import encoding_for
-from nammd.sketches.sketch import RowProgress, Sketch, sketch_of
+from nammd.sketches import grouping
+from nammd.sketches.grouping import GroupedRows
+from nammd.sketches.making import of_units, sketch_of
+from nammd.sketches.settling import columns_alone, digest_of_encoding, encoding_for
+from nammd.sketches.sketch import RowProgress, Sketch
+from nammd.sketches.units import SketchUnits
 
 
 def of_batches(
     batches: Iterable[Any],
     features: RandomFeatures,
     encoding: Encoding | None,
+    said: Belonging,
     threads: int | None,
     progress: RowProgress = None,
     total: int | None = None,
 ) -> Sketch:
     """Return the sketch of all rows of some batches; `total` is how many there will be, if that is known."""
     _require_batches(batches)
+    if said:
+        return of_grouped_batches(batches, features, encoding, said, threads, progress, total)
     sketch: Sketch | None = None
     # One remaining time for all batches, with the reading of them.
     with nullcontext() if total is None else Meter(progress, total) as meter:
@@ -38,7 +50,7 @@ def of_batches(
             if _rows(batch) == 0:
                 continue
             within = False if meter is None else _adding_to(meter)
-            part = sketch_of(batch, features, encoding, threads, within)
+            part = sketch_of(batch, features, encoding, threads, within, first=sketch is None)
             if sketch is None:
                 sketch = part
             else:
@@ -51,12 +63,62 @@ def of_batches(
                 sketch.total += part.total  # in place: nobody else has seen these arrays
                 sketch.products += part.products
                 sketch.tally = _taken_in(sketch.tally, part.tally)
+                sketch.noticed += part.noticed
                 del part  # or its counts would be there while the next batch is counted
             if meter is None and callable(progress):
                 progress(sketch.n, None)
     if sketch is None:
         raise ValueError("there are no rows to sketch: every batch is empty, or there are none")
     return sketch
+
+
+def of_grouped_batches(
+    batches: Iterable[Any],
+    features: RandomFeatures,
+    encoding: Encoding | None,
+    said: Belonging,
+    threads: int | None,
+    progress: RowProgress = None,
+    total: int | None = None,
+) -> Sketch:
+    """Return the same of rows that belong together; they are held until their groups are whole."""
+    held: list[GroupedRows] = []
+    size, tally, noticed = (0, 0), None, Noticed()
+    units: SketchUnits | None = None
+
+    def close(rows: GroupedRows) -> None:
+        """Sum groups that are whole; that takes far longer than reading, so it is what progress tells of."""
+        nonlocal units
+        found = rows.summed(features, threads, False if meter is None else _adding_to(meter))
+        units = found if units is None else units + found
+
+    with nullcontext() if total is None else Meter(progress, total) as meter:
+        for batch in batches:
+            if _rows(batch) == 0:
+                continue
+            dataset = told_one(open_dataset(batch, "a batch"), said, 1)
+            points = encoding_for(dataset, encoding).points(dataset)
+            if size[0] and int(points.shape[1]) != size[1]:
+                raise ValueError(
+                    f"the batches differ: one has {counted(size[1], 'column')}, a later one {points.shape[1]}"
+                )
+            if encoding is not None and dataset.is_table:
+                counts = count_columns(dataset, measures_of(encoding, dataset), encoding)
+                tally = _taken_in(tally, counts) if size[0] else counts
+                noticed += Noticed.of(encoding, dataset, first=not size[0])
+            size = size[0] + int(points.shape[0]), int(points.shape[1])
+            held.append(GroupedRows.of(dataset, points, encoding))
+            if meter is None and callable(progress):
+                progress(size[0], None)
+            if said.groups is None or sum(part.size for part in held) > grouping.HELD:
+                whole, rest = grouping.whole_groups(held)
+                held = [] if rest is None else [rest]
+                close(whole)
+        if held:
+            close(grouping.joined(held))
+    if units is None:
+        raise ValueError("there are no rows to sketch: every batch is empty, or there are none")
+    return of_units(features, size, units, digest_of_encoding(encoding), tally, noticed)
 
 
 def _taken_in(
@@ -96,6 +158,7 @@ def of_file(
     path: str | Path,
     features: RandomFeatures,
     encoding: Encoding | None,
+    said: Belonging,
     threads: int | None,
     progress: RowProgress,
     reading: dict[str, Any],
@@ -107,23 +170,33 @@ def of_file(
     batches, total = counted_batches(path, reading=written, **reading)
     tables = (_as_table(batch) for batch in batches)
     try:
-        return of_batches(tables, features, encoding, threads, progress, total)
+        return of_batches(tables, features, encoding, said, threads, progress, total)
     except (TypeError, ValueError) as error:
         raise prefixed(error, f"cannot sketch {path}") from error
 
 
 def of_cluster(
-    dataset: Dataset, features: RandomFeatures | None, encoding: Encoding | None, progress: Progress = None
+    dataset: Dataset,
+    features: RandomFeatures | None,
+    encoding: Encoding | None,
+    said: Belonging,
+    progress: Progress = None,
 ) -> Sketch:
     """Return the sketch of data on a Dask cluster; workers sum, and only sums travel."""
+    columns_alone(said)
     chosen = encoding_for(dataset, encoding)
     if features is None:
         features = RandomFeatures(Gaussian.median(chosen.points(dataset)))
     pieces = pieces_of(dataset)
     name = fresh_name("sketch")
-    one = partial(_part, features=features, encoding=encoding)
     level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
-    tasks: Graph = {key: (one, piece) for key, piece in zip(level, pieces.keys, strict=True)}
+    one = [
+        partial(_part, features=features, encoding=encoding, said=said, first=first)
+        for first in (False, True)
+    ]
+    tasks: Graph = {
+        key: (one[k == 0], piece) for k, (key, piece) in enumerate(zip(level, pieces.keys, strict=True))
+    }
     # How far the workers are is told by these: a cluster keeps whatever is watched, so that must be small.
     counts: dict[Key, float] = {(name, "rows", k): n for k, n in enumerate(pieces.sizes or [1] * len(level))}
     tasks |= {count: (_counted_rows, key) for count, key in zip(counts, level, strict=True)}
@@ -138,12 +211,28 @@ def of_cluster(
     if sketch is None:
         raise ValueError("there are no rows to sketch: every partition is empty")
     found: Sketch = sketch
+    if found.units is not None and found.units.split:
+        raise refusal(
+            ValueError,
+            f"{found.units.split} parts of groups by {found.units.by} are in another partition than the rest "
+            "of their group, and would count as groups of their own",
+            Advice(
+                f"partition by group first, for example x.shuffle({found.units.by!r})",
+                "leave --engine out: the file is then read here, and groups are put together",
+            ),
+        )
     return found
 
 
-def _part(block: Any, features: RandomFeatures, encoding: Encoding | None) -> Sketch | None:
+def _part(
+    block: Any, features: RandomFeatures, encoding: Encoding | None, said: Belonging, first: bool
+) -> Sketch | None:
+    if not _rows(block):
+        return None
+    name = "a partition of x"
     # The scheduler runs partitions side by side, so each has one thread.
-    return sketch_of(block, features, encoding, 1, False, "a partition of x") if _rows(block) else None
+    told = told_one(open_dataset(block, name), said, 1)
+    return sketch_of(told, features, encoding, 1, False, name, first=first)
 
 
 def _counted_rows(sketch: Sketch | None) -> int:

@@ -292,8 +292,8 @@ class Difference:
             if one.visible:
                 noise = min(noise, max(each.along(side) for each in both if each.visible))
             terms = _terms(one, side)
-            skewness = terms.skewness if one.visible else abs(terms.skewness)
-            samples.append(Noise(noise, terms.size, skewness))
+            sample = Noise(noise, terms.size, terms.skewness)
+            samples.append(sample if one.visible else sample.unsigned(known=False))
         outward = math.sqrt(margin * one.scale) - math.sqrt(max(one.moments.mmd2, 0.0))
         return noise_at(samples, outward)
 

@@ -278,7 +278,8 @@ def margin(
     if not unit > 0:  # kernel values so small that their cubes are no numbers: as good as no variance
         return Margin(u, 0.0, share, 0.0, 0.0, None, scale)
     law = None
-    if alternative == "less" and (share > switch or not pair.visible):
+    # Without a direction in sight the share is not known either; a margin's own error covers that.
+    if alternative == "less" and (share > switch or not (pair.visible or blurred > 0)):
         law = near_zero(pair, eps, total - linear, max(blurred, 0.0) + extra)
     return Margin(
         u,
@@ -289,7 +290,7 @@ def margin(
         law,
         scale,
         pair.degrees_of_freedom(extra, safe, a),
-        _unseen(pair, eps),
+        _unseen(pair, eps) if alternative == "less" else 0.0,
     )
 
 
@@ -313,7 +314,8 @@ def near_zero(pair: Pair, eps: float, quadratic: float, added: float = 0.0) -> N
     both, skewed = (pair.moments.x, pair.moments.y), pair.skewness.of_influences(a)
     for side, value, skewness in zip(both, pair.skewness.eigenvalues, skewed, strict=True):
         spread = math.sqrt(value) + (a - 1.0) * math.sqrt(max(side.v1, 0.0) / centre)
-        samples.append(Noise(spread**2, side.size, skewness if pair.visible else abs(skewness)))
+        sample = Noise(spread**2, side.size, skewness)
+        samples.append(sample if pair.visible else sample.unsigned(known=True))
     along = noise_at(samples, math.sqrt(centre) - math.sqrt(max(pair.moments.mmd2, 0.0)))
     rest = max(quadratic - 2 * along**2, 0.0) + added
     degrees = pair.degrees_of_freedom(pair.approximation(eps), rest, a)

@@ -83,12 +83,21 @@ class Noise(NamedTuple):
         The rows.
     skewness : float
         Of one row, standardised; above zero where the rare rows are those farther from the other sample.
-        Where the samples do not show in which direction they differ, its size.
     """
 
     variance: float
     size: float
     skewness: float
+
+    def unsigned(self, known: bool) -> Noise:
+        """Return it for a sample that does not show in which direction it differs from the other.
+
+        The sign of its skewness then says nothing. Nor does, against a margin that is `known`, what chance
+        explains of its size: that of a normal sample has a standard error of the root of 6 over its size. An
+        estimated margin is from such a sample too, and all of it counts.
+        """
+        chance = math.sqrt(6 / self.size) if known else 0.0
+        return self._replace(skewness=max(abs(self.skewness) - chance, 0.0))
 
 
 def noise_at(samples: Iterable[Noise], outward: float) -> float:

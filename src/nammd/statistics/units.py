@@ -162,16 +162,21 @@ class UnitSide:
 
     def components(self, cross_by_pairs: float) -> Components:
         """Return the variance components of one unit of the effective size."""
-        n, found, pairs = self.effective, self.jackknife, self.by_pairs
-        v1 = n * (found.own - pairs * (2 * n - 2) / (n - 2)) / 4
-        return Components(
-            size=n,
-            mean=self.mean,
-            v1=v1,
-            v2=2 * v1 + pairs * n * (n - 1) / 2,
-            c=n * (found.across - cross_by_pairs / 4),
-            w=n * found.both / 2,
-        )
+        return unit_components(self.effective, self.mean, self.jackknife, (self.by_pairs, cross_by_pairs))
+
+
+def unit_components(n: float, mean: float, found: Jackknife, by_pairs: tuple[float, float]) -> Components:
+    """Return the variance components of one unit, of n; `by_pairs` is what pairs add, within and across."""
+    pairs, across = by_pairs
+    v1 = n * (found.own - pairs * (2 * n - 2) / (n - 2)) / 4
+    return Components(
+        size=n,
+        mean=mean,
+        v1=v1,
+        v2=2 * v1 + pairs * n * (n - 1) / 2,
+        c=n * (found.across - across / 4),
+        w=n * found.both / 2,
+    )
 
 
 def sides(sums: UnitSums) -> tuple[UnitSide, UnitSide]:

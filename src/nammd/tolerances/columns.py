@@ -7,16 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nammd.columns.counting import count_columns, count_parts
+from nammd.columns.grouped import ColumnUnits, has_units, unit_columns
 from nammd.columns.limits import ColumnLimit, made_limits
 from nammd.columns.measure import measures_of
 from nammd.columns.negligible import Changes, Negligible
-from nammd.columns.perturbed import block_distances, perturbed_distances
+from nammd.columns.perturbed import block_distances, perturbed_distances, unit_block_distances
 from nammd.columns.serial import (
     counts_from_dict,
     counts_to_dict,
     measure_from_dict,
     measure_to_dict,
+    units_from_dict,
+    units_to_dict,
 )
+from nammd.columns.unit_negligible import negligible_by_groups
 from nammd.data.dataset import Dataset
 from nammd.data.encoding import Encoding
 
@@ -51,12 +55,25 @@ class ColumnTolerances:
             return None
         measures = measures_of(encoding, reference)
         counts = count_columns(reference, measures, encoding)
-        others = {label: count_columns(data, measures, encoding) for label, data in (accepted or {}).items()}
-        return cls(allowed, made_limits(measures, counts, allowed, others))
+        accepted = accepted or {}
+        others = {label: count_columns(data, measures, encoding) for label, data in accepted.items()}
+        if not has_units(reference):
+            return cls(allowed, made_limits(measures, counts, allowed, others))
+        units = unit_columns(reference, measures, encoding)
+        groups = {label: unit_columns(data, measures, encoding) for label, data in accepted.items()}
+        least = negligible_by_groups(reference, measures, encoding, allowed)
+        limits = made_limits(
+            measures, counts, allowed, others, units=units, accepted_units=groups, by_groups=least
+        )
+        return cls(allowed, limits)
 
     def with_blocks(self, encoding: Encoding, reference: Dataset, edges: Sequence[int]) -> ColumnTolerances:
         """Return the same, but a column may be as far away as a block of the reference is from the rest."""
         limits = self.limits or ()
+        if has_units(reference):
+            measures = [limit.measure for limit in limits]
+            far = unit_block_distances(reference, measures, edges, encoding)
+            return replace(self, limits=tuple(replace(limit, fixed=far[limit.name]) for limit in limits))
         parts = count_parts(reference, [limit.measure for limit in limits], edges, encoding)
         return replace(
             self,
@@ -81,7 +98,10 @@ class ColumnTolerances:
         if self.limits is not None:
             return self.limits
         measures = measures_of(encoding, reference)
-        return made_limits(measures, count_columns(reference, measures, encoding), self.negligible)
+        units = unit_columns(reference, measures, encoding) if has_units(reference) else None
+        counts = count_columns(reference, measures, encoding)
+        least = negligible_by_groups(reference, measures, encoding, self.negligible)
+        return made_limits(measures, counts, self.negligible, units=units, by_groups=least)
 
     def tolerances(self) -> dict[str, float]:
         """Return the tolerance of every column: of its values, or of its labels."""
@@ -113,7 +133,12 @@ def _changes(changes: Changes) -> dict[str, float]:
 
 
 def _limit_to_dict(limit: ColumnLimit) -> dict[str, Any]:
+    groups = {}
+    if limit.units is not None:
+        accepted = [units_to_dict(units) for units in limit.accepted_units]
+        groups = {"groups": units_to_dict(limit.units), "accepted_groups": accepted}
     return {
+        **groups,
         **measure_to_dict(limit.measure),
         "negligible": dict(limit.negligible),
         "fixed": dict(limit.fixed),
@@ -123,10 +148,17 @@ def _limit_to_dict(limit: ColumnLimit) -> dict[str, Any]:
 
 
 def _limit_from_dict(stored: Mapping[str, Any]) -> ColumnLimit:
+    units: ColumnUnits | None = None
+    groups: tuple[ColumnUnits, ...] = ()
+    if "groups" in stored:
+        units = units_from_dict(stored["groups"])
+        groups = tuple(units_from_dict(each) for each in stored["accepted_groups"])
     return ColumnLimit(
         measure_from_dict(stored),
         counts_from_dict(stored["reference"]),
         {str(aspect): float(value) for aspect, value in stored["negligible"].items()},
         tuple((str(each["label"]), counts_from_dict(each)) for each in stored["accepted"]),
         {str(aspect): float(value) for aspect, value in stored["fixed"].items()},
+        units,
+        groups,
     )

@@ -19,6 +19,7 @@ from nammd.data.opening import open_dataset
 from nammd.data.written import Reading
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
+from nammd.evidence.cautions import copied_rows
 from nammd.kernels import as_kernel
 from nammd.results import Result
 from nammd.spaces import Space
@@ -30,7 +31,12 @@ from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
 from nammd.tolerances.remembering import Remembered, for_columns
-from nammd.tolerances.soundness import drifting, refuse_ordered_rows, refuse_separating_columns
+from nammd.tolerances.soundness import (
+    drifting,
+    refuse_ordered_rows,
+    refuse_separating_columns,
+    too_wide,
+)
 
 
 class Constructors(Result):
@@ -284,7 +290,7 @@ class Constructors(Result):
         }  # fmt: skip
         said = Belonging(groups, row_weights)
         bench = Measuring.of(x, how, engine, said.part(0, 1)).in_memory("from_split")
-        refuse_ordered_rows(bench.space.encoding, bench.points, keep)
+        refuse_ordered_rows(bench.reference, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.
         rows, units = len(bench.points), bench.reference.units
         with passes(*[1.0] * (blocks + splits), what=comparing(rows)):
@@ -386,11 +392,15 @@ class Constructors(Result):
         cautions: tuple[Caution, ...] = (),
     ) -> Self:
         reference, space = bench.reference, bench.space
+        copied = copied_rows(reference) if reference.dataset.units is None else None
+        if copied is not None and not anyway:
+            raise ValueError(f"{copied.message}, and make the tolerance from what is left")
+        cautions += () if copied is None else (copied,)
         origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
         remembered = Remembered.of(said)
         made = cls._of(space, bars, origin, columns, remembered).checked(anyway)
         known = bench.equivalents(max(bar.value for bar in bars))
-        told = cautions + made.origin.cautions
+        told = cautions + made.origin.cautions + too_wide(dict(known))
         origin = replace(made.origin, equivalents=known, cautions=told)
         return cls._of(space, bars, origin, columns, remembered)
 

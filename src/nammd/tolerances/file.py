@@ -18,6 +18,8 @@ import numpy as np
 from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
 from nammd.data.checks import choice, whole
+from nammd.data.json_text import indented
+from nammd.data.naming import quoted
 from nammd.data.seal import ROOM, require_seal, require_version, sealed
 from nammd.data.writing import write_bytes
 from nammd.spaces import Space
@@ -80,7 +82,7 @@ def loads(content: bytes, path: Path) -> Tolerance:
 def rendered(stored: dict[str, Any]) -> bytes:
     """Return what the file holds, with room for its checksum at the end."""
     stored = {name: value for name, value in stored.items() if name != "checksum"} | {"checksum": ROOM}
-    return (json.dumps(stored, indent=1, allow_nan=False) + "\n").encode()
+    return f"{indented(stored)}\n".encode()
 
 
 def _with_plain_lines(content: bytes) -> bytes:
@@ -134,7 +136,18 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin), columns, fail_on, remembered)
     if not 0 < tolerance.epsilon < 1:
         raise ValueError(f"epsilon is {tolerance.epsilon}, not between 0 and 1")
+    _require_own_columns(tolerance)
     return tolerance
+
+
+def _require_own_columns(tolerance: Tolerance) -> None:
+    """Refuse limits of columns that are not compared, or of one column twice."""
+    limits = () if tolerance.columns is None else tolerance.columns.limits or ()
+    known = {column.name for column in tolerance.space.encoding.columns}
+    for limit in limits:
+        if limit.name not in known:
+            raise ValueError(f"the column {quoted(limit.name)} has a limit, and is not compared, or has two")
+        known.remove(limit.name)
 
 
 def _bar_to_dict(bar: Bar) -> dict[str, Any]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from nammd.columns.comparing import UnitsOfBoth
 from nammd.columns.counting import count_columns, has_counts
 from nammd.columns.counts import Counts
+from nammd.columns.grouped import ColumnUnits, has_units, is_grouped, unit_columns
 from nammd.columns.limits import ColumnCheck, ColumnLimit, check_columns
 from nammd.columns.negligible import Negligible
 from nammd.data.arrays import is_spread
-from nammd.data.belonging import NOTHING_SAID, Belonging, told_one
+from nammd.data.belonging import NOTHING_SAID, Belonging, said_of_summary, told_one
 from nammd.data.checks import between, whole
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
@@ -29,7 +31,7 @@ from nammd.statistics.power import distribution_free
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.deciding import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
-from nammd.tolerances.noticing import cautions_of, ungrouped
+from nammd.tolerances.noticing import cautions_of
 from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
@@ -78,7 +80,7 @@ class Gate:
         by_workers, written = bool(getattr(engine, "reads_files", False)), tolerance.space.encoding.for_files
         dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
         wanted, given = bool(tolerance.origin.digest), tolerance.origin.how == "given"
-        settled = tolerance.remembered.settled(said, given)
+        settled = tolerance.remembered.settled(said or said_of_summary(dataset), given)
         dataset = told_one(dataset, settled)
         [reference] = prepare(
             {"the reference": dataset}, space=tolerance.space, engine=engine, digest=wanted, least=MIN_ROWS
@@ -122,10 +124,8 @@ class Gate:
         held = [Held.of(bar, *bar.pvalues(estimate, shared)) for bar in self.tolerance.bars]
         p_close, p_far = combined(held)
         counted = self._counted(estimate)
-        # Columns are counted row by row, which is too sure of itself where rows belong together.
-        both = estimate.evidence.x, estimate.evidence.y
-        alone = all(sample.dataset.units is None for sample in both)
-        columns = self._columns(counted, alpha / 2) if alone and not estimate.pair.void else ()
+        comparable, units = self._units(estimate)
+        columns = self._columns(counted, units, alpha / 2) if comparable and not estimate.pair.void else ()
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
         decision = decided(p_close, p_far, alpha, [each.beyond for each in columns] if judged else None)
         return Verdict(
@@ -139,7 +139,7 @@ class Gate:
             alpha=alpha,
             held=tuple(held),
             estimate=estimate,
-            warnings=cautions_of(self, estimate, decision) + (() if alone else ungrouped(self.tolerance)),
+            warnings=cautions_of(self, estimate, decision, comparable),
             tolerance=self.tolerance,
             setting=self._setting(estimate, alpha, judged),
             columns=columns,
@@ -222,9 +222,8 @@ class Gate:
         written = self.tolerance.space.encoding.for_files
         opened = open_dataset(candidate, "the candidate", by_workers=by_workers, reading=written)
         if opened is not self.reference.dataset:
-            opened = told_one(
-                opened, self.remembered.settled(Belonging(groups, row_weights), True).part(0, 1)
-            )
+            said = Belonging(groups, row_weights) or said_of_summary(opened)
+            opened = told_one(opened, self.remembered.settled(said, True).part(0, 1))
         named = {"the reference": self.reference.dataset, "the candidate": opened}
         reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
         if reference.keeps_rows and reference.points is self.reference.points:
@@ -331,12 +330,32 @@ class Gate:
         measures = [limit.measure for limit in self._limits]
         return count_columns(dataset, measures, self.tolerance.space.encoding)
 
-    def _columns(self, counted: dict[str, Counts], level: float) -> tuple[ColumnCheck, ...]:
+    @cached_property
+    def _reference_units(self) -> dict[str, ColumnUnits]:
+        measures = [limit.measure for limit in self._limits]
+        return unit_columns(self.reference.dataset, measures, self.tolerance.space.encoding)
+
+    def _units(self, estimate: Estimate) -> tuple[bool, UnitsOfBoth | None]:
+        """Tell whether columns can be compared, and return their groups where rows belong together."""
+        reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
+        if not (is_grouped(reference) or is_grouped(candidate)):
+            return True, None
+        known = all(limit.units is not None for limit in self._limits)
+        if not (known and has_units(reference) and has_units(candidate)):
+            return False, None
+        measures = [limit.measure for limit in self._limits]
+        return True, (
+            self._reference_units,
+            unit_columns(candidate, measures, self.tolerance.space.encoding),
+        )
+
+    def _columns(
+        self, counted: dict[str, Counts], units: UnitsOfBoth | None, level: float
+    ) -> tuple[ColumnCheck, ...]:
         if not counted:
             return ()
-        return check_columns(
-            self._limits, None if self._made_here else self._reference_counts, counted, level
-        )
+        reference = None if self._made_here else self._reference_counts
+        return check_columns(self._limits, reference, counted, level, units)
 
     def _alerts(self, estimate: Estimate, counted: dict[str, Counts]) -> tuple[Alert, ...]:
         x, y = estimate.evidence.x, estimate.evidence.y

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nammd.data.advice import Caution
 from nammd.data.dataset import Dataset
+from nammd.data.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN
 from nammd.data.naming import listed
 from nammd.questions.distance import Estimate
 from nammd.statistics.margin import NEAR_DEGENERATE
@@ -17,18 +18,16 @@ if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 
-def cautions_of(gate: Gate, estimate: Estimate, decision: Decision) -> tuple[Caution, ...]:
-    """Return what to know before relying on a verdict."""
+def cautions_of(
+    gate: Gate, estimate: Estimate, decision: Decision, by_columns: bool = True
+) -> tuple[Caution, ...]:
+    """Return what to know before relying on a verdict; `by_columns`: whether columns could be compared."""
     found = [*estimate.warnings, *gate.tolerance.origin.cautions]
     reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
     encoding = gate.tolerance.space.encoding
     extra = encoding.extra_columns(candidate)
     if extra:
-        found.append(
-            Caution(
-                "extra-columns", f"columns that the tolerance does not know were ignored: {listed(extra)}"
-            )
-        )
+        found.append(Caution("extra-columns", UNKNOWN.format(listed(extra))))
     changed = encoding.changed_constants(reference, candidate)
     if changed:
         found.append(
@@ -63,7 +62,7 @@ def cautions_of(gate: Gate, estimate: Estimate, decision: Decision) -> tuple[Cau
         found.append(
             Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
         )
-    return tuple(found)
+    return (*found, *(() if by_columns else _ungrouped(gate.tolerance)))
 
 
 def _changed_columns(tolerance: Tolerance, candidate: Dataset) -> list[Caution]:
@@ -71,27 +70,18 @@ def _changed_columns(tolerance: Tolerance, candidate: Dataset) -> list[Caution]:
     types, usable = tolerance.space.encoding.changes(candidate)
     found = []
     if types:
-        found.append(
-            Caution(
-                "type-changed",
-                f"columns that are not compared changed their type: {', '.join(types)}; calibrate again "
-                "if they should count",
-            )
-        )
+        found.append(Caution("type-changed", TYPE_CHANGED.format(", ".join(types))))
     if usable:
-        found.append(
-            Caution(
-                "now-usable",
-                f"columns that are not compared could be now: {', '.join(usable)}; calibrate again if "
-                "they should count",
-            )
-        )
+        found.append(Caution("now-usable", NOW_USABLE.format(", ".join(usable))))
     return found
 
 
-def ungrouped(tolerance: Tolerance) -> tuple[Caution, ...]:
-    """Return a caution that columns take no part: their tests take rows as independent and alike."""
+def _ungrouped(tolerance: Tolerance) -> tuple[Caution, ...]:
+    """Return a caution that columns take no part: how their rows belong together is not known."""
     if tolerance.columns is None:
         return ()
-    message = "rows belong together or have weights, so columns are not held against their own tolerances"
+    message = (
+        "rows belong together in a way that single columns do not know of (blocks of time, or groups or "
+        "weights that the tolerance was made without), so columns are not held against their own tolerances"
+    )
     return (Caution("columns-not-judged", message),)

@@ -121,17 +121,16 @@ NOTHING_REMEMBERED = Remembered()
 
 
 def for_columns(negligible: Any, said: Belonging) -> Any:
-    """Return what is negligible in single columns; nothing where rows belong together.
+    """Return what is negligible in single columns; nothing where rows follow each other in time.
 
-    Columns are counted row by row, and so would be called beyond their tolerance far too often.
+    Of blocks of time not only the blocks are alike but neighbours too, which the sums of columns do not tell.
     """
-    if not said:
+    if not isinstance(said.groups, Blocks):
         return negligible
     if negligible:
         raise refusal(
             ValueError,
-            "single columns are held against their tolerances row by row, which is too sure of itself where "
-            "rows belong together",
+            "single columns are held against their tolerances by rows or by groups, not by blocks of time",
             Advice("leave negligible out", "leave --negligible out"),
         )
     return False

@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from nammd.data.advice import Advice, Caution, refusal
-from nammd.data.arrays import FloatArray, is_spread, to_numpy
-from nammd.data.encoding import Encoding
+from nammd.data.arrays import is_spread, to_numpy
 from nammd.data.naming import listed
 from nammd.results import number, with_error
 from nammd.spaces import Sample
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
 
 RIVAL = 0.5
 """An epsilon whose standard error is a larger part of it is mostly noise."""
+
+WIDE = 0.5
+"""A tolerance as far as such a share of all values missing has hardly any fault beyond it."""
 
 RESOLVED = 0.5
 """A fault-free file has to be called CLOSE with at least this probability."""
@@ -82,8 +84,9 @@ def _options(option: str, names: tuple[str, ...]) -> str:
     return " ".join(f"{option} {shlex.quote(name)}" for name in names)
 
 
-def refuse_ordered_rows(encoding: Encoding, points: FloatArray, keep: Collection[str]) -> None:
+def refuse_ordered_rows(reference: Sample, keep: Collection[str]) -> None:
     """Refuse to split rows that are ordered by one of their columns."""
+    encoding, points = reference.space.encoding, reference.points
     if encoding.array_columns is not None:
         return
     column = ordered_by(encoding, points)
@@ -93,8 +96,9 @@ def refuse_ordered_rows(encoding: Encoding, points: FloatArray, keep: Collection
     if column.kind == "datetime":
         raise refusal(
             ValueError,
-            f"the rows are in the order of {name!r}, which takes part in the comparison, so blocks of "
-            "consecutive rows differ by that alone, and the tolerance would accept any fault elsewhere",
+            f"the rows of {reference.name} are in the order of {name!r}, which takes part in the comparison, "
+            "so blocks of consecutive rows differ by that alone, and the tolerance would accept any fault "
+            "elsewhere",
             Advice(
                 f"leave it out with exclude=[{name!r}]", f"leave it out with {_options('--exclude', (name,))}"
             ),
@@ -103,8 +107,8 @@ def refuse_ordered_rows(encoding: Encoding, points: FloatArray, keep: Collection
     meant = f"if they are in the order of time and {name!r} really drifts so far, say"
     raise refusal(
         ValueError,
-        f"the rows are sorted by {name!r}, so blocks of consecutive rows differ by the sorting, and not by "
-        "what changes in time",
+        f"the rows of {reference.name} are sorted by {name!r}, so blocks of consecutive rows differ by the "
+        "sorting, and not by what changes in time",
         Advice(
             f"{orders}, or use Tolerance.from_noise; {meant} keep=[{name!r}]",
             f"{orders}, or use --noise; {meant} {_options('--keep', (name,))}",
@@ -139,6 +143,20 @@ def unresolved(tolerance: Tolerance) -> Caution | None:
             f"many would be called CLOSE with probability {close:.2f} only",
         )
     return None
+
+
+def too_wide(levels: Mapping[str, float]) -> tuple[Caution, ...]:
+    """Return a caution where a tolerance is so large that most faults are within it."""
+    if levels.get("missing", 0.0) < WIDE:
+        return ()
+    share = f"{100 * levels['missing']:.2g} %"
+    return (
+        Caution(
+            "wide-tolerance",
+            f"the tolerance is very large, as far as {share} of all values missing: hardly any fault is "
+            "beyond it, but for those that single columns show",
+        ),
+    )
 
 
 def refused_or_noted(tolerance: Tolerance, anyway: bool) -> tuple[Caution, ...]:

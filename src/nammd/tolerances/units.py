@@ -36,7 +36,8 @@ def equivalents(
 ) -> tuple[tuple[str, float], ...]:
     """Return which level of each perturbation of some points is about as far as epsilon.
 
-    Between two levels the distance is taken for a power of the level; beyond the last one nothing is said.
+    Between two levels the distance is taken for a power of the level; beyond the last one nothing is said,
+    unless values are missing: then all of them are.
     """
     generator = np.random.default_rng(0)
     if len(x) > _ROWS:
@@ -49,6 +50,8 @@ def equivalents(
             paired_distance(x, perturb(x, encoding, kind, level, generator)).value for level in _LEVELS[kind]
         ]
         level = _level_at(epsilon, _LEVELS[kind], distances)
+        if level is None and kind == "missing" and epsilon > max(distances):
+            level = 1.0
         if level is not None:
             found.append((kind, level))
     return tuple(found)

@@ -6,6 +6,7 @@ apart rather than describing them (identifiers, free text), or where it cannot b
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from nammd.data.encoding.columns import (
     NumericColumn,
     VectorColumn,
 )
-from nammd.data.values import Values, pooled
+from nammd.data.values import Values
 
 CONSTANT = "every row has the same value"
 
@@ -42,16 +43,20 @@ _UUID = re.compile(r"\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?", re.IGNO
 _IDENTIFIER_NAME = re.compile(r"(?i:(.*[_\s.-])?(id|index|key|nr|no|number))|.*[a-z]I[dD]")
 
 
-def fit_column(name: str, parts: Sequence[Values], weight: float, insist: bool = False) -> Column | LeftOut:
+def fit_column(
+    name: str, values: Values, parts: Sequence[Values], weight: float, insist: bool = False
+) -> Column | LeftOut:
     """Return the column with its parameters, or why it is left out.
 
     Parameters
     ----------
     name : str
         The name of the column.
+    values : Values
+        The column in all datasets that the encoding is fitted on, as one.
     parts : sequence of Values
-        The column in every dataset that the encoding is fitted on, one or several. Nothing here depends on
-        which of them comes first, nor, as far as rows are drawn at random, on which rows are whose.
+        The column in each of them. Nothing here depends on which of them comes first, nor, as far as rows
+        are drawn at random, on which rows are whose.
     weight : float
         What its slots are multiplied by.
     insist : bool
@@ -60,7 +65,6 @@ def fit_column(name: str, parts: Sequence[Values], weight: float, insist: bool =
     trouble = next((part.trouble for part in parts if part.trouble), "")
     if trouble:
         return LeftOut(name, f"it holds {trouble}, which cannot be compared")
-    values = pooled(parts)
     if values.kind is None:
         return LeftOut(name, "all its values are missing")
     if values.kind == "vector":
@@ -90,7 +94,7 @@ def _fit_numbers(
     scale = 1.0 if constant else robust_scale(present)
     if scale == 0:
         return LeftOut(name, "its values differ by less than a number can be scaled by")
-    return NumericColumn(name, values.kind, weight, float(np.median(present)), scale, values.clock)
+    return NumericColumn(name, values.kind, weight, _quartiles(present)[1], scale, values.clock)
 
 
 def _fit_vectors(name: str, values: Values, weight: float) -> Column | LeftOut:
@@ -115,9 +119,32 @@ def robust_scale(present: FloatArray) -> float:
     largest = float(np.abs(present).max())
     unit = largest if largest > 1e100 else 1.0  # squares and sums of such numbers overflow
     values = present / unit
-    low, high = np.quantile(values, [0.25, 0.75])
-    spread = float((high - low) / _NORMAL_IQR) or float(values.std())
+    low, _, high = _quartiles(values)
+    spread = (high - low) / _NORMAL_IQR or float(values.std())
     return min(spread * unit, float(np.finfo(np.float64).max))
+
+
+def _quartiles(values: FloatArray) -> tuple[float, float, float]:
+    """Return the quartiles and the median, as `numpy.quantile` and `numpy.median` do.
+
+    These look at their arguments for ten times as long as a column of a few rows takes.
+    """
+    last = len(values) - 1
+    at = [(last * share, int(last * share)) for share in (0.25, 0.5, 0.75)]
+    places = sorted({near for _, place in at for near in (place, min(place + 1, last))})
+    ordered = np.partition(values, places)
+
+    def between(place: float, left: int) -> float:
+        low, high = float(ordered[left]), float(ordered[min(left + 1, last)])
+        part = place - left
+        # From the nearer end, so that the result is never beyond the other.
+        return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
+
+    left, right = float(ordered[last // 2]), float(ordered[(last + 1) // 2])
+    middle = (left + right) / 2
+    if math.isinf(middle):  # beyond the largest number
+        middle = left / 2 + right / 2
+    return between(*at[0]), middle, between(*at[2])
 
 
 def _numbers_rows(name: str, parts: Sequence[Values]) -> bool:

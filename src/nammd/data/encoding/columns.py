@@ -299,7 +299,11 @@ def _within_reach(values: FloatArray, center: float | FloatArray, scale: float) 
     swamp the mean that the engine subtracts, and with it the digits of all other rows.
     """
     with np.errstate(over="ignore"):
-        scaled = np.nan_to_num((values - center) / scale)  # beyond the largest number: the largest
+        scaled = (values - center) / scale
+    size = np.abs(scaled)
+    if (size <= FAR).all():
+        return np.asarray(scaled, dtype=np.float64)
+    scaled = np.nan_to_num(scaled)  # beyond the largest number: the largest
     size = np.abs(scaled)
     far = size > FAR
     scaled[far] = np.sign(scaled[far]) * FAR * (1.0 + np.log(size[far] / FAR))

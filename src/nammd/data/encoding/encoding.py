@@ -18,7 +18,14 @@ import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, like, namespace
 from nammd.data.checks import counted
-from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, TableDataset
+from nammd.data.dataset import (
+    ArrayDataset,
+    Dataset,
+    SpreadArray,
+    SpreadTable,
+    SummaryDataset,
+    TableDataset,
+)
 from nammd.data.encoding.changes import Changes, changes
 from nammd.data.encoding.choosing import CONSTANT
 from nammd.data.encoding.columns import ArrayColumn, Column, LeftOut
@@ -211,8 +218,11 @@ class Encoding:
 
     def extra_columns(self, table: Any) -> tuple[str, ...]:
         """Return the columns of a table that the reference did not have; `transform` ignores them."""
+        dataset = open_dataset(table, "the data")
+        if isinstance(dataset, SummaryDataset):
+            return tuple(dataset.summary.noticed.extra)
         known = {*self._starts, *(entry.column for entry in self.left_out)}
-        return tuple(name for name in open_dataset(table, "the data").names if name not in known)
+        return tuple(name for name in dataset.names if name not in known)
 
     def changed_constants(self, reference: Any, table: Any) -> tuple[str, ...]:
         """Return columns that are left out because the reference has one value, where a table has others."""

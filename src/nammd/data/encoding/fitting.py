@@ -29,7 +29,14 @@ from nammd.data.values import Values, pooled
 from nammd.data.written.deciding import Habits, Look, Texts, look, settle
 from nammd.data.written.forms import Form
 from nammd.data.written.reading import Reading
-from nammd.data.written.understanding import Remark, converted, placeholders, texts_of, without_words
+from nammd.data.written.understanding import (
+    Remark,
+    converted,
+    nearly_all,
+    placeholders,
+    texts_of,
+    without_words,
+)
 
 EXCLUDED = "excluded"
 
@@ -93,6 +100,18 @@ def fit_alone(frame: Frame, name: str, reading: Reading) -> Column | LeftOut:
     return fitting.found[name]
 
 
+class _Parts(NamedTuple):
+    """A column in every table without words for missing values, its texts if it is text, and these words.
+
+    The words are counted in so many rows: all of a file, where some of them were drawn.
+    """
+
+    values: list[Values]
+    texts: list[Texts | None]
+    words: dict[str, int]
+    rows: int
+
+
 @dataclass
 class _Fitting:
     """The columns of tables, one after the other; those that do not tell how they are written wait."""
@@ -104,54 +123,57 @@ class _Fitting:
     remarks: list[Remark] = field(default_factory=list)
     habits: Habits = field(default_factory=Habits)
     waiting: list[tuple[str, list[Look]]] = field(default_factory=list)
-    words: dict[str, int] = field(default_factory=dict)
 
     def add(self, name: str) -> None:
         """Fit a column, or let it wait."""
-        parts, texts = self._parts(name)
-        looks = [Look() if text is None else look(text, self.reading) for text in texts]
+        found = self._parts(name)
+        looks = [Look() if text is None else look(text, self.reading) for text in found.texts]
         if any(each.unsure for each in looks):
             self.waiting.append((name, looks))
             return
-        self._fit(name, parts, texts, looks)
+        self._fit(name, found, looks)
 
     def finish(self) -> None:
         """Fit the columns that have been waiting, with what the others have told."""
         for name, looks in self.waiting:
-            parts, texts = self._parts(name)
-            self._fit(name, parts, texts, looks)
+            self._fit(name, self._parts(name), looks)
 
-    def _parts(self, name: str) -> tuple[list[Values], list[Texts | None]]:
-        """Return the column in every table without words for missing values, and its texts if it is text."""
-        parts, texts, words = [], list[Texts | None](), dict[str, int]()
+    def _parts(self, name: str) -> _Parts:
+        """Return the column in every table."""
+        parts, texts, words, rows = [], list[Texts | None](), dict[str, int](), 0
         for frame in self.frames:
             values, found = without_words(frame.values(name), name, self.reading)
-            for word, times in found.items():
+            taken, of_rows = frame.words.get(name, ({}, frame.rows))
+            for word, times in (*found.items(), *taken.items()):
                 words[word] = words.get(word, 0) + times
+            rows += of_rows
             parts.append(values)
             is_text = values.text and values.kind == "categorical" and name not in self.reading.text
             texts.append(texts_of(values, frame.owner, name) if is_text else None)
-        self.words = words
-        return parts, texts
+        return _Parts(parts, texts, words, rows)
 
-    def _fit(
-        self, name: str, parts: list[Values], texts: Sequence[Texts | None], looks: Sequence[Look]
-    ) -> None:
+    def _fit(self, name: str, found: _Parts, looks: Sequence[Look]) -> None:
+        parts, texts = found.values, found.texts
         known = [(each, text) for each, text in zip(looks, texts, strict=True) if text is not None]
         form: Form | None = None
         if known:
             form = settle([each for each, _ in known], [text for _, text in known], self.habits)
             self.habits.note(form)
+            if form is None:
+                self.remarks += [
+                    r for each, text in known if each.nearly for r in nearly_all(text, each.nearly)
+                ]
         if form is not None:
             for k, text in enumerate(texts):
                 if text is not None:
                     parts[k], unread = converted(parts[k], text, form)
                     if unread is not None:
-                        self.remarks.append(Remark(name, str(unread)))
+                        self.remarks.append(unread.remark())
         for frame, part in zip(self.frames[1:], parts[1:], strict=True):
             require_kind(part, parts[0], frame.owner, name, self.frames[0].owner)
         weight = self.factors.get(name, 1.0)
-        fitted = fit_column(name, parts, weight, insist=name in self.factors)
+        values = _all_rows(parts)
+        fitted = fit_column(name, values, parts, weight, insist=name in self.factors)
         if isinstance(fitted, (NumericColumn, CategoricalColumn)) and form is not None:
             fitted = replace(fitted, form=form)
         elif isinstance(fitted, LeftOut):
@@ -159,11 +181,12 @@ class _Fitting:
                 fitted, holds=next((p.holds for p in parts if p.kind is not None), parts[0].holds)
             )
         self.found[name] = fitted
-        values = parts[0] if len(parts) == 1 else _all_rows(parts)
-        self.remarks += placeholders(values, self.words, name)
+        self.remarks += placeholders(values, found.words, name, found.rows)
 
 
 def _all_rows(parts: Sequence[Values]) -> Values:
+    if len(parts) == 1:
+        return parts[0]
     if any(part.trouble for part in parts):
         return Values(None, np.concatenate([part.missing for part in parts]))
     return pooled(parts)

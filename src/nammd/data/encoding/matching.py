@@ -8,7 +8,7 @@ from nammd.data.advice import Advice, refusal
 from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
 from nammd.data.encoding.columns import Column
-from nammd.data.naming import listed, suggestion
+from nammd.data.naming import but_for_case, listed, quoted, suggestion
 from nammd.data.values import Values
 
 
@@ -56,7 +56,11 @@ def _require_same_names(first: Dataset, other: Dataset, dropped: set[str]) -> No
     known, given = set(mine), set(theirs)
     lacking = [name for name in mine if name not in given]
     if lacking:
-        raise ValueError(f"{other.name} lacks columns that {first.name} has: {listed(lacking)}")
+        others = [name for name in theirs if name not in known]
+        raise ValueError(
+            f"{other.name} lacks columns that {first.name} has: {listed(lacking)}"
+            + but_for_case(lacking, others)
+        )
     extra = [name for name in theirs if name not in known]
     if extra:
         raise refusal(
@@ -75,11 +79,14 @@ def require_known(wanted: Iterable[str], names: Sequence[str], owner: str) -> No
     missing = [name for name in wanted if name not in present]
     if len(missing) == 1:
         raise ValueError(
-            f"{owner} has no column {missing[0]!r}, which the reference of this space has; "
+            f"{owner} has no column {quoted(missing[0])}, which the reference of this space has; "
             + suggestion(missing[0], names)
         )
     if missing:
-        raise ValueError(f"{owner} lacks columns that the reference of this space has: {listed(missing)}")
+        raise ValueError(
+            f"{owner} lacks columns that the reference of this space has: {listed(missing)}"
+            + but_for_case(missing, names)
+        )
 
 
 def require_kind(

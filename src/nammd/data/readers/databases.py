@@ -41,7 +41,10 @@ def open_query(address: str, query: str | None) -> TableFile:
     file = _file(address, scheme)
     module = _driver(scheme)
     try:
-        table = _by_adbc(module, scheme, address, file, query) if module else _by_sqlalchemy(address, query)
+        if module is not None:
+            table = _by_adbc(module, scheme, address, file, query)
+        else:
+            table = _by_sqlalchemy(scheme, address, file, query)
     except ImportError:
         raise
     except Exception as error:  # each driver has errors of its own
@@ -92,10 +95,21 @@ def _by_adbc(module: Any, scheme: str, address: str, file: Path | None, query: s
         return cursor.fetch_arrow_table()
 
 
-def _by_sqlalchemy(address: str, query: str) -> Any:
+def _for_reading(scheme: str, file: Path | None) -> dict[str, Any]:
+    """Return the options with which SQLAlchemy opens a file for reading only."""
+    if file is None:
+        return {}
+    if scheme.startswith("duckdb"):
+        return {"connect_args": {"read_only": True}}
+    import sqlite3
+
+    return {"creator": lambda: sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)}
+
+
+def _by_sqlalchemy(scheme: str, address: str, file: Path | None, query: str) -> Any:
     pa = optional("pyarrow", "app", "reading tables")
     sqlalchemy = optional("sqlalchemy", "sql", "reading from databases")
-    engine = sqlalchemy.create_engine(address)
+    engine = sqlalchemy.create_engine(address, **_for_reading(scheme, file))
     try:
         with engine.connect() as connection:
             answer = connection.execute(sqlalchemy.text(query))

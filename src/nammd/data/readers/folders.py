@@ -51,7 +51,13 @@ def open_text_folder(
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     notes = dict.fromkeys(note for part in parts for note in part.notes)
-    return TableFile(folder, first.names, stream, tuple(notes))
+    words: dict[str, dict[str, int]] = {}
+    for part in parts:
+        for name, found in part.words.items():
+            counts = words.setdefault(name, {})
+            for word, times in found.items():
+                counts[word] = counts.get(word, 0) + times
+    return TableFile(folder, first.names, stream, tuple(notes), words=words)
 
 
 def _schema(part: TableFile) -> Any:

@@ -35,6 +35,18 @@ EXTENSIONS: dict[str, Format] = {
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".xz")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
 
+_ELSEWHERE = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), "it is a workbook; save the sheet as CSV"),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), "it is an archive of files; unpack it first"),
+    **dict.fromkeys(
+        (".txt", ".dat"), "its extension does not tell the format; rename it to .csv, .tsv or .jsonl"
+    ),
+    **dict.fromkeys((".db", ".sqlite", ".sqlite3"), "it is a database; give sqlite:///FILE and a query"),
+    **dict.fromkeys((".duckdb",), "it is a database; give duckdb:///FILE and a query"),
+    **dict.fromkeys((".pkl", ".pickle"), "loading it would run code; save it as Parquet or NPY"),
+}
+"""What to do about files of other kinds that people have."""
+
 _TEXT = ("CSV", "TSV", "JSON lines")
 IN_FOLDERS: tuple[Format, ...] = ("Parquet", "CSV", "TSV", "JSON lines")
 """Formats that folders of many files have, besides images."""
@@ -66,6 +78,8 @@ def format_of(path: Path) -> Format:
     if extension in IMAGES:
         raise ValueError(f"{path} is a single image; give the folder that it is in")
     if extension not in EXTENSIONS:
+        if extension in _ELSEWHERE:
+            raise ValueError(f"{path} cannot be read: {_ELSEWHERE[extension]}")
         known = ", ".join(EXTENSIONS)
         raise ValueError(
             f"{path} has the unknown extension {extension!r}; known are {known}, the text formats also "
@@ -153,6 +167,10 @@ def require_text(path: Path, head: bytes, wide: bool = False) -> None:
         raise ValueError(f"{path} is not a text file{_looks_like(head)}")
     if not head.strip():
         raise ValueError(f"{path} is empty: it has nothing but blank lines")
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:9].lower().startswith((b"<!doctype", b"<html", b"<?xml")):
+        raise ValueError(
+            f"{path} holds a web page or XML, by its content; was it an error when it was fetched?"
+        )
 
 
 def open_text(path: Path, charset: str = "utf-8") -> Any:

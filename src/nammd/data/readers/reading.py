@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +44,15 @@ class Loaded:
         The rows that the file has.
     notes : tuple of str
         What the reader should know: arrays that were flattened, images that were resized.
+    words : mapping
+        How often words for missing values stood among numbers and times, by column, in all of the file.
     """
 
     data: Any
     path: Path | str
     total_rows: int
     notes: tuple[str, ...] = ()
+    words: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
 
     @property
     def rows(self) -> int:
@@ -70,7 +73,7 @@ class Loaded:
         """Return it opened, under the name of its file."""
         from nammd.data.opening import open_content
 
-        source = Source(self.path, self.total_rows, self.notes)
+        source = Source(self.path, self.total_rows, self.notes, self.words)
         return open_content(self.data, str(self.path), source)
 
 
@@ -137,7 +140,8 @@ def read(
             data, total = _read_array(source, columns, sample, rng)
         else:
             data, total = _read_table(source, columns, sample, rng)
-        return Loaded(data, shown(path) if is_elsewhere(path) else source.path, total, source.notes)
+        words = source.words if isinstance(source, TableFile) else {}
+        return Loaded(data, shown(path) if is_elsewhere(path) else source.path, total, source.notes, words)
 
 
 def scan(path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) -> Loaded | None:
@@ -278,7 +282,7 @@ def _open_text(path: Path, kind: Format, reading: Reading | None) -> TableFile:
             return open_json_lines(file, reading)
         from nammd.data.readers.delimited import open_delimited
 
-        return open_delimited(file, kind == "TSV", reading)
+        return open_delimited(file, kind == "TSV", reading, keep=not path.is_dir())
 
     if not path.is_dir():
         return open_one(path, reading)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,6 +38,9 @@ class TableFile:
     ----------
     rows : int or None
         The number of rows, where it is known without reading them.
+    words : mapping
+        How often words for missing values stood among numbers and times, by column, where the reader has
+        taken them out.
     """
 
     path: Path | str
@@ -45,6 +48,7 @@ class TableFile:
     stream: TableStream
     notes: tuple[str, ...] = ()
     rows: int | None = None
+    words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         require_unique(self.names, str(self.path))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nammd.data.advice import Advice, refusal
 from nammd.data.written.forms import BooleanForm, Form
-from nammd.data.written.numbers import MARKS, Cell, NumberForm
+from nammd.data.written.numbers import MARKS, Cell, NumberForm, is_sign, measured_in
 from nammd.data.written.reading import Reading
 from nammd.data.written.times import NAMED_ORDERS, ORDERS, DateForm, Moment, TimeForm
 
@@ -89,11 +89,14 @@ class Look:
         Two texts that may be read in two ways, where nothing decides between them.
     default : str
         The mark that then stands before decimals if no other column tells.
+    nearly : Form or None
+        Of text: how many of the cells are written, but too few.
     """
 
     form: Form | None = None
     unsure: tuple[int, ...] = ()
     default: str = ""
+    nearly: Form | None = None
 
 
 @dataclass
@@ -123,16 +126,17 @@ def look(texts: Texts, reading: Reading) -> Look:
         form = DateForm("", pattern, "%z" in pattern)
         if _reads(form, texts) >= ENOUGH:
             return Look(form)
-    some = every[:: max(1, len(every) // _FIRST_LOOK)]
+    some, nearly = every[:: max(1, len(every) // _FIRST_LOOK)], None
     if 2 * sum(Cell.of(text) is not None for text in some) > len(some):
         found = _look_at_numbers(texts, reading)
         if found.form is not None:
             return found
+        nearly = found.nearly
     if 2 * sum(Moment.of(text) is not None for text in some) > len(some):
         return _look_at_dates(texts, reading)
     if 2 * int(TimeForm().read(some)[1].sum()) > len(some) and _reads(TimeForm(), texts) >= ENOUGH:
         return Look(TimeForm())
-    return Look()
+    return Look(nearly=nearly)
 
 
 def _reads(form: Form, texts: Texts) -> float:
@@ -148,13 +152,14 @@ def _look_at_numbers(texts: Texts, reading: Reading) -> Look:
         found = _number_form(texts, reading)
     if found.form is None or found.unsure:
         return found
-    return found if _reads(found.form, texts) >= ENOUGH else Look()
+    return found if _reads(found.form, texts) >= ENOUGH else Look(nearly=found.form)
 
 
 def _number_form(texts: Texts, reading: Reading) -> Look:
     """Return how numbers are written, if they are numbers."""
     cells = [Cell.of(text) for text in texts.texts]
-    unit = _commonest([cell.unit if cell else "" for cell in cells], texts)
+    signs = [cell.unit if cell and is_sign(cell.unit) else "" for cell in cells]
+    unit = measured_in(cells) or _commonest(signs, texts)
     told = [cell.tells() if cell else "" for cell in cells]
     decimal = reading.decimal or ("" if reading.thousands not in MARKS else MARKS[reading.thousands == "."])
     if not decimal:
@@ -186,7 +191,7 @@ def _look_at_dates(texts: Texts, reading: Reading) -> Look:
     form = DateForm(zoned=zoned.pop())
     possible = [() if moment is None else moment.orders() for moment in moments]
     if texts.share(np.array([bool(orders) for orders in possible])) < ENOUGH:
-        return Look()
+        return Look(nearly=form)
     given = NAMED_ORDERS.get(reading.date_format or "")
     if given is not None:
         form = replace(form, order=given)

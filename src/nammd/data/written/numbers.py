@@ -1,4 +1,4 @@
-"""Numbers that are written as text: 1.234,50 and 1,234.50, €12 and 12 %, (3.20) and 1 200-.
+"""Numbers that are written as text: 1.234,50 and 1,234.50, €12 and 12 %, (3.20) and 1 200-, 7.5 kg.
 
 A cell says by itself how it is meant where it has two kinds of marks (1.234,50), a mark twice (1.234.567), or
 anything but three digits behind its only mark (12,5). The rest, such as 1.234, is decided by the other cells
@@ -27,14 +27,17 @@ _CURRENCIES = {
     **{sign: sign for sign in "€$£¥₹₽₩₺₫฿₴₦₪"},
 }  # fmt: skip
 
+_SIGNS = frozenset([*_CURRENCIES.values(), "%", "‰"])
+
 _UNIT = "|".join(map(re.escape, sorted(_CURRENCIES, key=len, reverse=True)))
+_MEASURE = r"°\s?[CFK]|[^\W\d_]{1,12}(?:[/·][^\W\d_]{1,8})?[23²³]?"
 _SPACES = " \u00a0\u2009\u202f"
 _APOSTROPHES = "'’"
 
 _CELL = re.compile(
     rf"(?P<open>\()?\s*(?P<sign>[-+−–]?)\s*(?P<before>{_UNIT})?\s*(?P<inner>[-+−–]?)"
     rf"(?P<body>\d[\d.,{_APOSTROPHES}{_SPACES}]*|[.,]\d+)(?P<power>[eE][-+]?\d+)?"
-    rf"\s*(?P<after>{_UNIT}|%|‰)?\s*(?P<minus>-?)(?P<close>\))?"
+    rf"\s*(?:(?P<after>{_UNIT}|%|‰)|(?P<measure>{_MEASURE}))?\s*(?P<minus>-?)(?P<close>\))?"
 )
 _PLAIN = {
     mark: re.compile(rf"[-+]?(\d+[{mark}]?\d*|[{mark}]\d+)([eE][-+]?\d+)?", re.ASCII) for mark in (".", ",")
@@ -56,7 +59,7 @@ class NumberForm:
     thousands : str or None
         What stands between thousands; None for whatever does not stand before decimals.
     unit : str
-        The currency or percent sign of the cells that have one.
+        The currency or percent sign of the cells that have one, or the unit that all of them have.
     """
 
     decimal: str = ""
@@ -90,7 +93,8 @@ class NumberForm:
         if self.thousands:
             parts.append(f"{_NAMES.get(self.thousands, self.thousands)} between thousands")
         if self.unit:
-            parts.append("percent signs" if self.unit == "%" else f"the sign {self.unit}")
+            sign = "the sign" if is_sign(self.unit) else "the unit"
+            parts.append("percent signs" if self.unit == "%" else f"{sign} {self.unit}")
         return "numbers" + (f" with {' and '.join(parts)}" if parts else "")
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,6 +113,8 @@ class Cell:
     unit: str
     body: str
     power: str
+    apart: bool = True
+    """Whether a unit of measure is set apart: 12 A is twelve, 12A may be a door."""
 
     @classmethod
     def of(cls, text: str) -> Cell | None:
@@ -117,7 +123,7 @@ class Cell:
         if found is None:
             return None
         signs = [sign for sign in (found["sign"], found["inner"], found["minus"]) if sign]
-        units = [unit for unit in (found["before"], found["after"]) if unit]
+        units = [unit for unit in (found["before"], found["after"], found["measure"]) if unit]
         if len(signs) > 1 or len(units) > 1 or bool(found["open"]) != bool(found["close"]):
             return None
         if found["open"] and signs:
@@ -127,7 +133,8 @@ class Cell:
         for spaces, one in ((_SPACES, " "), (_APOSTROPHES, "'")):
             body = re.sub(f"[{spaces}]", one, body)
         negative = bool(found["open"]) or (bool(signs) and signs[0] != "+")
-        return cls(negative, unit, body, found["power"] or "")
+        apart = not found["measure"] or found.string[found.start("measure") - 1] in _SPACES
+        return cls(negative, unit, body, found["power"] or "", apart)
 
     def tells(self) -> str:
         """Return which mark stands before decimals: '.' or ','; '?' where it may be either, '' where none."""
@@ -162,6 +169,28 @@ class Cell:
         number = float(f"{whole or '0'}.{decimals or '0'}{self.power}")
         number /= {"%": 100, "‰": 1000}.get(self.unit, 1)
         return -number if self.negative else number
+
+
+def is_sign(unit: str) -> bool:
+    """Tell whether a unit is that of a currency, or percent, which some cells may go without."""
+    return unit in _SIGNS
+
+
+def measured_in(cells: Sequence[Cell | None]) -> str:
+    """Return the unit of measure that all cells of a column have; empty where they do not.
+
+    Words behind numbers are no units where they differ (1 star, 2 stars), nor where they may be part of a
+    name (12A): then they are set apart, or there are decimals.
+    """
+    units = {None if cell is None else cell.unit for cell in cells}
+    if len(units) != 1 or len(cells) < 2:
+        return ""
+    [unit] = units
+    if not unit or is_sign(unit):
+        return ""
+    plain = all(cell is not None and cell.apart for cell in cells)
+    decimals = any(cell is not None and any(mark in cell.body for mark in MARKS) for cell in cells)
+    return unit if plain or decimals else ""
 
 
 def _other(mark: str) -> str:

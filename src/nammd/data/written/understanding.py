@@ -37,6 +37,8 @@ SUSPECTED_WORDS = frozenset(
 SUSPECTED_NUMBERS = np.array([sign * int("9" * k) for k in range(2, 8) for sign in (-1, 1)], dtype=np.float64)
 """Numbers that often stand for a missing value."""
 
+_SUSPECTED = frozenset(SUSPECTED_NUMBERS.tolist())
+
 
 @dataclass(frozen=True)
 class Remark:
@@ -99,18 +101,19 @@ def without_words(values: Values, name: str, reading: Reading) -> tuple[Values, 
     found = {values.categories[k].strip(): int(n) for k, n in zip(places, times, strict=True)}
     found.pop("", None)  # an empty cell is missing, which needs no words
     codes, missing = np.where(gone, -1, values.codes), values.missing | gone
-    kind = None if missing.all() else values.kind
-    return replace(values, kind=kind, codes=codes, missing=missing), found
+    if missing.all():
+        return Values(None, missing), found
+    return replace(values, codes=codes, missing=missing), found
 
 
 def _without_numbers(values: Values, gone: NDArray[np.bool_]) -> tuple[Values, dict[str, int]]:
     assert values.numbers is not None
     found, times = np.unique(values.numbers[gone], return_counts=True)
     missing = values.missing | gone
+    words = {label_of(float(value)): int(n) for value, n in zip(found, times, strict=True)}
     if missing.all():
-        return Values(None, missing), {}
+        return Values(None, missing), words
     numbers = np.where(gone, np.nan, values.numbers)
-    words = {f"{value:g}": int(n) for value, n in zip(found, times, strict=True)}
     return replace(values, numbers=numbers, missing=missing), words
 
 
@@ -154,11 +157,42 @@ class Unread:
     example: str
     words: str
 
+    def __add__(self, other: Unread) -> Unread:
+        return replace(self, cells=self.cells + other.cells, rows=self.rows + other.rows)
+
     def __str__(self) -> str:
+        return self._said(f" of {self.column!r}")
+
+    def remark(self) -> Remark:
+        """Return it as a remark on the column."""
+        return Remark(self.column, self._said(""))
+
+    def _said(self, of: str) -> str:
         return (
-            f"{self.cells} of {self.rows} values of {self.column!r} cannot be read as {self.words} and count "
-            f"as missing, such as {self.example!r}"
+            f"{self.cells} of {self.rows} values{of} cannot be read as {self.words} and count as missing, "
+            f"such as {self.example!r}"
         )
+
+
+def nearly_all(texts: Texts, form: Form) -> list[Remark]:
+    """Return what is to be said about text most of which could be read as something else, but not enough."""
+    read = texts.read(form)[1]
+    rows, good = int(texts.counts.sum()), int(texts.counts[read].sum())
+    if 2 * good <= rows:
+        return []
+    most = int(np.flatnonzero(~read)[np.argmax(texts.counts[~read])])
+    word = texts.texts[most]
+    return [
+        Remark(
+            texts.column,
+            f"{good} of {rows} values can be read as {form.words()} and the others cannot, such as {word!r}, "
+            "so it is taken as text",
+            Advice(
+                f"use Reading(na=[{word!r}]) if that stands for a missing value",
+                f"use --na {word!r} if that stands for a missing value",
+            ),
+        )
+    ]
 
 
 def converted(values: Values, texts: Texts, form: Form) -> tuple[Values, Unread | None]:
@@ -213,8 +247,11 @@ def in_form(
     return found, unread
 
 
-def placeholders(values: Values, words: dict[str, int], name: str) -> list[Remark]:
-    """Return what is to be said about words and numbers that stand, or may stand, for missing values."""
+def placeholders(values: Values, words: dict[str, int], name: str, of_rows: int) -> list[Remark]:
+    """Return what is to be said about words and numbers that stand, or may stand, for missing values.
+
+    The words were counted in so many rows, of which the values may be some.
+    """
     rows, remarks = len(values.missing), []
     if words:
         listed = ", ".join(words)
@@ -222,7 +259,7 @@ def placeholders(values: Values, words: dict[str, int], name: str) -> list[Remar
         remarks.append(
             Remark(
                 name,
-                f"{sum(words.values())} of {rows} values read as missing: {listed}",
+                f"{sum(words.values())} of {of_rows} values read as missing: {listed}",
                 Advice(
                     f"use Reading(na={kept}) if that is a value",
                     "use --na '' if that is a value",
@@ -250,7 +287,9 @@ def _suspected_numbers(values: Values, name: str, rows: int) -> list[Remark]:
     if values.kind != "numeric" or values.numbers is None:
         return []
     present = values.numbers[~values.missing]
-    remarks = []
+    remarks: list[Remark] = []
+    if float(present.min()) not in _SUSPECTED and float(present.max()) not in _SUSPECTED:
+        return remarks  # the first and the last are the only ones that can be far from all others
     for suspect in np.intersect1d(SUSPECTED_NUMBERS, present):
         others = present[~np.isin(present, SUSPECTED_NUMBERS)]
         times = int((present == suspect).sum())
@@ -258,7 +297,9 @@ def _suspected_numbers(values: Values, name: str, rows: int) -> list[Remark]:
             continue
         low, high = float(others.min()), float(others.max())
         if max(low - suspect, suspect - high) > high - low:
-            remarks.append(_may_be_missing(name, times, rows, f"{suspect:g}", "far from all others"))
+            remarks.append(
+                _may_be_missing(name, times, rows, label_of(float(suspect)), "far from all others")
+            )
     return remarks
 
 

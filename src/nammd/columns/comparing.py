@@ -1,0 +1,84 @@
+"""What one aspect of a column is compared by, where rows belong together: `by_units`.
+
+Against numbers the candidate is tested with the sums of each group, where these are there: with few groups
+third moments matter. Beside accepted datasets, of which a tolerance keeps totals alone, it is known from
+totals too, so that both are known in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from nammd.columns.each_group import EachGroupEvidence
+from nammd.columns.grouped import AspectUnits, ColumnUnits, totals_evidence
+from nammd.statistics.evidence import Measured
+
+if TYPE_CHECKING:
+    from nammd.columns.limits import ColumnLimit
+
+UnitsOfBoth: TypeAlias = tuple[Mapping[str, ColumnUnits], Mapping[str, ColumnUnits]]
+"""The groups of the reference and of the candidate, by column."""
+
+LEAST_GROUPS = 4
+"""With fewer groups nothing can be said about how they vary."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What one aspect of a column is known from.
+
+    Attributes
+    ----------
+    evidence : Measured
+        The reference and the candidate.
+    beside_bars : Measured
+        The same as it is compared with accepted datasets.
+    bars : sequence of Measured
+        The reference and each of the accepted datasets.
+    """
+
+    evidence: Measured
+    beside_bars: Measured
+    bars: Sequence[Measured]
+
+
+def group_evidence(x: AspectUnits, y: AspectUnits) -> Measured:
+    """Return what two samples are known from: the sums of each group, where they are kept."""
+    each = x.each is not None and y.each is not None
+    return EachGroupEvidence(x, y) if each else totals_evidence([x, y])(0, 1)
+
+
+def by_units(
+    limit: ColumnLimit, mine: ColumnUnits, theirs: ColumnUnits, shared: bool, aspect: str
+) -> Compared | None:
+    """Return what an aspect of a column is known from; None where there are too few groups."""
+    x, y = mine[aspect], theirs[aspect]
+    if min(x.totals.count, y.totals.count) < LEAST_GROUPS:
+        return None
+    made_from = [] if shared or limit.units is None else [limit.units[aspect]]
+    others = [each[aspect] for each in limit.accepted_units]
+    between = totals_evidence([x, y, *made_from, *others])
+    home, first = (2, 3) if made_from else (0, 2)
+    kept = x if shared or limit.units is None else limit.units[aspect]
+    enough = [k for k, other in enumerate(others, first) if _enough(kept, other)]
+    beside = between(0, 1)
+    return Compared(group_evidence(x, y), beside, [between(home, k) for k in enough])
+
+
+def all_single(both: tuple[ColumnUnits, ColumnUnits], limit: ColumnLimit) -> bool:
+    """Tell whether every row stands for itself, in all that a column is compared with."""
+    every = (*both, limit.units or {}, *limit.accepted_units)
+    return all(aspect.singles for units in every for aspect in units.values())
+
+
+def accepted_evidence(home: ColumnUnits, others: Sequence[ColumnUnits], aspect: str) -> list[Measured]:
+    """Return what the accepted datasets are known from, but for those of too few groups."""
+    samples: list[AspectUnits] = [home[aspect], *(each[aspect] for each in others)]
+    between = totals_evidence(samples)
+    return [between(0, k) for k in range(1, len(samples)) if _enough(samples[0], samples[k])]
+
+
+def _enough(one: AspectUnits, two: AspectUnits) -> bool:
+    return min(one.totals.count, two.totals.count) >= LEAST_GROUPS
