@@ -48,11 +48,20 @@ def write(
     path.write_bytes((before + "\n".join(lines) + "\n" + after).encode(encoding))
 
 
+@pytest.fixture(scope="module")
+def made() -> dict[str, bytes]:
+    """Return what was calibrated already: the reference is the same in all tests."""
+    return {}
+
+
 @pytest.fixture
-def reference(nammd: Any, tmp_path: Path) -> Any:
+def reference(nammd: Any, tmp_path: Path, made: dict[str, bytes]) -> Any:
     """Return a function that checks a candidate against a clean reference."""
     write(tmp_path / "ref.csv", orders(0, 2000))
-    assert nammd("calibrate", "ref.csv", "-o", "t.json").code == 0
+    if not made:
+        assert nammd("calibrate", "ref.csv", "-o", "t.json").code == 0
+        made["t.json"] = (tmp_path / "t.json").read_bytes()
+    (tmp_path / "t.json").write_bytes(made["t.json"])
 
     def check() -> Any:
         return nammd("check", "ref.csv", "new.csv", "-t", "t.json")
