@@ -103,7 +103,7 @@ def test_an_older_file_says_what_to_do(tmp_path):
         lambda text: text + "\n",
         lambda text: text[:-1],
         lambda text: text.replace("\n", "\r\n", 1),
-        lambda text: text.replace('"version": 3', '"version": 3, "version": 3'),
+        lambda text: text.replace('"version": 4', '"version": 4, "version": 4'),
         lambda text: json.dumps(json.loads(text), indent=1, sort_keys=True) + "\n",
         lambda text: json.dumps(json.loads(text)),
     ],

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 FORMAT = "nammd-tolerance"
-VERSION = 3
+VERSION = 4
 _ABSURD = 1e60
 """Everything in a tolerance is of the size of kernel values; cubes of larger numbers are no numbers."""
 _AGAIN = "calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
