@@ -43,7 +43,7 @@ def tell_failure(command: str, given: Mapping[str, Any], error: Exception) -> No
     # What cannot be written is left alone: the error is told already.
     with contextlib.suppress(OSError, ImportError):
         if junit is not None and _can_be_written(junit, {*taken, *_paths([html])}):
-            from nammd.data.writing import write_text
+            from nammd.errors.writing import write_text
 
             cases = [
                 Case(case_name(candidate, given["reference"]), "error", kind, message)

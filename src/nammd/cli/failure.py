@@ -78,7 +78,7 @@ def sentence(error: BaseException) -> str:
         return f"{words}; --sample N reads only N rows of each file"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return one_line(f"{os.fsdecode(error.filename)}: {error.strerror.lower()}")
-    from nammd.data.advice import in_shell
+    from nammd.errors.advice import in_shell
 
     words = one_line(in_shell(error))
     if isinstance(error, EXPECTED) and words:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from nammd.data.advice import Caution
 from nammd.data.dataset import Dataset, TableDataset
 from nammd.data.frames import Frame
+from nammd.errors.advice import Caution
 
 _NAMES = re.compile(
     r"(^|[_\W])(id|ids|uuid|guid|key|customer|client|user|account|member|patient|subject|person|household|"

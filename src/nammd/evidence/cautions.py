@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.advice import Caution
 from nammd.data.dataset import Dataset
-from nammd.data.encoding.noticed import unread as unread_cells
 from nammd.data.group_like import looks_like_groups
 from nammd.data.repeats import copies, in_common
+from nammd.encoding.noticed import unread as unread_cells
+from nammd.errors.advice import Caution
 from nammd.sketches.units import SketchUnits
 from nammd.spaces import Sample
 from nammd.statistics.spread import Spread

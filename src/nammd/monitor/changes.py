@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from nammd.data.advice import Advice, refusal
+from nammd.errors.advice import Advice, refusal
 from nammd.monitor.history import Snapshot, Writer
 from nammd.monitor.measuring import Measured
 from nammd.monitor.pooling import WINDOWS, members

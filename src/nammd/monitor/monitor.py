@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from nammd.data.checks import choice
 from nammd.engines import Engine
+from nammd.errors.checks import choice
 from nammd.monitor import changes
 from nammd.monitor.alerting import OnAlarm, tell
 from nammd.monitor.held import Held, opened_reference, packed_reference, reference_sums

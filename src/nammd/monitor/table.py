@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from nammd.data.checks import choice
+from nammd.errors.checks import choice
 from nammd.monitor.keys import time_of
 from nammd.monitor.state import State
 

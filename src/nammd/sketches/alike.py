@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nammd.data.advice import Advice, refusal
-from nammd.data.checks import counted
+from nammd.errors.advice import Advice, refusal
+from nammd.errors.checks import counted
 from nammd.sketches.units import difference_in_units
 
 if TYPE_CHECKING:

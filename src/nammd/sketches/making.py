@@ -9,9 +9,9 @@ from nammd.columns.counting import count_columns
 from nammd.columns.counts import Counts
 from nammd.columns.measure import measures_of
 from nammd.data.dataset import Dataset
-from nammd.data.encoding import Encoding
-from nammd.data.encoding.noticed import Noticed
 from nammd.data.opening import open_dataset, refuse_summaries
+from nammd.encoding import Encoding
+from nammd.encoding.noticed import Noticed
 from nammd.engines.progress import Progress
 from nammd.kernels import Gaussian, RandomFeatures
 from nammd.sketches.building import feature_totals

@@ -11,15 +11,15 @@ import numpy as np
 
 from nammd.columns.counts import Counts
 from nammd.columns.grouped import ColumnUnits
-from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
-from nammd.data.belonging import Belonging, told_one
-from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
-from nammd.data.encoding import Encoding
-from nammd.data.encoding.noticed import Noticed
 from nammd.data.opening import open_dataset
+from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
+from nammd.encoding import Encoding
+from nammd.encoding.noticed import Noticed
 from nammd.engines.progress import Progress
+from nammd.errors.advice import Advice, refusal
+from nammd.errors.checks import counted
 from nammd.kernels import RandomFeatures, as_kernel
 from nammd.sketches.alike import require_alike
 from nammd.sketches.sample import SketchSample
@@ -152,14 +152,14 @@ class Sketch:
         True
         """
         features, encoding = settled(features, space, encoding, threads)
-        dataset, said = open_dataset(x, "x"), sketchable(Belonging(groups, row_weights))
+        dataset, grouping = open_dataset(x, "x"), sketchable(RowGrouping(groups, row_weights))
         if dataset.on_cluster:
             from nammd.sketches.sources import of_cluster
 
-            return of_cluster(dataset, features, encoding, said, progress)
+            return of_cluster(dataset, features, encoding, grouping, progress)
         from nammd.sketches.making import sketch_of
 
-        return sketch_of(told_one(dataset, said), features, encoding, threads, progress)
+        return sketch_of(dataset_with_grouping(dataset, grouping), features, encoding, threads, progress)
 
     @classmethod
     def of_batches(
@@ -205,8 +205,8 @@ class Sketch:
         from nammd.sketches.sources import of_batches
 
         features, encoding = settled(features, space, encoding, threads)
-        said = columns_alone(Belonging(groups, row_weights))
-        return of_batches(batches, given_features(features), encoding, said, threads, progress)
+        grouping = columns_alone(RowGrouping(groups, row_weights))
+        return of_batches(batches, given_features(features), encoding, grouping, threads, progress)
 
     @classmethod
     def of_file(
@@ -265,8 +265,8 @@ class Sketch:
             "query": query
         }
         features, encoding = settled(features, space, encoding, threads)
-        said = columns_alone(Belonging(groups, row_weights))
-        return of_file(path, given_features(features), encoding, said, threads, progress, reading)
+        grouping = columns_alone(RowGrouping(groups, row_weights))
+        return of_file(path, given_features(features), encoding, grouping, threads, progress, reading)
 
     def update(
         self,

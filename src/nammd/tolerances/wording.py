@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nammd.data.checks import counted
+from nammd.errors.checks import counted
 from nammd.kernels.operations import as_code
 from nammd.results import interval, number, p_value, probability, share_of, with_error
 
