@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,64 +19,11 @@ from nammd.data.dataset import Dataset, SpreadArray, SpreadTable
 from nammd.data.frames import Frame
 from nammd.data.pieces import Graph, Key, Pieces, fetch, fresh_name, within_pieces
 from nammd.data.sampling import sample_positions
-from nammd.errors.naming import chosen_columns
-from nammd.reading.columnar import checking_pages, file_dataset, folder_dataset, validated
-from nammd.reading.formats import explained
 
 FIT_ROWS = 100_000
 """Medians, ranges and categories of so many rows are those of all, for any purpose here."""
 
-PIECE_ROWS = 131_072
-"""Row groups are read together up to this many rows."""
-
 _MANY = 100
-
-
-def scan_parquet(path: Path, columns: Sequence[str] | None = None) -> Pieces:
-    """Return a Parquet file or folder in pieces that the workers will read, in the order of the rows.
-
-    Only the footers of the files are read here. The workers must see the files under the same names.
-    """
-    from dask.delayed import Delayed
-    from dask.highlevelgraph import HighLevelGraph
-
-    path = path.expanduser().resolve()
-    dataset = folder_dataset(path) if path.is_dir() else file_dataset(path)
-    names = dataset.schema.names
-    chosen = list(names) if columns is None else chosen_columns(columns, names, str(path))
-    name, tasks, sizes = fresh_name("read"), dict[Key, Any](), list[int]()
-    with explained(path, "Parquet"):
-        for fragment in dataset.get_fragments():
-            for piece, rows in _row_groups(fragment):
-                reader = partial(_read, piece, schema=dataset.schema, columns=chosen, path=path)
-                tasks[(name, len(sizes))] = (reader,)
-                sizes.append(rows)
-    if not sum(sizes):
-        raise ValueError(f"{path} has columns but no rows")
-    graph = HighLevelGraph.from_collections(name, tasks, dependencies=[])
-    return Pieces(tuple(tasks), (Delayed((name, 0), graph, layer=name),), tuple(chosen), tuple(sizes))
-
-
-def _row_groups(fragment: Any) -> list[tuple[Any, int]]:
-    """Cut a Parquet file into runs of row groups."""
-    runs: list[list[Any]] = []
-    for group in fragment.row_groups:
-        if runs and sum(g.num_rows for g in runs[-1]) + group.num_rows <= PIECE_ROWS:
-            runs[-1].append(group)
-        else:
-            runs.append([group])
-    return [
-        (fragment.subset(row_group_ids=[g.id for g in run]), sum(g.num_rows for g in run))
-        for run in runs
-        if sum(g.num_rows for g in run)
-    ]
-
-
-def _read(piece: Any, *, schema: Any, columns: list[str], path: Path) -> Any:
-    with explained(path, "Parquet"):
-        return validated(
-            piece.to_table(schema=schema, columns=columns, fragment_scan_options=checking_pages())
-        )
 
 
 def pieces_of(dataset: Dataset) -> Pieces:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,9 @@ from nammd.data.pieces import Pieces, is_dask, is_dask_table
 from nammd.errors.advice import Advice, naming, refusal
 from nammd.errors.checks import counted, not_finite
 from nammd.errors.naming import listed, require_unique
-from nammd.reading.text_formats.options import Reading
+
+if TYPE_CHECKING:
+    from nammd.reading.text_formats.options import Reading
 
 NO_ROWS = Advice(
     python="distance, closeness_test, compare_pairs, rank, plan and the checks of a tolerance take sketches",

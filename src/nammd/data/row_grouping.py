@@ -1,7 +1,7 @@
 """What somebody says about rows: which belong together, and how much each counts.
 
-`told` takes it from columns of a table, which are then left out of the comparison, or from arrays, and gives
-datasets that carry it. Everything further in finds it there.
+`with_grouping` takes it from columns of a table, which are then left out of the comparison, or from arrays,
+and gives datasets that carry it. Everything further in finds it there.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def with_grouping(datasets: Sequence[Dataset], grouping: RowGrouping) -> list[Da
     Parameters
     ----------
     datasets : sequence of Dataset
-        The datasets of a question; one that is there twice is told once.
+        The datasets of a question; one that is there twice is put into groups once.
     grouping : RowGrouping
         What somebody said of them.
 
@@ -384,5 +384,5 @@ def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([label is None or label != label for label in labels], dtype=bool)
 
 
-def _word(grouping: Any, otherwise: str) -> str:
-    return grouping if isinstance(grouping, str) else otherwise
+def _word(value: Any, otherwise: str) -> str:
+    return value if isinstance(value, str) else otherwise

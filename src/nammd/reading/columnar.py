@@ -1,13 +1,19 @@
-"""Parquet files and folders, and Arrow IPC (Feather) files."""
+"""Parquet files and folders, read here or by the workers of a cluster, and Arrow IPC (Feather) files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nammd.data.pieces import Key, Pieces, fresh_name
+from nammd.errors.naming import chosen_columns
 from nammd.reading.formats import explained, files_in, optional, require_magic
 from nammd.reading.sources import TableFile, sliced
+
+PIECE_ROWS = 131_072
+"""Row groups are read together up to this many rows."""
 
 _STREAM_START = b"\xff\xff\xff\xff"
 
@@ -102,6 +108,53 @@ def file_dataset(path: Path) -> Any:
     require_magic(path, "Parquet")
     with explained(path, "Parquet"):
         return datasets.dataset(str(path), format="parquet")
+
+
+def scan_parquet(path: Path, columns: Sequence[str] | None = None) -> Pieces:
+    """Return a Parquet file or folder in pieces that the workers will read, in the order of the rows.
+
+    Only the footers of the files are read here. The workers must see the files under the same names.
+    """
+    from dask.delayed import Delayed
+    from dask.highlevelgraph import HighLevelGraph
+
+    path = path.expanduser().resolve()
+    dataset = folder_dataset(path) if path.is_dir() else file_dataset(path)
+    names = dataset.schema.names
+    chosen = list(names) if columns is None else chosen_columns(columns, names, str(path))
+    name, tasks, sizes = fresh_name("read"), dict[Key, Any](), list[int]()
+    with explained(path, "Parquet"):
+        for fragment in dataset.get_fragments():
+            for piece, rows in _row_groups(fragment):
+                reader = partial(_read_piece, piece, schema=dataset.schema, columns=chosen, path=path)
+                tasks[(name, len(sizes))] = (reader,)
+                sizes.append(rows)
+    if not sum(sizes):
+        raise ValueError(f"{path} has columns but no rows")
+    graph = HighLevelGraph.from_collections(name, tasks, dependencies=[])
+    return Pieces(tuple(tasks), (Delayed((name, 0), graph, layer=name),), tuple(chosen), tuple(sizes))
+
+
+def _row_groups(fragment: Any) -> list[tuple[Any, int]]:
+    """Cut a Parquet file into runs of row groups."""
+    runs: list[list[Any]] = []
+    for group in fragment.row_groups:
+        if runs and sum(g.num_rows for g in runs[-1]) + group.num_rows <= PIECE_ROWS:
+            runs[-1].append(group)
+        else:
+            runs.append([group])
+    return [
+        (fragment.subset(row_group_ids=[g.id for g in run]), sum(g.num_rows for g in run))
+        for run in runs
+        if sum(g.num_rows for g in run)
+    ]
+
+
+def _read_piece(piece: Any, *, schema: Any, columns: list[str], path: Path) -> Any:
+    with explained(path, "Parquet"):
+        return validated(
+            piece.to_table(schema=schema, columns=columns, fragment_scan_options=checking_pages())
+        )
 
 
 def open_arrow(path: Path) -> TableFile:

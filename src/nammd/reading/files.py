@@ -160,7 +160,7 @@ def scan(path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) 
     where = Path(path).expanduser()
     if format_of(where) != "Parquet":
         return None
-    from nammd.data.dask_tables import scan_parquet
+    from nammd.reading.columnar import scan_parquet
 
     pieces = scan_parquet(where, columns)
     return Loaded(pieces, where, pieces.rows or 0)

@@ -231,8 +231,8 @@ def _part(
         return None
     name = "a partition of x"
     # The scheduler runs partitions side by side, so each has one thread.
-    told = dataset_with_grouping(open_dataset(block, name), row_grouping, 1)
-    return sketch_of(told, features, encoding, 1, False, name, first=first)
+    dataset = dataset_with_grouping(open_dataset(block, name), row_grouping, 1)
+    return sketch_of(dataset, features, encoding, 1, False, name, first=first)
 
 
 def _counted_rows(sketch: Sketch | None) -> int:
