@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias
 
 import numpy as np
-from nammd.data.writing import write_text
 
 from experiments.settings import S
+from nammd.errors.writing import write_text
 
 if TYPE_CHECKING:
     from experiments.experiment import Experiment
