@@ -102,7 +102,7 @@ def _level(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
         nammd.distance(x, frozen.points(each), kernel=kernel, engine=context.engine)
         for each in (accepted, candidate)
     )
-    close, far = Accepted("accepted", bar.standing).pvalues(estimate, shared=True)
+    close, far = Accepted("accepted", bar.pair).pvalues(estimate, shared=True)
     beyond = [each.beyond for each in held]
     return {
         "far": decided(close, far, ALPHA, beyond) is Decision.FAR,

@@ -131,7 +131,7 @@ def _count(
         counts["far"][k] += bool(far <= ALPHA)
         counts["close"][k] += bool(close <= ALPHA)
     for k, (second, shared) in enumerate(((drawn.candidate, True), (drawn.apart, False))):
-        rule = Difference.of(drawn.accepted[0].standing, second.standing, shared)
+        rule = Difference.of(drawn.accepted[0].pair, second.pair, shared)
         close, far = rule.closer(), rule.swapped.closer()
         plain_close, plain_far = plain_pvalues(rule)
         counts["pairs far"][k] += bool(far <= ALPHA)
@@ -144,7 +144,7 @@ def _count(
 
 
 def _held(accepted: Estimate, candidate: Estimate) -> Held:
-    bar = Accepted("accepted", accepted.standing)
+    bar = Accepted("accepted", accepted.pair)
     return Held.of(bar, *bar.pvalues(candidate, shared=True))
 
 

@@ -50,7 +50,7 @@ def _run(settings: Power, cell: Cell, context: Context) -> Values:
         drawn = draw(case, Sizes.of(str(cell["size"])), 1, context.rng, context.engine)
         accepted, candidate = drawn.accepted[0], drawn.candidate
         if accepted.value > 0:  # else there is no tolerance, and no verdict
-            rule = Difference.of(accepted.standing, candidate.standing, True)
+            rule = Difference.of(accepted.pair, candidate.pair, True)
             _note(counts, "new", rule.closer(), rule.swapped.closer())
             _note(counts, "plain", *plain_pvalues(rule))
         far = margin(candidate.pair, eps, "corrected", "greater").pvalue("greater")

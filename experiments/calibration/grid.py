@@ -17,7 +17,7 @@ from experiments.settings import S, Settings
 from experiments.summary import rate_of
 from nammd.datasets.laws.families import FAMILIES, KnownPair, known_pair
 from nammd.report.style import FAINT, INK, SMALL, axes_or_new
-from nammd.statistics.margin import Alternative
+from nammd.statistics.pair import Alternative
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,14 +22,14 @@ from nammd.data.row_units import RowUnits
 from nammd.datasets.laws.features import nammd_under
 from nammd.datasets.laws.mixtures import pair_at
 from nammd.questions.closeness import closeness_of
-from nammd.statistics.difference import Difference, standing_of
-from nammd.statistics.evidence import Measured
-from nammd.statistics.margin import Pair, margin
-from nammd.views.comparing import group_evidence
+from nammd.statistics.difference import Difference
+from nammd.statistics.margin import margin
+from nammd.statistics.pair import Pair
+from nammd.views.comparing import group_pair
 from nammd.views.counts import NumberCounts
-from nammd.views.evidence import CountEvidence, evidence_of, placed
+from nammd.views.evidence import pair_of_counts, pair_of_placed, placed
 from nammd.views.features import ColumnRows
-from nammd.views.grouped import AspectUnits, column_units, totals_evidence
+from nammd.views.grouped import AspectUnits, column_units, pairs_by_totals
 
 _PAIRS = (
     ("shifted normal", 0.05),
@@ -136,27 +136,26 @@ def _units(drawn: tuple[FloatArray, Any], name: str) -> AspectUnits:
 
 def _column(settings: _Totals, laws: Any, cell: Cell, rng: np.random.Generator, counts: Counter[str]) -> None:
     x, y = _drawn(laws, cell, rng)
-    grouped = group_evidence(_units(x, "x"), _units(y, "y"))
-    naive = evidence_of(*(NumberCounts.of(np.ravel(rows), 0) for rows, _ in (x, y)))
+    grouped = group_pair(_units(x, "x"), _units(y, "y"))
+    naive = pair_of_counts(*(NumberCounts.of(np.ravel(rows), 0) for rows, _ in (x, y)))
     for asked, alternative in ASKED.items():
-        for name, evidence in ((asked, grouped), (f"{asked}, naive", naive)):
-            found = margin(Pair.of(evidence, "nammd"), float(cell["margin"]), "corrected", alternative)
+        for name, pair in ((asked, grouped), (f"{asked}, naive", naive)):
+            found = margin(pair, float(cell["margin"]), "corrected", alternative)
             counts[name] += found.pvalue(alternative) <= ALPHA
 
 
 def _bar(settings: _Totals, laws: Any, cell: Cell, rng: np.random.Generator, counts: Counter[str]) -> None:
     x, accepted = _drawn(laws, cell, rng)
     _, y = _drawn(laws, cell, rng)
-    between = totals_evidence([_units(x, "x"), _units(y, "y"), _units(accepted, "a")])
+    between = pairs_by_totals([_units(x, "x"), _units(y, "y"), _units(accepted, "a")])
     plain = [NumberCounts.of(np.ravel(rows), 0) for rows, _ in (x, y, accepted)]
     one, two, three = placed(plain)
     counts["too far"] += _farther(between(0, 2), between(0, 1))
-    counts["too far, naive"] += _farther(CountEvidence(one, three), CountEvidence(one, two))
+    counts["too far, naive"] += _farther(pair_of_placed(one, three), pair_of_placed(one, two))
 
 
-def _farther(bar: Measured, candidate: Measured) -> bool:
-    standings = [standing_of(each, Pair.of(each, "nammd")) for each in (bar, candidate)]
-    return bool(Difference.of(standings[0], standings[1], True).swapped.closer() <= ALPHA)
+def _farther(bar: Pair, candidate: Pair) -> bool:
+    return bool(Difference.of(bar, candidate, True).swapped.closer() <= ALPHA)
 
 
 _ONE: dict[str, Any] = {"sketch": _sketch, "column": _column, "bar": _bar}

@@ -13,7 +13,7 @@ from experiments.figures import COLOURS
 from experiments.results import Results
 from experiments.section import Picture, Section, table
 from nammd.report.style import FAINT, INK, SMALL, axes_or_new
-from nammd.statistics.margin import Alternative
+from nammd.statistics.pair import Alternative
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

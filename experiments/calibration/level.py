@@ -19,7 +19,8 @@ from nammd.datasets.laws.families import FAMILIES
 from nammd.evidence.rows import RowEvidence
 from nammd.questions.closeness import closeness_of
 from nammd.questions.distance import Estimate
-from nammd.statistics.margin import Alternative, Variance
+from nammd.statistics.margin import Variance
+from nammd.statistics.pair import Alternative
 
 VARIANCES: tuple[Variance, ...] = ("paper", "delta", "corrected")
 ALTERNATIVES: tuple[Alternative, ...] = ("greater", "less")

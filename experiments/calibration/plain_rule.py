@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 
 from nammd.statistics.difference import ROUNDING, Difference
-from nammd.statistics.margin import SWITCH, Pair, margin, near_zero, upper_tail
+from nammd.statistics.margin import SWITCH, margin, near_zero, upper_tail
 from nammd.statistics.moments import combined
+from nammd.statistics.pair import Pair
 
 
 def plain_pvalues(rule: Difference) -> tuple[float, float]:
@@ -45,7 +46,7 @@ def _bound(rule: Difference, quadratic: float) -> float:
     """Return the variance of the difference, the second pair at the margin and in the worst direction."""
     second, eps = rule.second, max(rule.first.value, 0.0)
     variance = max(quadratic, 0.0) + max(rule.variance_parts[0] - second.variance_parts[0], 0.0)
-    for side, value in zip((second.moments.x, second.moments.y), second.operators.eigenvalues, strict=True):
+    for side, value in zip((second.moments.x, second.moments.y), second.eigenvalues, strict=True):
         spread = math.sqrt(value * eps * second.scale) + eps * math.sqrt(max(side.v1, 0.0))
         variance += 4 * spread**2 / side.size / second.scale**2
     return max(variance, ROUNDING**2)

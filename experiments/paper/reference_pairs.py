@@ -18,8 +18,9 @@ from experiments.summary import mean, pooled_mean, pooled_rate, rate
 from nammd.evidence import gather, prepare
 from nammd.questions.comparison import compare_estimates
 from nammd.questions.distance import Estimate
-from nammd.statistics.margin import Pair, margin
-from nammd.statistics.moments import Moments
+from nammd.statistics.atoms import pair_of_rows
+from nammd.statistics.margin import margin
+from nammd.statistics.pair import Pair
 
 METHODS = {
     "mmd": "MMD",
@@ -96,7 +97,7 @@ def pvalues(
 
 def _published(estimate: Estimate, statistic: Any) -> Pair:
     """Read the sums of an estimate as the paper does: without the pairs of the same row number."""
-    return Pair(Moments.of(estimate.sums, "off-diagonal"), estimate.pair.skewness, statistic)
+    return Pair(pair_of_rows(estimate.sums, "off-diagonal"), statistic)
 
 
 def drawn(rows: Rows, count: int, rng: np.random.Generator) -> Rows:

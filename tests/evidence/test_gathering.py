@@ -40,7 +40,7 @@ def test_what_is_known_is_not_summed_again():
     [first] = gather([(x, y)], engine=engine)
     [second] = gather([(x, y)], engine=engine, known=first.known_x)
     assert engine.asked[1] == [(50,), (60, 50)]
-    assert second.moments == first.moments
+    assert second.meeting.moments == first.meeting.moments
 
 
 def test_a_dataset_that_is_given_twice_is_one_sample():
@@ -61,8 +61,8 @@ def test_rows_and_sketches_of_the_same_features_are_the_same_evidence():
     summed = gather([tuple(prepare(sketches, kernel=features))])[0]
     assert isinstance(rows, RowEvidence)
     assert isinstance(summed, SketchEvidence)
-    assert summed.moments.mmd2 == pytest.approx(rows.moments.mmd2, rel=1e-9)
-    assert summed.moments.variance(1.1) == pytest.approx(rows.moments.variance(1.1), rel=1e-7)
+    assert summed.meeting.moments.mmd2 == pytest.approx(rows.meeting.moments.mmd2, rel=1e-9)
+    assert summed.meeting.moments.variance(1.1) == pytest.approx(rows.meeting.moments.variance(1.1), rel=1e-7)
     assert summed.spread is None
     assert summed.computed_by == f"sketches of {features!r}"
     assert rows.computed_by == "Tiles()"

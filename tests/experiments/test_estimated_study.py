@@ -101,7 +101,7 @@ def test_the_study_covers_where_the_interval_does():
 def test_the_plain_rule_is_a_difference_over_its_error_where_distances_are_large():
     case, rng = case_of("shifted normal", 0.3), np.random.default_rng(3)
     drawn = draw(case, Sizes.of("300:300"), 1, rng, ENGINE)
-    rule = Difference.of(drawn.accepted[0].standing, drawn.candidate.standing, True)
+    rule = Difference.of(drawn.accepted[0].pair, drawn.candidate.pair, True)
     close, far = plain_pvalues(rule)
     assert close + far == pytest.approx(1)
     assert far == pytest.approx(rule.swapped.closer(), abs=0.05)

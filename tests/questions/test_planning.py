@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.statistics.forecast import Pilot
 from nammd.statistics.power import power_at
 from tests.simulate import estimates, noise, rejection_rate
 
@@ -54,7 +53,7 @@ def test_the_distribution_free_bound_is_the_papers_and_larger(pilot):
 
 
 def test_any_margin_is_decided_in_the_end(pilot):
-    assert power_at(Pilot.of(pilot.pair), 0.15, 0.2, 10**9, 10**9, 0.05) == pytest.approx(1)
+    assert power_at(pilot.pair, 0.15, 0.2, 10**9, 10**9, 0.05) == pytest.approx(1)
 
 
 def test_every_kind_of_pilot_is_taken(pilot):

@@ -15,7 +15,7 @@ from nammd.kernels.networks import convolutional, mlp  # noqa: E402
 from nammd.selecting.criterion import moments_of_grams, studentized  # noqa: E402
 from nammd.selecting.learners import learner_for  # noqa: E402
 from nammd.selection import learn_kernel, train_test_split  # noqa: E402
-from nammd.statistics.moments import Moments  # noqa: E402
+from nammd.statistics.atoms import pair_of_rows  # noqa: E402
 
 RNG = np.random.default_rng(5)
 X, Y = RNG.normal(size=(31, 3)), RNG.normal(0.8, 1.2, size=(27, 3))
@@ -40,7 +40,7 @@ def blobs(n, rng):
 
 def criterion_of(kernel, x, y, epsilon=0.0):
     """Return the criterion from the library's own sums, in NumPy."""
-    moments = Moments.of(nammd.kernel_sums(x, y, kernel))
+    moments = pair_of_rows(nammd.kernel_sums(x, y, kernel)).moments
     size = 2 * len(x) * len(y) / (len(x) + len(y))
     variance = moments.variance(1 + epsilon)
     assert 0 < moments.linear_variance(1 + epsilon) < variance
@@ -61,7 +61,7 @@ def test_the_criterion_is_that_of_the_moments(kernel, epsilon):
 def test_differentiable_moments_are_those_of_the_sums(cut):
     kernel, x = nammd.Gaussian(1.3), X[:cut]
     ours = moments_of_grams(*(torch.tensor(kernel(*pair)) for pair in ((x, x), (Y, Y), (x, Y))))
-    theirs = Moments.of(nammd.kernel_sums(x, Y, kernel))
+    theirs = pair_of_rows(nammd.kernel_sums(x, Y, kernel)).moments
     for name in ("mean", "v1", "v2", "c", "w"):
         for side in ("x", "y"):
             values = (float(getattr(getattr(m, side), name)) for m in (ours, theirs))
@@ -122,7 +122,7 @@ def test_learning_improves_the_criterion_on_new_rows(start, epochs):
     assert learned.value > learned.start
     assert learned.criterion[-1] > learned.criterion[0]
     before, after = (
-        float(studentized(Moments.of(nammd.kernel_sums(*new, k)))) for k in (start, learned.kernel)
+        float(studentized(pair_of_rows(nammd.kernel_sums(*new, k)).moments)) for k in (start, learned.kernel)
     )
     assert after > before + 0.08
 
@@ -163,7 +163,8 @@ def test_with_a_margin_the_kernel_is_the_better_one_for_that_margin():
 def test_the_penalty_on_the_norms_makes_them_larger():
     plain, penalised = (learn_kernel(X, Y, nammd.Gaussian, regularize_norm=r, rng=0) for r in (0.0, 1.0))
     before, after = (
-        Moments.of(nammd.kernel_sums(X, Y, learned.kernel)).denominator for learned in (plain, penalised)
+        pair_of_rows(nammd.kernel_sums(X, Y, learned.kernel)).moments.denominator
+        for learned in (plain, penalised)
     )
     assert after < before - 0.1
 

@@ -45,14 +45,23 @@ def test_value_error_and_moments_are_those_of_the_rows(kernel, statistic, m, n):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_higher_orders_are_those_of_the_rows_except_the_third_moment(kernel):
-    sketched, whole = (e.pair.skewness for e in pairs(kernel))
-    assert sketched.rows_used == whole.rows_used == (700, 600)
+    both = pairs(kernel)
+    assert [e.second_order_rows for e in both] == [(700, 600), (700, 600)]
+    sketched, whole = (e.pair for e in both)
     np.testing.assert_allclose(sketched.eigenvalues, whole.eigenvalues, rtol=1e-8)
-    for a in (1.0, 1.3):
-        cubic, quadratic = sketched.cubic_and_quadratic(a)
-        np.testing.assert_allclose(quadratic, whole.cubic_and_quadratic(a)[1], rtol=1e-9)
-        assert cubic == 0.0
-        assert whole.cubic_and_quadratic(a)[0] != 0.0
+    for one, other in zip(sketched.meeting.sides, whole.meeting.sides, strict=True):
+        assert one.size == other.size
+        np.testing.assert_allclose(one.second(), other.second(), rtol=1e-9)
+        np.testing.assert_allclose(one.form(), other.form(), rtol=1e-9)
+        assert np.isnan(one.third(np.array([1.0, -1.0])))
+    np.testing.assert_allclose(sketched.meeting.form(), whole.meeting.form(), rtol=1e-9)
+    for eps in (0.0, 0.3):
+        quadratic = whole.cubic_and_quadratic(eps, "less")[1]
+        assert sketched.cubic_and_quadratic(eps, "less") == (
+            0.0,
+            pytest.approx(max(quadratic, 0.0), rel=1e-9),
+        )
+        assert whole.cubic_and_quadratic(eps, "less")[0] != 0.0
 
 
 def test_the_unknown_third_moment_never_makes_a_test_bolder():
@@ -219,8 +228,10 @@ def test_a_copy_of_a_sketch_is_shared_unless_that_is_denied(tmp_path):
 def test_frequencies_by_hand():
     """The mean over frequencies is the value itself."""
     evidence = nammd.distance(A, B).evidence
-    assert evidence.spread.mmd2.mean() == pytest.approx(evidence.moments.mmd2, rel=1e-10)
-    assert evidence.spread.denominator.mean() == pytest.approx(evidence.moments.denominator, rel=1e-12)
+    assert evidence.spread.mmd2.mean() == pytest.approx(evidence.meeting.moments.mmd2, rel=1e-10)
+    assert evidence.spread.denominator.mean() == pytest.approx(
+        evidence.meeting.moments.denominator, rel=1e-12
+    )
 
 
 def test_a_tolerance_checks_sketches():

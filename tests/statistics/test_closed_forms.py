@@ -7,7 +7,7 @@ import pytest
 
 import nammd
 from nammd.datasets.laws import mixtures as laws
-from nammd.statistics.moments import Moments
+from nammd.statistics.atoms import pair_of_rows
 
 KERNEL = nammd.Gaussian(1.0)
 
@@ -38,7 +38,7 @@ def sums_of_small_samples():
 def test_mmd2_is_unbiased_and_its_variance_estimate_too(cross):
     """The mean of V over samples is the variance of MMD2 over samples (a = 1)."""
     p, q = laws.pair_at("contaminated", 0.1)
-    moments = [Moments.of(sums, cross) for sums in sums_of_small_samples()]
+    moments = [pair_of_rows(sums, cross).moments for sums in sums_of_small_samples()]
     values = np.array([m.mmd2 for m in moments])
     variances = np.array([m.variance(1.0) for m in moments])
     error = values.std() / np.sqrt(len(values))

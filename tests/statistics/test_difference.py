@@ -84,7 +84,7 @@ def test_away_from_zero_the_rule_is_the_expansion_of_influences(shared, sizes):
     x1, y1, x2, y2 = samples(1, (0.0, 0.8, 0.0, 1.1), sizes)
     x2 = x1 if shared else x2
     rule = nammd.compare_pairs((x1, y1), (x2, y2), kernel=KERNEL).rule
-    assert (rule.together is not None) == shared
+    assert (rule.shared is not None) == shared
     variance = rule.variance_parts[1]
     assert variance > rule.variance_parts[0] > 0
     one, two = FullPair(x1, y1), FullPair(x2, y2)
@@ -134,7 +134,7 @@ def test_near_zero_the_p_value_is_that_of_drawing_from_the_law(shared):
         rest -= 2 * along**2 / pair.scale**2
     rest = max(rest, 0.0)
     if shared:
-        rest += rule._shared_variance(rule.together, (common, common))
+        rest += rule._shared_variance(rule.shared, (common, common))
     drawn = np.mean(estimates[1] - estimates[0] + np.sqrt(rest) * draws[2] <= rule.value)
     assert rule._near_zero(0.0) == pytest.approx(drawn, abs=0.003)
     assert rule.closer() >= rule._near_zero(0.0)

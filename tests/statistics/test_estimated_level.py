@@ -69,10 +69,10 @@ def _drawn(law: str, margin: float, size: str) -> Iterator[Drawn]:
 def _rates(law: str, margin: float, size: str) -> Rates:
     pvalues, plain, of_two = [], [], []
     for drawn in _drawn(law, margin, size):
-        rule = Difference.of(drawn.accepted[0].standing, drawn.candidate.standing, True)
+        rule = Difference.of(drawn.accepted[0].pair, drawn.candidate.pair, True)
         pvalues.append((rule.closer(), rule.swapped.closer()))
         plain.append(plain_pvalues(rule)[1])
-        bars = [Accepted("", estimate.standing) for estimate in drawn.accepted]
+        bars = [Accepted("", estimate.pair) for estimate in drawn.accepted]
         of_two.append(combined([Held.of(bar, *bar.pvalues(drawn.candidate, True)) for bar in bars]))
     close, far = np.mean(np.array(pvalues) <= ALPHA, axis=0)
     close_of_two, far_of_two = np.mean(np.array(of_two) <= ALPHA, axis=0)

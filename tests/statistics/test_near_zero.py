@@ -6,7 +6,8 @@ from experiments.calibration.cases import case_of
 from scipy.stats import chi2, ncx2, norm
 
 import nammd
-from nammd.statistics.near_zero import NearZero, Noise, all_alike, noise_at, standardised
+from nammd.statistics.near_zero import NearZero, Noise, all_alike, noise_at
+from nammd.statistics.side import standardised
 from tests.simulate import noise
 
 

@@ -9,9 +9,8 @@ import pytest
 import nammd
 from nammd.evidence import gather, prepare
 from nammd.statistics.alarms import Alarm, Proofs, watch
+from nammd.statistics.atoms import pair_of_rows
 from nammd.statistics.levels import Budget, Discoveries, Ever, share
-from nammd.statistics.margin import Pair
-from nammd.statistics.moments import Moments
 from nammd.statistics.stream import BETS, GivenReference, path, running_mean
 
 KERNEL = nammd.Gaussian(1.0)
@@ -19,11 +18,11 @@ KERNEL = nammd.Gaussian(1.0)
 
 def pair_of(x, y):
     [evidence] = gather([tuple(prepare({"x": x, "y": y}, kernel=KERNEL))])
-    return Pair.of(evidence, "nammd")
+    return evidence.pair()
 
 
 def u_of(x, y, eps):
-    moments = Moments.of(nammd.kernel_sums(x, y, KERNEL))
+    moments = pair_of_rows(nammd.kernel_sums(x, y, KERNEL)).moments
     return moments.mmd2 - eps * moments.denominator
 
 
@@ -37,7 +36,7 @@ def test_variance_given_x_is_that_of_full_matrices(m, n):
     yy2 = (s * s - 4 * norm + 2 * squares) / (n3 * (n - 3))
     v1, v2, c = (norm - squares) / n3 - yy2, squares / (n * (n - 1)) - yy2, seen.var(ddof=1)
     w = rows @ seen / (n * (n - 1)) - (s * seen.sum() - 2 * rows @ seen) / n3
-    total, linear = Moments.of(nammd.kernel_sums(x, y, KERNEL)).variances_given_x(a)
+    total, linear = pair_of_rows(nammd.kernel_sums(x, y, KERNEL)).moments.variances_given_x(a)
     assert linear == pytest.approx(4 * (a * a * v1 + c - 2 * a * w) / n, rel=1e-10, abs=1e-14)
     expected = a * a * (4 * (n - 2) * v1 + 2 * v2) / (n * (n - 1)) + 4 * c / n - 8 * a * w / n
     assert total == pytest.approx(expected, rel=1e-10, abs=1e-14)
@@ -52,7 +51,7 @@ def test_variance_given_x_is_unbiased_over_every_batch_that_there_can_be():
         y = points[list(chosen), np.newaxis]
         probability.append(weights[list(chosen)].prod())
         values.append(u_of(x, y, eps))
-        variances.append(Moments.of(nammd.kernel_sums(x, y, KERNEL)).variances_given_x(1 + eps)[0])
+        variances.append(pair_of_rows(nammd.kernel_sums(x, y, KERNEL)).moments.variances_given_x(1 + eps)[0])
     p, u = np.array(probability), np.array(values)
     true = p @ u**2 - (p @ u) ** 2
     assert p.sum() == pytest.approx(1.0)
@@ -79,7 +78,7 @@ def test_paying_for_the_reference_takes_two_of_its_errors_off():
     x, y, a = rng.normal(size=(40, 1)), rng.normal(0.8, 1, size=(80, 1)), 1.05
     given = GivenReference.of(pair_of(x, y), 0.05)
     sums = nammd.kernel_sums(x, y, KERNEL)
-    expected = np.sqrt(4 * Moments.of(sums).x.linear(a) / 40)
+    expected = np.sqrt(4 * pair_of_rows(sums).moments.x.linear(a) / 40)
     assert given.reference == pytest.approx(expected, rel=1e-12)
     assert given.score() - given.score(paid=True) == pytest.approx(
         1.96 * expected / given.deviation, rel=1e-4

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.statistics.total_terms import TotalInfluences, TotalSkewness, total_terms
-from nammd.statistics.unit_totals import TotalSide, UnitTotals, total_moments
+from nammd.statistics.difference import Difference
+from nammd.statistics.pair import Pair
+from nammd.statistics.totals import TotalPair, UnitTotals
 
 FEATURES = nammd.RandomFeatures(nammd.Gaussian(1.2), 48, rng=1)
 NAMES = ("mean", "v1", "v2", "c", "w")
@@ -28,14 +29,12 @@ def totals(points, groups, weights=None):
 
 
 def known(one, two, rows):
-    sides = TotalSide(one, two), TotalSide(two, one)
-    influences = [TotalInfluences(side) for side in sides]
-    return total_moments(*sides, FEATURES.bound, rows), TotalSkewness(*influences), influences
+    return Pair(TotalPair(one, two, rows, FEATURES.bound))
 
 
 def expected(x, gx, y, gy, weights=None):
     how = {} if weights is None else {"row_weights": weights}
-    return nammd.distance(x, y, kernel=FEATURES, groups=(gx, gy + len(x)), **how).evidence
+    return nammd.distance(x, y, kernel=FEATURES, groups=(gx, gy + len(x)), **how).pair
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -43,57 +42,51 @@ def test_groups_of_equal_size_have_the_moments_of_the_groups_themselves(weighted
     (x, gx), (y, gy) = drawn(0, np.full(40, 5)), drawn(1, np.full(30, 4), 0.5)
     weights = [np.full(len(x), 3.0), np.full(len(y), 0.2)] if weighted else None
     each = weights or (None, None)
-    moments, skewness, _ = known(totals(x, gx, each[0]), totals(y, gy, each[1]), (len(x), len(y)))
-    evidence = expected(x, gx, y, gy, weights)
+    found = known(totals(x, gx, each[0]), totals(y, gy, each[1]), (len(x), len(y)))
+    pair = expected(x, gx, y, gy, weights)
+    moments = found.moments
     for side in "xy":
         for name in NAMES:
-            one, other = (getattr(getattr(m, side), name) for m in (moments, evidence.moments))
+            one, other = (getattr(getattr(m, side), name) for m in (moments, pair.moments))
             assert one == pytest.approx(other, rel=1e-9), (side, name)
-    assert (moments.xy, moments.dxy) == pytest.approx((evidence.moments.xy, evidence.moments.dxy), rel=1e-9)
-    assert moments.degrees(1.1) == pytest.approx(evidence.moments.degrees(1.1), rel=1e-9)
-    assert skewness.eigenvalues == pytest.approx(evidence.higher_order.eigenvalues, rel=1e-9)
+    assert (moments.xy, moments.dxy) == pytest.approx((pair.moments.xy, pair.moments.dxy), rel=1e-9)
+    assert moments.degrees(1.1) == pytest.approx(pair.moments.degrees(1.1), rel=1e-9)
+    assert found.eigenvalues == pytest.approx(pair.eigenvalues, rel=1e-9)
 
 
 def test_groups_of_different_sizes_have_nearly_the_same_variance():
     rng = np.random.default_rng(2)
     (x, gx), (y, gy) = drawn(3, rng.integers(1, 30, 60)), drawn(4, rng.integers(1, 30, 50), 0.5)
-    moments, _, _ = known(totals(x, gx), totals(y, gy), (len(x), len(y)))
-    evidence = expected(x, gx, y, gy)
-    assert moments.mmd2 == pytest.approx(evidence.moments.mmd2, rel=1e-9)  # the distance itself is the same
+    moments = known(totals(x, gx), totals(y, gy), (len(x), len(y))).moments
+    other = expected(x, gx, y, gy).moments
+    assert moments.mmd2 == pytest.approx(other.mmd2, rel=1e-9)  # the distance itself is the same
     for a in (1.0, 1.3):
-        assert moments.variance(a) == pytest.approx(evidence.moments.variance(a), rel=0.03)
+        assert moments.variance(a) == pytest.approx(other.variance(a), rel=0.03)
 
 
 def test_what_is_of_higher_order_is_that_of_the_groups():
     rng = np.random.default_rng(5)
     (x, gx), (y, gy) = drawn(6, rng.integers(1, 9, 80)), drawn(7, rng.integers(1, 9, 70), 0.5)
-    _, skewness, influences = known(totals(x, gx), totals(y, gy), (len(x), len(y)))
-    evidence = expected(x, gx, y, gy)
-    _, b = skewness.cubic_and_quadratic(1.1)
-    assert b == pytest.approx(evidence.higher_order.cubic_and_quadratic(1.1)[1], rel=0.05)
-    ours, theirs = total_terms(*influences, 1.1, 3.0, True), evidence.terms(1.1, 3.0, True)
-    for one, other in zip(ours[:2], theirs[:2], strict=True):
-        assert (one.size, one.second, one.bias) == pytest.approx((other.size, other.second, other.bias))
-        assert one.form == pytest.approx(other.form, rel=0.3)
-    assert ours[2] == pytest.approx(theirs[2], rel=0.05)
-    together, whole = (terms[3].together(terms[3]) for terms in (ours, theirs))
-    assert together.covariance == pytest.approx(whole.covariance, rel=0.02)
+    found = known(totals(x, gx), totals(y, gy), (len(x), len(y)))
+    pair, w = expected(x, gx, y, gy), np.array([1.1, -1.0])
+    for one, other in zip(found.meeting.sides, pair.meeting.sides, strict=True):
+        assert one.size == pytest.approx(other.size)
+        np.testing.assert_allclose(one.second(), other.second(), rtol=1e-7)
+        assert w @ one.form() @ w == pytest.approx(w @ other.form() @ w, rel=0.3)
+    assert w @ found.meeting.form() @ w == pytest.approx(w @ pair.meeting.form() @ w, rel=0.05)
+    ours, theirs = (each.x.beside(each.kept_x, each.kept_x) for each in (found, pair))
+    assert ours.covariance[1, 2] == pytest.approx(theirs.covariance[1, 2], rel=0.02)
 
 
 def test_two_distances_from_one_sample_go_together_as_their_groups_do():
     (x, gx), (y, gy), (z, gz) = (drawn(8 + k, np.full(40, 4), 0.4 * k) for k in range(3))
-    one = totals(x, gx)
-    terms = []
-    for other, groups in ((y, gy), (z, gz)):
-        two = totals(other, groups)
-        pair = TotalInfluences(TotalSide(one, two)), TotalInfluences(TotalSide(two, one))
-        terms.append(total_terms(*pair, 1.1, 3.0, True)[3])
-    theirs = [expected(x, gx, other, g).terms(1.1, 3.0, True)[3] for other, g in ((y, gy), (z, gz))]
-    found, wanted = terms[0].together(terms[1]), theirs[0].together(theirs[1])
-    assert found.covariance == pytest.approx(wanted.covariance, rel=1e-9)
-    for name in ("with_phi", "with_eta"):
-        assert getattr(found, name) == pytest.approx(getattr(wanted, name), rel=1e-9)
-    assert found.with_other == pytest.approx(wanted.with_other, rel=0.05)
+    one, rows = totals(x, gx), (len(x), len(y))
+    ours = [known(one, totals(other, g), rows) for other, g in ((y, gy), (z, gz))]
+    theirs = [expected(x, gx, other, g) for other, g in ((y, gy), (z, gz))]
+    found, wanted = (Difference.of(*both, True).shared for both in (ours, theirs))
+    np.testing.assert_allclose(found.covariance[1:, 1:], wanted.covariance[1:, 1:], rtol=1e-9)
+    np.testing.assert_allclose(found.second, wanted.second, rtol=1e-9)
+    np.testing.assert_allclose(found.felt, wanted.felt, rtol=0.05, atol=1e-5)
 
 
 def test_rows_that_are_groups_of_their_own_have_the_totals_of_rows():

@@ -9,9 +9,9 @@ import nammd
 from nammd.engines.units import Units, UnitSums
 from nammd.questions.closeness import closeness_of
 from nammd.questions.comparison import compare_estimates
+from nammd.statistics.atoms import AtomPair, atoms_of_units, effective_groups
 from nammd.statistics.margin import margin
 from nammd.statistics.moments import combined
-from nammd.statistics.units import effective_groups, sides, unit_moments
 
 KERNEL = nammd.Gaussian(1.0)
 
@@ -49,10 +49,10 @@ def test_the_jackknife_leaves_out_one_group_at_a_time(weighted, shared):
     gy = gy + (4 if shared else 100)
     wx, wy = (rng.uniform(0.5, 2.0, len(g)) if weighted else np.ones(len(g)) for g in (gx, gy))
     sums = summed(x, Units(gx, wx), y, Units(gy, wy))
-    found = unit_moments(sums, (len(x), len(y)))
+    atoms = atoms_of_units(sums, (len(x), len(y)), (np.nan, np.nan))
+    found = AtomPair(atoms, sums.cross.squares, 1.0, common=sums.common if shared else None).moments
     whole = plain_u(x, gx, wx, y, gy, wy, a)
     assert found.mmd2 + (a - 1) * (found.x.mean + found.y.mean) == pytest.approx(whole, rel=1e-12)
-    one, _ = sides(sums)
     left = np.array(
         [
             plain_u(x[gx != g], gx[gx != g], wx[gx != g], y, gy, wy, a)
@@ -63,14 +63,15 @@ def test_the_jackknife_leaves_out_one_group_at_a_time(weighted, shared):
     if shared:  # the mean within y does not move
         left -= a * found.y.mean
     expected = 6 / 7 * np.sum((left - left.mean()) ** 2)
-    assert one.jackknife.at(a) == pytest.approx(expected, rel=1e-9)
+    assert atoms[0].jackknife.at(a) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("reach", [0, 1])
 def test_what_is_due_to_pairs_is_what_is_left_of_them(reach):
     rng = np.random.default_rng(1)
     (x, gx), (y, gy) = drawn(rng, 12), drawn(rng, 9)
-    side, _ = sides(summed(x, Units(gx, None, reach), y, Units(gy + 50, None, reach)))
+    sums = summed(x, Units(gx, None, reach), y, Units(gy + 50, None, reach))
+    side, _ = atoms_of_units(sums, (len(x), len(y)), (np.nan, np.nan))
     adder = (gx == np.arange(12)[:, None]).astype(float)
     pairs, s, n = adder @ KERNEL(x, x) @ adder.T, adder.sum(axis=1), side.effective
     apart = np.abs(np.arange(12)[:, None] - np.arange(12)) > reach
@@ -106,7 +107,7 @@ def test_third_order_terms_are_those_of_groups_and_of_all_that_a_group_does(shar
         moved = moved + 2 * factor * rest.sum(axis=1) / weight
         form = form + factor * rest / weight
     cubic, quadratic = np.sum(moved**3), 2 * moved @ form @ moved
-    found = nammd.distance(x, y, groups=(gx, gy), kernel=KERNEL).pair.skewness.cubic_and_quadratic(a)
+    found = nammd.distance(x, y, groups=(gx, gy), kernel=KERNEL).pair.cubic_and_quadratic(a - 1, "greater")
     np.testing.assert_allclose(found, (cubic, quadratic), rtol=1e-9)
 
 
@@ -118,8 +119,9 @@ def test_a_kind_of_group_not_met_yet_is_one_like_those_of_the_other_sample(toget
     near = [
         np.mean(KERNEL(z, z)[(g[:, None] == g) & ~np.eye(len(g), dtype=bool)]) for z, g in ((x, gx), (y, gy))
     ]
-    assert found.in_units == pytest.approx(near, rel=1e-12)
-    found = found if together else replace(found, in_units=None)
+    assert [found.x.in_unit, found.y.in_unit] == pytest.approx(near, rel=1e-12)
+    if not together:
+        found = replace(found, x=replace(found.x, in_unit=np.nan), y=replace(found.y, in_unit=np.nan))
     values = np.array([[found.x.mean, found.xy], [found.xy, found.y.mean]])
 
     def mixed(side, share):
@@ -132,7 +134,7 @@ def test_a_kind_of_group_not_met_yet_is_one_like_those_of_the_other_sample(toget
         return a * np.trace(means) - 2 * means[0, 1]
 
     expected = 0.0
-    for side, (size, rows) in enumerate(zip((found.x.size, found.y.size), found.per_unit, strict=True)):
+    for side, (size, rows) in enumerate((side.size, side.per_unit) for side in (found.x, found.y)):
         moved = (u(mixed(side, 1e-6)) - u(values)) / 1e-6
         mean = mixed(side, 1 / size)[side, side]
         same = near[side] + (near[1 - side] - near[side]) / size
@@ -149,7 +151,7 @@ def test_weights_count_in_how_alike_the_rows_of_a_group_are():
     weights = [rng.uniform(0.5, 2.0, len(g)) for g in (gx, gy)]
     found = nammd.distance(x, y, groups=(gx, gy + 50), row_weights=weights, kernel=KERNEL).pair.moments
     pairs = np.outer(weights[0], weights[0]) * (gx[:, None] == gx) * ~np.eye(len(gx), dtype=bool)
-    assert found.in_units[0] == pytest.approx(np.sum(pairs * KERNEL(x, x)) / pairs.sum(), rel=1e-9)
+    assert found.x.in_unit == pytest.approx(np.sum(pairs * KERNEL(x, x)) / pairs.sum(), rel=1e-9)
 
 
 def test_it_makes_a_difference_more_doubtful_and_the_likeness_no_less():
@@ -167,7 +169,8 @@ def test_neighbours_in_time_leave_a_variance_less_well_known():
     rng = np.random.default_rng(9)
     x, y = rng.normal(size=(120, 1)), rng.normal(size=(120, 1))
     blocks = np.repeat(np.arange(20), 6)
-    alone, near = (sides(summed(x, Units(blocks, None, r), y, Units(blocks, None, r)))[0] for r in (0, 1))
+    sums = [summed(x, Units(blocks, None, reach), y, Units(blocks, None, reach)) for reach in (0, 1)]
+    alone, near = (atoms_of_units(each, (120, 120), (np.nan, np.nan))[0] for each in sums)
     assert near.freedom == pytest.approx(alone.freedom / 3)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.statistics.difference import Difference, standing_of
-from nammd.statistics.margin import Pair, margin
+from nammd.statistics.difference import Difference
+from nammd.statistics.margin import margin
 from nammd.views.counts import FEW, LabelCounts, NumberCounts
-from nammd.views.evidence import CountEvidence, evidence_of, placed
+from nammd.views.evidence import pair_of_counts, pair_of_placed, placed
 from nammd.views.lattice import bent, straight
 from nammd.views.negligible import Changes, Negligible
 from nammd.views.serial import counts_from_dict, counts_to_dict, rounded
@@ -42,31 +42,27 @@ def exact(x, y):
 @pytest.mark.parametrize("law", LAWS)
 def test_distance_variance_and_influences_are_those_of_exact_sums(law):
     x, y = numbers(law, 900, 0), numbers(law, 700, 1)
-    evidence = evidence_of(counted(x), counted(y))
-    assert isinstance(evidence.x.support, Values if law == "few values" else Lattice)
-    pair, known = Pair.of(evidence, "nammd"), exact(x, y)
+    both = placed([counted(x), counted(y)])
+    places = both[0].support
+    assert isinstance(places, Values if law == "few values" else Lattice)
+    pair, known = pair_of_placed(*both), exact(x, y)
     assert pair.value == pytest.approx(known.value, rel=1e-5)
     assert pair.standard_error == pytest.approx(known.standard_error, rel=1e-5)
-    standing, other = standing_of(evidence, pair), known.standing
-    for mine, theirs in ((standing.x, other.x), (standing.y, other.y)):
-        assert mine.size == theirs.size
-        assert (mine.second, mine.third, mine.bias) == pytest.approx(
-            (theirs.second, theirs.third, theirs.bias), rel=3e-5
-        )
+    for mine, theirs in zip(pair.meeting.sides, known.pair.meeting.sides, strict=True):
+        assert mine.size == pytest.approx(theirs.size, rel=1e-12)
+        np.testing.assert_allclose(mine.second(), theirs.second(), rtol=3e-5)
+        assert mine.third(pair.phi) == pytest.approx(theirs.third(pair.phi), rel=3e-5)
     # Influences, place by place: those of the rows that lie there.
-    own = other.seen
-    phi = 2 * (own.slope * own.within - own.across) / own.scale
-    mix = 2 * np.array([standing.slope, -1.0]) / standing.scale
-    places = evidence.x.support
+    phi = known.influence_x * len(x)
     at = places.places if isinstance(places, Values) else (places.start + np.arange(places.length)) / 256
-    interpolated = np.interp(bent(x), at, evidence.influences[0] @ mix)
+    interpolated = np.interp(bent(x), at, pair.meeting.influences[0] @ pair.phi)
     assert np.abs(interpolated - phi).max() <= 1e-5 * np.abs(phi).max()
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_p_values_are_those_of_exact_sums(law):
     x, y = numbers(law, 500, 0), numbers(law, 400, 1)
-    pair, known = Pair.of(evidence_of(counted(x), counted(y)), "nammd"), exact(x, y).pair
+    pair, known = pair_of_counts(counted(x), counted(y)), exact(x, y).pair
     eps = 0.7 * known.value
     for alternative in ("greater", "less"):
         mine, theirs = (margin(p, eps, "corrected", alternative).pvalue(alternative) for p in (pair, known))
@@ -80,11 +76,8 @@ def test_two_estimated_distances_compare_as_those_of_rows_do(shared):
     one, two = rng.normal(0.4, 1, 300), rng.normal(0.9, 1, 350)
     home = x if shared else other
     px, p0, p1, p2 = placed([counted(v) for v in (x, home, one, two)])
-    first, second = (
-        standing_of(e := CountEvidence(a, b), Pair.of(e, "nammd"))
-        for a, b in ((px if shared else p0, p1), (px, p2))
-    )
-    known = [exact(a, b).standing for a, b in ((home, one), (x, two))]
+    first, second = (pair_of_placed(a, b) for a, b in ((px if shared else p0, p1), (px, p2)))
+    known = [exact(a, b).pair for a, b in ((home, one), (x, two))]
     mine, theirs = Difference.of(first, second, shared), Difference.of(known[0], known[1], shared)
     assert mine.standard_error == pytest.approx(theirs.standard_error, rel=1e-4)
     for a, b in ((mine, theirs), (mine.swapped, theirs.swapped)):
@@ -93,13 +86,13 @@ def test_two_estimated_distances_compare_as_those_of_rows_do(shared):
 
 def test_labels_are_equally_far_apart_and_a_missing_one_is_one_more():
     x, y = LabelCounts({"a": 30.0, "b": 50.0}, 20.0), LabelCounts({"a": 40.0, "c": 40.0}, 10.0)
-    evidence = evidence_of(x, y)
+    both = placed([x, y])
     order = [[30, 50, 0, 20], [40, 0, 40, 10]]
     rows = [np.repeat(np.eye(4), counts, axis=0) for counts in order]
     known = nammd.distance(*rows, kernel=KERNEL)
     assert np.exp(-1.0) == APART
-    assert isinstance(evidence.x.support, Labels)
-    assert Pair.of(evidence, "nammd").value == pytest.approx(known.value, rel=1e-12)
+    assert isinstance(both[0].support, Labels)
+    assert pair_of_placed(*both).value == pytest.approx(known.value, rel=1e-12)
 
 
 def test_eigenvalues_are_those_of_the_covariance_operator():
@@ -163,7 +156,7 @@ def test_negligible_labels_and_missing_values_are_shares_of_rows():
     changed = LabelCounts({"a": 5940.0, "b": 3960.0, "new": 100.0}, 0.0)
     gone = LabelCounts({"a": 5940.0, "b": 3960.0}, 100.0)
     for other, aspect in ((changed, "labels"), (gone, "missing")):
-        biased = Pair.of(evidence_of(reference, other), "nammd")
+        biased = pair_of_counts(reference, other)
         # The estimate takes the rows as a sample; its bias is known, (1 - E k) / rows on each side.
         samples = placed([reference, other])
         bias = sum((1 - float(s.rows @ s.seen) / s.size**2) / (s.size - 1) for s in samples)

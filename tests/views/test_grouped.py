@@ -10,14 +10,15 @@ import nammd
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import RowGrouping, with_grouping
 from nammd.data.row_units import RowUnits
-from nammd.statistics.margin import Pair, margin
+from nammd.statistics.margin import margin
+from nammd.statistics.totals import TotalPair
 from nammd.tables import Encoding
-from nammd.views.comparing import group_evidence
+from nammd.views.comparing import group_pair
 from nammd.views.counts import LabelCounts, NumberCounts
-from nammd.views.each_group import EachGroupEvidence
-from nammd.views.evidence import evidence_of
+from nammd.views.each_group import pair_of_groups
+from nammd.views.evidence import pair_of_counts
 from nammd.views.features import MOST_LABELS, ColumnRows, unit_features
-from nammd.views.grouped import MOST_KEPT, TotalsEvidence, column_units, totals_evidence
+from nammd.views.grouped import MOST_KEPT, column_units, pairs_by_totals
 from nammd.views.lattice import bent
 from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
@@ -83,13 +84,12 @@ def test_rows_that_are_groups_of_their_own_have_the_moments_of_rows(kind):
             counted.append(counts.presence() if kind == "missing" else counts)
             aspect = "missing" if kind == "missing" else "values"
         samples.append(units(column, np.arange(m), name)[aspect])
-    expected = evidence_of(*counted)
-    for evidence in (group_evidence(*samples), totals_evidence(samples)(0, 1)):
+    other = pair_of_counts(*counted)
+    for one in (group_pair(*samples), pairs_by_totals(samples)(0, 1)):
         for side in "xy":
             for name in NAMES:
-                one, other = (getattr(getattr(e.moments, side), name) for e in (evidence, expected))
-                assert one == pytest.approx(other, rel=1e-8, abs=1e-10), (side, name)
-        one, other = (Pair.of(e, "nammd") for e in (evidence, expected))
+                mine, theirs = (getattr(getattr(e.moments, side), name) for e in (one, other))
+                assert mine == pytest.approx(theirs, rel=1e-8, abs=1e-10), (side, name)
         assert (one.value, one.standard_error) == pytest.approx((other.value, other.standard_error), rel=1e-8)
 
 
@@ -104,7 +104,7 @@ def test_a_column_of_groups_has_the_moments_of_the_joint_distance():
     how = {"kernel": nammd.Gaussian(1.0), "groups": (gx, gy + 1000)}
     for pair, more in ((mine, {}), (weighted, {"row_weights": weights})):
         joint = nammd.distance(x, y, **how, **more)
-        found = Pair.of(EachGroupEvidence(*pair), "nammd")
+        found = pair_of_groups(*pair)
         assert found.value == pytest.approx(joint.value, rel=1e-7)
         assert found.standard_error == pytest.approx(joint.standard_error, rel=1e-7)
 
@@ -114,10 +114,10 @@ def test_groups_in_both_datasets_are_handled_jointly():
     y = x + 0.1 * noise + 0.3
     joint = nammd.distance(x, y, kernel=nammd.Gaussian(1.0), groups=(g, g))
     same = [units(ColumnRows(places=z), g)["values"] for z in (x, y)]
-    found = Pair.of(EachGroupEvidence(*same), "nammd")
+    found = pair_of_groups(*same)
     assert found.value == pytest.approx(joint.value, rel=1e-7)
     assert found.standard_error == pytest.approx(joint.standard_error, rel=1e-7)
-    apart = Pair.of(totals_evidence(same)(0, 1), "nammd")
+    apart = pairs_by_totals(same)(0, 1)
     assert found.standard_error < 0.5 * apart.standard_error
 
 
@@ -131,7 +131,7 @@ def test_many_groups_are_kept_as_totals_and_parts_add_up():
     )
     assert (parts.keys, parts.rows, parts.totals.count) == (whole.keys, whole.rows, whole.totals.count)
     np.testing.assert_allclose(parts.totals.products, whole.totals.products, rtol=1e-9, atol=1e-9)
-    assert isinstance(group_evidence(whole, parts), TotalsEvidence)
+    assert isinstance(group_pair(whole, parts).meeting, TotalPair)
 
 
 def test_groups_are_stored_and_read():
@@ -159,9 +159,9 @@ def level(groups, correlation, shift, tries, rows=(1, 16)):
             numbers(2 * k + 1, groups, correlation, shift, rows),
         )
         pair = units(ColumnRows(places=x), g)["values"], units(ColumnRows(places=y), h, "y")["values"]
-        evidence = group_evidence(*pair), evidence_of(NumberCounts.of(x, 0), NumberCounts.of(y, 0))
-        for j, each in enumerate(evidence):
-            pvalue = margin(Pair.of(each, "nammd"), eps, "corrected", "greater").pvalue("greater")
+        known = group_pair(*pair), pair_of_counts(NumberCounts.of(x, 0), NumberCounts.of(y, 0))
+        for j, each in enumerate(known):
+            pvalue = margin(each, eps, "corrected", "greater").pvalue("greater")
             found[j] += pvalue <= 0.05
     return found / tries
 

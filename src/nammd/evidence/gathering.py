@@ -11,18 +11,16 @@ from typing import Any
 
 from nammd.data.row_units import numbered
 from nammd.engines import Engine, choose_engine
-from nammd.engines.sums import KernelSums, WithinSums
-from nammd.engines.units import Units, UnitSums, UnitWithin
+from nammd.engines.sums import KernelSums
+from nammd.engines.units import Units, UnitSums
 from nammd.errors.advice import about
 from nammd.errors.checks import choice
-from nammd.evidence.grouped_sketches import GroupedSketchEvidence
-from nammd.evidence.rows import Known, OwnGram, RowEvidence
+from nammd.evidence.evidence import Evidence
+from nammd.evidence.rows import GroupEvidence, Known, RowEvidence, units_of, with_units
 from nammd.evidence.sketches import SketchEvidence
-from nammd.evidence.unit_grams import UnitGram
-from nammd.evidence.units import KnownUnits, UnitEvidence, units_of, with_units
+from nammd.evidence.stand_ins import SampleStandIns
 from nammd.sketches.sample import SketchSample
 from nammd.spaces import Sample
-from nammd.statistics.evidence import Evidence
 from nammd.statistics.moments import CrossPairs
 
 
@@ -31,7 +29,7 @@ def gather(
     *,
     cross: CrossPairs = "full",
     engine: Engine | None = None,
-    known: Known | KnownUnits | None = None,
+    known: Known | None = None,
 ) -> list[Evidence]:
     """Return what each of some pairs of samples is known from.
 
@@ -43,7 +41,7 @@ def gather(
         Which pairs of a row of x and a row of y count.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
-    known : Known or KnownUnits, optional
+    known : Known, optional
         What is within a sample, from an earlier call; it is not summed again.
 
     Returns
@@ -54,7 +52,7 @@ def gather(
     if all(isinstance(sample, SketchSample) for pair in pairs for sample in pair):
         return [_of_sketches(x, y, cross) for x, y in pairs]
     if any(sample.units is not None for pair in pairs for sample in pair):
-        return _of_units(pairs, cross, engine, known)
+        return _of_groups(pairs, cross, engine, known)
     if cross == "off-diagonal":
         for x, y in pairs:
             _require_paired(x, y)
@@ -62,32 +60,33 @@ def gather(
 
 
 def _of_rows(
-    pairs: Sequence[tuple[Sample, Sample]], cross: CrossPairs, engine: Engine | None, known: Any
+    pairs: Sequence[tuple[Sample, Sample]], cross: CrossPairs, engine: Engine | None, known: Known | None
 ) -> list[Evidence]:
+    """Return the evidence of samples whose rows all stand for themselves."""
     samples = {id(s.points): s for pair in pairs for s in pair}
-    within: dict[int, WithinSums] = {}
-    own: dict[int, OwnGram] = {}
+    within: dict[int, Any] = {}
+    own: dict[int, SampleStandIns] = {}
     if known is not None and (key := id(known.sample.points)) in samples:
-        within[key], own[key] = known.sums, known.gram
+        within[key], own[key] = known.sums, known.stand_ins
     kernel = pairs[0][0].space.kernel
     new = [key for key in samples if key not in within]
     parts = [(samples[key].points,) for key in new] + [(x.points, y.points) for x, y in pairs]
     with about(*(s.name for s in samples.values())):
         summed = choose_engine(engine, *(s.points for s in samples.values())).sums(kernel, *parts)
     within |= dict(zip(new, summed.parts, strict=False))
-    own |= {key: OwnGram(samples[key]) for key in new}
+    own |= {key: SampleStandIns(samples[key]) for key in new}
     bound = float(kernel.bound)
     found: list[Evidence] = []
     for (x, y), across in zip(pairs, summed.parts[len(new) :], strict=True):
         one, other = id(x.points), id(y.points)
         with about(x.name, y.name):
             sums = KernelSums(within[one], within[other], across, bound)
-        found.append(RowEvidence(x, y, sums, cross, summed.by, (own[one], own[other])))
+        found.append(RowEvidence(x, y, sums, summed.by, (own[one], own[other]), cross))
     return found
 
 
-def _of_units(
-    pairs: Sequence[tuple[Sample, Sample]], cross: CrossPairs, engine: Engine | None, known: Any
+def _of_groups(
+    pairs: Sequence[tuple[Sample, Sample]], cross: CrossPairs, engine: Engine | None, known: Known | None
 ) -> list[Evidence]:
     """Return the evidence of samples whose rows belong together; a sample of which nothing was said, too."""
     if cross != "full":
@@ -99,8 +98,7 @@ def _of_units(
     every = list(samples.values())
     numbers = numbered([sample.units for sample in every])  # type: ignore[misc]
     units = {key: units_of(s, n) for (key, s), n in zip(samples.items(), numbers, strict=True)}
-    within: dict[int, UnitWithin] = {}
-    own: dict[int, UnitGram] = {}
+    within: dict[int, Any] = {}
     if known is not None and (key := id(known.sample.points)) in samples:
         within[key] = known.sums
     kernel = pairs[0][0].space.kernel
@@ -112,22 +110,21 @@ def _of_units(
     with about(*(s.name for s in every)):
         summed = choose_engine(engine, *(s.points for s in every)).unit_sums(kernel, *parts)
     within |= dict(zip(new, summed.parts, strict=False))
-    own = {key: UnitGram(samples[key], units[key]) for key in samples}
+    own = {key: SampleStandIns(samples[key], units[key]) for key in samples}
     bound = float(kernel.bound)
     found: list[Evidence] = []
     for (x, y), across in zip(pairs, summed.parts[len(new) :], strict=True):
         one, other = id(x.points), id(y.points)
         with about(x.name, y.name):
             sums = UnitSums(within[one], within[other], across, (units[one], units[other]), bound)
-        found.append(UnitEvidence(samples[one], samples[other], sums, summed.by, (own[one], own[other])))
+        found.append(GroupEvidence(samples[one], samples[other], sums, summed.by, (own[one], own[other])))
     return found
 
 
 def _of_sketches(x: SketchSample, y: SketchSample, cross: CrossPairs) -> SketchEvidence:
     if cross != "full":
         raise ValueError("cross='off-diagonal' pairs rows, and sketches keep none; use cross='full'")
-    kind = SketchEvidence if x.sketch.units is None else GroupedSketchEvidence
-    return kind(x, y, x.sketch.means_exact(x.space.kernel))
+    return SketchEvidence(x, y, x.sketch.means_exact(x.space.kernel))
 
 
 def _require_paired(x: Sample, y: Sample) -> None:

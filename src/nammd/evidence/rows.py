@@ -1,86 +1,91 @@
-"""What is known of a pair of samples from the sums of their rows: `RowEvidence`."""
+"""What is known of a pair of samples from sums over their rows: `RowEvidence`, `GroupEvidence`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from nammd.data.arrays import FloatArray, to_numpy
-from nammd.engines.blas import single_threaded_blas
-from nammd.engines.sums import KernelSums, WithinSums
+import numpy as np
+
+from nammd.data.arrays import FloatArray
+from nammd.data.row_units import RowUnits
+from nammd.engines.sums import CrossSums, KernelSums, WithinSums
+from nammd.engines.units import Labels, Units, UnitSums, UnitWithin
 from nammd.errors.advice import Caution
 from nammd.evidence.cautions import (
     copied_rows,
+    few_groups,
     few_rows,
     group_like,
+    groups_in_common,
     rows_in_common,
     same_rows,
     unread,
 )
+from nammd.evidence.evidence import Evidence
+from nammd.evidence.stand_ins import SampleStandIns
 from nammd.spaces import Sample
-from nammd.statistics.evidence import Terms
-from nammd.statistics.moments import CrossPairs, Moments
-from nammd.statistics.skewness import Skewness, largest_eigenvalue
-from nammd.statistics.standing import row_terms
+from nammd.statistics.atoms import AtomPair, atoms_of_rows, atoms_of_units, effective_groups
+from nammd.statistics.grams import Grams
+from nammd.statistics.moments import CrossPairs
+
+
+class Known(NamedTuple):
+    """What is within a sample, for further pairs with it."""
+
+    sample: Sample
+    sums: WithinSums | UnitWithin
+    stand_ins: SampleStandIns
 
 
 @dataclass(frozen=True, eq=False)
-class RowEvidence:
+class RowEvidence(Evidence):
     """Sums of kernel values over the rows of two samples.
 
     Attributes
     ----------
     x, y : Sample
         The samples.
-    sums : KernelSums
+    kernel_sums : KernelSums
         The sums.
-    cross : {"full", "off-diagonal"}
-        Which pairs of a row of x and a row of y count.
     computed_by : str
         Which engine computed them.
-    own : tuple of two OwnGram
-        The Gram matrices within each sample, which other pairs with the same sample use too.
+    stand_ins : tuple of two SampleStandIns
+        Rows that stand for each sample, which other pairs with the same sample use too.
+    cross : {"full", "off-diagonal"}
+        Which pairs of a row of x and a row of y count.
     """
 
     x: Sample
     y: Sample
-    sums: KernelSums = field(repr=False)
-    cross: CrossPairs
+    kernel_sums: KernelSums = field(repr=False)
     computed_by: str
-    own: tuple[OwnGram, OwnGram] = field(repr=False)
-    spread: None = field(default=None, init=False, repr=False)
-    approximation: str = field(default="", init=False, repr=False)
+    stand_ins: tuple[SampleStandIns, SampleStandIns] = field(repr=False)
+    cross: CrossPairs = "full"
 
     @cached_property
-    def moments(self) -> Moments:
-        """The first and second moments."""
-        return Moments.of(self.sums, self.cross)
+    def meeting(self) -> AtomPair:
+        """The two samples, as the statistics see them: every row is a unit."""
+        sums, atoms = self.kernel_sums, atoms_of_rows(self.kernel_sums)
+        off_diagonal = None if self.cross == "full" else sums.cross.off_diagonal_mean
+        grams = Grams(self.stand_ins, atoms)
+        return AtomPair(atoms, sums.cross.squares, sums.bound, grams, off_diagonal=off_diagonal)
 
-    @cached_property
-    def higher_order(self) -> Skewness:
-        """What is of higher order; the kernel is evaluated, on some rows, when it is asked for."""
-        chosen = self.x.representatives[0], self.y.representatives[0]
-        return Skewness.of(self.sums, chosen, self._grams)
+    @property
+    def units_used(self) -> tuple[int, int]:
+        """How many units stand for each sample."""
+        return self.meeting.order.units_used
 
-    @cached_property
-    def _grams(self) -> RowGrams:
-        return RowGrams(*self.own)
+    @property
+    def sums(self) -> KernelSums:
+        """The sums for every row."""
+        return self.kernel_sums
 
     @property
     def known_x(self) -> Known:
         """What is within x, for further pairs with it."""
-        return Known(self.x, self.sums.x, self.own[0])
-
-    @property
-    def alike(self) -> tuple[bool, bool]:
-        """Whether all rows of x are equal, and all rows of y."""
-        return self.x.constant, self.y.constant
-
-    def terms(self, slope: float, scale: float, normed: bool) -> Terms:
-        """Return how the rows take part in a distance of that slope and scale."""
-        chosen = self.x.representatives[0], self.y.representatives[0]
-        return row_terms(self.sums, chosen, self._grams, (slope, scale, normed))
+        return Known(self.x, self.kernel_sums.x, self.stand_ins[0])
 
     @cached_property
     def obstacle(self) -> Caution | None:
@@ -96,58 +101,197 @@ class RowEvidence:
         found = few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y)
         return found + cells + group_like(self.x.dataset, self.y.dataset)
 
-
-class Known(NamedTuple):
-    """What is within a sample, for further pairs with it."""
-
-    sample: Sample
-    sums: WithinSums
-    gram: OwnGram
+    def row_influences(self, side: int, slope: float, scale: float) -> FloatArray:
+        """Return how far each row of a sample moves a distance."""
+        atoms = self.meeting.atoms[side]
+        moved: FloatArray = atoms.influences @ np.array([2 * slope, -2.0]) / (atoms.effective * scale)
+        return moved
 
 
 @dataclass(frozen=True, eq=False)
-class OwnGram:
-    """The Gram matrix of some rows that stand for a sample, evaluated once, when it is asked for."""
+class GroupEvidence(Evidence):
+    """Sums of kernel values over the groups of two samples.
 
-    sample: Sample
+    Attributes
+    ----------
+    x, y : Sample
+        The samples.
+    unit_sums : UnitSums
+        The sums; rows are in the order of their groups.
+    computed_by : str
+        Which engine computed them.
+    stand_ins : tuple of two SampleStandIns
+        Groups that stand for each sample, which other pairs with the same sample use too.
+    """
 
-    @cached_property
-    def values(self) -> FloatArray:
-        """The kernel values between the rows."""
-        rows = self.sample.representatives[1]
-        return to_numpy(self.sample.space.kernel(rows, rows))
-
-    @cached_property
-    def eigenvalue(self) -> float:
-        """The largest eigenvalue of the covariance operator."""
-        with single_threaded_blas:  # many small products: more threads would mostly wait for each other
-            return largest_eigenvalue(self.values)
-
-
-@dataclass(frozen=True, eq=False)
-class RowGrams:
-    """Gram matrices of some rows of each sample, evaluated once, when they are asked for."""
-
-    own_x: OwnGram
-    own_y: OwnGram
-
-    @property
-    def x(self) -> FloatArray:
-        """The kernel values between rows of x."""
-        return self.own_x.values
-
-    @property
-    def y(self) -> FloatArray:
-        """The kernel values between rows of y."""
-        return self.own_y.values
+    x: Sample
+    y: Sample
+    unit_sums: UnitSums = field(repr=False)
+    computed_by: str
+    stand_ins: tuple[SampleStandIns, SampleStandIns] = field(repr=False)
 
     @cached_property
-    def cross(self) -> FloatArray:
-        """The kernel values between rows of x and rows of y."""
-        x, y = self.own_x.sample, self.own_y.sample
-        return to_numpy(x.space.kernel(x.representatives[1], y.representatives[1]))
+    def meeting(self) -> AtomPair:
+        """The two samples, as the statistics see them: every group is a unit."""
+        sums = self.unit_sums
+        in_unit = [float("nan") if sums.plain else own.in_group for own in self.stand_ins]
+        atoms = atoms_of_units(sums, (self.x.size, self.y.size), in_unit)
+        common = sums.common if len(sums.common[0]) else None
+        grams = Grams(self.stand_ins, atoms, common)
+        return AtomPair(atoms, sums.cross.squares, sums.bound, grams, common)
 
     @property
-    def eigenvalues(self) -> tuple[float, float]:
-        """The largest eigenvalues of the two covariance operators."""
-        return self.own_x.eigenvalue, self.own_y.eigenvalue
+    def units_used(self) -> tuple[int, int]:
+        """How many units stand for each sample."""
+        return self.meeting.order.units_used
+
+    @property
+    def known_x(self) -> Known:
+        """What is within x, for further pairs with it."""
+        return Known(self.x, self.unit_sums.x, self.stand_ins[0])
+
+    @property
+    def sums(self) -> KernelSums:
+        """The sums for every row, as if it had been compared with all rows and not other groups' alone.
+
+        In the order of the rows of the data.
+        """
+        (x, y), (one, two), cross = self.meeting.atoms, self.unit_sums.units, self.unit_sums.cross
+        m, n = self.x.size, self.y.size
+
+        def spread(sample: Sample, units: Units, sums: FloatArray, partners: Any, rows: int) -> FloatArray:
+            return sample.in_order(sums / np.repeat(partners, units.rows) * rows)
+
+        own = [
+            WithinSums(
+                spread(sample, units, within.rows, atoms.others(atoms.sizes), units.labels.size - 1),
+                within.squares,
+            )
+            for sample, units, within, atoms in (
+                (self.x, one, self.unit_sums.x, x),
+                (self.y, two, self.unit_sums.y, y),
+            )
+        ]
+        rows = spread(self.x, one, cross.rows, x.partners, n)
+        columns = spread(self.y, two, cross.cols, y.partners, m)
+        across = CrossSums(rows, columns, cross.squares, None)
+        return KernelSums(own[0], own[1], across, self.unit_sums.bound)
+
+    def unit_influences(self, side: int, slope: float, scale: float) -> FloatArray:
+        """Return how far each group of a sample moves a distance, in the order of the groups."""
+        atoms = self.meeting.atoms[side]
+        moved: FloatArray = atoms.influences @ np.array([2 * slope, -2.0]) / (atoms.effective * scale)
+        return moved
+
+    def row_influences(self, side: int, slope: float, scale: float) -> FloatArray:
+        """Return how far each row of a sample moves a distance; those of a group add up to the group's."""
+        atoms, sample, units = self.meeting.atoms[side], (self.x, self.y)[side], self.unit_sums.units[side]
+        within = (self.unit_sums.x, self.unit_sums.y)[side].rows
+        across = (self.unit_sums.cross.rows, self.unit_sums.cross.cols)[side]
+        own = within - np.repeat(atoms.others(atoms.sizes) * atoms.mean, units.rows)
+        other = across - np.repeat(atoms.partners * atoms.cross_mean, units.rows)
+        moved = slope * own / atoms.sum(atoms.own_pairs) - other / atoms.sum(atoms.other_pairs)
+        return sample.in_order(2 * units.row_weights * moved / scale)
+
+    def described(self) -> list[tuple[str, str]]:
+        """Return the rows of a printed table that say what the groups and weights are."""
+        return described((self.x, self.y), self.effective_groups, self.shared_groups)
+
+    def options_as_code(self) -> list[str]:
+        """Return what was said of the rows, as options of a question in Python."""
+        one, _ = self._units
+        found = []
+        if one.reach:
+            found.append(f"groups=nammd.Blocks(length={one.length})")
+        elif one.names is not None:
+            found.append("groups=(groups_of_x, groups_of_y)" if one.by == "group" else f"groups={one.by!r}")
+        if one.weights_by:
+            given = one.weights_by != "row weights"
+            found.append(f"row_weights={one.weights_by!r}" if given else "row_weights=(weights_x, weights_y)")
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """Return the same for programs."""
+        one, two = self._units
+        return {
+            "x": one.count,
+            "y": two.count,
+            "effective": list(self.effective_groups),
+            "in_both": self.shared_groups,
+            "by": one.by,
+            "row_weights": one.weights_by or None,
+            "block_lengths": [one.length, two.length] if one.reach else None,
+        }
+
+    @property
+    def _units(self) -> tuple[RowUnits, RowUnits]:
+        one, two = self.x.units, self.y.units
+        assert one is not None
+        assert two is not None
+        return one, two
+
+    @cached_property
+    def effective_groups(self) -> tuple[float, float]:
+        """How many groups of equal size tell as much as those of x, and of y."""
+        first, second = (effective_groups(units.sizes) for units in self.unit_sums.units)
+        return first, second
+
+    @cached_property
+    def shared_groups(self) -> int:
+        """How many groups are in both samples."""
+        return len(self.unit_sums.common[0])
+
+    @cached_property
+    def obstacle(self) -> Caution | None:
+        """Why there is nothing to test with: the same rows on both sides, or copies of rows."""
+        return same_rows(self.x, self.y) or copied_rows(self.x) or copied_rows(self.y)
+
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What to know: few groups, groups in common, or nothing to test with."""
+        if self.obstacle is not None:
+            return (self.obstacle,)
+        return few_groups(self.x, self.y, self.effective_groups) + groups_in_common(
+            self.x, self.y, self.shared_groups
+        )
+
+
+def described(
+    samples: tuple[Sample, Sample], effective: tuple[float, float], shared: int
+) -> list[tuple[str, str]]:
+    """Return the rows of a printed table that say which rows belong together, and how they count."""
+    one, two = (sample.units for sample in samples)
+    assert one is not None
+    assert two is not None
+    counts = f"{one.count} and {two.count}"
+    enough = f"effectively {effective[0]:.0f} and {effective[1]:.0f}"
+    rows = []
+    if one.reach:
+        chosen = f", length by {one.by}" if one.by != "time" else ""
+        rows.append(("blocks of time", f"{counts}, of {one.length} and {two.length} rows{chosen}"))
+    elif not (one.singles and two.singles) or one.names is not None:
+        by = f" by {one.by}" if one.by != "group" else ""
+        both = f"; {shared} in both" if shared else ""
+        rows.append(("groups", f"{counts}{by} ({enough}{both})"))
+    if one.weights_by or two.weights_by:
+        alone = "" if rows else f" ({enough} rows)"
+        rows.append(("row weights", f"by {one.weights_by or two.weights_by}{alone}"))
+    return rows
+
+
+def with_units(sample: Sample) -> Sample:
+    """Return a sample that knows its units; where nothing was said, every row is one."""
+    if sample.units is not None:
+        return sample
+    return replace(sample, dataset=replace(sample.dataset, units=RowUnits.alone(sample.size)))
+
+
+def units_of(sample: Sample, numbers: Labels) -> Units:
+    """Return the units of a sample in the order of its groups, by the numbers of the groups."""
+    grouping = sample.units
+    assert grouping is not None
+    codes, weights = grouping.codes, grouping.weights
+    if grouping.order is not None:
+        codes = codes[grouping.order]
+        weights = None if weights is None else weights[grouping.order]
+    return Units(numbers[codes], weights, grouping.reach)

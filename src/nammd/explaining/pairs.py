@@ -22,12 +22,11 @@ from nammd.data.row_units import RowUnits
 from nammd.data.values import Values
 from nammd.encoding import Encoding
 from nammd.statistics.adjusting import holm
-from nammd.statistics.evidence import Measured
-from nammd.statistics.margin import Pair, margin
-from nammd.views.comparing import group_evidence
+from nammd.statistics.margin import margin
+from nammd.views.comparing import group_pair
 from nammd.views.counting import column_values
 from nammd.views.counts import LabelCounts
-from nammd.views.evidence import evidence_of
+from nammd.views.evidence import pair_of_counts
 from nammd.views.features import ColumnRows
 from nammd.views.grouped import AspectUnits, column_units, has_units, is_grouped
 from nammd.views.measure import Measure
@@ -140,14 +139,11 @@ def _checked(
     one, two = (_counts(table) for table in (before, fitted))
     tolerance = Changes().distance("labels", one)
     if units[0] is None or units[1] is None:
-        evidence: Measured = evidence_of(one, two)
+        pair = pair_of_counts(one, two)
     else:
         change = np.divide(fitted, now, out=np.zeros_like(now), where=now > 0).ravel()[cells[1]]
         own = change if units[1].weights is None else change * units[1].weights
-        evidence = group_evidence(
-            _of_cells(cells[0], units[0]), _of_cells(cells[1], replace(units[1], weights=own))
-        )
-    pair = Pair.of(evidence, "nammd")
+        pair = group_pair(_of_cells(cells[0], units[0]), _of_cells(cells[1], replace(units[1], weights=own)))
     pvalue = margin(pair, tolerance, "corrected", "greater").pvalue("greater")
     strength = _rank_correlation if ordered else _cramer
     return PairCheck(

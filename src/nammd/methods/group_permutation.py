@@ -18,17 +18,17 @@ from nammd.data.arrays import FloatArray, pooled_sample, take_rows, to_numpy
 from nammd.data.row_units import numbered
 from nammd.engines import Engine
 from nammd.engines.units import Units
-from nammd.evidence.units import described, with_units
+from nammd.evidence.rows import described, with_units
 from nammd.kernels import Kernel
 from nammd.questions.two_sample import TwoSampleResult
 from nammd.spaces import Sample
+from nammd.statistics.atoms import effective_groups
 from nammd.statistics.permutations import (
     SignedMeans,
     permutation_pvalue,
     permutation_threshold,
     signs_at_once,
 )
-from nammd.statistics.units import effective_groups
 
 if TYPE_CHECKING:
     from nammd.methods.permutation import NAMMDPermutation

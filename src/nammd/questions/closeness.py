@@ -20,8 +20,9 @@ from nammd.questions.distance import Estimate
 from nammd.results import NAMES, Caution, Limit, Reportable, Tone, interval, number, p_value
 from nammd.spaces import Space
 from nammd.statistics import margin
-from nammd.statistics.margin import NEAR_DEGENERATE, Alternative, Margin, Statistic, Variance
+from nammd.statistics.margin import NEAR_DEGENERATE, Margin, Variance
 from nammd.statistics.moments import CrossPairs
+from nammd.statistics.pair import Alternative, Statistic
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from nammd.results import (
 )
 from nammd.spaces import Space
 from nammd.statistics.difference import Difference
-from nammd.statistics.margin import Statistic
 from nammd.statistics.moments import CrossPairs
+from nammd.statistics.pair import Statistic
 
 Direction = Literal["greater", "less", "two-sided"]
 
@@ -285,7 +285,7 @@ def compare_estimates(
 
     Where `shared`, the x of both must be the same observations in the same order.
     """
-    rule = Difference.of(first.standing, second.standing, shared)
+    rule = Difference.of(first.pair, second.pair, shared)
     closer, farther = rule.closer(), rule.swapped.closer()
     either = min(2 * min(closer, farther), 1.0)
     pvalue = {"greater": farther, "less": closer, "two-sided": either}[alternative]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from nammd.data.arrays import Array, FloatArray
@@ -12,21 +11,14 @@ from nammd.engines import Engine
 from nammd.engines.sums import KernelSums
 from nammd.errors.checks import between, choice
 from nammd.evidence import gather, prepare
-from nammd.evidence.grouped_sketches import GroupedSketchEvidence
-from nammd.evidence.units import UnitEvidence
+from nammd.evidence.evidence import Evidence
 from nammd.kernels import Kernel
 from nammd.kernels.operations import as_code
 from nammd.results import NAMES, Caution, Reportable, interval, number
 from nammd.spaces import Space
 from nammd.statistics import margin
-from nammd.statistics.difference import standing_of
-from nammd.statistics.evidence import Evidence
-from nammd.statistics.margin import Pair, Statistic
-from nammd.statistics.moments import CrossPairs, centred_row_means
-from nammd.statistics.standing import Standing
-
-GROUPED = (UnitEvidence, GroupedSketchEvidence)
-"""What tells of groups of rows."""
+from nammd.statistics.moments import CrossPairs
+from nammd.statistics.pair import Pair, Statistic
 
 
 @dataclass(frozen=True)
@@ -70,7 +62,7 @@ class Estimate(Reportable):
     @classmethod
     def of(cls, evidence: Evidence, statistic: Statistic = "nammd") -> Estimate:
         """Read a distance off evidence."""
-        pair = Pair.of(evidence, statistic)
+        pair = evidence.pair(statistic)
         return cls(
             value=pair.value,
             standard_error=pair.standard_error,
@@ -89,11 +81,6 @@ class Estimate(Reportable):
     def measured(self) -> Estimate:
         """The distance itself."""
         return self
-
-    @cached_property
-    def standing(self) -> Standing:
-        """The distance with all that is needed to compare it with another one."""
-        return standing_of(self.evidence, self.pair)
 
     @property
     def space(self) -> Space:
@@ -161,30 +148,21 @@ class Estimate(Reportable):
     @property
     def influence_x(self) -> FloatArray:
         """How far each row of x moves the estimate; their squares sum to its variance, nearly."""
-        return self._influence(0, self.m)
+        return self.evidence.row_influences(0, self.pair.own_slope, self.pair.scale)
 
     @property
     def influence_y(self) -> FloatArray:
         """How far each row of y moves the estimate; their squares sum to its variance, nearly."""
-        return self._influence(1, self.n)
+        return self.evidence.row_influences(1, self.pair.own_slope, self.pair.scale)
 
     def unit_influences(self, side: int) -> FloatArray:
         """Return how far each group of x (0) or y (1) moves the estimate; each row where there are none."""
-        if isinstance(self.evidence, UnitEvidence):
-            return self.evidence.influences(side, self.pair.slope(self.value), self.pair.scale)
-        return self.influence_y if side else self.influence_x
-
-    def _influence(self, side: int, size: int) -> FloatArray:
-        if isinstance(self.evidence, UnitEvidence):
-            return self.evidence.row_influences(side, self.pair.slope(self.value), self.pair.scale)
-        p, q = centred_row_means(self.sums)[side]
-        influence: FloatArray = 2 * (self.pair.slope(self.value) * p - q) / (size * self.pair.scale)
-        return influence
+        return self.evidence.unit_influences(side, self.pair.own_slope, self.pair.scale)
 
     @property
     def second_order_rows(self) -> tuple[int, int]:
         """How many rows of each dataset the skewness correction is averaged over."""
-        return self.pair.skewness.rows_used
+        return self.evidence.units_used
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the distribution of the witness values of both datasets.
@@ -222,7 +200,7 @@ class Estimate(Reportable):
 
     def describe_groups(self) -> list[tuple[str, str]]:
         """Return the rows of a printed table that say which rows belong together; none where none do."""
-        return self.evidence.described() if isinstance(self.evidence, GROUPED) else []
+        return self.evidence.described()
 
     def describe_kernel(self) -> str:
         """Say which kernel the distance is meant under, and by what it was approximated."""
@@ -244,8 +222,7 @@ class Estimate(Reportable):
             options.append(f'statistic="{self.statistic}"')
         if self.cross != "full":
             options.append(f'cross="{self.cross}"')
-        if isinstance(self.evidence, GROUPED):
-            options += self.evidence.options_as_code()
+        options += self.evidence.options_as_code()
         body = "".join(f"    {option},\n" for option in ["x", "y", *options, *last])
         return f'import nammd\n\nresult = nammd.{function}(\n{body})\nresult.report("report.html")'
 
@@ -253,7 +230,8 @@ class Estimate(Reportable):
         """Return the fields and the 95 % interval, ready for JSON."""
         low, high = self.confidence_interval(0.95)
         found = super().to_dict() | {"confidence_interval": {"level": 0.95, "low": low, "high": high}}
-        return found | ({"groups": self.evidence.summary()} if isinstance(self.evidence, GROUPED) else {})
+        groups = self.evidence.summary()
+        return found if groups is None else found | {"groups": groups}
 
 
 def distance(

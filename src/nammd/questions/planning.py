@@ -10,8 +10,7 @@ from nammd.errors.checks import between
 from nammd.questions.distance import Estimate, distance
 from nammd.results import NAMES, Reportable, Result, number
 from nammd.spaces import Space
-from nammd.statistics.forecast import Pilot
-from nammd.statistics.margin import Alternative
+from nammd.statistics.pair import Alternative
 from nammd.statistics.power import distribution_free, power_at, rows_for
 
 
@@ -137,19 +136,19 @@ def plan(
     0.86
     """
     estimate = _pilot(pilot, space, groups, row_weights)
-    pair, variability = estimate.pair, Pilot.of(estimate.pair)
+    pair = estimate.pair
     epsilon = between(epsilon, "epsilon", pair.largest)
     alpha, power = between(alpha, "alpha"), between(power, "power")
     true = distance_to_plan_for(estimate, distance, epsilon)
     alternative: Alternative = "greater" if true > epsilon else "less"
     if rows is not None:
         m, n = _sizes(rows)
-        power = power_at(variability, epsilon, true, m, n, alpha)
+        power = power_at(pair, epsilon, true, m, n, alpha)
         found: tuple[int | None, int | None] = (m, n)
     else:
-        found = rows_for(variability, epsilon, true, power, alpha) or (None, None)
+        found = rows_for(pair, epsilon, true, power, alpha) or (None, None)
         if found[0] is not None and found[1] is not None:
-            power = power_at(variability, epsilon, true, found[0], found[1], alpha)
+            power = power_at(pair, epsilon, true, found[0], found[1], alpha)
     return Plan(
         m=found[0],
         n=found[1],

@@ -9,7 +9,7 @@ out*: the distance of all other columns, under the kernel of the result with its
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,12 +25,11 @@ from nammd.report.profiles import profile
 from nammd.report.source import Source, Variable, evenly
 from nammd.report.wide import WIDE_DRAWN, most_different
 from nammd.results import Reportable
-from nammd.statistics.evidence import Measured as Evidence
-from nammd.statistics.margin import Pair, confidence_interval
-from nammd.views.comparing import UnitsOfBoth, group_evidence
+from nammd.statistics.margin import confidence_interval
+from nammd.views.comparing import UnitsOfBoth, group_pair
 from nammd.views.counting import count_columns
 from nammd.views.counts import Counts
-from nammd.views.evidence import evidence_of
+from nammd.views.evidence import pair_of_counts
 from nammd.views.grouped import has_units, is_grouped, unit_columns
 from nammd.views.limits import ColumnCheck, check_columns, made_limits, part
 from nammd.views.measure import Measure, measures_of
@@ -109,11 +108,12 @@ class Checked:
         name = check.measure.name
         if self.units is None:
             x, y = (part(check.aspect, counts[name]) for counts in self.counts)
-            evidence: Evidence = evidence_of(x, y)
+            pair = pair_of_counts(x, y)
         else:
             one, two = (each[name][check.aspect] for each in self.units)
-            evidence = group_evidence(one, two)
-        pair = Pair.of(evidence, "nammd" if statistic == "nammd" else "mmd2")
+            pair = group_pair(one, two)
+        if statistic != "nammd":
+            pair = replace(pair, statistic="mmd2")
         return Measured(pair.value, *confidence_interval(pair, 0.95))
 
 

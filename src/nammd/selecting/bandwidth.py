@@ -20,6 +20,7 @@ from nammd.evidence import prepare
 from nammd.kernels import Gaussian, Laplace
 from nammd.results import Result, number
 from nammd.spaces import Space
+from nammd.statistics.atoms import pair_of_rows
 from nammd.statistics.moments import Moments, combined
 
 GRID = tuple(np.geomspace(0.1, 10.0, 25).tolist())
@@ -129,7 +130,7 @@ def select_bandwidth(
     engine = choose_engine(engine, one.points, other.points)
     with about(one.name, other.name):
         sums = engine.grid_sums(kernels, one.points, other.points)
-    scores = [studentized(Moments.of(each)) for each in sums]
+    scores = [studentized(pair_of_rows(each).moments) for each in sums]
     best = int(np.argmax(scores))
     return BandwidthSelection(
         kernel=kernels[best],

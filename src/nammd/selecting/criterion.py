@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nammd.kernels.networks import torch_module
-from nammd.statistics.moments import Moments, combined
+from nammd.statistics.moments import Components, Jackknife, Moments, combined
 
 FLOOR = 1e-8
 """Added to the variance, in units of the squared bound, for samples in which nothing varies."""
@@ -14,25 +14,35 @@ FLOOR = 1e-8
 def moments_of_grams(kxx: Any, kyy: Any, kxy: Any, bound: float = 1.0) -> Moments:
     """Return the moments of a pair as tensors that can be differentiated, from its Gram matrices.
 
-    The same estimates as `Moments.of`, whose numbers are floats; everything that follows from them,
-    such as the variance, is computed by `Moments` itself. Sums are taken in float64.
+    The same estimates as of units of one row each (`nammd.statistics.atoms`), whose numbers are floats;
+    everything that follows from them, such as the variance, is computed by `Moments` itself. Sums are taken
+    in float64.
     """
     torch = torch_module()
+    m, n = kxy.shape
+    rows, columns = kxy.sum(1, dtype=torch.float64) / n, kxy.sum(0, dtype=torch.float64) / m
+    xy = rows.mean()
+    q_x, q_y = rows - xy, columns - xy
+    crossed = _squares(kxy) - m * n * xy**2 - n * (q_x @ q_x) - m * (q_y @ q_y)
+    across = 4 * crossed / (m * n * (m - 1) * (n - 1))
 
-    def within(gram: Any) -> tuple[Any, Any]:
-        """Return the row sums less the diagonal, and the sum of squares less its squares."""
-        diagonal = torch.diagonal(gram).double()
-        return gram.sum(1, dtype=torch.float64) - diagonal, _squares(gram) - diagonal @ diagonal
+    def side(gram: Any, q: Any) -> Components:
+        diagonal, n = torch.diagonal(gram).double(), len(gram)
+        means = (gram.sum(1, dtype=torch.float64) - diagonal) / (n - 1)
+        mean = means.mean()
+        p = means - mean
+        left = (
+            _squares(gram)
+            - diagonal @ diagonal
+            - n * (n - 1) * mean**2
+            - 2 * (n - 1) ** 2 / (n - 2) * (p @ p)
+        )
+        found = Jackknife(
+            4 * (n - 1) / (n * (n - 2) ** 2) * (p @ p), (q @ q) / (n * (n - 1)), 2 * (p @ q) / (n * (n - 2))
+        )
+        return Components.of(n, mean, found, (2 * left / (n**2 * (n - 1) * (n - 3)), across))
 
-    (own_x, squares_x), (own_y, squares_y) = within(kxx), within(kyy)
-    rows, columns = kxy.sum(1, dtype=torch.float64), kxy.sum(0, dtype=torch.float64)
-    return Moments.from_totals(
-        tuple(kxy.shape),
-        ((own_x.sum(), own_x @ own_x, squares_x), (own_y.sum(), own_y @ own_y, squares_y)),
-        (rows.sum(), rows @ rows, columns @ columns, _squares(kxy)),
-        (own_x @ rows, own_y @ columns),
-        bound,
-    )
+    return Moments.of(side(kxx, q_x), side(kyy, q_y), xy, across, bound)
 
 
 def studentized(moments: Moments, epsilon: float = 0.0) -> Any:

@@ -21,7 +21,7 @@ from nammd.kernels.operations import from_dict, to_dict
 from nammd.sketches.making import of_units
 from nammd.sketches.sketch import Sketch
 from nammd.sketches.units import SketchUnits, Trace
-from nammd.statistics.unit_totals import MORE, UnitTotals
+from nammd.statistics.totals import MORE, UnitTotals
 from nammd.views.counts import Counts
 from nammd.views.serial import counts_from_dict, counts_to_dict, units_from_dict, units_to_dict
 

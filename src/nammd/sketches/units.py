@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.errors.checks import counted
-from nammd.statistics.unit_totals import UnitTotals
+from nammd.statistics.totals import UnitTotals
 from nammd.views.grouped import AspectUnits, ColumnUnits
 
 TRACED = 65_536

@@ -22,12 +22,13 @@ from functools import cached_property
 
 import numpy as np
 
-from nammd.statistics.evidence import Measured
-from nammd.statistics.margin import SWITCH, Pair, quantile, upper_tail, within_reach
+from nammd.data.arrays import FloatArray
+from nammd.statistics.margin import SWITCH, quantile, upper_tail, within_reach
 from nammd.statistics.moments import combined
 from nammd.statistics.near_zero import Noise, all_alike, lower_tails, noise_at, normal_grid
+from nammd.statistics.pair import Pair
+from nammd.statistics.side import SharedX, along
 from nammd.statistics.spread import frequency_cubic, frequency_variance
-from nammd.statistics.standing import SampleTerms, Standing, Together
 
 _POINTS, _REACH = 61, 5.0
 
@@ -41,24 +42,20 @@ class Difference:
 
     Attributes
     ----------
-    first, second : Standing
+    first, second : Pair
         The distances.
-    together : Together or None
-        How they depend on a sample that both share; None where they share none.
+    shared : SharedX or None
+        How they depend on the x that both share; None where they share none.
     """
 
-    first: Standing
-    second: Standing
-    together: Together | None
+    first: Pair
+    second: Pair
+    shared: SharedX | None = None
 
     @classmethod
-    def of(cls, first: Standing, second: Standing, shared: bool) -> Difference:
+    def of(cls, first: Pair, second: Pair, shared: bool) -> Difference:
         """Put two distances together; where they share x, the second is the one that was measured now."""
-        if not shared:
-            return cls(first, second, None)
-        assert first.seen is not None
-        assert second.seen is not None
-        return cls(first, second, first.seen.together(second.seen))
+        return cls(first, second, second.x.beside(first.kept_x, second.kept_x) if shared else None)
 
     @property
     def value(self) -> float:
@@ -68,15 +65,7 @@ class Difference:
     @cached_property
     def swapped(self) -> Difference:
         """The same with the two in each other's place."""
-        both = self.together
-        turned = None if both is None else Together(
-            both.covariance, -both.third, both.form,
-            (-both.with_phi[1], -both.with_phi[0]),
-            (-both.with_eta[1], -both.with_eta[0]),
-            (-both.with_other[1], -both.with_other[0]),
-            both.whole,
-        )  # fmt: skip
-        return Difference(self.second, self.first, turned)
+        return Difference(self.second, self.first, None if self.shared is None else self.shared.swapped)
 
     @property
     def usable(self) -> bool:
@@ -128,18 +117,24 @@ class Difference:
             lower = min(lower, 0.0)
         return lower, upper
 
+    @property
+    def _phi(self) -> tuple[FloatArray, FloatArray]:
+        """What ``(p, q_1, q_2)`` of a unit of a shared x is multiplied with, for either distance."""
+        one, two = self.first.phi, self.second.phi
+        return np.array([one[0], one[1], 0.0]), np.array([two[0], 0.0, two[1]])
+
     @cached_property
     def variance_parts(self) -> tuple[float, float]:
-        """The variance of the difference: the part due to single rows, and all of it; unbiased."""
+        """The variance of the difference: the part due to single units, and all of it; unbiased."""
         one, two = self.first, self.second
         linear, total = (a + b for a, b in zip(one.variance_parts, two.variance_parts, strict=True))
-        if self.together is not None and self.together.whole is not None:
-            linear -= 2 * self.together.whole / two.moments.x.size
-            total -= 2 * self.together.whole / two.moments.x.size
-        elif self.together is not None:
+        if self.shared is not None and self.shared.joint:
+            both = 2 * along(self.shared.covariance, *self._phi) / two.moments.x.size
+            return linear - both, total - both
+        if self.shared is not None:
             x, scale = two.moments.x, one.scale * two.scale
-            a1, a2 = one.slope, two.slope
-            crossed = self.together.covariance - a1 * x.w - a2 * one.moments.x.w
+            a1, a2 = one.own_slope, two.own_slope
+            crossed = float(self.shared.covariance[1, 2]) - a1 * x.w - a2 * one.moments.x.w
             crossed *= 4 / x.size
             linear -= 2 * (a1 * a2 * 4 * x.v1 / x.size + crossed) / scale
             total -= 2 * (a1 * a2 * x.own() + crossed) / scale
@@ -155,7 +150,7 @@ class Difference:
 
     @property
     def _margins(self) -> tuple[float, float]:
-        return self.first.slope - 1.0, self.second.slope - 1.0
+        return self.first.own_slope - 1.0, self.second.own_slope - 1.0
 
     def _degrees(self, variance: float) -> float:
         spreads = [one.spread for one in (self.first, self.second) if one.spread is not None]
@@ -166,32 +161,41 @@ class Difference:
     @cached_property
     def _group_degrees(self) -> float:
         """How well the variance is known where it is that of groups of rows; else infinite."""
-        both = [(one.standard_error**2, one.degrees) for one in (self.first, self.second)]
+        both = [(one.deviation**2, one.degrees) for one in (self.first, self.second)]
         squares = sum(variance**2 / degrees for variance, degrees in both)
         return sum(variance for variance, _ in both) ** 2 / squares if squares > 0 else math.inf
 
     @cached_property
     def _borrowed(self) -> tuple[float, float, float]:
-        """The variance, and the third cumulant of single rows as it is and as it was borrowed."""
+        """The variance, and the third cumulant of single units as it is and as it was borrowed."""
         variance, _ = combined(*self.variance_parts, self._by_frequencies)
         cubic = borrowed_cubic = 0.0
-        pairs = [(self.first.y, self.second.y)]
-        if self.together is None:
-            pairs.append((self.first.x, self.second.x))
-        else:
-            cubic = borrowed_cubic = self.together.third / self.second.x.size**2
-        for one, two in pairs:
-            rows = one.size + two.size
-            second = (one.size * one.second + two.size * two.second) / rows
-            third = (one.size * one.third + two.size * two.third) / rows
-            for sign, sample in ((-1.0, one), (1.0, two)):
-                cubes, share = sample.third, 1.0
-                if second > sample.second:
-                    variance += (second - sample.second) / sample.size
-                    cubes, share = third, sample.size / rows
-                cubic += sign * cubes / sample.size**2
-                borrowed_cubic += sign * share * cubes / sample.size**2
+        if self.shared is not None:
+            one, two = self._phi
+            cubic = borrowed_cubic = self.shared.third(two - one) / self.second.x.size**2
+        for side in self._apart:
+            samples = [(pair.meeting.sides[side], pair.phi) for pair in (self.first, self.second)]
+            sizes = [sample.size for sample, _ in samples]
+            seconds = [along(sample.second(), phi) for sample, phi in samples]
+            thirds = [sample.third(phi) for sample, phi in samples]
+            rows = sum(sizes)
+            second, third = (
+                sum(n * each for n, each in zip(sizes, moments, strict=True)) / rows
+                for moments in (seconds, thirds)
+            )
+            for sign, size, own, cubes in zip((-1.0, 1.0), sizes, seconds, thirds, strict=True):
+                share = 1.0
+                if second > own:
+                    variance += (second - own) / size
+                    cubes, share = third, size / rows
+                cubic += sign * cubes / size**2
+                borrowed_cubic += sign * share * cubes / size**2
         return variance, cubic, borrowed_cubic
+
+    @property
+    def _apart(self) -> tuple[int, ...]:
+        """Which samples correspond to each other without being the same: y, and x where it is not shared."""
+        return (1, 0) if self.shared is None else (1,)
 
     @cached_property
     def _unseen(self) -> float:
@@ -199,9 +203,9 @@ class Difference:
         chance = 0.0
         for one, other in ((self.first, self.second), (self.second, self.first)):
             here, there = (math.sqrt(max(each.value, 0.0) * one.scale) for each in (one, other))
-            for side in (1,) if self.together is not None else (0, 1):
+            for side in self._apart:
                 if one.alike[side]:
-                    size = _terms(one, side).size
+                    size = one.meeting.sides[side].size
                     chance = max(chance, all_alike(size, there - here, one.moments.bound))
         return chance
 
@@ -210,20 +214,27 @@ class Difference:
         """B, how influences meet through the kernels, and the bias of the difference."""
         meeting = bias = 0.0
         for k, (sign, one) in enumerate(((-1.0, self.first), (1.0, self.second))):
-            x, y, m, n = one.x, one.y, one.x.size, one.y.size
+            (x, y), phi, eta = one.meeting.sides, one.phi, one.eta
+            m, n = x.size, y.size
+            own_x, own_y = x.second(), y.second()
+            biases = along(own_x, phi, eta), along(own_y, phi, eta)
             # By X and Y, the influences on the difference: those on the distance itself times its sign, but
             # for a shared x, where both distances count.
-            form, with_phi, with_eta, crossed = x.form, sign * x.second, sign * x.bias, one.crossed
-            if self.together is not None:
-                form, crossed = self.together.form, sign * self.together.with_other[k]
-                with_phi, with_eta = self.together.with_phi[k], self.together.with_eta[k]
-            own = form / m**2 + y.form / n**2
-            moved = with_phi / m + sign * y.second / n
-            normed = with_eta / m + sign * y.bias / n
+            form, crossed = along(x.form(), phi), one.crossed
+            with_phi, with_eta = sign * along(own_x, phi), sign * biases[0]
+            if self.shared is not None:
+                both, moments = self._phi, self.shared.second
+                apart = both[1] - both[0]
+                form, crossed = along(self.shared.form, apart), sign * float(apart @ self.shared.felt[:, k])
+                with_phi = along(moments, apart, both[k])
+                with_eta = along(moments, apart, np.array([eta[0], 0.0, 0.0]))
+            own = form / m**2 + along(y.form(), phi) / n**2
+            moved = with_phi / m + sign * along(own_y, phi) / n
+            normed = with_eta / m + sign * biases[1] / n
             meeting += sign * (
-                2 * one.slope / one.scale * own - 4 / one.scale * crossed / (m * n) + 2 * moved * normed
+                2 * one.own_slope / one.scale * own - 4 / one.scale * crossed / (m * n) + 2 * moved * normed
             )
-            bias += sign * (x.bias / m + y.bias / n)
+            bias += sign * (biases[0] / m + biases[1] / n)
         return meeting, bias
 
     def _by_expansion(self, delta: float) -> float:
@@ -262,8 +273,8 @@ class Difference:
             laws.append(moved / one.scale)
             rest -= 2 * along**2 / one.scale**2
         rest = max(rest, 0.0) + self._by_frequencies
-        if self.together is not None:
-            rest += self._shared_variance(self.together, margins)
+        if self.shared is not None:
+            rest += self._shared_variance(self.shared, margins)
         rest = max(rest, ROUNDING**2)
         excess = self.value - (laws[1][None, :] - laws[0][:, None])
         tails = lower_tails(excess / math.sqrt(rest), self._degrees(rest))
@@ -280,55 +291,42 @@ class Difference:
         first = max(first, 0.0, -delta)
         return first, first + delta
 
-    def _along(self, one: Standing, margin: float) -> float:
+    def _along(self, one: Pair, margin: float) -> float:
         """Return the variance of the noise along the difference of the mean embeddings of a pair.
 
         It is at most the top eigenvalue. Where the pair is far enough apart to show its direction, it is as
         large as it appears there, or in the other pair; and it is brought to the margin.
         """
         both, samples = (self.first, self.second), []
-        for side in (1,) if self.together is not None else (0, 1):
-            noise = one.operators.eigenvalues[side]
+        for side in sorted(self._apart):
+            noise = one.eigenvalues[side]
             if one.visible:
-                noise = min(noise, max(each.along(side) for each in both if each.visible))
-            terms = _terms(one, side)
-            sample = Noise(noise, terms.size, terms.skewness)
+                noise = min(noise, max(each.noise_along(side) for each in both if each.visible))
+            sample = Noise(noise, one.meeting.sides[side].size, one.skewness(side, one.value))
             samples.append(sample if one.visible else sample.unsigned(known=False))
         outward = math.sqrt(margin * one.scale) - math.sqrt(max(one.moments.mmd2, 0.0))
         return noise_at(samples, outward)
 
-    def _shared_variance(self, together: Together, margins: tuple[float, float]) -> float:
+    def _shared_variance(self, shared: SharedX, margins: tuple[float, float]) -> float:
         """Return what a shared x adds to the variance of the difference, with both distances at a margin.
 
-        The influences of its rows on a distance grow with the root of the distance, and so they are brought
+        The influences of its units on a distance grow with the root of the distance, and so they are brought
         there. Where a distance is too small to show its direction, the worst one is taken, and nothing is
         known of how that goes together with the other.
         """
-        both = self.first, self.second
+        both, phi = (self.first, self.second), self._phi
         variances = []
         for one, margin in zip(both, margins, strict=True):
-            worst = 4 * one.operators.eigenvalues[0] * margin / one.scale
-            variances.append(min(one.x.second * margin / one.value, worst) if one.visible else worst)
+            worst = 4 * one.eigenvalues[0] * margin / one.scale
+            second = along(one.x.second(), one.phi)
+            variances.append(min(second * margin / one.value, worst) if one.visible else worst)
         covariance = 0.0
         if all(one.visible for one in both):
-            product = together.with_phi[0] + self.first.x.second  # the mean of phi_1 phi_2
-            covariance = product * math.sqrt(margins[0] * margins[1] / (self.first.value * self.second.value))
+            covariance = along(shared.second, *phi)
+            covariance *= math.sqrt(margins[0] * margins[1] / (self.first.value * self.second.value))
             most = math.sqrt(variances[0] * variances[1])
             covariance = min(max(covariance, -most), most)
         return (sum(variances) - 2 * covariance) / self.second.x.size
-
-
-def standing_of(evidence: Measured, pair: Pair) -> Standing:
-    """Return a distance that is estimated as one that can be compared."""
-    normed = pair.statistic == "nammd"
-    x, y, crossed, seen = evidence.terms(pair.slope(pair.value), pair.scale, normed)
-    return Standing(
-        pair.moments, normed, x, y, crossed, pair.skewness, seen, pair.alike, pair.void, pair.spread
-    )
-
-
-def _terms(standing: Standing, side: int) -> SampleTerms:
-    return standing.y if side else standing.x
 
 
 def _score(difference: float, deviation: float, cubic: float, meeting: float, borrowed: float) -> float:

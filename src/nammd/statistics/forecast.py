@@ -11,132 +11,56 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from nammd.statistics.difference import Difference
-from nammd.statistics.margin import SWITCH, Alternative, Margin, Pair, Statistic, margin
-from nammd.statistics.moments import Moments
+from nammd.statistics.margin import SWITCH, Margin, margin
 from nammd.statistics.near_zero import NearZero
-from nammd.statistics.spread import Spread
-from nammd.statistics.standing import SampleTerms, Standing, Together
+from nammd.statistics.pair import Alternative, KnownMeeting, Pair
+from nammd.statistics.side import Known, SharedX
 
 
-@dataclass(frozen=True)
-class Pilot:
-    """The variability of a pair of datasets, whatever their distance and their sizes.
-
-    Attributes
-    ----------
-    moments : Moments
-        The moments of the pair.
-    eigenvalues : tuple of two float
-        The largest eigenvalues of the covariance operators.
-    normed : bool
-        Whether the distance is NAMMD.
-    spread : Spread or None
-        How the estimate varies over random frequencies.
-    """
-
-    moments: Moments
-    eigenvalues: tuple[float, float]
-    normed: bool
-    spread: Spread | None = None
-
-    @classmethod
-    def of(cls, pair: Pair | Standing) -> Pilot:
-        """Take it from a distance that is estimated."""
-        if isinstance(pair, Standing):
-            return cls(pair.moments, pair.operators.eigenvalues, pair.normed, pair.spread)
-        return cls(pair.moments, pair.skewness.eigenvalues, pair.statistic == "nammd", pair.spread)
-
-    @property
-    def scale(self) -> float:
-        """What MMD² is divided by."""
-        return self.moments.denominator if self.normed else 1.0
-
-    @property
-    def value(self) -> float:
-        """The distance of the pilot."""
-        return self.moments.mmd2 / self.scale
-
-    @property
-    def along(self) -> tuple[float, float]:
-        """The variance of a row's noise along the difference of the mean embeddings, for x and for y."""
-        x, y = (
-            min(top, max(side.linear(self._slope), 0.0) / self.moments.mmd2) if self.moments.mmd2 > 0 else top
-            for side, top in zip((self.moments.x, self.moments.y), self.eigenvalues, strict=True)
-        )
-        return x, y
-
-    @property
-    def _slope(self) -> float:
-        return 1.0 + self.value if self.normed else 1.0
-
-    def units(self, m: float, n: float) -> tuple[float, float]:
-        """Return how many units so many rows are; of rows that belong together, effectively."""
-        x, y = self.moments.per_unit
-        return m / x, n / y
-
-    def enough(self, m: float, n: float) -> bool:
-        """Tell whether so many rows are enough units for any test."""
-        return min(self.units(m, n)) >= 4 - 1e-9
-
-    @property
-    def rows(self) -> tuple[int, int]:
-        """The rows of the pilot."""
-        x, y = self.moments.per_unit
-        return round(self.moments.x.size * x), round(self.moments.y.size * y)
-
-    def moments_at(self, value: float, m: int, n: int) -> Moments:
-        """Return the moments of a pair of that distance and of those sizes."""
-        return self.moments.resized(*self.units(m, n)).moved(value * self.scale, self.along)
-
-    def pair_at(self, value: float, m: int, n: int) -> Pair:
-        """Return a pair of that distance and of those sizes, as the tests of a known margin take it."""
-        statistic: Statistic = "nammd" if self.normed else "mmd2"
-        moments = self.moments_at(value, m, n)
-        return Pair(moments, Eigenvalues(self.eigenvalues), statistic, spread=self.spread)
-
-    def standing_at(self, value: float, m: int, n: int) -> Standing:
-        """Return a pair of that distance and of those sizes, as a comparison takes it."""
-        moments = self.moments_at(value, m, n)
-        unit = 4 * max(value, 0.0) / self.scale
-        x, y = (
-            SampleTerms(size, unit * noise, 0.0, 0.0, 0.0)
-            for size, noise in zip(self.units(m, n), self.along, strict=True)
-        )
-        return Standing(moments, self.normed, x, y, 0.0, Eigenvalues(self.eigenvalues), spread=self.spread)
-
-    def law(self, value: float, m: int, n: int, frozen: bool = False) -> NearZero:
-        """Return the law of an estimate of MMD² from so many rows; `frozen`: given the rows of x."""
-        (x, y), moments = self.along, self.moments_at(value, m, n)
-        slope = 1.0 + max(value, 0.0) if self.normed else 1.0
-        one, other = self.units(m, n)
-        along = y / other if frozen else x / one + y / other
-        pairs = moments.variance(slope) - moments.linear_variance(slope)
-        rest = max(pairs - 2 * along**2, 0.0)
-        if self.spread is not None:
-            rest += self.spread.variance(slope - 1.0)
-        return NearZero(max(value, 0.0) * self.scale, along, rest)
+def noise_of(pair: Pair) -> tuple[float, float]:
+    """Return the variance of a unit's noise along the difference of the mean embeddings, for x and for y."""
+    moments = pair.moments
+    x, y = (
+        min(top, max(side.linear(pair.own_slope), 0.0) / moments.mmd2) if moments.mmd2 > 0 else top
+        for side, top in zip((moments.x, moments.y), pair.eigenvalues, strict=True)
+    )
+    return x, y
 
 
-@dataclass(frozen=True)
-class Eigenvalues:
-    """The largest eigenvalues of two covariance operators, and nothing else of higher order."""
+def units_of(pair: Pair, m: float, n: float) -> tuple[float, float]:
+    """Return how many units so many rows are; of rows that belong together, effectively."""
+    return m / pair.moments.x.per_unit, n / pair.moments.y.per_unit
 
-    eigenvalues: tuple[float, float]
-    knows_cubic = True
 
-    @property
-    def rows_used(self) -> tuple[int, int]:
-        """None."""
-        return 0, 0
+def enough(pair: Pair, m: float, n: float) -> bool:
+    """Tell whether so many rows are enough units for any test."""
+    return min(units_of(pair, m, n)) >= 4 - 1e-9
 
-    def cubic_and_quadratic(self, a: float) -> tuple[float, float]:
-        """Return zeros."""
-        return 0.0, 0.0
 
-    def of_influences(self, a: float) -> tuple[float, float]:
-        """Return zeros."""
-        return 0.0, 0.0
+def pair_at(pair: Pair, value: float, m: int, n: int) -> Pair:
+    """Return a pair of that distance and of those sizes that else varies like this one."""
+    distance, noise, units = value * pair.scale, noise_of(pair), units_of(pair, m, n)
+    moments = pair.moments.resized(*units).moved(distance, noise)
+    x, y = (
+        # The influences of units along the difference, and nothing of higher order.
+        Known(size, np.diag([0.0, max(distance, 0.0) * each]), np.zeros((2, 2)), np.zeros(4), top)
+        for size, each, top in zip(units, noise, pair.eigenvalues, strict=True)
+    )
+    return Pair(KnownMeeting(moments, x, y, np.zeros((2, 2))), pair.statistic, spread=pair.spread)
+
+
+def law_at(pair: Pair, value: float, m: int, n: int, frozen: bool = False) -> NearZero:
+    """Return the law of an estimate of MMD² from so many rows; `frozen`: given the rows of x."""
+    (x, y), moved = noise_of(pair), pair_at(pair, value, m, n)
+    slope = pair.slope(max(value, 0.0))
+    one, other = units_of(pair, m, n)
+    along = y / other if frozen else x / one + y / other
+    pairs = moved.moments.variance(slope) - moved.moments.linear_variance(slope)
+    rest = max(pairs - 2 * along**2, 0.0) + pair.approximation(max(value, 0.0))
+    return NearZero(max(value, 0.0) * pair.scale, along, rest)
 
 
 Rule = Callable[[float, float], float]
@@ -192,11 +116,11 @@ class Rules:
         return weight * with_law + (1.0 - weight) * without
 
 
-def known_rules(pilot: Pilot, epsilon: float, m: int, n: int, blur: float = 0.0) -> Rules:
+def known_rules(pilot: Pair, epsilon: float, m: int, n: int, blur: float = 0.0) -> Rules:
     """Return the tests of a margin that is a number, or known up to some variance `blur`."""
 
     def test(value: float, alternative: Alternative, switch: float) -> Margin:
-        return margin(pilot.pair_at(value, m, n), epsilon, "corrected", alternative, blur, switch)
+        return margin(pair_at(pilot, value, m, n), epsilon, "corrected", alternative, blur, switch)
 
     return Rules(
         epsilon,
@@ -206,17 +130,17 @@ def known_rules(pilot: Pilot, epsilon: float, m: int, n: int, blur: float = 0.0)
     )
 
 
-def estimated_rules(pilot: Pilot, accepted: int, m: int, n: int, shared: bool) -> Rules:
+def estimated_rules(pilot: Pair, accepted: int, m: int, n: int, shared: bool) -> Rules:
     """Return the tests of a margin that is the pilot's distance, estimated from so many accepted rows.
 
     The candidate has n rows, and its reference has m rows: those of the pilot where it is `shared`.
     """
     epsilon = pilot.value
-    first = pilot.standing_at(epsilon, pilot.rows[0], accepted)
+    first = pair_at(pilot, epsilon, pilot.rows[0], accepted)
 
     def difference(value: float) -> Difference:
-        second = pilot.standing_at(value, m, n)
-        return Difference(first, second, _together(pilot, epsilon, value) if shared else None)
+        second = pair_at(pilot, value, m, n)
+        return Difference(first, second, _shared(pilot, epsilon, value) if shared else None)
 
     return Rules(
         epsilon,
@@ -226,20 +150,13 @@ def estimated_rules(pilot: Pilot, accepted: int, m: int, n: int, shared: bool) -
     )
 
 
-def _together(pilot: Pilot, first: float, second: float) -> Together:
+def _shared(pilot: Pair, first: float, second: float) -> SharedX:
     """Return how two distances in one direction depend on the x that they share."""
-    v1, (noise, _) = pilot.moments.x.v1, pilot.along
-    roots = [math.sqrt(max(value, 0.0) * pilot.scale * noise) for value in (first, second)]
-    phi = [2 * root / pilot.scale for root in roots]
-    apart = phi[1] - phi[0]
-    return Together(
-        covariance=v1 + roots[0] * roots[1],
-        third=0.0,
-        form=0.0,
-        with_phi=(apart * phi[0], apart * phi[1]),
-        with_eta=(0.0, 0.0),
-        with_other=(0.0, 0.0),
-    )
+    noise, _ = noise_of(pilot)
+    roots = [0.0, *(math.sqrt(max(value, 0.0) * pilot.scale * noise) for value in (first, second))]
+    seconds = np.outer(roots, roots)
+    covariance = pilot.moments.x.v1 + seconds
+    return SharedX(seconds, np.zeros((3, 3)), covariance, np.zeros((3, 2)), lambda w: 0.0)
 
 
 _SMALLEST = 1e-15

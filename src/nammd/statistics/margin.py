@@ -1,26 +1,20 @@
 """Tests of a margin, as functions of the moments of a pair and of nothing else.
 
-Every function here takes a `Pair` and a margin eps and returns numbers; no data, no engine. The two
-statistics differ in one line: for NAMMD, ``U = MMD2 - eps D`` and ``a = 1 + eps``; for MMD2,
-``U = MMD2 - eps`` and ``a = 1``.
+Every function here takes a `Pair` and a margin eps and returns numbers; no data, no engine.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
-from nammd.statistics.evidence import Measured
-from nammd.statistics.moments import Moments, combined
-from nammd.statistics.near_zero import VISIBLE, NearZero, Noise, all_alike, noise_at
-from nammd.statistics.skewness import HigherOrder
-from nammd.statistics.spread import Spread
+from nammd.statistics.moments import combined
+from nammd.statistics.near_zero import NearZero, Noise, all_alike, noise_at
+from nammd.statistics.pair import Alternative, Pair
 
-Statistic = Literal["nammd", "mmd2"]
-Alternative = Literal["greater", "less"]
 Variance = Literal["corrected", "delta", "paper"]
 
 NEAR_DEGENERATE = 0.3
@@ -57,102 +51,6 @@ def upper_tail(z: float, degrees: float = math.inf) -> float:
 def within_reach(t: float) -> float:
     """Return a score of which the cube is a number; one beyond leaves no doubt in any case."""
     return max(-_REACH, min(_REACH, t))
-
-
-@dataclass(frozen=True)
-class Pair:
-    """What is known of a pair of samples, read as one of the two statistics.
-
-    Attributes
-    ----------
-    moments, skewness
-        The moments of the pair.
-    statistic : {"nammd", "mmd2"}
-        Which statistic.
-    alike : tuple of two bool
-        Whether all rows of x are equal, and all rows of y. If both, there is no variance, though rounding
-        may leave a trace of one.
-    spread : Spread or None
-        Where the kernel is approximated by random frequencies and the exact one is meant: how the
-        approximation varies.
-    void : bool
-        Whether there is nothing to test with, whatever the numbers: the same rows twice, say.
-    """
-
-    moments: Moments
-    skewness: HigherOrder = field(repr=False)
-    statistic: Statistic
-    alike: tuple[bool, bool] = (False, False)
-    spread: Spread | None = None
-    void: bool = False
-
-    @classmethod
-    def of(cls, evidence: Measured, statistic: Statistic) -> Pair:
-        """Read evidence as one of the two statistics."""
-        void = evidence.obstacle is not None
-        return cls(evidence.moments, evidence.higher_order, statistic, evidence.alike, evidence.spread, void)
-
-    @property
-    def constant(self) -> bool:
-        """Whether each sample is one row repeated."""
-        return all(self.alike)
-
-    @property
-    def scale(self) -> float:
-        """What the statistic is MMD2 divided by."""
-        return self.moments.denominator if self.statistic == "nammd" else 1.0
-
-    @property
-    def largest(self) -> float:
-        """The largest value that the statistic's population value can take."""
-        return 1.0 if self.statistic == "nammd" else 2.0 * self.moments.bound
-
-    @property
-    def value(self) -> float:
-        """The estimate of the statistic; it may be slightly negative."""
-        return self.moments.mmd2 / self.scale
-
-    def slope(self, eps: float) -> float:
-        """Return a: 1 + eps where the denominator is estimated too, 1 where there is none."""
-        return 1.0 + eps if self.statistic == "nammd" else 1.0
-
-    def approximation(self, eps: float) -> float:
-        """Return the variance of U that is due to random frequencies, not to rows; mostly zero."""
-        return 0.0 if self.spread is None else self.spread.variance(self.slope(eps) - 1.0)
-
-    def approximation_cubic(self, eps: float) -> float:
-        """Return what random frequencies add to the third cumulant of U."""
-        return 0.0 if self.spread is None else self.spread.third_cumulant(self.slope(eps) - 1.0)
-
-    def degrees_of_freedom(self, due: float, total: float, a: float = 1.0) -> float:
-        """Return how well the variance is known: it may be due to random frequencies, or to few groups."""
-        groups = self.moments.degrees(a)
-        return groups if self.spread is None else min(self.spread.degrees_of_freedom(due, total), groups)
-
-    def cubic_and_quadratic(self, eps: float, alternative: Alternative) -> tuple[float, float]:
-        """Return the two parts of the third cumulant of U that are due to rows.
-
-        Sketches know one of them only. Alone it may move the test in the wrong direction, since the two
-        often have opposite signs; so it is used where it makes the test more cautious.
-        """
-        cubic, quadratic = self.skewness.cubic_and_quadratic(self.slope(eps))
-        if not self.skewness.knows_cubic:
-            quadratic = min(quadratic, 0.0) if alternative == "greater" else max(quadratic, 0.0)
-        return cubic, quadratic
-
-    @property
-    def standard_error(self) -> float:
-        """The standard error of the estimate."""
-        a = self.slope(self.value)
-        total = self.moments.variance(a)
-        if not total > 0:  # too few rows for the unbiased estimate: what is safe of it
-            total, _ = combined(self.moments.linear_variance(a), total)
-        return math.sqrt(total + self.approximation(self.value)) / self.scale
-
-    @property
-    def visible(self) -> bool:
-        """Whether the estimate is so far above zero that its rows show in which direction the two differ."""
-        return self.value > VISIBLE * self.standard_error
 
 
 @dataclass(frozen=True)
@@ -311,10 +209,10 @@ def near_zero(pair: Pair, eps: float, quadratic: float, added: float = 0.0) -> N
     variance due to pairs of rows, and `added` what a margin's own error and random frequencies add.
     """
     centre, a, samples = eps * pair.scale, pair.slope(eps), []
-    both, skewed = (pair.moments.x, pair.moments.y), pair.skewness.of_influences(a)
-    for side, value, skewness in zip(both, pair.skewness.eigenvalues, skewed, strict=True):
-        spread = math.sqrt(value) + (a - 1.0) * math.sqrt(max(side.v1, 0.0) / centre)
-        sample = Noise(spread**2, side.size, skewness)
+    for number, side in enumerate((pair.moments.x, pair.moments.y)):
+        top = math.sqrt(pair.eigenvalues[number])
+        spread = top + (a - 1.0) * math.sqrt(max(side.v1, 0.0) / centre)
+        sample = Noise(spread**2, side.size, pair.skewness(number, eps))
         samples.append(sample if pair.visible else sample.unsigned(known=True))
     along = noise_at(samples, math.sqrt(centre) - math.sqrt(max(pair.moments.mmd2, 0.0)))
     rest = max(quadratic - 2 * along**2, 0.0) + added

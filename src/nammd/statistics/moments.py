@@ -13,13 +13,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
-
-import numpy as np
-
-from nammd.engines.sums import CrossSums, KernelSums, WithinSums
+from typing import Any, Literal, NamedTuple
 
 CrossPairs = Literal["full", "off-diagonal"]
+
+
+class Jackknife(NamedTuple):
+    """The jackknife's variance of the mean within a sample, that of the mean across, and their covariance.
+
+    Each is estimated by leaving out one unit at a time. The numbers may be floats or tensors: learning a
+    kernel differentiates through them.
+    """
+
+    own: Any
+    across: Any
+    both: Any
+
+    def at(self, a: float) -> Any:
+        """Return the variance of ``a xx - 2 xy``."""
+        return a * a * self.own - 4 * a * self.both + 4 * self.across
 
 
 @dataclass(frozen=True)
@@ -29,9 +41,9 @@ class Components:
     Attributes
     ----------
     size : int or float
-        The number of rows, m; of rows that belong together, the effective number of units.
+        The effective number of units; of single rows, their number m.
     mean : float
-        ``xx``, the mean kernel value of two rows of this sample.
+        ``xx``, the mean kernel value of two rows of different units.
     v1 : float
         Variance of ``E[k(x, X')]`` over x: how unevenly the sample's own mass is spread.
     v2 : float
@@ -40,6 +52,15 @@ class Components:
         Variance of ``E[k(x, Y)]`` over x: how unevenly the other sample is seen from this one.
     w : float
         Covariance of the two conditional means over x.
+    per_unit : float
+        How many rows there are for each unit of `size`.
+    freedom : float
+        The degrees of freedom of a variance over the units; infinite where rows are the units.
+    lift : float
+        Of units that follow each other in time: how many times their neighbours multiply the variance. So
+        many units tell as much as one that stands alone.
+    in_unit : float
+        The mean kernel value of two rows of one unit; NaN where no unit has two, or it is not known.
     """
 
     size: float
@@ -48,39 +69,34 @@ class Components:
     v2: float
     c: float
     w: float
+    per_unit: float = 1.0
+    freedom: float = math.inf
+    lift: float = 1.0
+    in_unit: float = math.nan
 
     @classmethod
-    def from_totals(cls, sizes: tuple[int, int], within: Any, cross: Any, mixed: Any, xy2: Any) -> Components:
-        """Estimate the components from totals (paper, appendix on the variance estimator).
+    def of(
+        cls, n: float, mean: Any, found: Jackknife, by_pairs: tuple[Any, Any], **units: float
+    ) -> Components:
+        """Return the components of one unit of n from the jackknife, less what pairs of units add to it.
 
-        Parameters
-        ----------
-        sizes : tuple of int
-            The rows of this sample and of the other.
-        within, cross : tuple of three numbers
-            Of the Gram matrix within this sample, less its diagonal, and of that across: the total, the
-            squared norm of the row sums, and the sum of squares.
-        mixed : number
-            The dot product of the row sums of the two.
-        xy2 : number
-            The unbiased estimate of the squared mean cross kernel value.
-
-        Numbers may be floats or tensors: learning a kernel differentiates through this.
+        `by_pairs` is the variance of the mean within that is due to pairs of units, and that of twice the
+        mean across; `units` are the further attributes, where units are not single rows.
         """
-        (m, n), (total, row_norm, squares), (cross_total, cross_norm, cross_squares) = sizes, within, cross
-        m3, m4 = m * (m - 1) * (m - 2), m * (m - 1) * (m - 2) * (m - 3)
-        xx2 = (total**2 - 4 * row_norm + 2 * squares) / m4
+        pairs, across = by_pairs
+        v1 = n * (found.own - pairs * (2 * n - 2) / (n - 2)) / 4
         return cls(
-            size=m,
-            mean=total / (m * (m - 1)),
-            v1=(row_norm - squares) / m3 - xx2,
-            v2=squares / (m * (m - 1)) - xx2,
-            c=(cross_norm - cross_squares) / (m * n * (n - 1)) - xy2,
-            w=mixed / (m * (m - 1) * n) - (total * cross_total - 2 * mixed) / (n * m3),
+            size=n,
+            mean=mean,
+            v1=v1,
+            v2=2 * v1 + pairs * n * (n - 1) / 2,
+            c=n * (found.across - across / 4),
+            w=n * found.both / 2,
+            **units,
         )
 
     def linear(self, a: float) -> float:
-        """Return the variance of one row's influence on U, over 4."""
+        """Return the variance of one unit's influence on U, over 4."""
         return a * a * self.v1 + self.c - 2 * a * self.w
 
     def own(self) -> float:
@@ -105,18 +121,8 @@ class Moments:
         The bound K of the kernel.
     cross : {"full", "off-diagonal"}
         Which cross pairs `xy` is over.
-    freedom : tuple of two float, or None
-        Of rows that belong together: the degrees of freedom of the variances of x and of y.
     between : tuple of three float, or None
         Where units are in both samples: what they add to the variance of U, the coefficients of 1, a and a².
-    per_unit : tuple of two float
-        How many rows there are for each unit of `x.size` and `y.size`; 1 where rows are the units.
-    lifts : tuple of two float
-        Of units that follow each other in time: how many times their neighbours multiply the variance, for x
-        and for y. So many units tell as much as one that stands alone.
-    in_units : tuple of two float, or None
-        Of rows that belong together: the mean kernel values of two rows of one unit, for x and for y; NaN
-        where none has two, and None where they are not known.
     """
 
     x: Components
@@ -124,66 +130,21 @@ class Moments:
     xy: float
     dxy: float
     bound: float
-    cross: CrossPairs
-    freedom: tuple[float, float] | None = None
+    cross: CrossPairs = "full"
     between: tuple[float, float, float] | None = None
-    per_unit: tuple[float, float] = (1.0, 1.0)
-    lifts: tuple[float, float] = (1.0, 1.0)
-    in_units: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, sums: KernelSums, cross: CrossPairs = "full") -> Moments:
-        """Estimate the moments from sums; both samples need at least four rows."""
-        pairs = sums.cross
-
-        def within(own: WithinSums) -> tuple[float, float, float]:
-            return own.total, float(own.rows @ own.rows), own.squares
-
-        return cls.from_totals(
-            (sums.m, sums.n),
-            (within(sums.x), within(sums.y)),
-            (pairs.total, float(pairs.rows @ pairs.rows), float(pairs.cols @ pairs.cols), pairs.squares),
-            (float(sums.x.rows @ pairs.rows), float(sums.y.rows @ pairs.cols)),
-            sums.bound,
-            off_diagonal=None if cross == "full" else pairs.off_diagonal_mean,
-        )
-
-    @classmethod
-    def from_totals(
+    def of(
         cls,
-        sizes: tuple[int, int],
-        within: tuple[tuple[float, float, float], tuple[float, float, float]],
-        cross: tuple[float, float, float, float],
-        mixed: tuple[float, float],
+        x: Components,
+        y: Components,
+        xy: Any,
+        by_pairs: Any,
         bound: float,
-        off_diagonal: float | None = None,
+        between: tuple[float, float, float] | None = None,
     ) -> Moments:
-        """Estimate the moments from totals.
-
-        Parameters
-        ----------
-        sizes : tuple of int
-            The rows of x and of y.
-        within, mixed : pairs
-            For x and for y, as `Components.from_totals` has them.
-        cross : tuple of four numbers
-            Of the Gram matrix across: the total, the squared norms of row sums and of column sums, and the
-            sum of squares.
-        bound : float
-            The bound of the kernel.
-        off_diagonal : float, optional
-            The mean over off-diagonal cross pairs, if that is the one to use.
-        """
-        (m, n), (total, row_norm, column_norm, squares) = sizes, cross
-        xy2 = (total**2 - row_norm - column_norm + squares) / (m * (m - 1) * n * (n - 1))
-        return cls(
-            x=Components.from_totals((m, n), within[0], (total, row_norm, squares), mixed[0], xy2),
-            y=Components.from_totals((n, m), within[1], (total, column_norm, squares), mixed[1], xy2),
-            xy=total / (m * n) if off_diagonal is None else off_diagonal,
-            dxy=squares / (m * n) - xy2,
-            bound=bound,
-            cross="full" if off_diagonal is None else "off-diagonal",
-        )
+        """Put two samples together; `by_pairs` is the variance of ``2 xy`` due to pairs of units."""
+        return cls(x, y, xy, x.c + y.c + by_pairs * x.size * y.size / 4, bound, between=between)
 
     @property
     def mmd2(self) -> float:
@@ -223,14 +184,14 @@ class Moments:
 
     def degrees(self, a: float) -> float:
         """Return how well the variance is known where it is that of groups of rows; else infinite."""
-        if self.freedom is None:
+        if math.isinf(self.x.freedom) and math.isinf(self.y.freedom):
             return math.inf
         pairs = 4 * (self.dxy - self.x.c - self.y.c) / (self.x.size * self.y.size)
         parts = []
-        for side, degrees in zip((self.x, self.y), self.freedom, strict=True):
+        for side in (self.x, self.y):
             n, own = side.size, side.v2 - 2 * side.v1
             # As the jackknife has it: what pairs of units add is in it twice.
-            parts.append((4 * side.linear(a) / n + pairs + 4 * a * a * own / (n * (n - 2)), degrees))
+            parts.append((4 * side.linear(a) / n + pairs + 4 * a * a * own / (n * (n - 2)), side.freedom))
         total = sum(part for part, _ in parts)
         squares = sum(part * part / degrees for part, degrees in parts)
         return max(total * total / squares, 1.0) if squares > 0 else math.inf
@@ -243,32 +204,31 @@ class Moments:
         below, over G. One is added to each sample, as by the rule of succession; it counts by as much as its
         rows go together.
         """
-        if self.freedom is None:
+        if math.isinf(self.x.freedom) and math.isinf(self.y.freedom):
             return 0.0
         one, two = self.x.mean - self.xy, self.y.mean - self.xy
         found = 0.0
-        for side, moved in enumerate((a * one + two, a * two + one)):
-            size = (self.x, self.y)[side].size / self.lifts[side]
-            found += (2 * moved / size) ** 2 * self._together(side, min(1 / size, 0.5))
+        for side, other, moved in ((self.x, self.y, a * one + two), (self.y, self.x, a * two + one)):
+            size = side.size / side.lift
+            found += (2 * moved / size) ** 2 * self._together(side, other, min(1 / size, 0.5))
         return found
 
-    def _together(self, side: int, share: float) -> float:
+    def _together(self, side: Components, other: Components, share: float) -> float:
         """Return the variance of a group's mean over that of a row, where such a share is of the other law.
 
         It is one where the rows of a group are all alike, and one over their number where they are
         independent.
         """
-        if self.in_units is None or math.isnan(self.in_units[side]):
+        near, far = side.in_unit, other.in_unit
+        if math.isnan(near):
             return 1.0
-        near, far = self.in_units[side], self.in_units[1 - side]
         far = near if math.isnan(far) else far
-        own, other = (self.y.mean, self.x.mean) if side else (self.x.mean, self.y.mean)
         rest = 1.0 - share
-        mean = rest**2 * own + 2 * share * rest * self.xy + share**2 * other
+        mean = rest**2 * side.mean + 2 * share * rest * self.xy + share**2 * other.mean
         spread = self.bound - mean
         correlation = (rest * near + share * far - mean) / spread if spread > 0 else 1.0
         correlation = min(max(correlation, 0.0), 1.0)
-        return correlation + (1.0 - correlation) / max(self.per_unit[side], 1.0)
+        return correlation + (1.0 - correlation) / max(side.per_unit, 1.0)
 
     def variances_given_x(self, a: float) -> tuple[float, float]:
         """Return the variance of U over draws of y alone, and the part of it due to single rows.
@@ -285,14 +245,12 @@ class Moments:
 
     def resized(self, m: float, n: float) -> Moments:
         """Return the same of samples of other sizes: these are moments of the populations."""
-        cross = self.cross if m == n else "full"
-        freedom = self.freedom
-        if freedom is not None:
-            ratios = m / self.x.size, n / self.y.size
-            freedom = max(freedom[0] * ratios[0], 1.0), max(freedom[1] * ratios[1], 1.0)
-        x, y = replace(self.x, size=m), replace(self.y, size=n)
+        x, y = (
+            replace(side, size=size, freedom=max(side.freedom * size / side.size, 1.0))
+            for side, size in ((self.x, m), (self.y, n))
+        )
         # What units in both samples add is not known of other sizes: there they count as different ones.
-        return replace(self, x=x, y=y, cross=cross, freedom=freedom, between=None)
+        return replace(self, x=x, y=y, cross=self.cross if m == n else "full", between=None)
 
     def moved(self, mmd2: float, along: tuple[float, float]) -> Moments:
         """Return the moments of a pair that is so far apart, and else like this one.
@@ -319,17 +277,3 @@ def combined(linear: float, total: float, extra: float = 0.0) -> tuple[float, fl
     quadratic = max(total - linear, 0.0)
     safe = max(linear, 0.0) + quadratic + extra
     return safe, quadratic / safe if safe > 0 else float("nan")
-
-
-def centred_row_means(sums: KernelSums) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """Return, for x and for y, the centred within-sample and cross means of every row.
-
-    With these p and q, row i moves U by ``2 (a p_i - q_i) / m``: they are the influence of each row.
-    """
-
-    def side(within: WithinSums, cross: CrossSums) -> tuple[np.ndarray, np.ndarray]:
-        p = within.rows / (within.size - 1)
-        q = cross.rows / len(cross.cols)
-        return p - p.mean(), q - q.mean()
-
-    return side(sums.x, sums.cross), side(sums.y, sums.cross.swapped)

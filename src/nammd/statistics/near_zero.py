@@ -25,9 +25,6 @@ from nammd.data.arrays import FloatArray
 
 _POINTS, _REACH = 801, 8.0
 
-VISIBLE = 0.5
-"""From so many standard errors above zero on an estimate shows in which direction two laws differ."""
-
 
 class NearZero(NamedTuple):
     """The law of an estimated squared distance.
@@ -125,13 +122,6 @@ def all_alike(size: float, outward: float, bound: float) -> float:
     """
     missed = min(abs(outward) / math.sqrt(2 * bound), 1.0)
     return float((1.0 - missed) ** size)
-
-
-def standardised(second: float, third: float) -> float:
-    """Return the skewness by two moments; zero where there is none, or where the third is not known."""
-    if math.isnan(third) or not second > 0:
-        return 0.0
-    return third / second / math.sqrt(second)
 
 
 def lower_tails(scores: FloatArray, degrees: float) -> FloatArray:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from nammd.statistics.forecast import Pilot, known_rules
+from nammd.statistics.forecast import enough, known_rules, law_at
 from nammd.statistics.margin import quantile
+from nammd.statistics.pair import Pair
 
 LARGEST_PLAN = 10**10
 """More rows than this are reported as out of reach."""
 
 
-def power_at(pilot: Pilot, eps: float, true: float, m: int, n: int, alpha: float) -> float:
+def power_at(pilot: Pair, eps: float, true: float, m: int, n: int, alpha: float) -> float:
     """Return the power of the test of a known margin, on the side of the margin where the truth is."""
-    if not pilot.enough(m, n):
+    if not enough(pilot, m, n):
         return 0.0
-    rules, law = known_rules(pilot, eps, m, n), pilot.law(true, m, n)
+    rules, law = known_rules(pilot, eps, m, n), law_at(pilot, true, m, n)
     return (rules.far if true > eps else rules.close)(law, pilot.scale, alpha)
 
 
-def rows_for(pilot: Pilot, eps: float, true: float, power: float, alpha: float) -> tuple[int, int] | None:
+def rows_for(pilot: Pair, eps: float, true: float, power: float, alpha: float) -> tuple[int, int] | None:
     """Return the smallest sizes with that power, in the proportion of the pilot's, or None."""
     m, n = pilot.rows
 

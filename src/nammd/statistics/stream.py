@@ -22,8 +22,8 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.statistics.levels import Rate
-from nammd.statistics.margin import Pair
 from nammd.statistics.moments import combined
+from nammd.statistics.pair import Pair
 
 BETS = np.array([0.25, 0.5, 1.0, 2.0])
 """The sizes of change that are looked for, in deviations of a batch; the evidence is the mean over them."""

@@ -15,9 +15,9 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.questions.distance import Estimate
 from nammd.statistics.difference import Difference
-from nammd.statistics.forecast import Pilot, Rules, estimated_rules, known_rules
+from nammd.statistics.forecast import Rules, estimated_rules, known_rules
 from nammd.statistics.margin import margin
-from nammd.statistics.standing import Standing
+from nammd.statistics.pair import Pair
 
 
 class Bar(Protocol):
@@ -36,13 +36,13 @@ class Bar(Protocol):
         """Its standard error; zero for a number."""
 
     @property
-    def pilot(self) -> Pilot | None:
+    def pilot(self) -> Pair | None:
         """The variability of the pair that it was taken from; None for a number from elsewhere."""
 
     def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
         """Return the p-values of "within" and of "beyond"; `shared`: with the reference it was taken from."""
 
-    def rules(self, pilot: Pilot, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
+    def rules(self, pilot: Pair, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
         """Return the two tests as functions of the estimate, for a reference of m and a candidate of n rows.
 
         `accepted` is how many accepted rows there would be, where that matters; else as many as there are.
@@ -57,41 +57,41 @@ class Accepted:
     ----------
     label : str
         The name of the dataset.
-    standing : Standing
-        The distance, with all that a comparison needs.
+    pair : Pair
+        The distance.
     """
 
     label: str
-    standing: Standing = field(repr=False, compare=False)
+    pair: Pair = field(repr=False, compare=False)
 
     @property
     def value(self) -> float:
         """The estimated distance."""
-        return self.standing.value
+        return self.pair.value
 
     @property
     def standard_error(self) -> float:
         """Its standard error."""
-        return self.standing.standard_error
+        return self.pair.standard_error
 
     @property
-    def pilot(self) -> Pilot:
+    def pilot(self) -> Pair:
         """The variability of reference and accepted dataset."""
-        return Pilot.of(self.standing)
+        return self.pair
 
     @property
     def rows(self) -> int:
         """The number of accepted rows."""
-        return self.pilot.rows[1]
+        return self.pair.rows[1]
 
     def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
         """Return the p-values of comparing the two distances, in both directions."""
-        difference = Difference.of(self.standing, candidate.standing, shared)
+        difference = Difference.of(self.pair, candidate.pair, shared)
         return difference.closer(), difference.swapped.closer()
 
-    def rules(self, pilot: Pilot, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
+    def rules(self, pilot: Pair, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
         """Return the two tests as functions of the estimate; the pilot is its own."""
-        return estimated_rules(self.pilot, accepted or self.rows, m, n, shared)
+        return estimated_rules(self.pair, accepted or self.rows, m, n, shared)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Perturbed:
         The estimated distance, and its variance over the rows of the reference.
     influences : array of shape (m,), or None
         How far every row of the reference, with its copy, moves the distance; None where it is not kept.
-    pilot : Pilot or None
+    pilot : Pair or None
         The variability of rows and copies.
     """
 
@@ -114,7 +114,7 @@ class Perturbed:
     value: float
     variance: float
     influences: FloatArray | None = field(repr=False, compare=False)
-    pilot: Pilot | None = field(repr=False, compare=False)
+    pilot: Pair | None = field(repr=False, compare=False)
 
     @property
     def standard_error(self) -> float:
@@ -134,7 +134,7 @@ class Perturbed:
             np.linalg.norm(candidate.unit_influences(0))
         )  # the worst that can be
 
-    def rules(self, pilot: Pilot, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
+    def rules(self, pilot: Pair, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
         """Return the two tests as functions of the estimate; more rows know the perturbation better."""
         rows = self.pilot.rows[0] if self.pilot is not None else m
         return known_rules(pilot, self.value, m, n, self.variance * rows / m)
@@ -150,13 +150,13 @@ class Fixed:
         Where it came from; empty where it was simply given.
     value : float
         The distance.
-    pilot : Pilot or None
+    pilot : Pair or None
         The variability of the pair that it was taken from.
     """
 
     label: str
     value: float
-    pilot: Pilot | None = field(default=None, repr=False, compare=False)
+    pilot: Pair | None = field(default=None, repr=False, compare=False)
 
     @property
     def standard_error(self) -> float:
@@ -167,7 +167,7 @@ class Fixed:
         """Return the p-values of a known margin."""
         return _margin_pvalues(candidate, self.value, 0.0)
 
-    def rules(self, pilot: Pilot, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
+    def rules(self, pilot: Pair, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
         """Return the two tests as functions of the estimate."""
         return known_rules(pilot, self.value, m, n)
 

@@ -22,7 +22,6 @@ from nammd.kernels import as_kernel
 from nammd.reading.text_formats import Reading
 from nammd.results import Result
 from nammd.spaces import Space
-from nammd.statistics.forecast import Pilot
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.ladder import Rung, block_edges, paired_influences, split_rungs
@@ -121,7 +120,7 @@ class Constructors(Result):
         bench = Measuring.of(x, how, engine, grouping.part(0, 1 + len(named)))
         estimates = bench.distances({str(name): data for name, data in named.items()}, grouping)
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
-        bars = tuple(Accepted(name, estimate.standing) for name, estimate in estimates.items())
+        bars = tuple(Accepted(name, estimate.pair.kept()) for name, estimate in estimates.items())
         farthest = max(bars, key=lambda bar: bar.value)
         if not farthest.value > 0:
             raise refusal(
@@ -222,7 +221,7 @@ class Constructors(Result):
         value, estimate = chosen.epsilon("raise the level"), estimates[chosen.label]
         influences = paired_influences(estimate)
         variance = float(influences @ influences)
-        bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
+        bar = Perturbed(chosen.label, value, variance, influences, estimate.pair.kept(units=False))
         columns = ColumnTolerances.of_reference(
             bench.space.encoding, bench.reference.dataset, for_columns(negligible, grouping)
         )
@@ -300,7 +299,7 @@ class Constructors(Result):
         label, value = drift.label, drift.value
         if value <= resolution:
             label, value = "upper ends of the random halves", resolution
-        bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
+        bar = Fixed(label, between(value, "epsilon"), estimates[drift.label].pair.kept(units=False))
         reference = bench.reference.dataset
         columns = ColumnTolerances.of_reference(
             bench.space.encoding, reference, for_columns(negligible, grouping)

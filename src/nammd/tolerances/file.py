@@ -1,34 +1,25 @@
 """Tolerances as files: one JSON document, with a checksum, and checked when it is read.
 
-What people may want to read is plain. Numbers for every row of the reference are kept as the bytes of
-64-bit floats in base 64, so that they are the same numbers when they are read.
+What people may want to read is plain; `pair_file` has the rest.
 """
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from nammd.data.arrays import FloatArray
 from nammd.errors.advice import Caution
-from nammd.errors.checks import choice, whole
 from nammd.errors.json_text import indented
 from nammd.errors.naming import quoted
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
 from nammd.errors.writing import write_bytes
 from nammd.spaces import Space
-from nammd.statistics.forecast import Eigenvalues, Pilot
-from nammd.statistics.moments import Components, Moments
-from nammd.statistics.standing import RowsOfX, SampleTerms, Standing
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.ladder import Rung
+from nammd.tolerances.pair_file import finite, packed, pair_from_dict, pair_to_dict, unpacked
 from nammd.tolerances.provenance import Origin
 from nammd.tolerances.remembering import Remembered
 
@@ -36,9 +27,7 @@ if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 FORMAT = "nammd-tolerance"
-VERSION = 4
-_ABSURD = 1e60
-"""Everything in a tolerance is of the size of kernel values; cubes of larger numbers are no numbers."""
+VERSION = 5
 _AGAIN = "calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
 
 
@@ -152,15 +141,15 @@ def _require_own_columns(tolerance: Tolerance) -> None:
 
 def _bar_to_dict(bar: Bar) -> dict[str, Any]:
     if isinstance(bar, Accepted):
-        return {"kind": "accepted", "label": bar.label, **_standing_to_dict(bar.standing)}
-    pilot = None if bar.pilot is None else _pilot_to_dict(bar.pilot)
+        return {"kind": "accepted", "label": bar.label, "pair": pair_to_dict(bar.pair)}
+    pilot = None if bar.pilot is None else pair_to_dict(bar.pilot)
     if isinstance(bar, Perturbed):
         return {
             "kind": "perturbed",
             "label": bar.label,
             "value": bar.value,
             "variance": bar.variance,
-            "influences": None if bar.influences is None else _packed(bar.influences),
+            "influences": None if bar.influences is None else packed(bar.influences),
             "pilot": pilot,
         }
     assert isinstance(bar, Fixed)
@@ -170,107 +159,12 @@ def _bar_to_dict(bar: Bar) -> dict[str, Any]:
 def _bar_from_dict(stored: dict[str, Any]) -> Bar:
     kind, label = stored["kind"], str(stored["label"])
     if kind == "accepted":
-        return Accepted(label, _standing_from_dict(stored))
-    value = _finite(stored["value"], "value")
-    pilot = None if stored["pilot"] is None else _pilot_from_dict(stored["pilot"])
+        return Accepted(label, pair_from_dict(stored["pair"]))
+    value = finite(stored["value"], "value")
+    pilot = None if stored["pilot"] is None else pair_from_dict(stored["pilot"])
     if kind == "fixed":
         return Fixed(label, value, pilot)
     if kind != "perturbed":
         raise ValueError(f"a bar of the kind {kind!r} is not known")
-    influences = None if stored["influences"] is None else _unpacked(stored["influences"])
-    return Perturbed(label, value, _finite(stored["variance"], "variance"), influences, pilot)
-
-
-def _pilot_to_dict(pilot: Pilot) -> dict[str, Any]:
-    return {"moments": dataclasses.asdict(pilot.moments), "eigenvalues": list(pilot.eigenvalues)}
-
-
-def _pilot_from_dict(stored: dict[str, Any]) -> Pilot:
-    return Pilot(_moments_from_dict(stored["moments"]), _eigenvalues(stored), normed=True)
-
-
-def _standing_to_dict(standing: Standing) -> dict[str, Any]:
-    seen = standing.seen
-    assert isinstance(seen, RowsOfX)  # a tolerance is made from rows, not from sketches
-    return {
-        "moments": dataclasses.asdict(standing.moments),
-        "eigenvalues": list(standing.operators.eigenvalues),
-        "x": dataclasses.asdict(standing.x),
-        "y": dataclasses.asdict(standing.y),
-        "crossed": standing.crossed,
-        "alike": list(standing.alike),
-        "rows": {"across": _packed(seen.across), "felt": _packed(seen.felt), "joint": seen.joint},
-    }
-
-
-def _standing_from_dict(stored: dict[str, Any]) -> Standing:
-    x, y = (SampleTerms(**_finite_values(stored[name])) for name in ("x", "y"))
-    standing = Standing(
-        moments=_moments_from_dict(stored["moments"]),
-        normed=True,
-        x=x,
-        y=y,
-        crossed=_finite(stored["crossed"], "crossed"),
-        operators=Eigenvalues(_eigenvalues(stored)),
-        alike=_alike(stored),
-    )
-    rows = stored["rows"]
-    across, felt = _unpacked(rows["across"]), _unpacked(rows["felt"])
-    joint = bool(rows.get("joint", False))
-    seen = RowsOfX(standing.slope, standing.scale, True, across, felt, joint=joint)
-    return dataclasses.replace(standing, seen=seen)
-
-
-def _moments_from_dict(stored: dict[str, Any]) -> Moments:
-    x, y = (Components(**_finite_values(stored[name])) for name in ("x", "y"))
-    xy, dxy, bound = (_finite(stored[name], name) for name in ("xy", "dxy", "bound"))
-    groups: dict[str, Any] = {
-        name: tuple(_finite(value, name) for value in stored[name])
-        for name in ("freedom", "between", "per_unit")
-        if stored.get(name) is not None
-    }
-    cross = choice(stored["cross"], "cross", ("full", "off-diagonal"))
-    moments = Moments(x, y, xy, dxy, bound, cross, **groups)
-    if not (bound > 0 and moments.denominator > 0):
-        raise ValueError("its moments are not those of a kernel with that bound")
-    return moments
-
-
-def _alike(stored: dict[str, Any]) -> tuple[bool, bool]:
-    x, y = stored["alike"]
-    return bool(x), bool(y)
-
-
-def _eigenvalues(stored: dict[str, Any]) -> tuple[float, float]:
-    first, second = (_finite(value, "eigenvalues") for value in stored["eigenvalues"])
-    return first, second
-
-
-def _packed(values: FloatArray) -> str:
-    return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
-
-
-def _unpacked(text: str) -> FloatArray:
-    values: FloatArray = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8").astype(np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError("a number for a row of the reference is not finite")
-    return values
-
-
-def _finite_values(stored: dict[str, Any]) -> dict[str, Any]:
-    return {name: _size(value) if name == "size" else _finite(value, name) for name, value in stored.items()}
-
-
-def _size(value: Any) -> float:
-    """Return a number of rows, or an effective number of groups, which need not be whole."""
-    if isinstance(value, float) and value >= 2:
-        return _finite(value, "size")
-    return whole(value, "size", 2)
-
-
-def _finite(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"{name} is not a number")
-    if abs(value) > _ABSURD:
-        raise ValueError(f"{name} is out of all proportion")
-    return float(value)
+    influences = None if stored["influences"] is None else unpacked(stored["influences"])
+    return Perturbed(label, value, finite(stored["variance"], "variance"), influences, pilot)

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 from nammd.results import Result, number
-from nammd.statistics.forecast import Pilot, Rules
-from nammd.statistics.margin import Pair
+from nammd.statistics.forecast import Rules, enough, law_at
 from nammd.statistics.near_zero import NearZero
+from nammd.statistics.pair import Pair
 from nammd.statistics.power import smallest
 from nammd.tolerances.bars import Accepted, Bar
 
@@ -96,7 +96,7 @@ class Setting:
     part: float = 1.0
 
     @cached_property
-    def pilot(self) -> Pilot:
+    def pilot(self) -> Pair:
         """The variability that is planned with.
 
         That of accepted data, where epsilon was taken from some: what they differ by is known, and both
@@ -104,7 +104,7 @@ class Setting:
         """
         found = self.bar.pilot
         if self.pair is not None and not (found is not None and isinstance(self.bar, Accepted)):
-            return Pilot.of(self.pair)
+            return self.pair
         assert found is not None
         return found if self.pair is None else replace(found, spread=self.pair.spread)
 
@@ -120,7 +120,7 @@ class Setting:
 
     def decided(self, n: int, distance: float, **how: Any) -> float:
         """Return how often it is called what it is."""
-        if not self.pilot.enough(how.get("m") or self.m, n):
+        if not enough(self.pilot, how.get("m") or self.m, n):
             return 0.0
         return (self.far if distance > self.bar.value else self.close)(n, distance, **how)
 
@@ -134,7 +134,7 @@ class Setting:
         """
         m = m or self.m
         rules = self.bar.rules(self.pilot, m, n, self.shared and m == self.m, accepted)
-        return rules, self.pilot.law(distance, m, n, frozen)
+        return rules, law_at(self.pilot, distance, m, n, frozen)
 
     def needed(self, distance: float, power: float, frozen: bool = True) -> Needed:
         """Return the rows that settle it with some probability, if the distance is what it is."""

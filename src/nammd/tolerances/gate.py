@@ -15,7 +15,6 @@ from nammd.engines import Engine, require_engine
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.evidence.rows import Known
-from nammd.evidence.units import KnownUnits
 from nammd.explaining.alerts import Alert, column_alerts, known_alerts
 from nammd.explaining.rows import column_fact_alerts, row_alerts
 from nammd.questions.distance import Estimate
@@ -71,7 +70,7 @@ class Gate:
     reference: Sample
     engine: Engine | None = None
     remembered: Remembered = NOTHING_REMEMBERED
-    _known: list[Known | KnownUnits] = field(default_factory=list, init=False, repr=False)
+    _known: list[Known] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(

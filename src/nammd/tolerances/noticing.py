@@ -57,8 +57,8 @@ def cautions_of(
                 "independent of it",
             )
         )
-    standing = estimate.standing
-    if decision is Decision.UNDECIDED and standing.share > NEAR_DEGENERATE and not standing.void:
+    pair = estimate.pair
+    if decision is Decision.UNDECIDED and pair.share > NEAR_DEGENERATE and not pair.void:
         found.append(
             Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
         )

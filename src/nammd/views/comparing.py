@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from nammd.statistics.evidence import Measured
-from nammd.views.each_group import EachGroupEvidence
-from nammd.views.grouped import AspectUnits, ColumnUnits, totals_evidence
+from nammd.statistics.pair import Pair
+from nammd.views.each_group import pair_of_groups
+from nammd.views.grouped import AspectUnits, ColumnUnits, pairs_by_totals
 
 if TYPE_CHECKING:
     from nammd.views.limits import ColumnLimit
@@ -31,23 +31,23 @@ class Compared:
 
     Attributes
     ----------
-    evidence : Measured
+    pair : Pair
         The reference and the candidate.
-    beside_bars : Measured
+    beside_bars : Pair
         The same as it is compared with accepted datasets.
-    bars : sequence of Measured
+    bars : sequence of Pair
         The reference and each of the accepted datasets.
     """
 
-    evidence: Measured
-    beside_bars: Measured
-    bars: Sequence[Measured]
+    pair: Pair
+    beside_bars: Pair
+    bars: Sequence[Pair]
 
 
-def group_evidence(x: AspectUnits, y: AspectUnits) -> Measured:
-    """Return what two samples are known from: the sums of each group, where they are kept."""
+def group_pair(x: AspectUnits, y: AspectUnits) -> Pair:
+    """Return the pair of two samples: by the sums of each group, where they are kept, else by totals."""
     each = x.each is not None and y.each is not None
-    return EachGroupEvidence(x, y) if each else totals_evidence([x, y])(0, 1)
+    return pair_of_groups(x, y) if each else pairs_by_totals([x, y])(0, 1)
 
 
 def by_units(
@@ -59,12 +59,12 @@ def by_units(
         return None
     made_from = [] if shared or limit.units is None else [limit.units[aspect]]
     others = [each[aspect] for each in limit.accepted_units]
-    between = totals_evidence([x, y, *made_from, *others])
+    between = pairs_by_totals([x, y, *made_from, *others])
     home, first = (2, 3) if made_from else (0, 2)
     kept = x if shared or limit.units is None else limit.units[aspect]
     enough = [k for k, other in enumerate(others, first) if _enough(kept, other)]
     beside = between(0, 1)
-    return Compared(group_evidence(x, y), beside, [between(home, k) for k in enough])
+    return Compared(group_pair(x, y), beside, [between(home, k) for k in enough])
 
 
 def all_single(both: tuple[ColumnUnits, ColumnUnits], limit: ColumnLimit) -> bool:
@@ -73,10 +73,10 @@ def all_single(both: tuple[ColumnUnits, ColumnUnits], limit: ColumnLimit) -> boo
     return all(aspect.singles for units in every for aspect in units.values())
 
 
-def accepted_evidence(home: ColumnUnits, others: Sequence[ColumnUnits], aspect: str) -> list[Measured]:
-    """Return what the accepted datasets are known from, but for those of too few groups."""
+def accepted_pairs(home: ColumnUnits, others: Sequence[ColumnUnits], aspect: str) -> list[Pair]:
+    """Return the pairs of the reference and each accepted dataset, but for those of too few groups."""
     samples: list[AspectUnits] = [home[aspect], *(each[aspect] for each in others)]
-    between = totals_evidence(samples)
+    between = pairs_by_totals(samples)
     return [between(0, k) for k in range(1, len(samples)) if _enough(samples[0], samples[k])]
 
 

@@ -1,4 +1,4 @@
-"""Evidence of a column from the sums of each of its groups: `EachGroupEvidence`.
+"""Two samples of one column as a pair, from the sums of each of their groups: `pair_of_groups`.
 
 A group is one row whose weight is its size and whose features are its means; so the tests of groups of rows
 take it as it is, those of groups that are in both samples included.
@@ -6,6 +6,7 @@ take it as it is, those of groups that are in both samples included.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,13 +17,9 @@ from nammd.data.arrays import FloatArray
 from nammd.data.row_units import RowUnits, numbered
 from nammd.data.sampling import representatives
 from nammd.engines.units import UnitCross, Units, UnitSums, UnitWithin
-from nammd.errors.advice import Caution
-from nammd.statistics.evidence import Terms
-from nammd.statistics.moments import Moments
-from nammd.statistics.skewness import Skewness
-from nammd.statistics.unit_grams import UnitGrams, group_eigenvalue
-from nammd.statistics.unit_terms import unit_skewness, unit_terms
-from nammd.statistics.units import UnitSide, sides, unit_moments
+from nammd.statistics.atoms import AtomPair, atoms_of_units
+from nammd.statistics.grams import Grams, unit_eigenvalue
+from nammd.statistics.pair import Pair
 from nammd.views.features import united
 from nammd.views.grouped import AspectUnits
 
@@ -31,8 +28,8 @@ STAND = 500
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnGram:
-    """Sums of kernel values between groups that stand for a sample; a `GroupGram`."""
+class GroupStandIns:
+    """Groups that stand for a sample, and sums of kernel values between them; `StandIns`."""
 
     z: FloatArray = field(repr=False)
     units: Units = field(repr=False)
@@ -41,11 +38,6 @@ class ColumnGram:
     def chosen(self) -> NDArray[np.intp]:
         """Which groups stand for the sample."""
         return representatives(len(self.units), STAND)
-
-    @property
-    def sizes(self) -> FloatArray:
-        """The sizes of these."""
-        return self.units.sizes[self.chosen]
 
     @cached_property
     def values(self) -> FloatArray:
@@ -57,73 +49,28 @@ class ColumnGram:
     @cached_property
     def eigenvalue(self) -> float:
         """The largest eigenvalue of the covariance operator of a group of the effective size."""
-        return group_eigenvalue(self.values, self.sizes, self.units)
+        return unit_eigenvalue(self.values, self.units.sizes[self.chosen], self.units.sizes)
 
-    def between(self, other: ColumnGram) -> FloatArray:
+    def between(self, other: GroupStandIns) -> FloatArray:
         """Return the sums with the groups that stand for another sample."""
         found: FloatArray = self.z[self.chosen] @ other.z[other.chosen].T
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class EachGroupEvidence:
-    """What two samples of one aspect of a column are known from: the sums of each of their groups."""
-
-    x: AspectUnits
-    y: AspectUnits
-    spread: None = field(default=None, init=False, repr=False)
-    obstacle: Caution | None = field(default=None, init=False, repr=False)
-
-    @property
-    def alike(self) -> tuple[bool, bool]:
-        """Whether all rows of x are equal, and all rows of y."""
-        return self.x.constant, self.y.constant
-
-    @cached_property
-    def _z(self) -> tuple[FloatArray, FloatArray]:
-        wanted = united(self.x.keys, self.y.keys)
-        return self.x.sums_on(wanted), self.y.sums_on(wanted)
-
-    @cached_property
-    def sums(self) -> UnitSums:
-        """The sums over pairs of groups."""
-        one, two = numbered([_named(self.x), _named(self.y)])
-        units = (Units(one, _sizes(self.x)), Units(two, _sizes(self.y)))
-        x, y = self._z
-        found = UnitSums(_within(x, units[0]), _within(y, units[1]), _cross(x, y, units), units, 1.0)
-        if not len(found.common[0]):
-            return found
-        return replace(found, cross=_less_common(found, x, y))
-
-    @cached_property
-    def sides(self) -> tuple[UnitSide, UnitSide]:
-        """Both samples as the statistics see them."""
-        return sides(self.sums)
-
-    @cached_property
-    def moments(self) -> Moments:
-        """The first and second moments."""
-        return unit_moments(self.sums, (self.x.rows, self.y.rows))
-
-    @cached_property
-    def _own(self) -> tuple[ColumnGram, ColumnGram]:
-        (x, y), (one, two) = self._z, self.sums.units
-        return ColumnGram(x, one), ColumnGram(y, two)
-
-    @cached_property
-    def _grams(self) -> UnitGrams:
-        return UnitGrams(*self._own, self.sides, self.sums.common)
-
-    @cached_property
-    def higher_order(self) -> Skewness:
-        """What is of higher order than the variance."""
-        chosen = self._own[0].chosen, self._own[1].chosen
-        return unit_skewness(self.sides, chosen, self._grams, self.sums.common)
-
-    def terms(self, slope: float, scale: float, normed: bool) -> Terms:
-        """Return how the groups take part in a distance of that slope and scale."""
-        chosen = self._own[0].chosen, self._own[1].chosen
-        return unit_terms(self.sides, chosen, self._grams, (slope, scale, normed), self.sums.common)
+def pair_of_groups(x: AspectUnits, y: AspectUnits) -> Pair:
+    """Return the pair of two samples of one aspect of a column, of which the sums of each group are kept."""
+    wanted = united(x.keys, y.keys)
+    z = x.sums_on(wanted), y.sums_on(wanted)
+    one, two = numbered([_named(x), _named(y)])
+    units = (Units(one, _sizes(x)), Units(two, _sizes(y)))
+    sums = UnitSums(_within(z[0], units[0]), _within(z[1], units[1]), _cross(*z, units), units, 1.0)
+    common = sums.common if len(sums.common[0]) else None
+    if common is not None:
+        sums = replace(sums, cross=_less_common(sums, *z))
+    atoms = atoms_of_units(sums, (x.rows, y.rows), (math.nan, math.nan))
+    grams = Grams((GroupStandIns(z[0], units[0]), GroupStandIns(z[1], units[1])), atoms, common)
+    meeting = AtomPair(atoms, sums.cross.squares, 1.0, grams, common)
+    return Pair(meeting, alike=(x.constant, y.constant))
 
 
 def _named(sample: AspectUnits) -> RowUnits:

@@ -2,15 +2,14 @@
 
 Of each aspect of a column `AspectUnits` keeps totals over groups, which add up over parts of a dataset and
 are small enough for files; and, where the data are at hand and the groups not too many, the sums of each.
-With these the tests are those of `nammd.statistics.units`, the joint ones; with totals alone those of
-`nammd.statistics.unit_totals`.
+With these the tests are those of `nammd.statistics.atoms`, the joint ones; with totals alone those of
+`nammd.statistics.totals`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -20,11 +19,8 @@ from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset, SummaryDataset
 from nammd.data.row_units import RowUnits
 from nammd.encoding import Encoding
-from nammd.errors.advice import Caution
-from nammd.statistics.evidence import Terms
-from nammd.statistics.moments import Moments
-from nammd.statistics.total_terms import TotalInfluences, TotalSkewness, total_terms
-from nammd.statistics.unit_totals import MORE, TotalSide, UnitTotals, total_moments
+from nammd.statistics.pair import Pair
+from nammd.statistics.totals import MORE, TotalPair, UnitTotals
 from nammd.views.counting import column_values
 from nammd.views.features import ColumnRows, Key, UnitFeatures, aligned, unit_features, united
 from nammd.views.measure import Measure
@@ -161,60 +157,17 @@ def _aspect_units(
     return AspectUnits(found.keys, found.totals, rows)
 
 
-@dataclass(frozen=True, eq=False)
-class TotalsEvidence:
-    """What two samples of one aspect of a column are known from: totals over their groups.
-
-    Attributes
-    ----------
-    x, y : UnitTotals
-        The totals, by the same features.
-    rows : tuple of two int
-        The rows of both.
-    alike : tuple of two bool
-        Whether all rows of x are equal, and all rows of y.
-    """
-
-    x: UnitTotals
-    y: UnitTotals
-    rows: tuple[int, int]
-    alike: tuple[bool, bool] = (False, False)
-    spread: None = field(default=None, init=False, repr=False)
-    obstacle: Caution | None = field(default=None, init=False, repr=False)
-
-    @cached_property
-    def sides(self) -> tuple[TotalSide, TotalSide]:
-        """Both samples as the statistics see them."""
-        return TotalSide(self.x, self.y), TotalSide(self.y, self.x)
-
-    @cached_property
-    def moments(self) -> Moments:
-        """The first and second moments."""
-        return total_moments(*self.sides, 1.0, self.rows)
-
-    @cached_property
-    def higher_order(self) -> TotalSkewness:
-        """What is of higher order than the variance, as far as totals tell it."""
-        return TotalSkewness(*map(TotalInfluences, self.sides))
-
-    def terms(self, slope: float, scale: float, normed: bool) -> Terms:
-        """Return how the groups take part in a distance of that slope and scale."""
-        higher = self.higher_order
-        return total_terms(higher.x, higher.y, slope, scale, normed)
-
-
-def totals_evidence(samples: Sequence[AspectUnits]) -> partial[TotalsEvidence]:
-    """Return a function that makes evidence of two of some samples, by their numbers, on common features.
+def pairs_by_totals(samples: Sequence[AspectUnits]) -> Callable[[int, int], Pair]:
+    """Return a function that makes a pair of two of some samples, by their numbers, on common features.
 
     Two distances from the same sample can be compared only if they know it by the same features.
     """
     wanted = united(*(sample.keys for sample in samples))
     placed = [sample.on(wanted) for sample in samples]
-    return partial(_evidence_of, list(samples), placed)
 
+    def pair(one: int, two: int) -> Pair:
+        x, y = samples[one], samples[two]
+        meeting = TotalPair(placed[one], placed[two], (x.rows, y.rows), 1.0)
+        return Pair(meeting, alike=(x.constant, y.constant))
 
-def _evidence_of(
-    samples: Sequence[AspectUnits], placed: Sequence[UnitTotals], one: int, two: int
-) -> TotalsEvidence:
-    rows, alike = (samples[one].rows, samples[two].rows), (samples[one].constant, samples[two].constant)
-    return TotalsEvidence(placed[one], placed[two], rows, alike)
+    return pair

@@ -18,13 +18,12 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 
 from nammd.statistics.adjusting import holm
-from nammd.statistics.difference import Difference, standing_of
-from nammd.statistics.evidence import Measured
-from nammd.statistics.margin import Pair, margin
-from nammd.statistics.standing import Standing
-from nammd.views.comparing import Compared, UnitsOfBoth, accepted_evidence, all_single, by_units
+from nammd.statistics.difference import Difference
+from nammd.statistics.margin import margin
+from nammd.statistics.pair import Pair
+from nammd.views.comparing import Compared, UnitsOfBoth, accepted_pairs, all_single, by_units
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
-from nammd.views.evidence import CountEvidence, placed
+from nammd.views.evidence import pair_of_placed, placed
 from nammd.views.grouped import ColumnUnits
 from nammd.views.measure import Measure
 from nammd.views.negligible import Negligible
@@ -84,8 +83,8 @@ class ColumnLimit:
 
     def _accepted_values(self, aspect: str) -> list[float]:
         if self.units is not None:
-            found = accepted_evidence(self.units, self.accepted_units, aspect)
-            return [Pair.of(evidence, "nammd").value for evidence in found]
+            found = accepted_pairs(self.units, self.accepted_units, aspect)
+            return [pair.value for pair in found]
         every = [part(aspect, counts) for counts in (self.reference, *(c for _, c in self.accepted))]
         if aspect == "missing":
             return _distances_of_presence(tuple(map(_presence, every)))
@@ -96,9 +95,7 @@ def _distances(every: Sequence[Counts]) -> list[float]:
     """Return the distances of samples of one column from the first of them."""
     first, *others = placed(every)
     return [
-        Pair.of(CountEvidence(first, other), "nammd").value
-        for other in others
-        if min(first.size, other.size) >= LEAST_ROWS
+        pair_of_placed(first, other).value for other in others if min(first.size, other.size) >= LEAST_ROWS
     ]
 
 
@@ -326,36 +323,30 @@ def _counted(limit: ColumnLimit, aspect: str, every: Sequence[Counts], shared: b
     if min(mine.size, theirs.size) < LEAST_ROWS:
         return None
     home, others = (mine, rest) if shared else (rest[0], rest[1:])
-    evidence = CountEvidence(mine, theirs)
-    bars = [CountEvidence(home, other) for other in others if min(home.size, other.size) >= LEAST_ROWS]
-    return _aspect(limit, aspect, Compared(evidence, evidence, bars), shared)
+    pair = pair_of_placed(mine, theirs)
+    bars = [pair_of_placed(home, other) for other in others if min(home.size, other.size) >= LEAST_ROWS]
+    return _aspect(limit, aspect, Compared(pair, pair, bars), shared)
 
 
 def _aspect(limit: ColumnLimit, aspect: str, compared: Compared, shared: bool) -> ColumnCheck:
     """Hold one aspect of a column against its limit."""
-    least, pair = limit.negligible[aspect], Pair.of(compared.evidence, "nammd")
+    least, pair = limit.negligible[aspect], compared.pair
     numbers = [value for value in (least, limit.fixed.get(aspect)) if value is not None]
-    pvalue, tolerance = _beyond_numbers(compared.evidence, pair, numbers), max(numbers)
-    differing = [bar for bar in compared.bars if not (all(bar.alike) and bar.moments.mmd2 <= least)]
-    bars = [(bar, Pair.of(bar, "nammd")) for bar in differing]
-    tolerance = max([tolerance, *(bar.value for _, bar in bars)])
+    pvalue, tolerance = _beyond_numbers(pair, numbers), max(numbers)
+    bars = [bar for bar in compared.bars if not (bar.constant and bar.moments.mmd2 <= least)]
+    tolerance = max([tolerance, *(bar.value for bar in bars)])
     if bars and pvalue < HOPELESS:
-        standing = _standing(compared.beside_bars)
-        pvalue = max([pvalue, *(_farther(standing_of(*bar), standing, shared) for bar in bars)])
+        pvalue = max([pvalue, *(_farther(bar, compared.beside_bars, shared) for bar in bars)])
     return ColumnCheck(limit.measure, aspect, pair.value, pair.standard_error, tolerance, pvalue)
 
 
-def _standing(evidence: Measured) -> Standing:
-    return standing_of(evidence, Pair.of(evidence, "nammd"))
-
-
-def _beyond_numbers(evidence: Measured, pair: Pair, numbers: Sequence[float]) -> float:
-    if all(evidence.alike):  # one value in each: they are the same, or as different as can be
+def _beyond_numbers(pair: Pair, numbers: Sequence[float]) -> float:
+    if pair.constant:  # one value in each: they are the same, or as different as can be
         return float(not pair.value > max(numbers))
     found = [margin(pair, eps, "corrected", "greater").pvalue("greater") for eps in numbers]
     return float(np.nan_to_num(max(found), nan=1.0)) if not np.isnan(found).any() else 1.0
 
 
-def _farther(bar: Standing, candidate: Standing, shared: bool) -> float:
+def _farther(bar: Pair, candidate: Pair, shared: bool) -> float:
     pvalue = Difference.of(bar, candidate, shared).swapped.closer()
     return 1.0 if np.isnan(pvalue) else pvalue

@@ -14,11 +14,10 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.encoding import Encoding
-from nammd.statistics.margin import Pair
-from nammd.views.comparing import group_evidence
+from nammd.views.comparing import group_pair
 from nammd.views.counting import column_values
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
-from nammd.views.evidence import CountEvidence, PlacedSample, placed
+from nammd.views.evidence import PlacedSample, pair_of_placed, placed
 from nammd.views.features import ColumnRows
 from nammd.views.grouped import column_units
 from nammd.views.limits import LEAST_ROWS, aspects, part
@@ -56,7 +55,7 @@ def block_distances(parts: list[Counts]) -> dict[str, float]:
         for sample in samples:
             rest = PlacedSample(sample.support, total - sample.rows)
             if min(sample.size, rest.size) >= LEAST_ROWS:
-                values.append(Pair.of(CountEvidence(rest, sample), "nammd").value)
+                values.append(pair_of_placed(rest, sample).value)
         if values and max(values) > 0:
             found[aspect] = max(values)
     return found
@@ -79,7 +78,7 @@ def unit_block_distances(
                 x, y = one[aspect], two[aspect]
                 if min(x.totals.count, y.totals.count) < LEAST_ROWS:
                     continue
-                value = Pair.of(group_evidence(x, y), "nammd").value
+                value = group_pair(x, y).value
                 if value > 0:
                     far[aspect] = max(value, far.get(aspect, 0.0))
     return found

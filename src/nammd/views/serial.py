@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.statistics.unit_totals import MORE, UnitTotals
+from nammd.statistics.totals import MORE, UnitTotals
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.grouped import AspectUnits, ColumnUnits
 from nammd.views.lattice import STEP

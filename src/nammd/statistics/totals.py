@@ -1,23 +1,26 @@
-"""Moments of samples whose rows belong together, from totals over their units: `UnitTotals`, `TotalSide`.
+"""Totals over the units of a sample, as a side of a pair: `UnitTotals`, `TotalSide`.
 
 Where the kernel is a product of features, a unit is known from the sum z of the features of its rows. What
 is left of it is the vector ``v = (z, |z|², s, s², s |z|²)``, s being its size: the sums within and across,
-and the pairs that they are over, are linear in v. So the sum of v over the units and that of its outer
-products tell all that `nammd.statistics.units` takes from single units, but for two things: what a unit of
-another size than the rest counts in the jackknife, which is taken as the average, by squared sizes; and third
-moments. Of units of equal size the numbers are the same. Totals of parts of a sample add up.
+and the pairs that they are over, are linear in v, and so are the influences of units. So the sum of v over
+the units and that of its outer products tell all that `nammd.statistics.atoms` takes from single units, but
+for two things: what a unit of another size than the rest counts in the jackknife, which is taken as the
+average, by squared sizes; and third moments. Of units of equal size the numbers are the same. Totals of parts
+of a sample add up.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.statistics.moments import Components, Moments
-from nammd.statistics.units import LEAST, Jackknife, unit_components
+from nammd.statistics.atoms import LEAST
+from nammd.statistics.moments import Components, Jackknife, Moments
+from nammd.statistics.side import KeptX, SharedX, top_eigenvalue
 
 MORE = 4
 """How many numbers v has beside the features."""
@@ -139,7 +142,7 @@ class UnitTotals:
 
     @property
     def effective(self) -> float:
-        """The number of units of equal size that a sample acts like; see `nammd.statistics.units`."""
+        """The number of units of equal size that a sample acts like; see `nammd.statistics.atoms`."""
         return max(self.size**2 / self.squares, LEAST)
 
     @property
@@ -155,16 +158,24 @@ class UnitTotals:
 
 @dataclass(frozen=True, eq=False)
 class TotalSide:
-    """One sample of a pair as the statistics see it.
+    """One of two samples by its totals; a `Side`.
 
     Attributes
     ----------
     own, other : UnitTotals
         The totals of this sample and of the other.
+    rows : int
+        The number of rows.
     """
 
     own: UnitTotals
     other: UnitTotals
+    rows: int
+
+    @property
+    def size(self) -> float:
+        """The effective number of units."""
+        return self.own.effective
 
     @cached_property
     def cross_mean(self) -> float:
@@ -173,10 +184,7 @@ class TotalSide:
 
     @cached_property
     def directions(self) -> FloatArray:
-        """What v is multiplied with for the p and q of a unit, as two columns.
-
-        As `UnitSide.influences`: a unit moves ``U`` by ``2 (a p - q)`` over the effective number.
-        """
+        """What v is multiplied with for the p and q of a unit, as two columns."""
         own, other = self.own, self.other
         found = np.zeros((len(own.total), 2))
         found[:-MORE, 0], found[:-MORE, 1] = own.features, other.features
@@ -186,11 +194,64 @@ class TotalSide:
         scaled: FloatArray = found * (own.effective / np.array([own.pairs, own.size * other.size]))
         return scaled
 
+    def second(self) -> FloatArray:
+        """Return the means of the products of p and q."""
+        return self._second
+
+    def third(self, w: FloatArray) -> float:
+        """Return NaN: it is not known."""
+        return math.nan
+
+    def form(self) -> FloatArray:
+        """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units."""
+        return self._own_form
+
+    # An interval asks for a hundred margins, and each costs no product of matrices.
+
     @cached_property
-    def sums(self) -> FloatArray:
-        """The sums over the units of the products of p and q, as a matrix."""
-        matrix: FloatArray = self.directions.T @ self.own.products @ self.directions
-        return matrix
+    def _second(self) -> FloatArray:
+        return self._mean(self.directions, self.directions)
+
+    @cached_property
+    def _own_form(self) -> FloatArray:
+        return self._form(self.directions)
+
+    @cached_property
+    def eigenvalue(self) -> float:
+        """The largest eigenvalue of the covariance operator of a unit of the effective size."""
+        own = self.own
+        mean = own.features / own.size
+        moved = np.outer(own.sized, mean)
+        centred = own.gram - moved - moved.T + own.squares * np.outer(mean, mean)
+        return self.size * top_eigenvalue(centred, float(own.total[SQUARE])) / own.size**2
+
+    def beside(self, first: KeptX, second: KeptX) -> SharedX:
+        """Return how two distances depend on this sample."""
+        g, count = np.column_stack([self.directions[:, 0], first.across, second.across]), self.own.count
+        moments = self._mean(g, g)
+        return SharedX(
+            second=moments,
+            form=self._form(g),
+            covariance=moments * float(self.lifts[1]) ** 2 * (count - 1) / count,
+            felt=self._mean(g, np.column_stack([first.felt, second.felt])),
+            third=self.third,
+        )
+
+    def _mean(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """Return the mean products of influences, given by their directions."""
+        found: FloatArray = one.T @ self.own.products @ other / self.size
+        return found
+
+    def _form(self, directions: FloatArray) -> FloatArray:
+        own = self.own
+        moved, count = own.products @ directions, own.count
+        # What is due to sizes alone is taken off: the mean kernel value times how far two sizes are from
+        # the average one. Influences add up to zero, so only what a unit has with itself tells that average.
+        uneven = max(own.squares / count - (own.size / count) ** 2, 0.0)
+        alone = float(own.products[SQUARE, SIZE2]) / own.squares - own.mean * uneven
+        form = moved[:-MORE].T @ moved[:-MORE] - own.mean * np.outer(moved[SIZE], moved[SIZE])
+        found: FloatArray = (form - alone * (directions.T @ moved)) / own.pairs
+        return found
 
     @cached_property
     def lifts(self) -> FloatArray:
@@ -205,8 +266,8 @@ class TotalSide:
     @cached_property
     def jackknife(self) -> Jackknife:
         """The variances by leaving out one unit at a time."""
-        each = self.lifts * np.array([2.0, 1.0]) / self.own.effective
-        found = self.sums * np.outer(each, each) * ((self.own.count - 1) / self.own.count)
+        each = self.lifts * np.array([2.0, 1.0])
+        found = self.second() * np.outer(each, each) * ((self.own.count - 1) / self.own.count) / self.size
         return Jackknife(float(found[0, 0]), float(found[1, 1]), float(found[0, 1]))
 
     @cached_property
@@ -214,7 +275,7 @@ class TotalSide:
         """The variance of the mean within that is due to pairs of units."""
         own, n, mean = self.own, self.own.effective, self.own.mean
         left = 1 - 1 / n
-        # r as in `UnitSide.by_pairs`, with what is left without a unit taken as the same for all.
+        # r as in `Atoms.by_pairs`, with what is left without a unit taken as the same for all.
         r = self.directions[:, 0] * (own.pairs / n / (own.size * left)) * (n - 1) / (n - 2)
         sized = np.concatenate([own.sized, [0.0, 0.0, 0.0, -1.0]])
         with_size = float(r @ own.products[:, SIZE])
@@ -230,62 +291,93 @@ class TotalSide:
         )
         return 2 * max(squares, 0.0) / own.pairs**2 * (n - 1) / (n - 3)
 
-    def components(self, cross_by_pairs: float) -> Components:
-        """Return the variance components of one unit of the effective size."""
-        return unit_components(
-            self.own.effective, self.own.mean, self.jackknife, (self.by_pairs, cross_by_pairs)
-        )
-
     @property
-    def freedom(self) -> float:
-        """The degrees of freedom of a sum of squares over the units."""
-        return max(self.own.equal_groups - 1.0, 1.0)
+    def plain(self) -> bool:
+        """Whether every unit is one row, and all count alike."""
+        return self.own.singles and self.own.count == self.rows
+
+    def components(self, cross_by_pairs: float, plain: bool) -> Components:
+        """Return the variance components of one unit of the effective size."""
+        n, pairs = self.size, (self.by_pairs, cross_by_pairs)
+        freedom = math.inf if plain else max(self.own.equal_groups - 1.0, 1.0)
+        return Components.of(n, self.own.mean, self.jackknife, pairs, per_unit=self.rows / n, freedom=freedom)
+
+
+@dataclass(frozen=True, eq=False)
+class TotalPair:
+    """Two samples by their totals, and how they meet.
+
+    Attributes
+    ----------
+    x, y : UnitTotals
+        The totals, of the same features.
+    rows : tuple of two int
+        The rows of both.
+    bound : float
+        The bound of the kernel.
+    """
+
+    x: UnitTotals
+    y: UnitTotals
+    rows: tuple[int, int]
+    bound: float
 
     @cached_property
-    def covariance(self) -> FloatArray:
-        """The sum over the units of the outer products of ``z - s mean``, the mean being that of a row."""
-        own = self.own
-        mean = own.features / own.size
-        moved = np.outer(own.sized, mean)
-        centred: FloatArray = own.gram - moved - moved.T + own.squares * np.outer(mean, mean)
-        return centred
+    def sides(self) -> tuple[TotalSide, TotalSide]:
+        """Both samples as the tests see them."""
+        return TotalSide(self.x, self.y, self.rows[0]), TotalSide(self.y, self.x, self.rows[1])
 
+    @cached_property
+    def moments(self) -> Moments:
+        """The first and second moments."""
+        (x, y), pairs = self.sides, self._by_pairs
+        plain = x.plain and y.plain
+        own_x, own_y = (side.components(pairs, plain) for side in (x, y))
+        return Moments.of(own_x, own_y, x.cross_mean, pairs, self.bound)
 
-def total_moments(x: TotalSide, y: TotalSide, bound: float, rows: tuple[int, int]) -> Moments:
-    """Estimate the moments of a pair of samples of so many rows from totals over their units."""
-    pairs = _cross_by_pairs(x, y)
-    own_x, own_y = x.components(pairs), y.components(pairs)
-    plain = all(side.own.singles and side.own.count == n for side, n in zip((x, y), rows, strict=True))
-    return Moments(
-        own_x,
-        own_y,
-        x.cross_mean,
-        own_x.c + own_y.c + pairs * own_x.size * own_y.size / 4,
-        bound,
-        "full",
-        freedom=None if plain else (x.freedom, y.freedom),
-        per_unit=(rows[0] / own_x.size, rows[1] / own_y.size),
-    )
+    @property
+    def second_order_units(self) -> tuple[int, int]:
+        """How many units the terms of higher order are averaged over: all of them."""
+        return self.x.count, self.y.count
 
+    def form(self) -> FloatArray:
+        """Return the means of ``g_x(i) k(i, j) g_y(j)``, as a matrix."""
+        x = self.sides[0]
+        return x._mean(x.directions, self._felt(self.sides[1].directions))
 
-def _cross_by_pairs(x: TotalSide, y: TotalSide) -> float:
-    """Return the variance of twice the mean across that is due to pairs of units."""
-    mean, (m, n) = x.cross_mean, (x.own.effective, y.own.effective)
-    (s, t), (qx, qy) = (x.own.size, y.own.size), (x.own.squares, y.own.squares)
-    # r and c as in `nammd.statistics.units`: the deviation of a unit's mean across.
-    r, c = x.directions[:, 1] * (s / m), y.directions[:, 1] * (t / n)
-    more = np.zeros(MORE)
-    rs, ct = float(r @ x.own.products[:, SIZE]), float(c @ y.own.products[:, SIZE])
-    squares = (
-        float(np.vdot(x.own.gram, y.own.gram))
-        - 2 * mean * float(x.own.sized @ y.own.sized)
-        - 2 * float(r @ x.own.products @ np.concatenate([y.own.sized, more]))
-        - 2 * float(c @ y.own.products @ np.concatenate([x.own.sized, more]))
-        + mean**2 * qx * qy
-        + 2 * mean * rs * qy
-        + 2 * mean * qx * ct
-        + float(r @ x.own.products @ r) * qy
-        + qx * float(c @ y.own.products @ c)
-        + 2 * rs * ct
-    )
-    return 4 * max(squares, 0.0) / (s * t) ** 2 * m * n / ((m - 1) * (n - 1))
+    def kept(self, slope: float, scale: float) -> KeptX:
+        """Return what a distance of that slope and scale keeps of the units of x: directions."""
+        along = self.sides[1].directions @ np.array([2 * slope / scale, -2 / scale])
+        return KeptX(self.sides[0].directions[:, 1], self._felt(along[:, None])[:, 0])
+
+    def _felt(self, directions: FloatArray) -> FloatArray:
+        """Return the directions of what units of x feel of influences of y."""
+        moved = self.y.products @ directions
+        felt = np.zeros((len(self.x.total), directions.shape[1]))
+        felt[:-MORE], felt[SIZE] = moved[:-MORE], -self.sides[0].cross_mean * moved[SIZE]
+        scaled: FloatArray = felt * (self.x.effective / (self.x.size * self.y.size))
+        return scaled
+
+    @cached_property
+    def _by_pairs(self) -> float:
+        """The variance of twice the mean across that is due to pairs of units."""
+        x, y = self.sides
+        mean, (m, n) = x.cross_mean, (x.size, y.size)
+        (s, t), (qx, qy) = (self.x.size, self.y.size), (self.x.squares, self.y.squares)
+        # r and c as in `nammd.statistics.atoms`: the deviation of a unit's mean across.
+        r, c = x.directions[:, 1] * (s / m), y.directions[:, 1] * (t / n)
+        more = np.zeros(MORE)
+        rs, ct = float(r @ self.x.products[:, SIZE]), float(c @ self.y.products[:, SIZE])
+        squares = (
+            float(np.vdot(self.x.gram, self.y.gram))
+            - 2 * mean * float(self.x.sized @ self.y.sized)
+            - 2 * float(r @ self.x.products @ np.concatenate([self.y.sized, more]))
+            - 2 * float(c @ self.y.products @ np.concatenate([self.x.sized, more]))
+            + mean**2 * qx * qy
+            + 2 * mean * rs * qy
+            + 2 * mean * qx * ct
+            + float(r @ self.x.products @ r) * qy
+            + qx * float(c @ self.y.products @ c)
+            + 2 * rs * ct
+        )
+        return 4 * max(squares, 0.0) / (s * t) ** 2 * m * n / ((m - 1) * (n - 1))

@@ -1,4 +1,4 @@
-"""Kernel values between some groups that stand for a sample, evaluated when they are asked for."""
+"""Kernel values between rows, or groups of rows, that stand for a sample: `SampleStandIns`."""
 
 from __future__ import annotations
 
@@ -12,32 +12,43 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
 from nammd.data.sampling import REPRESENTATIVES, Positions, representatives
-from nammd.engines.blas import single_threaded_blas
 from nammd.engines.units import Units
 from nammd.spaces import Sample
-from nammd.statistics.unit_grams import group_eigenvalue
+from nammd.statistics.grams import unit_eigenvalue
 
 ROWS = REPRESENTATIVES
 """About so many rows stand for a sample, spread over its groups; two at least of a group that has them."""
 
 
 @dataclass(frozen=True, eq=False)
-class UnitGram:
-    """Sums of kernel values between groups that stand for a sample.
+class SampleStandIns:
+    """Units that stand for a sample, and sums of kernel values between them, evaluated when asked for.
 
     Of large groups some rows stand for all; their weights are raised to the weight of the group.
+
+    Attributes
+    ----------
+    sample : Sample
+        The sample.
+    units : Units or None
+        Its groups; None where every row is a unit.
     """
 
     sample: Sample
-    units: Units = field(repr=False)
+    units: Units | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        _ = self.rows  # now: what the caller does to the data later must not change an interval
 
     @cached_property
     def chosen(self) -> Positions:
-        """Which groups stand for the sample.
+        """Which units stand for the sample.
 
         By the order in which they are met in the data, so that rows which are groups of their own are those
         that would stand for the sample without groups.
         """
+        if self.units is None:
+            return self.sample.representatives[0]
         count = len(self.units)
         most = ROWS if len(self.units.labels) < 1.5 * count else ROWS // 2
         some = representatives(count, most)
@@ -48,7 +59,9 @@ class UnitGram:
 
     @cached_property
     def rows(self) -> tuple[Array, Any, NDArray[np.intp]]:
-        """Some rows of these groups, the matrix that sums by group, and how many rows each has."""
+        """Some rows of these units, the matrix that sums by unit, and how many rows each has."""
+        if self.units is None:
+            return self.sample.representatives[1], None, np.ones(len(self.chosen), np.intp)
         from scipy.sparse import csr_array
 
         units, most = self.units, max(ROWS // len(self.chosen), 1)
@@ -71,8 +84,8 @@ class UnitGram:
 
     @property
     def sizes(self) -> FloatArray:
-        """The sizes of the groups that stand for the sample."""
-        return self.units.sizes[self.chosen]
+        """The sizes of the units that stand for the sample."""
+        return np.ones(len(self.chosen)) if self.units is None else self.units.sizes[self.chosen]
 
     @property
     def values(self) -> FloatArray:
@@ -83,6 +96,7 @@ class UnitGram:
     def in_group(self) -> float:
         """The mean kernel value of two rows of one group; NaN where no group has two."""
         sums, itself = self._sums
+        assert self.units is not None
         pairs = self.sizes**2 - self._squares
         several = (self.units.rows[self.chosen] > 1) & (self.rows[2] > 1)
         apart = np.diagonal(sums) - self._squares * itself
@@ -91,6 +105,7 @@ class UnitGram:
     @property
     def _squares(self) -> FloatArray:
         """The sum of the squared weights of the rows of each group."""
+        assert self.units is not None
         squares: FloatArray = np.add.reduceat(self.units.row_weights**2, self.units.starts)[self.chosen]
         return squares
 
@@ -99,6 +114,8 @@ class UnitGram:
         """The sums, and for each group the mean kernel value of a row with itself."""
         points, adder, counts = self.rows
         gram = to_numpy(self.sample.space.kernel(points, points))
+        if self.units is None:
+            return gram, np.diagonal(gram)
         found: FloatArray = adder @ (adder @ gram.T).T
         # Of a group that only some rows stand for: how alike two of its rows are, and rows with themselves.
         first = np.r_[0, np.cumsum(counts)[:-1]]
@@ -115,13 +132,15 @@ class UnitGram:
 
     @cached_property
     def eigenvalue(self) -> float:
-        """The largest eigenvalue of the covariance operator of a group of the effective size."""
-        with single_threaded_blas:  # many small products: more threads would mostly wait for each other
-            return group_eigenvalue(self.values, self.sizes, self.units)
+        """The largest eigenvalue of the covariance operator of a unit of the effective size."""
+        every = np.ones(self.sample.size) if self.units is None else self.units.sizes
+        return unit_eigenvalue(self.values, self.sizes, every)
 
-    def between(self, other: UnitGram) -> FloatArray:
-        """Return the sums of kernel values with the groups that stand for another sample."""
+    def between(self, other: SampleStandIns) -> FloatArray:
+        """Return the sums of kernel values with the units that stand for another sample."""
         (points, adder, _), (others, lower, _) = self.rows, other.rows
         gram = to_numpy(self.sample.space.kernel(points, others))
+        if self.units is None:
+            return gram
         found: FloatArray = adder @ (lower @ gram.T).T
         return found

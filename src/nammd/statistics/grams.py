@@ -1,0 +1,175 @@
+"""Kernel values between units that stand for a sample, scaled for the terms of higher order: `Grams`.
+
+Small samples stand for themselves, and of larger ones the cost stays a small constant.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.arrays import FloatArray
+from nammd.engines.blas import single_threaded_blas
+from nammd.statistics.atoms import Atoms
+from nammd.statistics.side import top_eigenvalue
+
+
+class StandIns(Protocol):
+    """Units that stand for a sample, and the sums of kernel values between them."""
+
+    @property
+    def chosen(self) -> NDArray[np.intp]:
+        """Which units of the sample these are."""
+
+    @property
+    def values(self) -> FloatArray:
+        """The sums between these; on the diagonal those within a unit, a row with itself included."""
+
+    @property
+    def eigenvalue(self) -> float:
+        """The largest eigenvalue of the covariance operator of a unit of the effective size."""
+
+    def between(self, other: Any) -> FloatArray:
+        """Return the sums with the units that stand for another sample."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grams:
+    """How influences meet through the kernel, by units that stand for each sample; a `SecondOrder`.
+
+    Sums are scaled so that a mean over units is one over pairs of rows. The mean kernel value times the sizes
+    of two groups is taken off. Influences add up to zero, so that over *all* pairs this changes nothing; over
+    pairs of distinct groups it takes off a bias of the order of one group. Of single rows, of which there are
+    many, nothing is taken off.
+    """
+
+    stand_ins: tuple[StandIns, StandIns]
+    atoms: tuple[Atoms, Atoms]
+    common: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
+
+    @property
+    def units_used(self) -> tuple[int, int]:
+        """How many units of each sample stand for it."""
+        one, two = self.stand_ins
+        return len(one.chosen), len(two.chosen)
+
+    def form(self, side: int, g: FloatArray) -> FloatArray:
+        """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units of a sample."""
+        gram, some = self._within[side], g[self.stand_ins[side].chosen]
+        count = len(some)
+        diagonal = (some * np.diagonal(gram)[:, None]).T @ some
+        found: FloatArray = (some.T @ (gram @ some) - diagonal) / (count * (count - 1))
+        return found
+
+    def felt(self, g: FloatArray) -> FloatArray:
+        """Return, for the units that stand for x, the means of ``k(i, j) g_j`` over the units of y."""
+        some = g[self.stand_ins[1].chosen]
+        found: FloatArray = self._cross @ some / len(some)
+        return found
+
+    def mean(self, g: FloatArray, felt: FloatArray) -> FloatArray:
+        """Return the means of the products of influences of x and what is felt there."""
+        found: FloatArray = g[self.stand_ins[0].chosen].T @ felt / len(felt)
+        return found
+
+    @cached_property
+    def eigenvalues(self) -> tuple[float, float]:
+        """The largest eigenvalues of the two covariance operators, of units of the effective size."""
+        x, y = (one.eigenvalue * atoms.lift for one, atoms in zip(self.stand_ins, self.atoms, strict=True))
+        if self.common is None:
+            return x, y
+        # Groups that are in both move both mean embeddings: as far as these go together, nothing moves.
+        apart = x / self.atoms[0].effective + y / self.atoms[1].effective
+        share = self._joint_eigenvalue() / apart if apart > 0 else 1.0
+        return x * share, y * share
+
+    def _sizes(self, side: int) -> FloatArray:
+        sizes: FloatArray = self.atoms[side].sizes[self.stand_ins[side].chosen]
+        return sizes
+
+    def _numbers(self, side: int) -> NDArray[np.intp]:
+        numbers, chosen = self.atoms[side].numbers, self.stand_ins[side].chosen
+        return chosen if numbers is None else numbers[chosen]
+
+    @cached_property
+    def _plain(self) -> bool:
+        return all(atoms.plain for atoms in self.atoms) and self.common is None
+
+    @cached_property
+    def _within(self) -> tuple[FloatArray, FloatArray]:
+        return self._of_side(0), self._of_side(1)
+
+    def _of_side(self, side: int) -> FloatArray:
+        values, atoms = self.stand_ins[side].values, self.atoms[side]
+        if self._plain:
+            return values
+        s, numbers, count = self._sizes(side), self._numbers(side), len(values)
+        pairs = np.outer(s, s)
+        found = values - atoms.mean * pairs
+        near = np.abs(numbers[:, None] - numbers) <= atoms.reach
+        pairs = np.where(near, 0.0, pairs)
+        # The diagonal stays: whoever takes a mean over distinct groups takes it off.
+        kept = np.where(near & ~np.eye(count, dtype=bool), 0.0, found)
+        scaled: FloatArray = kept * (count * (count - 1) / pairs.sum())
+        return scaled
+
+    @cached_property
+    def _cross(self) -> FloatArray:
+        """The values between units of x and units of y; zero for a unit that is in both."""
+        one, two = self.stand_ins
+        found = one.between(two)
+        if self._plain:
+            return found
+        pairs = np.outer(self._sizes(0), self._sizes(1))
+        found = found - self.atoms[0].cross_mean * pairs
+        if self.common is not None:
+            same = self._numbers(0)[:, None] == self._numbers(1)
+            found[same] = pairs[same] = 0.0
+        scaled: FloatArray = found * (found.size / pairs.sum())
+        return scaled
+
+    def _joint_eigenvalue(self) -> float:
+        """Return the largest eigenvalue of the covariance of the difference of the mean embeddings."""
+        one, two = self.stand_ins
+        across = one.between(two)
+        gram = np.block([[one.values, across], [across.T, two.values]])
+        s, t = self._sizes(0), self._sizes(1)
+        centred = np.block([[_centring(s), np.zeros(across.shape)], [np.zeros(across.T.shape), _centring(t)]])
+        numbers = np.r_[self._numbers(0), self._numbers(1)]
+        parts = np.r_[np.full(len(s), 1.0), np.full(len(t), -1.0)]
+        for atoms, place, count in (
+            (self.atoms[0], slice(0, len(s)), len(s)),
+            (self.atoms[1], slice(len(s), None), len(t)),
+        ):
+            parts[place] *= math.sqrt(atoms.count / count) / atoms.weight
+        groups, where = np.unique(numbers, return_inverse=True)
+        joined = np.zeros((len(groups), len(numbers)))
+        joined[where.reshape(-1), np.arange(len(numbers))] = parts
+        moved = joined @ centred
+        form = moved @ gram @ moved.T
+        with single_threaded_blas:
+            return top_eigenvalue((form + form.T) / 2, float(np.trace(form)))
+
+
+def _centring(sizes: FloatArray) -> FloatArray:
+    """Return the matrix that takes off the mean embedding times the size of each group."""
+    matrix: FloatArray = np.eye(len(sizes)) - np.outer(sizes, np.ones(len(sizes))) / sizes.sum()
+    return matrix
+
+
+def unit_eigenvalue(gram: FloatArray, sizes: FloatArray, every: FloatArray) -> float:
+    """Return the largest eigenvalue of the covariance operator of a unit of the effective size.
+
+    From the sums between units of the given sizes, which stand for those of the sizes `every`.
+    """
+    means = gram.sum(axis=0) / sizes.sum()
+    moved = np.outer(sizes, means)
+    centred = gram - moved - moved.T + np.outer(sizes, sizes) * (means.sum() / sizes.sum())
+    with single_threaded_blas:  # many small products: more threads would mostly wait for each other
+        top = top_eigenvalue(centred, float(np.trace(gram)))
+    return float(top * (len(every) / len(sizes)) / (every @ every))

@@ -1,0 +1,193 @@
+"""One sample of a pair, as the tests see it: `Side`.
+
+A unit (a row, a group of rows, a place where rows are) has an influence ``g = (p, q)``: p is its mean kernel
+value with its own sample, q that with the other one, both centred. It moves ``U`` by ``2 (a p - q)`` over the
+number of units. Everything that tests, intervals, comparisons and forecasts need of a sample is a contraction
+of a few averages over these influences, whatever they are known from: units one by one
+(`nammd.statistics.atoms`), totals that were kept (`nammd.statistics.totals`), or the averages themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from nammd.data.arrays import FloatArray
+
+
+class Side(Protocol):
+    """The influences of one sample's units, by their averages."""
+
+    @property
+    def size(self) -> float:
+        """The effective number of units."""
+
+    def second(self) -> FloatArray:
+        """Return the means of the products of p and q, as a matrix."""
+
+    def third(self, w: FloatArray) -> float:
+        """Return the mean of ``(g w)³``; NaN where it is not known."""
+
+    def form(self) -> FloatArray:
+        """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units, as a matrix."""
+
+    @property
+    def eigenvalue(self) -> float:
+        """The largest eigenvalue of the covariance operator."""
+
+    def beside(self, first: KeptX, second: KeptX) -> SharedX:
+        """Return how two distances depend on this sample, the x of both; it is that of the second."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptX:
+    """What a distance keeps of the units of its x, in case that another one has the same x.
+
+    Attributes
+    ----------
+    across : array
+        The q of every unit, as its side tells units apart.
+    felt : array
+        For the units that stand for x: the mean of ``k(i, j) phi(j)`` over the units j of y, with phi their
+        influence on the distance.
+    joint : bool
+        Whether units of x are in y too; `across` then has what they do there.
+    """
+
+    across: FloatArray = field(repr=False)
+    felt: FloatArray = field(repr=False)
+    joint: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class SharedX:
+    """How two distances depend on the x that they share, by the influences ``(p, q_1, q_2)`` of its units.
+
+    Attributes
+    ----------
+    second, form : array of shape (3, 3)
+        As of a `Side`.
+    covariance : array of shape (3, 3)
+        The covariances of the influences over the units, by leaving out one at a time.
+    felt : array of shape (3, 2)
+        The means of the influences times what is `felt` of the y of each distance.
+    third : Side-like callable
+        Returns the mean of ``(g w)³``; NaN where it is not known.
+    joint : bool
+        Whether units of x are in a y too.
+    """
+
+    second: FloatArray
+    form: FloatArray
+    covariance: FloatArray
+    felt: FloatArray
+    third: ThirdMoment
+    joint: bool = False
+
+    @property
+    def swapped(self) -> SharedX:
+        """The same with the two distances in each other's place."""
+        turn = np.array([0, 2, 1])
+        second, form, covariance = (
+            each[np.ix_(turn, turn)] for each in (self.second, self.form, self.covariance)
+        )
+        third = self.third
+        return SharedX(
+            second, form, covariance, self.felt[turn][:, ::-1], lambda w: third(w[turn]), self.joint
+        )
+
+
+class ThirdMoment(Protocol):
+    """A third moment as a function of a direction."""
+
+    def __call__(self, w: FloatArray, /) -> float:
+        """Return the mean of ``(g w)³``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A side of which the averages are known, and nothing else: read from a file, or forecast.
+
+    Attributes
+    ----------
+    size : float
+        The effective number of units.
+    seconds, forms : array of shape (2, 2)
+        See `Side.second` and `Side.form`.
+    thirds : array of shape (4,)
+        The means of ``p³, p² q, p q², q³``; NaN where they are not known.
+    eigenvalue : float
+        The largest eigenvalue of the covariance operator.
+    """
+
+    size: float
+    seconds: FloatArray
+    forms: FloatArray
+    thirds: FloatArray
+    eigenvalue: float
+
+    @classmethod
+    def of(cls, side: Side) -> Known:
+        """Take the averages of a side."""
+        p, q, both, apart = (
+            side.third(np.array(w)) for w in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, -1.0))
+        )
+        # (p + q)³ and (p - q)³ tell the mixed moments.
+        thirds = np.array([p, (both - apart) / 6 - q / 3, (both + apart) / 6 - p / 3, q])
+        return cls(side.size, side.second(), side.form(), thirds, side.eigenvalue)
+
+    def second(self) -> FloatArray:
+        """Return the means of the products of p and q."""
+        return self.seconds
+
+    def third(self, w: FloatArray) -> float:
+        """Return the mean of ``(g w)³``."""
+        return cube(self.thirds, w)
+
+    def form(self) -> FloatArray:
+        """Return the means of ``g_i k(i, j) g_j``."""
+        return self.forms
+
+    def beside(self, first: KeptX, second: KeptX) -> SharedX:
+        """Refuse: the units are not known any more."""
+        raise ValueError("the units of this sample are not known any more")
+
+
+def cube(thirds: FloatArray, w: FloatArray) -> float:
+    """Return the mean of ``(g w)³`` from the means of ``p³, p² q, p q², q³``."""
+    p, q = w
+    return float(thirds @ np.array([p**3, 3 * p * p * q, 3 * p * q * q, q**3]))
+
+
+def along(matrix: FloatArray, one: FloatArray, other: FloatArray | None = None) -> float:
+    """Return the form of a matrix along one direction, or between two."""
+    return float(one @ matrix @ (one if other is None else other))
+
+
+def standardised(second: float, third: float) -> float:
+    """Return the skewness by two moments; zero where there is none, or where the third is not known."""
+    if math.isnan(third) or not second > 0:
+        return 0.0
+    return third / second / math.sqrt(second)
+
+
+# Up to here a full decomposition costs less than the iteration's overhead.
+_DENSE_ROWS = 64
+# Of the iteration; asked for more than that, ARPACK goes on for seconds where rows have few distinct values.
+_ACCURACY = 1e-11
+
+
+def top_eigenvalue(centred: FloatArray, trace: float) -> float:
+    """Return the largest eigenvalue of a positive semi-definite matrix; `trace`, before it was centred."""
+    size = len(centred)
+    if size <= _DENSE_ROWS or np.trace(centred) <= 1e-12 * trace:
+        return max(float(np.linalg.eigvalsh(centred)[-1]), 0.0)
+    from scipy.sparse.linalg import eigsh
+
+    # Lanczos. The start is fixed, so that the same data give the same number.
+    start = np.random.default_rng(0).standard_normal(size)
+    [value] = eigsh(centred, k=1, which="LA", v0=start, tol=_ACCURACY, return_eigenvectors=False)
+    return max(float(value), 0.0)
