@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.dataset import Dataset, TableDataset
+from nammd.data.dataset import Dataset
+from nammd.data.frames import Frame
 from nammd.data.repeats import DISTINCT, MANY, in_common
 from nammd.encoding import Encoding
 from nammd.encoding.choosing import CONSTANT
@@ -44,16 +45,16 @@ def column_fact_alerts(encoding: Encoding, reference: Dataset, candidate: Datase
     """Return the alerts about constants and types, of tables in memory also in columns that are left out."""
     found = [Alert("constant-changed", name, _other_values(name, reference, candidate, encoding))
              for name in encoding.changed_constants(reference, candidate)]  # fmt: skip
-    if isinstance(reference, TableDataset) and isinstance(candidate, TableDataset):
-        found += _types(encoding, reference, candidate)
+    if reference.frame is not None and candidate.frame is not None and not reference.one_column:
+        found += _types(encoding, reference.frame, candidate.frame)
     return tuple(found)
 
 
 def _other_values(name: str, reference: Dataset, candidate: Dataset, encoding: Encoding) -> str:
     told = "one value in the reference, others now"
-    if not isinstance(reference, TableDataset) or not isinstance(candidate, TableDataset):
+    if reference.frame is None or candidate.frame is None:
         return told
-    before, now = (_first_values(data, name, encoding) for data in (reference, candidate))
+    before, now = (_first_values(frame, name, encoding) for frame in (reference.frame, candidate.frame))
     new = [value for value in now if value not in before]
     if not before or not new:
         return told
@@ -62,8 +63,8 @@ def _other_values(name: str, reference: Dataset, candidate: Dataset, encoding: E
     )
 
 
-def _first_values(dataset: TableDataset, name: str, encoding: Encoding) -> list[str]:
-    values = encoding.values(dataset.frame, name)
+def _first_values(frame: Frame, name: str, encoding: Encoding) -> list[str]:
+    values = encoding.values(frame, name)
     if values.codes is not None:
         return [quoted(values.categories[code]) for code in np.unique(values.codes[values.codes >= 0])]
     if values.numbers is not None and values.numbers.ndim == 1:
@@ -71,18 +72,18 @@ def _first_values(dataset: TableDataset, name: str, encoding: Encoding) -> list[
     return []
 
 
-def _types(encoding: Encoding, reference: TableDataset, candidate: TableDataset) -> list[Alert]:
+def _types(encoding: Encoding, reference: Frame, candidate: Frame) -> list[Alert]:
     found = []
     ignored = {entry.column for entry in encoding.left_out if entry.reason != CONSTANT}
     for name in reference.names:
-        if name not in candidate.names or reference.one_column:
+        if name not in candidate.names:
             continue
         if name in ignored:
-            before, now = (_dtype_kind(data, name) for data in (reference, candidate))
+            before, now = (_dtype_kind(frame, name) for frame in (reference, candidate))
             if before != now:
                 found.append(Alert("type-changed", name, f"{before} in the reference, {now} now"))
-        elif _whole_type(reference, name) and not _whole_type(candidate, name):
-            values = encoding.values(candidate.frame, name)
+        elif reference.holds_whole_numbers(name) and not candidate.holds_whole_numbers(name):
+            values = encoding.values(candidate, name)
             numbers = values.numbers
             if numbers is not None and values.kind == "numeric":
                 present = numbers[~values.missing]
@@ -91,12 +92,8 @@ def _types(encoding: Encoding, reference: TableDataset, candidate: TableDataset)
     return found
 
 
-def _dtype_kind(dataset: TableDataset, name: str) -> str:
-    dtype = dataset.frame.series(name).dtype
+def _dtype_kind(frame: Frame, name: str) -> str:
+    dtype = frame.series(name).dtype
     if dtype.is_numeric():
         return "numbers"
     return "times" if dtype.is_temporal() else "text"
-
-
-def _whole_type(dataset: TableDataset, name: str) -> bool:
-    return dataset.frame.holds_whole_numbers(name)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import to_numpy
-from nammd.data.dataset import ArrayDataset, Dataset, SummaryDataset, TableDataset
+from nammd.data.dataset import Dataset
 from nammd.data.opening import open_content, open_dataset
 from nammd.errors.advice import Advice, refusal
 from nammd.monitor.history import Kept
@@ -92,11 +92,10 @@ def sketch_from(content: bytes) -> Sketch:
 
 
 def _content(dataset: Dataset) -> tuple[str, bytes]:
-    if isinstance(dataset, SummaryDataset):
+    if dataset.summary is not None:
         return "sketch", sketch_bytes(dataset.summary)
-    if isinstance(dataset, TableDataset):
+    if dataset.frame is not None:
         return "column" if dataset.one_column else "table", _arrow_bytes(dataset.frame.to_arrow())
-    assert isinstance(dataset, ArrayDataset)
     content = io.BytesIO()
     np.save(content, to_numpy(dataset.array), allow_pickle=False)
     return "array", content.getvalue()

@@ -72,7 +72,7 @@ def sums_of(gate: Gate, dataset: Dataset) -> Sketch | None:
     if features is None:
         return None
     if not dataset.keeps_rows:
-        kept: Sketch = dataset.summary  # type: ignore[attr-defined]
+        kept: Sketch = dataset.summary
         return kept
     return sketched(gate, dataset, features)
 

@@ -15,7 +15,7 @@ import numpy as np
 from nammd.data.arrays import Array, FloatArray, is_spread
 from nammd.data.opening import open_all, refuse_summaries
 from nammd.data.row_grouping import RowGrouping
-from nammd.engines import Engine, choose_engine
+from nammd.engines import Engine, choose_engine, workers_read_files
 from nammd.errors.checks import between, choice, whole
 from nammd.evidence import prepare
 from nammd.kernels import Gaussian, Kernel
@@ -203,7 +203,7 @@ def two_sample_test(
     1.0
     """
     chosen, alpha = _method(method, kernel, permutations), between(alpha, "alpha")
-    datasets = open_all({"x": x, "y": y}, min_rows=2, by_workers=bool(getattr(engine, "reads_files", False)))
+    datasets = open_all({"x": x, "y": y}, min_rows=2, by_workers=workers_read_files(engine))
     refuse_summaries(*datasets)
     if space is not None and kernel is not None:
         raise TypeError("a space has a kernel already; give either space or kernel, not both")

@@ -8,7 +8,6 @@ from typing import Any
 from nammd.columns.counting import count_columns
 from nammd.columns.counts import Counts
 from nammd.columns.measure import measures_of
-from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.encoding import Encoding
 from nammd.encoding.noticed import Noticed
@@ -52,7 +51,7 @@ def sketch_of(
     size, tally, noticed = (int(rows.shape[0]), int(rows.shape[1])), None, Noticed()
     if encoding is not None and dataset.is_table:
         del rows
-        if not isinstance(x, Dataset):  # opened here: nobody else will ask for its points
+        if dataset is not x:  # opened here: nobody else will ask for its points
             dataset.forget_points()
         tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
         noticed = Noticed.of(encoding, dataset, first)

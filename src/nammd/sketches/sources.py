@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 from nammd.columns.counting import count_columns
 from nammd.columns.counts import Counts, merged
 from nammd.columns.measure import measures_of
-from nammd.data.dask_tables import pieces_of
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
-from nammd.data.pieces import Graph, Key, fetch, fresh_name
+from nammd.data.pieces import Graph, Key, fetch, fresh_name, tree
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
 from nammd.encoding import Encoding
 from nammd.encoding.noticed import Noticed
@@ -187,7 +186,7 @@ def of_cluster(
     chosen = encoding_for(dataset, encoding)
     if features is None:
         features = RandomFeatures(Gaussian.median(chosen.points(dataset)))
-    pieces = pieces_of(dataset)
+    pieces = dataset.in_pieces()
     name = fresh_name("sketch")
     level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
     one = [
@@ -200,14 +199,9 @@ def of_cluster(
     # How far the workers are is told by these: a cluster keeps whatever is watched, so that must be small.
     counts: dict[Key, float] = {(name, "rows", k): n for k, n in enumerate(pieces.sizes or [1] * len(level))}
     tasks |= {count: (_counted_rows, key) for count, key in zip(counts, level, strict=True)}
-    depth = 0
-    while len(level) > 1:  # a tree: no worker ever holds more than two
-        depth += 1
-        pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
-        level = [(name, depth, k) if len(pair) == 2 else pair[0] for k, pair in enumerate(pairs)]
-        tasks |= {key: (_added, *pair) for key, pair in zip(level, pairs, strict=True) if len(pair) == 2}
+    sums, whole = tree((name,), level, partial(reduce, _added))
     with Meter(progress, sum(counts.values())) as meter:
-        sketch, *_ = fetch(pieces.graph() | tasks, [*level, *counts], counts, meter.add)
+        sketch, *_ = fetch(pieces.graph() | tasks | sums, [whole, *counts], counts, meter.add)
     if sketch is None:
         raise ValueError("there are no rows to sketch: every partition is empty")
     found: Sketch = sketch

@@ -17,7 +17,7 @@ from nammd.data.arrays import is_spread
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
-from nammd.engines import Engine, require_engine
+from nammd.engines import Engine, workers_read_files
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.evidence.rows import Known
@@ -78,8 +78,7 @@ class Gate:
         cls, tolerance: Tolerance, x: Any, engine: Engine | None, grouping: RowGrouping = NO_GROUPING
     ) -> Gate:
         """Make the reference ready, whatever it is, and whatever was said of its rows."""
-        require_engine(engine)
-        by_workers, written = bool(getattr(engine, "reads_files", False)), tolerance.space.encoding.for_files
+        by_workers, written = workers_read_files(engine), tolerance.space.encoding.for_files
         dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
         wanted, given = bool(tolerance.origin.digest), tolerance.origin.how == "given"
         settled = tolerance.remembered.settled(grouping or grouping_of_summary(dataset), given)
@@ -220,7 +219,7 @@ class Gate:
         -------
         Estimate
         """
-        by_workers = bool(getattr(self.engine, "reads_files", False))
+        by_workers = workers_read_files(self.engine)
         written = self.tolerance.space.encoding.for_files
         opened = open_dataset(candidate, "the candidate", by_workers=by_workers, reading=written)
         if opened is not self.reference.dataset:

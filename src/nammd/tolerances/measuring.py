@@ -10,7 +10,7 @@ from nammd.data.arrays import FloatArray, is_spread, to_numpy
 from nammd.data.opening import open_dataset, refuse_summaries, require_rows
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping
 from nammd.data.sampling import Positions
-from nammd.engines import Engine, require_engine
+from nammd.engines import Engine, workers_read_files
 from nammd.engines.progress import aside
 from nammd.errors.advice import Advice, refusal
 from nammd.evidence import MIN_ROWS, gather, prepare
@@ -40,13 +40,12 @@ class Measuring:
         cls, x: Any, how: Mapping[str, Any], engine: Engine | None, grouping: RowGrouping = NO_GROUPING
     ) -> Measuring:
         """Open a reference, and settle its space; `how` are the options of `Space.fit`, or a space."""
-        require_engine(engine)
+        by_workers = workers_read_files(engine)
         options = {name: value for name, value in how.items() if value is not None}
         space = options.pop("space", None)
         if space is not None and options:
             raise TypeError(f"a space is fixed already; give either space or {', '.join(options)}, not both")
         written = options.get("reading") if space is None else space.encoding.for_files
-        by_workers = bool(getattr(engine, "reads_files", False))
         dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
         refuse_summaries(dataset)
         require_rows(dataset, MIN_ROWS)
@@ -97,9 +96,9 @@ class Measuring:
     ) -> dict[str, Estimate]:
         """Estimate the distances of other datasets to the reference, all in one run.
 
-        `said` is of the reference and of all the others, in this order.
+        `grouping` is of the reference and of all the others, in this order.
         """
-        by_workers = bool(getattr(self.engine, "reads_files", False))
+        by_workers = workers_read_files(self.engine)
         written = self.space.encoding.for_files
         opened = {
             name: open_dataset(data, name, by_workers=by_workers, reading=written)
