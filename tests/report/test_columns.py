@@ -10,7 +10,7 @@ from nammd.encoding.choosing import robust_scale
 from nammd.kernels.bandwidth import median_distance, pooled_rows
 from nammd.kernels.operations import for_columns
 from nammd.questions.ranking import holm
-from nammd.report import build, columns, wide
+from nammd.report import build, columns
 from nammd.report.model import Measured
 from tests.report.cases import estimate, estimate_model, people, shifted_model
 
@@ -152,7 +152,7 @@ def test_very_wide_data_show_the_columns_with_the_largest_standardized_differenc
     y[:, 17] += 2
     y[:, 5] *= 4
     parts = build(nammd.distance(x, y)).contributions
-    scores = wide.standardized_difference(x, y)
+    scores = columns.standardized_difference(x, y)
     assert parts.wide
     assert [p.name for p in parts.columns] == [f"column {j}" for j in np.argsort(-scores)[:12]]
     assert {parts.columns[0].name, parts.columns[1].name} == {"column 17", "column 5"}

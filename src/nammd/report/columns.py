@@ -32,10 +32,10 @@ from nammd.report.leaving_out import NOTHING, Found, WithoutColumns, measured
 from nammd.report.model import ColumnPart, ColumnRow, Contributions, Measured
 from nammd.report.profiles import profile
 from nammd.report.source import Source, Variable, evenly
-from nammd.report.wide import WIDE_DRAWN, most_different
 from nammd.results import Reportable
 from nammd.statistics.evidence import Measured as Evidence
 from nammd.statistics.margin import Pair, confidence_interval
+from nammd.statistics.standardized import standardized_difference
 
 MOST_ROWS = 2000
 LEAST_ROWS = 500
@@ -45,6 +45,9 @@ DRAWN = 30
 
 WIDE = 64
 """With more columns than this, leaving each out in turn would take minutes and tell little."""
+
+WIDE_DRAWN = 12
+"""So many columns of such data are drawn."""
 
 EXACT_ROWS = 200_000
 """Up to so many rows the medians in the table are exact; else they are those of a fine lattice."""
@@ -267,3 +270,10 @@ def _wide_sentence(columns: int, shown: int) -> str:
         "that differ most in mean or spread, in units of their standard deviation. They were picked "
         "because they differ, so no significance is given for them."
     )
+
+
+def most_different(source: Source) -> list[Variable]:
+    """Return the columns with the largest standardized difference, the largest first."""
+    scores = standardized_difference(source.x.encoded, source.y.encoded)
+    by_column = np.array([scores[variable.slots].max() for variable in source.variables])
+    return [source.variables[k] for k in np.argsort(-by_column, kind="stable")[:WIDE_DRAWN]]

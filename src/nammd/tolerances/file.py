@@ -18,10 +18,9 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.errors.advice import Caution
 from nammd.errors.checks import choice, whole
-from nammd.errors.json_text import indented
 from nammd.errors.naming import quoted
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
-from nammd.errors.writing import write_bytes
+from nammd.errors.writing import indented, write_bytes
 from nammd.spaces import Space
 from nammd.statistics.forecast import Eigenvalues, Pilot
 from nammd.statistics.moments import Components, Moments

@@ -22,8 +22,7 @@ from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.evidence.rows import Known
 from nammd.evidence.units import KnownUnits
-from nammd.explaining.alerts import Alert, column_alerts, known_alerts
-from nammd.explaining.rows import column_fact_alerts, row_alerts
+from nammd.explaining.alerts import Alert, column_alerts, column_fact_alerts, known_alerts, row_alerts
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
