@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from nammd.columns.counts import Counts, LabelCounts, NumberCounts
-from nammd.columns.measure import Measure
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.data.repeats import DISTINCT, MANY, in_common
@@ -26,6 +24,8 @@ from nammd.explaining.summaries import NumberSummary, summary_of_counts
 from nammd.explaining.unit_factors import factor_between
 from nammd.explaining.writing import percent, readable
 from nammd.reading.text_formats.understanding import SUSPECTED_NUMBERS
+from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.measure import Measure
 
 ALERTS: dict[str, str] = {
     "new-categories": "a category that the reference never has",

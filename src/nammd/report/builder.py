@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nammd.columns.measure import MOST_OF_ARRAYS
 from nammd.data.arrays import FloatArray
 from nammd.report.answer import answer_of, distance_of
 from nammd.report.columns import DRAWN, WIDE, WIDE_DRAWN, contributions
@@ -18,6 +17,7 @@ from nammd.report.groups import groups_of
 from nammd.report.model import Map, ReportModel, Witness
 from nammd.report.source import Source, evenly, reportable, source_of
 from nammd.results import NAMES, Reportable
+from nammd.views.measure import MOST_OF_ARRAYS
 
 POINTS = 1500
 """So many rows of each sample are on the map."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nammd.columns.counting import count_columns
-from nammd.columns.counts import Counts
-from nammd.columns.measure import measures_of
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.encoding import Encoding
 from nammd.encoding.noticed import Noticed
@@ -18,6 +15,9 @@ from nammd.sketches.grouping import GroupedRows
 from nammd.sketches.settling import digest_of_encoding, encoding_for
 from nammd.sketches.sketch import Sketch
 from nammd.sketches.units import SketchUnits
+from nammd.views.counting import count_columns
+from nammd.views.counts import Counts
+from nammd.views.measure import measures_of
 
 
 def sketch_of(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nammd.columns.counts import Counts, merged
 from nammd.data.blocks_in_time import Blocks
 from nammd.data.dataset import Dataset
 from nammd.data.row_grouping import RowGrouping
@@ -13,6 +12,7 @@ from nammd.encoding import Encoding
 from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import whole
 from nammd.kernels import RandomFeatures
+from nammd.views.counts import Counts, merged
 
 
 def encoding_for(dataset: Dataset, encoding: Encoding | None) -> Encoding:

@@ -8,9 +8,6 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-from nammd.columns.counting import count_columns
-from nammd.columns.counts import Counts, merged
-from nammd.columns.measure import measures_of
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
 from nammd.data.pieces import Graph, Key, fetch, fresh_name, tree
@@ -27,6 +24,9 @@ from nammd.sketches.making import of_units, sketch_of
 from nammd.sketches.settling import columns_alone, digest_of_encoding, encoding_for
 from nammd.sketches.sketch import RowProgress, Sketch
 from nammd.sketches.units import SketchUnits
+from nammd.views.counting import count_columns
+from nammd.views.counts import Counts, merged
+from nammd.views.measure import measures_of
 
 
 def of_batches(

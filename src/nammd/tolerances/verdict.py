@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nammd.columns.limits import ColumnCheck
 from nammd.explaining.alerts import Alert
 from nammd.explaining.columns import words_for
 from nammd.explaining.pairs import PairCheck, changed_pairs
@@ -25,6 +24,7 @@ from nammd.tolerances.deciding import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
 from nammd.tolerances.reasons import differs_most
 from nammd.tolerances.wording import MOST_REASONS, code_again, rows_of_table, sentence
+from nammd.views.limits import ColumnCheck
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from nammd.columns.counts import Counts, merged
-from nammd.columns.measure import Measure
 from nammd.data.arrays import FloatArray, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.data.values import Values
 from nammd.encoding import Encoding
+from nammd.views.counts import Counts, merged
+from nammd.views.measure import Measure
 
 
 def has_counts(dataset: Dataset) -> bool:
