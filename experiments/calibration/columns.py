@@ -18,7 +18,7 @@ from nammd.columns.limits import check_columns, made_limits
 from nammd.columns.negligible import Negligible
 from nammd.data.values import Values as ColumnValues
 from nammd.tolerances.bars import Accepted
-from nammd.tolerances.deciding import Decision, decided
+from nammd.tolerances.decision import Decision, decided
 
 ALPHA = 0.05
 PLACES = ("none", "one", "some", "all", "negligible")

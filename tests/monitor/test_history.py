@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nammd.monitor import changes, schema
+from nammd.monitor import alarms, schema
 from nammd.monitor.history import History
 from nammd.monitor.records import Batch, Moved, checksum
 from nammd.monitor.state import state_of
@@ -24,7 +24,7 @@ SEAL = checksum(["then", "nammd 0", "old", "{}"])
 
 def add(history, one):
     history.write(
-        lambda writer: changes.follow(writer, "2026-01-02T00:00:00+00:00", lambda: writer.insert(one))
+        lambda writer: alarms.follow(writer, "2026-01-02T00:00:00+00:00", lambda: writer.insert(one))
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 import nammd
-from nammd.monitor import keeping
+from nammd.monitor import storage
 from nammd.monitor.alerting import alert
 from nammd.monitor.measuring import few_carriers
 from nammd.monitor.records import Event
@@ -192,7 +192,7 @@ def test_sketches_are_batches_and_rows_are_sketched_like_the_reference(path):
 
 
 def test_reference_that_is_not_kept_inside_is_asked_for(path, monkeypatch):
-    monkeypatch.setattr(keeping.packed, "__defaults__", (100,))
+    monkeypatch.setattr(storage.packed, "__defaults__", (100,))
     made = nammd.Monitor.create(path, TOLERANCE, TRAIN)
     made.add(rows(1), key="a")
     with pytest.raises(FileNotFoundError, match="reference="):
@@ -205,7 +205,7 @@ def test_reference_that_is_not_kept_inside_is_asked_for(path, monkeypatch):
 
 
 def test_large_file_is_left_where_it_is(tmp_path, path, monkeypatch):
-    monkeypatch.setattr(keeping.packed, "__defaults__", (100,))
+    monkeypatch.setattr(storage.packed, "__defaults__", (100,))
     np.save(tmp_path / "train.npy", TRAIN)
     nammd.Monitor.create(path, TOLERANCE, tmp_path / "train.npy")
     nammd.Monitor.open(path).add(rows(1), key="a")

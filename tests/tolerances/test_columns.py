@@ -10,7 +10,7 @@ import pytest
 import nammd
 from nammd.columns.limits import check_columns
 from nammd.testing import assert_close
-from nammd.tolerances.deciding import Decision
+from nammd.tolerances.decision import Decision
 
 ROWS = 2000
 

@@ -15,7 +15,7 @@ from nammd.cli.data import Inputs, Told, open_files
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
 from nammd.cli.overwriting import require_replaceable, save_tolerance
-from nammd.cli.places import place
+from nammd.cli.paths import place
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nammd.cli import options
 from nammd.cli.options import DataOptions, EngineName, KernelName, KernelOptions
-from nammd.cli.places import chosen, given
+from nammd.cli.paths import chosen, given
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:

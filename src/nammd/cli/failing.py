@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from nammd.cli.failure import ERROR, sentence
+from nammd.cli.errors import ERROR, sentence
 from nammd.cli.junit import Case, case_name, junit_xml
 from nammd.cli.output import print_json
 

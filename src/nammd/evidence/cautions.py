@@ -11,7 +11,7 @@ from nammd.data.dataset import Dataset
 from nammd.data.encoding.noticed import unread as unread_cells
 from nammd.data.group_like import looks_like_groups
 from nammd.data.repeats import copies, in_common
-from nammd.sketches.units import SketchUnits
+from nammd.sketches.group_totals import SketchUnits
 from nammd.spaces import Sample
 from nammd.statistics.spread import Spread
 

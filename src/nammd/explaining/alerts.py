@@ -17,7 +17,7 @@ from nammd.data.naming import plain_name, suggestion
 from nammd.data.written.understanding import SUSPECTED_NUMBERS
 from nammd.explaining.sentences import quoted, writer_for
 from nammd.explaining.summaries import NumberSummary, summary_of_counts
-from nammd.explaining.units import factor_between
+from nammd.explaining.unit_factors import factor_between
 from nammd.explaining.writing import percent
 
 ALERTS: dict[str, str] = {

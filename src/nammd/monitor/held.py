@@ -8,9 +8,9 @@ from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
 from nammd.engines import Engine
 from nammd.monitor.history import History, Kept, Snapshot
-from nammd.monitor.keeping import packed, sketch_bytes, unpacked
 from nammd.monitor.pooling import sums_of
 from nammd.monitor.records import Era
+from nammd.monitor.storage import packed, sketch_bytes, unpacked
 from nammd.tolerances.file import loads
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.tolerance import Tolerance

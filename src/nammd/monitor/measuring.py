@@ -15,9 +15,9 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
-from nammd.monitor.keeping import sketch_bytes, source_name
 from nammd.monitor.pooling import sketched, sums_of
 from nammd.monitor.records import Batch, Era, Moved
+from nammd.monitor.storage import sketch_bytes, source_name
 from nammd.results import Caution
 from nammd.sketches import Sketch
 from nammd.statistics.margin import margin

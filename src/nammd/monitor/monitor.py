@@ -9,19 +9,19 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from nammd.data.checks import choice
 from nammd.engines import Engine
-from nammd.monitor import changes
+from nammd.monitor import alarms
 from nammd.monitor.alerting import OnAlarm, tell
 from nammd.monitor.held import Held, opened_reference, packed_reference, reference_sums
 from nammd.monitor.history import History, Writer
+from nammd.monitor.history_view import Looking
 from nammd.monitor.keys import as_key
-from nammd.monitor.looking import Looking
 from nammd.monitor.measuring import measure, sample_of
 from nammd.monitor.rates import RateName, Spending
 from nammd.monitor.state import next_level, state_of
 from nammd.monitor.verdict import BatchVerdict
 from nammd.tolerances.file import dumps
+from nammd.tolerances.many_datasets import Errors, Turn, TurnProgress, in_turn
 from nammd.tolerances.tolerance import Tolerance
-from nammd.tolerances.turns import Errors, Turn, TurnProgress, in_turn
 
 Claim: TypeAlias = Literal["reference", "population"]
 
@@ -185,12 +185,12 @@ class Monitor(Looking):
         seen = self._history.read()
         era, gate = self._held.current(self._history, seen, self.engine)
         sample = sample_of(gate, data, name)
-        if changes.is_there(seen, name, sample.digest, replace):
+        if alarms.is_there(seen, name, sample.digest, replace):
             return BatchVerdict.of(state_of(seen), name)
         measured = measure(gate, sample, name, era, next_level(seen))
         if report is not None:
             measured = measured.with_report(measured.verdict.report(report), self.path)
-        found, state = self._history.write(lambda writer: changes.store(writer, measured, replace, _now()))
+        found, state = self._history.write(lambda writer: alarms.store(writer, measured, replace, _now()))
         if found is None:  # another process was quicker with the same batch
             return BatchVerdict.of(state, name)
         return tell(on_alarm, self.path, BatchVerdict.of(state, name, measured.verdict, found))
@@ -262,7 +262,7 @@ class Monitor(Looking):
             How many alarms were acknowledged.
         """
         words, name = _line(text, "a note") if text else "", None if key is None else as_key(key)
-        return int(self._history.write(lambda writer: changes.acknowledge(writer, _now(), words, name)))
+        return int(self._history.write(lambda writer: alarms.acknowledge(writer, _now(), words, name)))
 
     def close(self, text: str = "") -> int:
         """Close the alarms that are open, as of the last batch; what comes next may open others.
@@ -281,7 +281,7 @@ class Monitor(Looking):
             How many alarms were closed.
         """
         words = _line(text, "a note") if text else ""
-        return int(self._history.write(lambda writer: changes.close(writer, _now(), words)))
+        return int(self._history.write(lambda writer: alarms.close(writer, _now(), words)))
 
     def forget(self, key: Any) -> None:
         """Remove a batch, as if it had never come; that it was there stays among the events.
@@ -296,7 +296,7 @@ class Monitor(Looking):
         def remove(writer: Writer) -> None:
             if writer.find(name) is None:
                 raise ValueError(f"the monitor {self.path} has no batch {name!r}")
-            changes.follow(writer, _now(), lambda: writer.remove(name))
+            alarms.follow(writer, _now(), lambda: writer.remove(name))
             writer.event(_now(), "batch forgotten", name, text=f"The batch {name} was removed.")
 
         self._history.write(remove)

@@ -2,18 +2,18 @@
 
 ================  ==========================================================================
 `building`        one pass over rows, in threads or on their device: the sums of features
-`grouping`        the same over groups of rows, and rows that are held until their groups are whole
+`grouped_rows`    the same over groups of rows, and rows that are held until their groups are whole
 `sketch`          `Sketch`: those sums, how they add up, and what they belong to
 `making`          a sketch from rows that are here
 `alike`           which sketches can be compared and added
-`units`           what a sketch keeps of groups, and how it is noticed that one was split
+`group_totals`    what a sketch keeps of groups, and how it is noticed that one was split
 `sample`          a sketch as a sample of a space
 `sources`         rows from batches, files and Dask collections
 `file`            a sketch as a file
 ================  ==========================================================================
 """
 
-from nammd.sketches.settling import features_in
+from nammd.sketches.options import features_in
 from nammd.sketches.sketch import Sketch
 
 __all__ = ["Sketch", "features_in"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nammd.data.advice import Advice, refusal
 from nammd.data.checks import counted
-from nammd.sketches.units import difference_in_units
+from nammd.sketches.group_totals import difference_in_units
 
 if TYPE_CHECKING:
     from nammd.sketches.sketch import Sketch

@@ -15,10 +15,10 @@ from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.engines.progress import Progress
 from nammd.kernels import Gaussian, RandomFeatures
 from nammd.sketches.building import feature_totals
-from nammd.sketches.grouping import GroupedRows
-from nammd.sketches.settling import digest_of_encoding, encoding_for
+from nammd.sketches.group_totals import SketchUnits
+from nammd.sketches.grouped_rows import GroupedRows
+from nammd.sketches.options import digest_of_encoding, encoding_for
 from nammd.sketches.sketch import Sketch
-from nammd.sketches.units import SketchUnits
 
 
 def sketch_of(

@@ -12,8 +12,8 @@ from nammd.data.dataset import Dataset
 from nammd.spaces import Space
 
 if TYPE_CHECKING:
+    from nammd.sketches.group_totals import SketchUnits
     from nammd.sketches.sketch import Sketch
-    from nammd.sketches.units import SketchUnits
 
 CONSTANT = 1e-10
 """Share of the features' squared length below which their variance is rounding."""

@@ -22,8 +22,8 @@ from nammd.data.opening import open_dataset
 from nammd.engines.progress import Progress
 from nammd.kernels import RandomFeatures, as_kernel
 from nammd.sketches.alike import require_alike
-from nammd.sketches.sample import SketchSample
-from nammd.sketches.settling import (
+from nammd.sketches.group_totals import SketchUnits
+from nammd.sketches.options import (
     added_tallies,
     again,
     columns_alone,
@@ -31,7 +31,7 @@ from nammd.sketches.settling import (
     settled,
     sketchable,
 )
-from nammd.sketches.units import SketchUnits
+from nammd.sketches.sample import SketchSample
 from nammd.spaces import Space
 
 RowProgress: TypeAlias = bool | Callable[[float, float | None], None] | None

@@ -22,12 +22,12 @@ from nammd.data.pieces import Graph, Key, fetch, fresh_name
 from nammd.data.spread import pieces_of
 from nammd.engines.progress import Meter, Progress
 from nammd.kernels import Gaussian, RandomFeatures
-from nammd.sketches import grouping
-from nammd.sketches.grouping import GroupedRows
+from nammd.sketches import grouped_rows
+from nammd.sketches.group_totals import SketchUnits
+from nammd.sketches.grouped_rows import GroupedRows
 from nammd.sketches.making import of_units, sketch_of
-from nammd.sketches.settling import columns_alone, digest_of_encoding, encoding_for
+from nammd.sketches.options import columns_alone, digest_of_encoding, encoding_for
 from nammd.sketches.sketch import RowProgress, Sketch
-from nammd.sketches.units import SketchUnits
 
 
 def of_batches(
@@ -110,12 +110,12 @@ def of_grouped_batches(
             held.append(GroupedRows.of(dataset, points, encoding))
             if meter is None and callable(progress):
                 progress(size[0], None)
-            if said.groups is None or sum(part.size for part in held) > grouping.HELD:
-                whole, rest = grouping.whole_groups(held)
+            if said.groups is None or sum(part.size for part in held) > grouped_rows.HELD:
+                whole, rest = grouped_rows.whole_groups(held)
                 held = [] if rest is None else [rest]
                 close(whole)
         if held:
-            close(grouping.joined(held))
+            close(grouped_rows.joined(held))
     if units is None:
         raise ValueError("there are no rows to sketch: every batch is empty, or there are none")
     return of_units(features, size, units, digest_of_encoding(encoding), tally, noticed)

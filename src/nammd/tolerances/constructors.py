@@ -26,11 +26,11 @@ from nammd.spaces import Space
 from nammd.statistics.forecast import Pilot
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
+from nammd.tolerances.grouping_spec import Remembered, for_columns
 from nammd.tolerances.ladder import Rung, block_edges, paired_influences, split_rungs
-from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
-from nammd.tolerances.remembering import Remembered, for_columns
+from nammd.tolerances.reference import Measuring
 from nammd.tolerances.soundness import (
     drifting,
     refuse_ordered_rows,

@@ -28,9 +28,9 @@ from nammd.statistics.moments import Components, Moments
 from nammd.statistics.standing import RowsOfX, SampleTerms, Standing
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
+from nammd.tolerances.grouping_spec import Remembered
 from nammd.tolerances.ladder import Rung
 from nammd.tolerances.provenance import Origin
-from nammd.tolerances.remembering import Remembered
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance

@@ -28,11 +28,11 @@ from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
 from nammd.statistics.power import distribution_free
+from nammd.tolerances.check_cautions import cautions_of
 from nammd.tolerances.columns import ColumnTolerances
-from nammd.tolerances.deciding import Held, combined, decided
+from nammd.tolerances.decision import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
-from nammd.tolerances.noticing import cautions_of
-from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
+from nammd.tolerances.grouping_spec import NOTHING_REMEMBERED, Remembered
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 

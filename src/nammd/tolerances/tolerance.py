@@ -25,12 +25,12 @@ from nammd.spaces import Space
 from nammd.tolerances.bars import Accepted, Bar, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.constructors import Constructors
+from nammd.tolerances.equivalents import in_words
 from nammd.tolerances.forecasting import Forecast, Setting
 from nammd.tolerances.gate import Gate
+from nammd.tolerances.grouping_spec import NOTHING_REMEMBERED, Remembered
 from nammd.tolerances.provenance import Origin
-from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
 from nammd.tolerances.soundness import refused_or_noted
-from nammd.tolerances.units import in_words
 from nammd.tolerances.verdict import Verdict
 
 

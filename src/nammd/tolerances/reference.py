@@ -17,7 +17,7 @@ from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample, Space
 from nammd.statistics.moments import CrossPairs
-from nammd.tolerances.units import equivalents
+from nammd.tolerances.equivalents import equivalents
 
 
 @dataclass(frozen=True, eq=False)

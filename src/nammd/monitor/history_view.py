@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from nammd.monitor.history import History
-from nammd.monitor.keeping import sketch_from
 from nammd.monitor.pooling import Window, pooled
 from nammd.monitor.state import State, state_of
+from nammd.monitor.storage import sketch_from
 from nammd.monitor.table import Backend, table_of
 from nammd.tolerances.file import loads
 from nammd.tolerances.tolerance import Tolerance
