@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 import nammd
 from nammd.monitor import storage
-from nammd.monitor.alerting import alert
+from nammd.monitor.alarms import alert
 from nammd.monitor.measuring import few_carriers
 from nammd.monitor.records import Event
 from tests.monitor.records import days

@@ -245,7 +245,7 @@ def said_by(data: DataOptions, limit: Tolerance | None) -> Belonging:
         raise ValueError("rows belong together by --group or by --time, not by both")
     groups = Blocks(data.time, data.block) if in_time else data.group
     said = Belonging(groups, data.row_weight)
-    return said if limit is None else limit.remembered.settled(said, limit.origin.how == "given")
+    return said if limit is None else limit.grouping_spec.settled(said, limit.origin.how == "given")
 
 
 def load_tolerance(path: Path, data: DataOptions, kernel: KernelOptions) -> Tolerance:

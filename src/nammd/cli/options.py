@@ -281,7 +281,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         try:
             _run(command, name_of(command), given, data_arguments)
         except Exception as error:
-            from nammd.cli.failing import tell_failure
+            from nammd.cli.errors import tell_failure
 
             tell_failure(name_of(command), given, error)
             raise

@@ -1,8 +1,13 @@
-"""Arguments that say where data are: a file, a folder, standard input, or an address."""
+"""Where data are: a file, a folder, standard input, or an address; and which files a command may replace."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nammd.tolerances.tolerance import Tolerance
 
 
 class Place(type(Path())):  # type: ignore[misc]
@@ -41,3 +46,52 @@ def chosen(values: list[str] | None, number: int) -> str | None:
     if not values:
         return None
     return values[min(number, len(values) - 1)] or None
+
+
+def require_replaceable(target: Path, force: bool) -> None:
+    """Refuse a file that is no tolerance, before any work is done; what is no file holds nothing to lose."""
+    if force or not target.is_file() or not target.stat().st_size:
+        return
+    if _kept(target) is None:
+        raise FileExistsError(
+            f"{str(target)!r} is there already, and is not a tolerance that can be read; choose another "
+            "name, or say --force to replace it"
+        )
+
+
+def require_sketch_or_nothing(target: Path) -> None:
+    """Refuse to write a sketch over something else; one of yesterday, whole or broken, may go."""
+    from nammd.cli.sketch_files import is_broken, is_sketch
+
+    if not target.is_file() or not target.stat().st_size or is_sketch(target) or is_broken(target):
+        return
+    raise FileExistsError(
+        f"{str(target)!r} is there already, and is not a sketch; choose another name, or remove it"
+    )
+
+
+def save_tolerance(tolerance: Tolerance, target: Path, force: bool) -> None:
+    """Write a tolerance; one that is there and says something else stays."""
+    kept = None if force or not target.is_file() or not target.stat().st_size else _kept(target)
+    if kept is not None and not _same(kept, tolerance):
+        raise FileExistsError(
+            f"{str(target)!r} is there already and is another tolerance: {kept.epsilon:.4g} there, "
+            f"{tolerance.epsilon:.4g} now, from other data or options; choose another name, or say --force "
+            "to replace it"
+        )
+    tolerance.save(target)
+
+
+def _kept(target: Path) -> Tolerance | None:
+    from nammd.tolerances.tolerance import Tolerance
+
+    try:
+        return Tolerance.load(target)
+    except (ValueError, OSError, ImportError):
+        return None
+
+
+def _same(one: Tolerance, other: Tolerance) -> bool:
+    """Tell whether two tolerances differ in nothing but when, and with which versions, they were made."""
+    then = replace(one.origin, created=other.origin.created, versions=other.origin.versions)
+    return replace(one, origin=then) == other

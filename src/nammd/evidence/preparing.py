@@ -18,8 +18,7 @@ from nammd.data.encoding import Encoding
 from nammd.data.opening import open_all
 from nammd.engines import Engine, require_engine
 from nammd.kernels.operations import check
-from nammd.sketches.alike import require_alike
-from nammd.sketches.sample import SketchSample
+from nammd.sketches.sample import SketchSample, require_alike
 from nammd.spaces import Sample, Space
 from nammd.spaces.sample import together
 

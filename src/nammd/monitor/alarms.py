@@ -1,17 +1,23 @@
-"""What a change of the batches does to the alarms, and to the events that tell of them."""
+"""What a change of the batches does to the alarms, the events that tell of them, and who is told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import shlex
+import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from nammd.data.advice import Advice, refusal
 from nammd.monitor.history import Snapshot, Writer
-from nammd.monitor.measuring import Measured
+from nammd.monitor.measuring import MeasuredBatch
 from nammd.monitor.pooling import WINDOWS, members
 from nammd.monitor.records import Batch, Era, Event, EventKind
 from nammd.monitor.state import State, StreamAlarm, state_of
+from nammd.monitor.verdict import BatchVerdict
+from nammd.results import Caution
 
 
 def same(there: Batch, digest: str, era: Era) -> bool:
@@ -39,7 +45,7 @@ def is_there(seen: Snapshot, key: str, digest: str, replace: bool) -> bool:
 
 
 def store(
-    writer: Writer, measured: Measured, replacing: bool, at: str
+    writer: Writer, measured: MeasuredBatch, replacing: bool, at: str
 ) -> tuple[tuple[Event, ...] | None, State]:
     """Store a batch; return the events and the state, or no events where the batch is there already."""
     batch, seen = measured.batch, writer.read()
@@ -138,3 +144,64 @@ def _tell(writer: Writer, at: str, kind: EventKind, alarm: StreamAlarm) -> None:
         moved = "; ".join(each.words for each in batch.columns if each.words)
         words = f"{words.removesuffix('.')}: {moved}." if moved else words
     writer.event(at, kind, alarm.opened, alarm.cause, words)
+
+
+TIME_LIMIT = 30.0
+"""Seconds that the program may take."""
+
+OnAlarm: TypeAlias = str | Sequence[str] | Callable[[dict[str, Any]], Any] | None
+
+
+_TOLD = ("key", "decision", "level", "distance", "interval", "epsilon", "columns")
+
+
+def tell(on_alarm: OnAlarm, path: Path, result: BatchVerdict) -> BatchVerdict:
+    """Tell of the alarms that a batch opened; return its verdict with a caution about what went wrong."""
+    if on_alarm is None:
+        return result
+    found = result.to_dict()
+    about = {
+        "monitor": str(path.resolve()),
+        "state": result.state.headline(),
+        "batch": {name: found[name] for name in _TOLD},
+    }
+    opened = [event for event in result.events if event.kind == "alarm opened"]
+    troubles = [trouble for event in opened if (trouble := alert(on_alarm, event, about))]
+    cautions = [
+        Caution("alert-failed", f"{trouble}; the batch was added all the same") for trouble in troubles
+    ]
+    return replace(result, warnings=(*result.warnings, *cautions))
+
+
+def alert(on_alarm: OnAlarm, event: Event, about: dict[str, Any], limit: float = TIME_LIMIT) -> str:
+    """Tell of an event; return what went wrong, or an empty text. It never raises: a batch is added by then.
+
+    Parameters
+    ----------
+    on_alarm : str, sequence of str or callable
+        A command with its arguments, which is run without a shell; or a function of the event.
+    event : Event
+        What happened.
+    about : dict
+        What else the program is told: the monitor, and the state of the stream.
+    limit : float
+        Seconds that a command may take.
+    """
+    told = {"event": event.to_dict(), **about}
+    try:
+        if callable(on_alarm):
+            on_alarm(told)
+            return ""
+        command = (
+            shlex.split(on_alarm) if isinstance(on_alarm, str) else [str(word) for word in on_alarm or ()]
+        )
+        if not command:
+            return "the command for alarms is empty"
+        done = subprocess.run(
+            command, input=json.dumps(told), text=True, timeout=limit, check=False, stdout=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        return f"the command for alarms took longer than {limit:g} s and was stopped"
+    except Exception as error:
+        return f"the command for alarms failed: {type(error).__name__}: {error}"
+    return "" if done.returncode == 0 else f"the command for alarms failed with exit code {done.returncode}"

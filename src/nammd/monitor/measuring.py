@@ -80,14 +80,14 @@ def sums_digest(sketch: Sketch) -> str:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredBatch:
     """What was found of a batch."""
 
     batch: Batch
     verdict: Verdict
     sums: bytes
 
-    def with_report(self, path: Path, beside: Path) -> Measured:
+    def with_report(self, path: Path, beside: Path) -> MeasuredBatch:
         """Note where the page about the batch is, as seen from the file of the history."""
         try:
             where = os.path.relpath(path.resolve(), beside.resolve().parent)
@@ -96,7 +96,7 @@ class Measured:
         return replace(self, batch=replace(self.batch, report=Path(where).as_posix()))
 
 
-def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -> Measured:
+def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -> MeasuredBatch:
     """Check a batch, and keep what the stream needs of it."""
     from nammd import __version__
 
@@ -137,7 +137,7 @@ def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -
         },
     )
     sums = sums_of(gate, sample.dataset)
-    return Measured(batch, verdict, b"" if sums is None else sketch_bytes(sums))
+    return MeasuredBatch(batch, verdict, b"" if sums is None else sketch_bytes(sums))
 
 
 def _cautions(verdict: Verdict, level: float) -> tuple[tuple[str, str], ...]:

@@ -10,14 +10,14 @@ from typing import Any, Literal, TypeAlias, get_args
 from nammd.data.checks import choice
 from nammd.engines import Engine
 from nammd.monitor import alarms
-from nammd.monitor.alerting import OnAlarm, tell
-from nammd.monitor.held import Held, opened_reference, packed_reference, reference_sums
+from nammd.monitor.alarms import OnAlarm, tell
 from nammd.monitor.history import History, Writer
-from nammd.monitor.history_view import Looking
+from nammd.monitor.history_view import HistoryView
 from nammd.monitor.keys import as_key
 from nammd.monitor.measuring import measure, sample_of
 from nammd.monitor.rates import RateName, Spending
 from nammd.monitor.state import next_level, state_of
+from nammd.monitor.storage import CurrentGate, opened_reference, packed_reference, reference_sums
 from nammd.monitor.verdict import BatchVerdict
 from nammd.tolerances.file import dumps
 from nammd.tolerances.many_datasets import Errors, Turn, TurnProgress, in_turn
@@ -26,7 +26,7 @@ from nammd.tolerances.tolerance import Tolerance
 Claim: TypeAlias = Literal["reference", "population"]
 
 
-class Monitor(Looking):
+class Monitor(HistoryView):
     """A stream of batches, watched against a tolerance, with its history in one file.
 
     Make one with `Monitor.create`, and open it again with `Monitor.open`. There are two layers, each with a
@@ -55,7 +55,7 @@ class Monitor(Looking):
     def __init__(self, path: str | Path, *, reference: Any = None, engine: Engine | None = None) -> None:
         super().__init__(Path(path).expanduser())
         self.engine = engine
-        self._held = Held(reference)
+        self._current_gate = CurrentGate(reference)
 
     @classmethod
     def create(
@@ -128,7 +128,7 @@ class Monitor(Looking):
         head = (now, f"nammd {__version__}", where.stem if title is None else str(title))
         History.create(where, head, settings, begin)
         made = cls(where, reference=None if kept.content else reference, engine=engine)
-        made._held.gate, made._held.dataset = (1, gate), dataset
+        made._current_gate.gate, made._current_gate.dataset = (1, gate), dataset
         return made
 
     @classmethod
@@ -183,7 +183,7 @@ class Monitor(Looking):
         """
         name = as_key(key)
         seen = self._history.read()
-        era, gate = self._held.current(self._history, seen, self.engine)
+        era, gate = self._current_gate.load(self._history, seen, self.engine)
         sample = sample_of(gate, data, name)
         if alarms.is_there(seen, name, sample.digest, replace):
             return BatchVerdict.of(state_of(seen), name)
@@ -313,11 +313,11 @@ class Monitor(Looking):
         """
         if tolerance is None and reference is None:
             raise TypeError("give a tolerance, a reference or both")
-        _, gate = self._held.current(self._history, self._history.read(), self.engine)
+        _, gate = self._current_gate.load(self._history, self._history.read(), self.engine)
         limit = gate.tolerance
         if tolerance is not None:
             limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
-        dataset = opened_reference(limit, self._held.dataset if reference is None else reference)
+        dataset = opened_reference(limit, self._current_gate.dataset if reference is None else reference)
         new = limit.with_reference(dataset, engine=self.engine)
         kept, content = packed_reference(new, dataset)
         sums = reference_sums(new)
@@ -338,8 +338,8 @@ class Monitor(Looking):
 
         number = self._history.write(begin)
         if reference is not None:
-            self._held = Held(None if kept.content else reference)
-        self._held.gate, self._held.dataset = (number, new), dataset
+            self._current_gate = CurrentGate(None if kept.content else reference)
+        self._current_gate.gate, self._current_gate.dataset = (number, new), dataset
 
 
 def _line(text: Any, what: str) -> str:

@@ -81,7 +81,7 @@ def sketched(gate: Gate, dataset: Dataset, features: RandomFeatures) -> Sketch |
     """Return the sketch of a dataset, by the groups of the gate; None where these are blocks of time."""
     said = NOTHING_SAID
     if dataset.units is None:
-        said = gate.remembered.settled(NOTHING_SAID, True)
+        said = gate.grouping_spec.settled(NOTHING_SAID, True)
     if isinstance(said.groups, Blocks) or (dataset.units is not None and dataset.units.reach):
         return None
     return Sketch.of(dataset, features, space=gate.tolerance.space, **said.options)

@@ -21,8 +21,8 @@ from nammd.data.writing import write_bytes
 from nammd.kernels import RandomFeatures
 from nammd.kernels.operations import from_dict, to_dict
 from nammd.sketches.group_totals import SketchUnits, Trace
-from nammd.sketches.making import of_units
 from nammd.sketches.sketch import Sketch
+from nammd.sketches.sources import of_units
 from nammd.statistics.unit_totals import MORE, UnitTotals
 
 VERSION = 2

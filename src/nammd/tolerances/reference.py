@@ -1,4 +1,4 @@
-"""A reference made ready, and distances in its space: `Measuring`."""
+"""A reference made ready, and distances in its space: `Reference`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nammd.tolerances.equivalents import equivalents
 
 
 @dataclass(frozen=True, eq=False)
-class Measuring:
+class Reference:
     """A reference in its space, and the engine that measures distances there.
 
     Attributes
@@ -38,7 +38,7 @@ class Measuring:
     @classmethod
     def of(
         cls, x: Any, how: Mapping[str, Any], engine: Engine | None, said: Belonging = NOTHING_SAID
-    ) -> Measuring:
+    ) -> Reference:
         """Open a reference, and settle its space; `how` are the options of `Space.fit`, or a space."""
         require_engine(engine)
         options = {name: value for name, value in how.items() if value is not None}
@@ -66,7 +66,7 @@ class Measuring:
         points: FloatArray = self.reference.points
         return points
 
-    def in_memory(self, constructor: str) -> Measuring:
+    def in_memory(self, constructor: str) -> Reference:
         """Return the same with points that can be perturbed and divided."""
         if is_spread(self.reference.points):
             raise refusal(

@@ -23,8 +23,7 @@ from nammd.results import (
 )
 from nammd.tolerances.decision import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
-from nammd.tolerances.reasons import differs_most
-from nammd.tolerances.verdict_words import MOST_REASONS, code_again, rows_of_table, sentence
+from nammd.tolerances.verdict_words import MOST_REASONS, code_again, differs_most, rows_of_table, sentence
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
