@@ -15,8 +15,8 @@ from nammd.columns.counting import count_columns
 from nammd.columns.limits import check_columns, made_limits
 from nammd.columns.measure import Measure
 from nammd.columns.negligible import Negligible
-from nammd.data.encoding import Encoding
 from nammd.data.opening import open_dataset
+from nammd.encoding import Encoding
 
 _LARGE_SECONDS, _WIDE_SECONDS, _MEGABYTES = 3.0, 10.0, 500.0
 

@@ -12,7 +12,7 @@ from experiments.paper_page import Sections, paper_page
 from experiments.registry import experiments
 from experiments.results import FOLDER, Results, best
 from experiments.section import Section, table
-from nammd.data.writing import write_bytes
+from nammd.errors.writing import write_bytes
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias
 import numpy as np
 
 from experiments.settings import S
-from nammd.data.writing import write_text
+from nammd.errors.writing import write_text
 
 if TYPE_CHECKING:
     from experiments.experiment import Experiment

@@ -13,9 +13,9 @@ import numpy as np
 
 from nammd.columns.counts import Counts
 from nammd.columns.measure import Measure
-from nammd.data.encoding.choosing import robust_scale
-from nammd.data.encoding.columns import CategoricalColumn, Column, NumericColumn
 from nammd.data.values import Values
+from nammd.encoding.choosing import robust_scale
+from nammd.encoding.columns import CategoricalColumn, Column, NumericColumn
 
 KINDS = ("normal", "lognormal", "few values", "labels", "missing")
 LABELS = ("a", "b", "c")

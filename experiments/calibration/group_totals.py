@@ -23,7 +23,7 @@ from nammd.columns.evidence import CountEvidence, evidence_of, placed
 from nammd.columns.features import ColumnRows
 from nammd.columns.grouped import AspectUnits, column_units, totals_evidence
 from nammd.data.arrays import FloatArray
-from nammd.data.units import RowUnits
+from nammd.data.row_units import RowUnits
 from nammd.datasets.laws.features import nammd_under
 from nammd.datasets.laws.mixtures import pair_at
 from nammd.questions.closeness import closeness_of

@@ -1,7 +1,7 @@
 """Files and mixed tables: `read`, `batches`, and the `Encoding` of their columns."""
 
-from nammd.data.encoding import Column, Encoding, LeftOut
-from nammd.data.readers import Loaded, batches, read
-from nammd.data.written import Reading
+from nammd.encoding import Column, Encoding, LeftOut
+from nammd.reading import Loaded, batches, read
+from nammd.reading.text_formats import Reading
 
 __all__ = ["Column", "Encoding", "LeftOut", "Loaded", "Reading", "batches", "read"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nammd import Gate, Tolerance, Verdict
-from nammd.data.checks import choice
+from nammd.errors.checks import choice
 from nammd.results.base import plain
 from pytest_nammd import PROPERTY
 

@@ -162,7 +162,7 @@ def test_an_unexpected_failure_offers_the_traceback(nammd, monkeypatch, referenc
     def explode(*arguments, **options):
         raise ZeroDivisionError("division by zero\n  somewhere")
 
-    monkeypatch.setattr("nammd.data.readers.reading.read", explode)
+    monkeypatch.setattr("nammd.reading.files.read", explode)
     sentence = nammd("distance", reference, close).sentence
     assert "ZeroDivisionError: division by zero somewhere (set NAMMD_DEBUG=1 for the traceback)" in sentence
     monkeypatch.setenv("NAMMD_DEBUG", "1")
@@ -173,7 +173,7 @@ def test_a_missing_package_is_named_with_its_remedy(nammd, monkeypatch, referenc
     def missing(*arguments, **options):
         raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
 
-    monkeypatch.setattr("nammd.data.readers.reading.read", missing)
+    monkeypatch.setattr("nammd.reading.files.read", missing)
     assert "pip install 'nammd[app]'" in nammd("distance", reference, close).sentence
 
 
@@ -181,5 +181,5 @@ def test_too_little_memory_suggests_a_sample(nammd, monkeypatch, reference, clos
     def hungry(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("nammd.data.readers.reading.read", hungry)
+    monkeypatch.setattr("nammd.reading.files.read", hungry)
     assert "--sample" in nammd("distance", reference, close).sentence

@@ -18,9 +18,9 @@ from nammd.columns.measure import Measure, measures_of
 from nammd.columns.negligible import Negligible
 from nammd.columns.serial import units_from_dict, units_to_dict
 from nammd.columns.unit_negligible import negligible_by_groups
-from nammd.data.belonging import Belonging, told
 from nammd.data.opening import open_dataset
-from nammd.data.units import RowUnits
+from nammd.data.row_grouping import RowGrouping, with_grouping
+from nammd.data.row_units import RowUnits
 from nammd.statistics.margin import Pair, margin
 from nammd.tables import Encoding
 
@@ -214,7 +214,7 @@ def test_what_is_negligible_does_not_grow_with_what_a_group_has_in_common(correl
         x, g = numbers(seed, 25, correlation)
         table = pa.table({"g": [f"{k}" for k in g], "x": x})
         measure = Measure("x", "numeric", "numbers")
-        [dataset] = told([open_dataset(table, "x")], Belonging("g"))
+        [dataset] = with_grouping([open_dataset(table, "x")], RowGrouping("g"))
         encoding = Encoding.fit(table.drop_columns(["g"]))
         allowed = Negligible.of({"shift": shift})
         found.append(negligible_by_groups(dataset, [measure], encoding, allowed)["x"]["values"])
@@ -229,7 +229,7 @@ def test_what_is_negligible_in_labels_is_that_of_rows_where_each_is_a_group_but_
     city = pa.array(rng.choice(["Ulm", "Bonn", None], 500, p=[0.5, 0.4, 0.1]), from_pandas=True)
     groups = np.r_[0, np.arange(499)]  # two rows are one group, so it is worked out by groups
     table = pa.table({"city": city, "g": [f"{k}" for k in groups]})
-    [dataset] = told([open_dataset(table, "x")], Belonging("g"))
+    [dataset] = with_grouping([open_dataset(table, "x")], RowGrouping("g"))
     encoding = Encoding.fit(table.drop_columns(["g"]))
     [measure] = measures_of(encoding, dataset)
     found = negligible_by_groups(dataset, [measure], encoding, Negligible())["city"]["labels"]

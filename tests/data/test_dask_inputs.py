@@ -10,8 +10,8 @@ import pytest
 import nammd
 from nammd.data.arrays import digest_of, is_constant
 from nammd.data.blocks import some_rows
+from nammd.data.dask_tables import FIT_ROWS, rows_to_fit
 from nammd.data.opening import open_dataset
-from nammd.data.spread import FIT_ROWS, rows_to_fit
 from nammd.tables import Encoding
 from tests.cli.conftest import people
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from nammd.data.sampling import Reservoir, sample_positions
 from nammd.tables import read
-from tests.data.writers import write_csv, write_json
+from tests.reading.writers import write_csv, write_json
 
 
 def reservoir_sample(total, size, rng, batch):

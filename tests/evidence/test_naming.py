@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.data.advice import Advice, about, in_shell, refusal
+from nammd.errors.advice import Advice, about, in_shell, refusal
 
 ROWS = 1e10 * np.random.default_rng(0).normal(size=(30, 2))
 NARROW = nammd.Gaussian(1e-305)

@@ -6,8 +6,8 @@ import pytest
 
 import nammd
 from nammd.columns.measure import measures_of
-from nammd.data.belonging import Belonging, told
 from nammd.data.opening import open_dataset
+from nammd.data.row_grouping import RowGrouping, with_grouping
 from nammd.explaining.pairs import changed_pairs
 
 
@@ -24,7 +24,7 @@ def people(seed, rows=3000):
 
 
 def pairs(reference, candidate, level=0.025, groups=None):
-    x, y = told([open_dataset(reference, "x"), open_dataset(candidate, "y")], Belonging(groups))
+    x, y = with_grouping([open_dataset(reference, "x"), open_dataset(candidate, "y")], RowGrouping(groups))
     space = nammd.Space.fit(x)
     return changed_pairs(measures_of(space.encoding, x), x, y, space.encoding, level)
 

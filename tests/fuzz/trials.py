@@ -24,8 +24,8 @@ import pyarrow as pa
 import nammd
 from nammd.cli.errors import sentence
 from nammd.data.opening import open_file
-from nammd.data.seal import sealed
-from nammd.data.writing import write_bytes
+from nammd.errors.seal import sealed
+from nammd.errors.writing import write_bytes
 from nammd.sketches.file import archived
 from nammd.tolerances.file import rendered
 from tests.fuzz import seeds

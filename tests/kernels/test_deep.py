@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="deep kernels need torch")
 pytest.importorskip("safetensors", reason="deep kernels are stored with safetensors")
 
 import nammd  # noqa: E402
-from nammd.data.seal import ROOM, sealed  # noqa: E402
+from nammd.errors.seal import ROOM, sealed  # noqa: E402
 from nammd.kernels.deep import Deep  # noqa: E402
 from nammd.kernels.networks import convolutional, mlp  # noqa: E402
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.data.belonging import Belonging
+from nammd.data.row_grouping import RowGrouping
 from nammd.evidence import gather, prepare
 from nammd.methods.group_permutation import Labelled, _strata
 from nammd.questions.distance import Estimate
@@ -33,7 +33,7 @@ def test_every_relabelling_is_the_distance_of_relabelled_groups():
     rng = np.random.default_rng(1)
     (x, gx), (y, gy) = drawn(rng, 9), drawn(rng, 11, shift=0.5)
     gy = gy + 5  # some are in both
-    samples = prepare({"x": x, "y": y}, kernel=nammd.Gaussian(1.0), said=Belonging((gx, gy)))
+    samples = prepare({"x": x, "y": y}, kernel=nammd.Gaussian(1.0), grouping=RowGrouping((gx, gy)))
     together = Labelled.of(*samples)
     sides = together.sides(50, np.random.default_rng(0))
     pooled, labels = np.concatenate([x, y])[together.order], together.units.labels

@@ -138,7 +138,7 @@ def test_rows_on_a_cluster_are_gathered_or_refused(monkeypatch):
     found, expected = (nammd.distance(*data, groups="customer") for data in (spread, tables))
     assert found.value == pytest.approx(expected.value, rel=1e-9)
     assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
-    monkeypatch.setattr("nammd.data.belonging.GATHERED", 10)
+    monkeypatch.setattr("nammd.data.row_grouping.GATHERED", 10)
     with pytest.raises(TypeError, match=r"spread over a Dask cluster.*bring it to memory with \.compute\(\)"):
         nammd.distance(*spread, groups="customer")
 

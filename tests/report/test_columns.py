@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.data.encoding.choosing import robust_scale
+from nammd.encoding.choosing import robust_scale
 from nammd.kernels.bandwidth import median_distance, pooled_rows
 from nammd.kernels.operations import for_columns
 from nammd.questions.ranking import holm

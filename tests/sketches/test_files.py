@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.data.seal import ROOM, sealed
+from nammd.errors.seal import ROOM, sealed
 from nammd.sketches.file import archived, is_broken_sketch, is_sketch_file
 from tests.sketches.samples import FEATURES, X
 

@@ -9,8 +9,8 @@ import torch
 
 import nammd
 from nammd.data import opening
-from nammd.data.encoding import encoding, fitting
-from tests.data.samples import mixed_columns
+from nammd.encoding import encoding, fitting
+from tests.encoding.samples import mixed_columns
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(80, 3)), RNG.normal(0.4, size=(70, 3))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nammd
-from nammd.data.seal import sealed
+from nammd.errors.seal import sealed
 from nammd.tolerances.file import rendered
 
 RNG = np.random.default_rng(0)

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import nammd
-from nammd.data.seal import sealed
 from nammd.datasets import applications
 from nammd.datasets.laws import mixtures as laws
+from nammd.errors.seal import sealed
 from nammd.tolerances.file import rendered
 from nammd.tolerances.gate import Gate
 from tests.simulate import KERNEL, noise

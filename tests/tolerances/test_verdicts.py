@@ -53,7 +53,7 @@ def test_the_reference_is_summed_once(data, tolerance):
 def test_a_table_is_encoded_once_as_the_reference(data, monkeypatch):
     import pandas as pd
 
-    from nammd.data.encoding.encoding import Encoding
+    from nammd.encoding.encoding import Encoding
 
     x, weeks = data
     frame = pd.DataFrame(x, columns=["a", "b"])

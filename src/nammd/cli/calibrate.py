@@ -131,9 +131,9 @@ def calibrate(
             inputs.require_rows("--split" if split else "--noise")
         working.step("Measuring what is acceptable")
         how = {"engine": engine_of(kernel, working, inputs), "anyway": anyway, **inputs.options}
-        how |= inputs.said.options
+        how |= inputs.grouping.options
         # Where rows belong together, columns have no tolerances of their own unless somebody insists.
-        how["negligible"] = None if allowed is None and inputs.said else negligible(allowed)
+        how["negligible"] = None if allowed is None and inputs.grouping else negligible(allowed)
         if noise is None:
             how["keep"] = keep or ()
         elif keep:

@@ -225,7 +225,7 @@ def _check_one(
             part = working.part("Writing the report")
             write_report(verdict, asked.html, progress=part, command=command_again())
         if asked.junit is not None:
-            from nammd.data.writing import write_text
+            from nammd.errors.writing import write_text
 
             write_text(asked.junit, junit_xml([asked.case(verdict, candidate, seconds)]))
     code = exit_code(verdict, asked.undecided)
@@ -253,7 +253,7 @@ def _check_many(
 
             index = write_index(verdicts, asked.html, lambda name: working.part(f"Writing {name}"))
         if asked.junit is not None:
-            from nammd.data.writing import write_text
+            from nammd.errors.writing import write_text
 
             write_text(asked.junit, junit_xml([_case(asked, entry) for entry in verdicts]))
     code = worst_code([asked.code(entry) for entry in verdicts])

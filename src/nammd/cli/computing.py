@@ -29,7 +29,7 @@ def computing(chosen: KernelOptions) -> Iterator[None]:
     if chosen.engine is not EngineName.dask:
         yield
         return
-    from nammd.data.readers.formats import optional
+    from nammd.reading.formats import optional
 
     optional("dask.array", "dask", "--engine dask")
     distributed = optional("distributed", "dask", "--engine dask")
@@ -85,7 +85,7 @@ def _connected(distributed: Any, address: str) -> Iterator[None]:
 
 
 def _require_cuda() -> None:
-    from nammd.data.readers.formats import optional
+    from nammd.reading.formats import optional
 
     torch = optional("torch", "torch", "--engine cuda")
     if not torch.cuda.is_available():

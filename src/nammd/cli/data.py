@@ -13,9 +13,9 @@ from nammd.cli.paths import chosen, given
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
-    from nammd.data.belonging import Belonging
     from nammd.data.dataset import Dataset
-    from nammd.data.written import Reading
+    from nammd.data.row_grouping import RowGrouping
+    from nammd.reading.text_formats import Reading
     from nammd.spaces import Space
     from nammd.tolerances.tolerance import Tolerance
 
@@ -92,7 +92,7 @@ class Inputs:
         The tolerance that fixes the space, if one does.
     seed : int
         The seed of everything random.
-    said : Belonging
+    grouping : RowGrouping
         Which rows belong together, and how much each counts.
     """
 
@@ -100,7 +100,7 @@ class Inputs:
     options: dict[str, Any]
     tolerance: Tolerance | None
     seed: int
-    said: Belonging
+    grouping: RowGrouping
 
     @property
     def datasets(self) -> list[Dataset]:
@@ -201,12 +201,12 @@ def open_files(
             raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     limit = load_tolerance(tolerance, data, kernel) if isinstance(tolerance, Path) else tolerance
     working.step("Loading the readers")
-    from nammd.data.belonging import told
     from nammd.data.opening import open_file
+    from nammd.data.row_grouping import with_grouping
 
-    said, columns = said_by(data, limit), options.names(data.columns, "--columns")
+    grouping, columns = grouping_asked_for(data, limit), options.names(data.columns, "--columns")
     if columns is not None:
-        columns += [name for name in said.columns if name not in columns]
+        columns += [name for name in grouping.columns if name not in columns]
     reading = _reading(data) if limit is None else _known(limit, data)
     # With --engine dask Parquet is left to the workers of the cluster, unless rows are drawn from it.
     by_workers = kernel.engine is EngineName.dask and data.sample is None
@@ -227,25 +227,25 @@ def open_files(
         )
         files.append(File(role, path, opened))
     working.step("Encoding the columns")
-    known = told([file.dataset for file in files], said)
+    known = with_grouping([file.dataset for file in files], grouping)
     files = [replace(file, dataset=dataset) for file, dataset in zip(files, known, strict=True)]
-    inputs = Inputs(tuple(files), _space_options(data, kernel), limit, data.seed, said)
+    inputs = Inputs(tuple(files), _space_options(data, kernel), limit, data.seed, grouping)
     if inputs.sketches:
         _refuse_late_options(data, kernel)
     return inputs
 
 
-def said_by(data: DataOptions, limit: Tolerance | None) -> Belonging:
+def grouping_asked_for(data: DataOptions, limit: Tolerance | None) -> RowGrouping:
     """Return which rows belong together, by the options and by what a tolerance file remembers."""
-    from nammd.data.belonging import Belonging
     from nammd.data.blocks_in_time import Blocks
+    from nammd.data.row_grouping import RowGrouping
 
     in_time = data.time is not None or data.block is not None
     if in_time and data.group is not None:
         raise ValueError("rows belong together by --group or by --time, not by both")
     groups = Blocks(data.time, data.block) if in_time else data.group
-    said = Belonging(groups, data.row_weight)
-    return said if limit is None else limit.grouping_spec.settled(said, limit.origin.how == "given")
+    grouping = RowGrouping(groups, data.row_weight)
+    return grouping if limit is None else limit.grouping_spec.settled(grouping, limit.origin.how == "given")
 
 
 def load_tolerance(path: Path, data: DataOptions, kernel: KernelOptions) -> Tolerance:
@@ -273,7 +273,7 @@ def _chosen(data: DataOptions, kernel: KernelOptions) -> dict[str, Any]:
 
 def _reading(data: DataOptions) -> Reading:
     """Return what was said about how the data are written."""
-    from nammd.data.written import Reading
+    from nammd.reading.text_formats import Reading
 
     na = None if data.na is None else [word.strip() for word in data.na.split(",") if word.strip()]
     text = options.names(data.text, "--text") or []

@@ -86,7 +86,7 @@ def sentence(error: BaseException) -> str:
         return f"{words}; --sample N reads only N rows of each file"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return one_line(f"{os.fsdecode(error.filename)}: {error.strerror.lower()}")
-    from nammd.data.advice import in_shell
+    from nammd.errors.advice import in_shell
 
     words = one_line(in_shell(error))
     if isinstance(error, EXPECTED) and words:
@@ -142,7 +142,7 @@ def tell_failure(command: str, given: Mapping[str, Any], error: Exception) -> No
     # What cannot be written is left alone: the error is told already.
     with contextlib.suppress(OSError, ImportError):
         if junit is not None and _can_be_written(junit, {*taken, *_paths([html])}):
-            from nammd.data.writing import write_text
+            from nammd.errors.writing import write_text
 
             cases = [
                 Case(case_name(candidate, given["reference"]), "error", kind, message)

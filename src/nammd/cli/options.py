@@ -338,7 +338,7 @@ def _fields(group: Any) -> list[inspect.Parameter]:
 
 def require_shares(**shares: float | None) -> None:
     """Refuse numbers that are not strictly between 0 and 1, before anything is read."""
-    from nammd.data.checks import between
+    from nammd.errors.checks import between
 
     for name, value in shares.items():
         if value is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nammd.cli.printing import one_line, printable
-from nammd.data.writing import require_writable
+from nammd.errors.writing import require_writable
 
 if TYPE_CHECKING:
     from nammd.cli.options import OutputOptions

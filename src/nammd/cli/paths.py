@@ -22,7 +22,7 @@ class Place(type(Path())):  # type: ignore[misc]
     def __str__(self) -> str:
         if "given" not in self.__dict__:  # a part of it, such as its parent
             return str(super().__str__())
-        from nammd.data.readers.places import shown
+        from nammd.reading.places import shown
 
         return shown(self.given)
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nammd.cli import options
-from nammd.cli.data import load_tolerance, said_by
+from nammd.cli.data import grouping_asked_for, load_tolerance
 from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, ToleranceFile
 from nammd.cli.output import print_facts, print_json, print_notes, refuse_overwriting, require_folder
 from nammd.cli.paths import chosen, given, place, require_sketch_or_nothing
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
-    from nammd.data.belonging import Belonging
+    from nammd.data.row_grouping import RowGrouping
     from nammd.kernels import RandomFeatures
     from nammd.sketches import Sketch
     from nammd.spaces import Space
@@ -74,11 +74,11 @@ def sketch(
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     with Working(quiet=output.json) as working:
         limit = load_tolerance(tolerance, data, kernel)
-        space, said = limit.space, said_by(data, limit)
+        space, grouping = limit.space, grouping_asked_for(data, limit)
         features = _features(space, n_features, data.seed)
         working.step(f"Sketching {path}")
         make = _by_workers if kernel.engine is EngineName.dask else _by_batches
-        made = make(path, features, space, said, data, kernel, working)
+        made = make(path, features, space, grouping, data, kernel, working)
         made.save(output_file)
     _tell(made, path, output_file, output)
 
@@ -87,7 +87,7 @@ def _by_batches(
     path: Path,
     features: RandomFeatures,
     space: Space,
-    said: Belonging,
+    grouping: RowGrouping,
     data: DataOptions,
     kernel: KernelOptions,
     working: Working,
@@ -104,10 +104,10 @@ def _by_batches(
         given(path),
         features,
         space=space,
-        **said.options,
+        **grouping.options,
         threads=kernel.threads,
         progress=tell,
-        columns=_columns(data, said),
+        columns=_columns(data, grouping),
         key=chosen(data.key, 0),
         query=chosen(data.query, 0),
         image_features=data.features,
@@ -118,7 +118,7 @@ def _by_workers(
     path: Path,
     features: RandomFeatures,
     space: Space,
-    said: Belonging,
+    grouping: RowGrouping,
     data: DataOptions,
     kernel: KernelOptions,
     working: Working,
@@ -126,15 +126,15 @@ def _by_workers(
     from nammd.data.opening import open_file
     from nammd.sketches import Sketch
 
-    dataset = open_file(path, by_workers=True, columns=_columns(data, said))
+    dataset = open_file(path, by_workers=True, columns=_columns(data, grouping))
     assert dataset.on_cluster  # other formats were refused before the cluster was started
-    return Sketch.of(dataset, features, space=space, **said.options, progress=working.progress)
+    return Sketch.of(dataset, features, space=space, **grouping.options, progress=working.progress)
 
 
-def _columns(data: DataOptions, said: Belonging) -> list[str] | None:
+def _columns(data: DataOptions, grouping: RowGrouping) -> list[str] | None:
     """Return the columns to read: those that were named, and those that tell of groups and weights."""
     named = options.names(data.columns, "--columns")
-    return None if named is None else [*named, *(name for name in said.columns if name not in named)]
+    return None if named is None else [*named, *(name for name in grouping.columns if name not in named)]
 
 
 def _tell(made: Sketch, path: Path, output_file: Path, output: OutputOptions) -> None:
@@ -147,7 +147,7 @@ def _tell(made: Sketch, path: Path, output_file: Path, output: OutputOptions) ->
             | _groups(made)
         )
         return
-    from nammd.data.checks import counted
+    from nammd.errors.checks import counted
 
     units = made.units
     facts = [("data", f"{path}, {counted(made.n, 'row')}")]

@@ -45,7 +45,7 @@ def _require_engine(path: Path, chosen: KernelOptions) -> None:
             "out --engine cuda (in Python, Sketch.of takes tensors on a GPU)"
         )
     if chosen.engine is EngineName.dask and path.expanduser().exists():
-        from nammd.data.readers.formats import format_of
+        from nammd.reading.formats import format_of
 
         if format_of(path.expanduser()) != "Parquet":
             raise ValueError(

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from nammd.columns.features import united
 from nammd.columns.grouped import AspectUnits
-from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
+from nammd.data.row_units import RowUnits, numbered
 from nammd.data.sampling import representatives
-from nammd.data.units import RowUnits, numbered
 from nammd.engines.units import UnitCross, Units, UnitSums, UnitWithin
+from nammd.errors.advice import Caution
 from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import Moments
 from nammd.statistics.skewness import Skewness

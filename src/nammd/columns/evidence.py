@@ -14,8 +14,8 @@ import numpy as np
 
 from nammd.columns.counts import Counts
 from nammd.columns.support import Support, support_of
-from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
+from nammd.errors.advice import Caution
 from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import Moments
 from nammd.statistics.near_zero import standardised

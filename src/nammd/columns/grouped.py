@@ -19,11 +19,11 @@ import numpy as np
 from nammd.columns.counting import column_values
 from nammd.columns.features import ColumnRows, Key, UnitFeatures, aligned, unit_features, united
 from nammd.columns.measure import Measure
-from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset, SummaryDataset
-from nammd.data.encoding import Encoding
-from nammd.data.units import RowUnits
+from nammd.data.row_units import RowUnits
+from nammd.encoding import Encoding
+from nammd.errors.advice import Caution
 from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import Moments
 from nammd.statistics.total_terms import TotalInfluences, TotalSkewness, total_terms

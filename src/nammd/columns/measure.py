@@ -13,11 +13,11 @@ from nammd.columns.counts import Counts, LabelCounts, NumberCounts
 from nammd.columns.lattice import bent, straight
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import ArrayDataset, Dataset
-from nammd.data.encoding import Encoding
-from nammd.data.encoding.choosing import robust_scale
-from nammd.data.encoding.columns import CategoricalColumn, CodedColumn, NumericColumn
 from nammd.data.sampling import sample_positions
 from nammd.data.values import Values
+from nammd.encoding import Encoding
+from nammd.encoding.choosing import robust_scale
+from nammd.encoding.columns import CategoricalColumn, CodedColumn, NumericColumn
 
 Counted: TypeAlias = Literal["numbers", "labels", "cells"]
 

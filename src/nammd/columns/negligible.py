@@ -16,8 +16,8 @@ from nammd.columns.counts import Counts, LabelCounts, NumberCounts
 from nammd.columns.evidence import PlacedSample, placed
 from nammd.columns.lattice import bent, straight
 from nammd.columns.support import APART
-from nammd.data.checks import between
-from nammd.data.naming import suggestion
+from nammd.errors.checks import between
+from nammd.errors.naming import suggestion
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from nammd.columns.negligible import moved_by
 from nammd.columns.support import APART
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
-from nammd.data.encoding import Encoding
+from nammd.encoding import Encoding
 from nammd.statistics.margin import Pair
 
 _NODES = 15

@@ -19,8 +19,8 @@ from nammd.columns.negligible import Changes, Negligible, distance_to_mixture
 from nammd.columns.support import APART
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
-from nammd.data.encoding import Encoding
-from nammd.data.units import RowUnits
+from nammd.data.row_units import RowUnits
+from nammd.encoding import Encoding
 
 
 def negligible_by_groups(

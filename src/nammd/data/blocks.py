@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.checks import not_finite
 from nammd.data.digest import DIGEST_ROWS, digest_of_digests, digest_of_rows, heads
 from nammd.data.pieces import Graph, Key, Pieces, fetch, fresh_name, graph_of, within_pieces
 from nammd.data.sampling import representatives
+from nammd.errors.checks import not_finite
 
 _NOTE = "_nammd_known"
 

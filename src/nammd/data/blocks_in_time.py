@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import whole
+from nammd.errors.checks import whole
 
 LEAST_BLOCKS = 8
 """A length that is chosen from the data leaves at least so many blocks."""

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from nammd.data.arrays import Array
 from nammd.data.frames import Frame
 from nammd.data.pieces import Pieces
-from nammd.data.units import RowUnits
+from nammd.data.row_units import RowUnits
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.advice import Advice, naming, refusal
-from nammd.data.counts import is_arrow
-from nammd.data.naming import require_unique
 from nammd.data.series import is_number, plain_numbers, values_of
+from nammd.data.to_float64 import is_arrow
 from nammd.data.values import Values
+from nammd.errors.advice import Advice, naming, refusal
+from nammd.errors.naming import require_unique
 
 _KEPT_CELLS = 1 << 21
 """A table keeps the values of so many cells once they are found: of many columns, the look takes the time."""

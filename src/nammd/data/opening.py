@@ -12,12 +12,11 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.advice import Advice, naming, refusal
 from nammd.data.arrays import (
     Array,
     FloatArray,
@@ -29,7 +28,6 @@ from nammd.data.arrays import (
     to_numpy,
 )
 from nammd.data.blocks import blocks_of
-from nammd.data.checks import counted, not_finite
 from nammd.data.dataset import (
     ArrayDataset,
     Dataset,
@@ -40,9 +38,13 @@ from nammd.data.dataset import (
     TableDataset,
 )
 from nammd.data.frames import Frame, column_name
-from nammd.data.naming import listed, require_unique
 from nammd.data.pieces import Pieces, is_dask, is_dask_table
-from nammd.data.written.reading import Reading
+from nammd.errors.advice import Advice, naming, refusal
+from nammd.errors.checks import counted, not_finite
+from nammd.errors.naming import listed, require_unique
+
+if TYPE_CHECKING:
+    from nammd.reading.text_formats.options import Reading
 
 NO_ROWS = Advice(
     python="distance, closeness_test, compare_pairs, rank, plan and the checks of a tolerance take sketches",
@@ -190,8 +192,8 @@ def open_file(path: str | os.PathLike[str], *, by_workers: bool = False, **readi
     -------
     Dataset
     """
-    from nammd.data.readers.places import is_elsewhere
-    from nammd.data.readers.reading import read, scan
+    from nammd.reading.files import read, scan
+    from nammd.reading.places import is_elsewhere
 
     if is_elsewhere(path):
         return read(path, **reading).to_dataset()

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, is_foreign_array, to_numpy
-from nammd.data.checks import counted
 from nammd.data.dataset import Dataset, TableDataset
 from nammd.data.values import Values
+from nammd.errors.checks import counted
 
 
 def row_weights_of(dataset: Dataset, weights: Any, rows: int) -> FloatArray:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data import counts
+from nammd.data import to_float64
 from nammd.data.arrays import FloatArray
 from nammd.data.values import Clock, Kind, Values
 
@@ -59,7 +59,7 @@ def plain_numbers(column: Any) -> Values | None:
     kind = column.type
     if not is_number(kind):
         return None
-    numbers = counts.floats(column)
+    numbers = to_float64.floats(column)
     return _measured("numeric", numbers, whole=is_number(kind, whole=True) or _beyond_integers(numbers))
 
 
@@ -75,7 +75,7 @@ def is_number(kind: Any, whole: bool = False) -> bool:
 
 def _missing(series: Any) -> NDArray[np.bool_]:
     native = series.to_native()
-    if counts.is_arrow(native) and not native.null_count:
+    if to_float64.is_arrow(native) and not native.null_count:
         return np.zeros(len(native), dtype=bool)
     return np.asarray(series.is_null().to_numpy(), dtype=bool)
 
@@ -83,14 +83,14 @@ def _missing(series: Any) -> NDArray[np.bool_]:
 def _floats(series: Any) -> FloatArray:
     import narwhals as nw
 
-    held = counts.held(series)
-    if counts.is_arrow(held):
-        return counts.floats(held)
+    held = to_float64.held(series)
+    if to_float64.is_arrow(held):
+        return to_float64.floats(held)
     return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
 def _seconds(series: Any, microseconds: Callable[[Any], Any]) -> FloatArray:
-    found = counts.seconds(counts.held(series))
+    found = to_float64.seconds(to_float64.held(series))
     return _floats(microseconds(series)) / 1e6 if found is None else found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.checks import choice, whole
+from nammd.errors.checks import choice, whole
 
 _PURPOSES = ("car", "kitchen", "furniture", "holiday", "education", "wedding")
 _REGIONS = ("north", "east", "south", "west")

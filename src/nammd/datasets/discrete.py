@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray, to_numpy
-from nammd.data.checks import whole
 from nammd.data.opening import numeric_arrays
+from nammd.errors.checks import whole
 from nammd.kernels import as_kernel
 
 _SUM_TOLERANCE = 1e-9

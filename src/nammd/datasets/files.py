@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import choice, positive, whole
+from nammd.errors.checks import choice, positive, whole
 
 VARIABLE = "NAMMD_DATA"
 JET_PHI = (7, 11, 15, 19)

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from nammd.data.arrays import FloatArray, to_numpy
-from nammd.data.checks import between, choice, positive, whole
 from nammd.data.opening import numeric_arrays
+from nammd.errors.checks import between, choice, positive, whole
 from nammd.kernels import Kernel, as_kernel
 
 Move: TypeAlias = Literal["second", "both"]

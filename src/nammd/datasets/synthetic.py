@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import whole
+from nammd.errors.checks import whole
 
 _BLOB_VARIANCE = 0.03
 _BLOB_COVARIANCES = (-0.020, -0.022, -0.024, -0.026, 0.0, 0.020, 0.022, 0.024, 0.026)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nammd.data.advice import about
-from nammd.data.checks import choice
-from nammd.data.units import numbered
+from nammd.data.row_units import numbered
 from nammd.engines import Engine, choose_engine
 from nammd.engines.sums import KernelSums, WithinSums
 from nammd.engines.units import Units, UnitSums, UnitWithin
+from nammd.errors.advice import about
+from nammd.errors.checks import choice
 from nammd.evidence.grouped_sketches import GroupedSketchEvidence
 from nammd.evidence.rows import Known, OwnGram, RowEvidence
 from nammd.evidence.sketches import SketchEvidence

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
+from nammd.errors.advice import Caution
 from nammd.evidence.cautions import (
     few_rows,
     few_sketched_groups,

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import first_rows
-from nammd.data.belonging import LEAST_GROUPS, NOTHING_SAID, Belonging, told
-from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
-from nammd.data.encoding import Encoding
 from nammd.data.opening import open_all
+from nammd.data.row_grouping import LEAST_GROUPS, NO_GROUPING, RowGrouping, with_grouping
+from nammd.encoding import Encoding
 from nammd.engines import Engine, require_engine
+from nammd.errors.advice import Advice, refusal
+from nammd.errors.checks import counted
 from nammd.kernels.operations import check
 from nammd.sketches.sample import SketchSample, require_alike
 from nammd.spaces import Sample, Space
@@ -35,7 +35,7 @@ def prepare(
     engine: Engine | None = None,
     digest: bool = False,
     least: int = MIN_ROWS,
-    said: Belonging = NOTHING_SAID,
+    grouping: RowGrouping = NO_GROUPING,
 ) -> list[Any]:
     """Return datasets as samples of one space.
 
@@ -55,7 +55,7 @@ def prepare(
         Whether digests of the samples will be asked for.
     least : int
         The smallest number of rows.
-    said : Belonging
+    grouping : RowGrouping
         Which rows belong together, and how much each counts.
 
     Returns
@@ -70,7 +70,7 @@ def prepare(
         raise TypeError(f"space must be a space such as nammd.Space.fit(x, y), not {space!r}")
     by_workers = bool(getattr(engine, "reads_files", False))
     known = None if space is None else space.encoding.for_files
-    datasets = told(open_all(data, min_rows=least, by_workers=by_workers, reading=known), said)
+    datasets = with_grouping(open_all(data, min_rows=least, by_workers=by_workers, reading=known), grouping)
     if any(not dataset.keeps_rows for dataset in datasets):
         return _sketched(datasets, space, kernel, engine)
     if space is None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray, to_numpy
 from nammd.engines.blas import single_threaded_blas
 from nammd.engines.sums import KernelSums, WithinSums
+from nammd.errors.advice import Caution
 from nammd.evidence.cautions import (
     copied_rows,
     few_rows,

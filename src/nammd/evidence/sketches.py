@@ -17,9 +17,9 @@ from functools import cached_property
 
 import numpy as np
 
-from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
 from nammd.engines.sums import KernelSums
+from nammd.errors.advice import Caution
 from nammd.evidence.cautions import few_frequencies, few_rows, few_sketched_rows, same_rows, unread
 from nammd.sketches.sample import SketchSample
 from nammd.sketches.sketch import Sketch

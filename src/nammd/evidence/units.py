@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
-from nammd.data.units import RowUnits
+from nammd.data.row_units import RowUnits
 from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 from nammd.engines.units import Labels, Units, UnitSums, UnitWithin
+from nammd.errors.advice import Caution
 from nammd.evidence.cautions import copied_rows, few_groups, groups_in_common, same_rows
 from nammd.evidence.unit_grams import UnitGram
 from nammd.spaces import Sample

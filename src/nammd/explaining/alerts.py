@@ -13,12 +13,12 @@ import numpy as np
 
 from nammd.columns.counts import Counts, LabelCounts, NumberCounts
 from nammd.columns.measure import Measure
-from nammd.data.naming import plain_name, suggestion
-from nammd.data.written.understanding import SUSPECTED_NUMBERS
+from nammd.errors.naming import plain_name, suggestion
 from nammd.explaining.sentences import quoted, writer_for
 from nammd.explaining.summaries import NumberSummary, summary_of_counts
 from nammd.explaining.unit_factors import factor_between
 from nammd.explaining.writing import percent
+from nammd.reading.text_formats.understanding import SUSPECTED_NUMBERS
 
 ALERTS: dict[str, str] = {
     "new-categories": "a category that the reference never has",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nammd.columns.counting import column_values, count_columns, distinct_numbers
 from nammd.columns.measure import Measure
 from nammd.data.dataset import Dataset, SpreadTable, TableDataset
-from nammd.data.encoding import Encoding
+from nammd.encoding import Encoding
 from nammd.explaining.sentences import most_changed, quoted, sentence, writer_for
 from nammd.explaining.summaries import (
     LabelSummary,

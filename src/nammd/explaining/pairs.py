@@ -26,9 +26,9 @@ from nammd.columns.measure import Measure
 from nammd.columns.negligible import Changes
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
-from nammd.data.encoding import Encoding
-from nammd.data.units import RowUnits
+from nammd.data.row_units import RowUnits
 from nammd.data.values import Values
+from nammd.encoding import Encoding
 from nammd.statistics.adjusting import holm
 from nammd.statistics.evidence import Measured
 from nammd.statistics.margin import Pair, margin

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from nammd.data.dataset import Dataset, TableDataset
-from nammd.data.encoding import Encoding
-from nammd.data.encoding.choosing import CONSTANT
 from nammd.data.repeats import DISTINCT, MANY, in_common
+from nammd.encoding import Encoding
+from nammd.encoding.choosing import CONSTANT
 from nammd.explaining.alerts import Alert
 from nammd.explaining.sentences import quoted
 from nammd.explaining.writing import percent, readable

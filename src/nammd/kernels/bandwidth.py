@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, aligned, rows_at
-from nammd.data.checks import whole
-from nammd.data.encoding.encoding import fit_datasets
 from nammd.data.opening import open_all
+from nammd.encoding.encoding import fit_datasets
+from nammd.errors.checks import whole
 
 Metric = Literal["euclidean", "cityblock"]
 

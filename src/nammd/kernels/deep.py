@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import Array, as_columns, is_foreign_array, like, namespace, to_numpy
-from nammd.data.checks import between, positive
-from nammd.data.seal import ROOM, require_seal, sealed
-from nammd.data.writing import write_bytes
+from nammd.errors.checks import between, positive
+from nammd.errors.seal import ROOM, require_seal, sealed
+from nammd.errors.writing import write_bytes
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision, precision_of
 from nammd.kernels.deep_file import NUMBERS, VERSION, restored

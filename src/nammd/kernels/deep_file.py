@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from nammd.data.seal import require_version
+from nammd.errors.seal import require_version
 from nammd.kernels.networks import outline
 
 if TYPE_CHECKING:

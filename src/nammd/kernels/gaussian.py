@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nammd.data.arrays import Array, FloatArray, as_columns, like
-from nammd.data.checks import positive
+from nammd.errors.checks import positive
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision
 from nammd.kernels.exponential import bind_squared

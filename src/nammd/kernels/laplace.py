@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nammd.data.arrays import Array, as_columns
-from nammd.data.checks import positive
+from nammd.errors.checks import positive
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision
 from nammd.kernels.exponential import bind_cityblock

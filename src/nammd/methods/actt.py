@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, to_numpy
-from nammd.data.checks import whole_settings
 from nammd.engines import Engine
+from nammd.errors.checks import whole_settings
 from nammd.kernels.bandwidth import pooled_rows
 from nammd.methods.agg import aggregate_tests
 from nammd.methods.bandwidths import fuse_bandwidths

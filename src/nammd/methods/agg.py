@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, is_torch, pooled_sample, take_rows, to_numpy
-from nammd.data.checks import whole_settings
 from nammd.engines import Engine
 from nammd.engines.protocol import FamilyForms, FormTask, PairedForms
+from nammd.errors.checks import whole_settings
 from nammd.kernels import Gaussian, Kernel, Laplace
 from nammd.kernels.bandwidth import Metric
 from nammd.kernels.base import Precision

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, to_numpy
-from nammd.data.checks import whole_settings
 from nammd.engines import Engine
+from nammd.errors.checks import whole_settings
 from nammd.questions.two_sample import TwoSampleResult
 from nammd.statistics.permutations import permutation_threshold, random_signs
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import between
 from nammd.datasets.discrete import DiscretePair, discrete_pair
+from nammd.errors.checks import between
 from nammd.methods.resampling import (
     Counts,
     ResampledResult,

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, is_torch, pooled_sample, rows_at, to_numpy
-from nammd.data.checks import whole_settings
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.engines.protocol import FamilyForms, FormTask
+from nammd.errors.checks import whole_settings
 from nammd.kernels import Gaussian, Kernel, Laplace
 from nammd.methods.bandwidths import fuse_bandwidths
 from nammd.methods.drawing import DrawSigns

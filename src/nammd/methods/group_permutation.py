@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, pooled_sample, take_rows, to_numpy
-from nammd.data.units import numbered
+from nammd.data.row_units import numbered
 from nammd.engines import Engine
 from nammd.engines.units import Units
 from nammd.evidence.units import described, with_units

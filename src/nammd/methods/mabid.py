@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, is_constant, to_numpy
-from nammd.data.checks import choice, positive, whole_settings
 from nammd.engines import Engine
+from nammd.errors.checks import choice, positive, whole_settings
 from nammd.kernels.bandwidth import median_distance, pooled_rows
 from nammd.questions.two_sample import TwoSampleResult
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import Array
-from nammd.data.checks import between
 from nammd.engines import Engine, choose_engine
+from nammd.errors.checks import between
 from nammd.evidence import prepare
 from nammd.kernels import Gaussian
 from nammd.methods.drawing import DrawSigns

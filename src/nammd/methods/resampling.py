@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import between, whole
 from nammd.data.opening import numeric_arrays
 from nammd.datasets.discrete import DiscretePair, support_points
+from nammd.errors.checks import between, whole
 from nammd.results import Caution, Result, number, p_value
 
 Counts = NDArray[np.int64]

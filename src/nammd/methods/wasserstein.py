@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import positive
 from nammd.datasets.discrete import DiscretePair
+from nammd.errors.checks import positive
 from nammd.methods.resampling import (
     Counts,
     ResampledResult,

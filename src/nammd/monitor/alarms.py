@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from nammd.data.advice import Advice, refusal
+from nammd.errors.advice import Advice, refusal
 from nammd.monitor.history import Snapshot, Writer
 from nammd.monitor.measuring import MeasuredBatch
 from nammd.monitor.pooling import WINDOWS, members

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from nammd.data.checks import choice
+from nammd.errors.checks import choice
 from nammd.monitor.history import History
 from nammd.monitor.keys import time_of
 from nammd.monitor.pooling import Window, pooled

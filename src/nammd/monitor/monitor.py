@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from nammd.data.checks import choice
 from nammd.engines import Engine
+from nammd.errors.checks import choice
 from nammd.monitor import alarms
 from nammd.monitor.alarms import OnAlarm, tell
 from nammd.monitor.history import History, Writer

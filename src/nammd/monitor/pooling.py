@@ -14,9 +14,9 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from nammd.data.belonging import NOTHING_SAID
 from nammd.data.blocks_in_time import Blocks
 from nammd.data.dataset import Dataset
+from nammd.data.row_grouping import NO_GROUPING
 from nammd.kernels import RandomFeatures
 from nammd.monitor.keys import in_order, time_of
 from nammd.sketches import Sketch, features_in
@@ -79,12 +79,12 @@ def sums_of(gate: Gate, dataset: Dataset) -> Sketch | None:
 
 def sketched(gate: Gate, dataset: Dataset, features: RandomFeatures) -> Sketch | None:
     """Return the sketch of a dataset, by the groups of the gate; None where these are blocks of time."""
-    said = NOTHING_SAID
+    grouping = NO_GROUPING
     if dataset.units is None:
-        said = gate.grouping_spec.settled(NOTHING_SAID, True)
-    if isinstance(said.groups, Blocks) or (dataset.units is not None and dataset.units.reach):
+        grouping = gate.grouping_spec.settled(NO_GROUPING, True)
+    if isinstance(grouping.groups, Blocks) or (dataset.units is not None and dataset.units.reach):
         return None
-    return Sketch.of(dataset, features, space=gate.tolerance.space, **said.options)
+    return Sketch.of(dataset, features, space=gate.tolerance.space, **grouping.options)
 
 
 def members(keys: Sequence[str], days: int) -> tuple[list[str], bool]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from nammd.data.checks import between, choice, positive
+from nammd.errors.checks import between, choice, positive
 from nammd.statistics.levels import Budget, Discoveries, Ever, Rate
 
 RateName: TypeAlias = Literal["budget", "ever", "discoveries"]

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import to_numpy
 from nammd.data.dataset import ArrayDataset, Dataset, SummaryDataset, TableDataset
 from nammd.data.opening import open_content, open_dataset
-from nammd.data.readers.places import shown
-from nammd.data.written.reading import Reading
 from nammd.engines import Engine
+from nammd.errors.advice import Advice, refusal
 from nammd.monitor.history import History, Kept, Snapshot
 from nammd.monitor.pooling import sums_of
 from nammd.monitor.records import Era
+from nammd.reading.places import shown
+from nammd.reading.text_formats.options import Reading
 from nammd.sketches import Sketch
 from nammd.tolerances.file import loads
 from nammd.tolerances.gate import Gate

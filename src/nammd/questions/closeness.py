@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from nammd.data.belonging import Belonging
-from nammd.data.checks import between, choice
+from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine
+from nammd.errors.checks import between, choice
 from nammd.evidence import gather, prepare
 from nammd.kernels import Kernel
 from nammd.questions.distance import Estimate
@@ -285,8 +285,8 @@ def closeness_test(
         _check_epsilon(epsilon, 1.0)
     choice(statistic, "statistic", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
-    said = Belonging(groups, row_weights)
-    one, other = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, said=said)
+    grouping = RowGrouping(groups, row_weights)
+    one, other = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, grouping=grouping)
     [evidence] = gather([(one, other)], cross=cross, engine=engine)
     return closeness_of(Estimate.of(evidence, statistic), epsilon, alternative, alpha, variance)
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nammd.data.arrays import namespace
-from nammd.data.belonging import Belonging, told
-from nammd.data.checks import between, choice
 from nammd.data.opening import open_all
+from nammd.data.row_grouping import RowGrouping, with_grouping
 from nammd.engines import Engine
+from nammd.errors.checks import between, choice
 from nammd.evidence import gather, prepare
 from nammd.evidence.cautions import groups_of_both_pairs, same_on_both_sides
 from nammd.questions.distance import Estimate
@@ -254,14 +254,14 @@ def compare_pairs(
     choice(cross, "cross", ("full", "off-diagonal"))
     (x1, y1), (x2, y2) = _two(first, "first"), _two(second, "second")
     named = {"first[0]": x1, "first[1]": y1, "second[0]": x2, "second[1]": y2}
-    said = Belonging(_flat(groups), _flat(row_weights))
+    grouping = RowGrouping(_flat(groups), _flat(row_weights))
     if shared and x1 is not x2 and space is None:
         # One dataset, though in two copies: it counts once in the scale of the space.
-        opened = told(open_all(named), said)
+        opened = with_grouping(open_all(named), grouping)
         named = dict(zip(named, opened, strict=True))
         if all(dataset.keeps_rows for dataset in opened):
             space, kernel = Space.fit(opened[0], opened[1], opened[3], kernel=kernel), None
-    samples = prepare(named, space=space, kernel=kernel, engine=engine, said=said)
+    samples = prepare(named, space=space, kernel=kernel, engine=engine, grouping=grouping)
     one, two, shared = _line_up((samples[0], samples[1]), (samples[2], samples[3]), shared)
     if shared and one[0] is not two[0]:
         _require_same(one[0], two[0])
@@ -271,11 +271,11 @@ def compare_pairs(
     return compare_estimates(before, after, shared=shared, alternative=alternative, alpha=alpha)
 
 
-def _flat(said: Any) -> Any:
+def _flat(grouping: Any) -> Any:
     """Return what was said of two pairs as four entries."""
-    if not isinstance(said, (list, tuple)) or len(said) != 2:
-        return said
-    return [entry for pair in said for entry in (pair if isinstance(pair, (list, tuple)) else (pair,))]
+    if not isinstance(grouping, (list, tuple)) or len(grouping) != 2:
+        return grouping
+    return [entry for pair in grouping for entry in (pair if isinstance(pair, (list, tuple)) else (pair,))]
 
 
 def compare_estimates(

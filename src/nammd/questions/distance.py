@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from nammd.data.arrays import Array, FloatArray
-from nammd.data.belonging import Belonging
-from nammd.data.checks import between, choice
+from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine
 from nammd.engines.sums import KernelSums
+from nammd.errors.checks import between, choice
 from nammd.evidence import gather, prepare
 from nammd.evidence.grouped_sketches import GroupedSketchEvidence
 from nammd.evidence.units import UnitEvidence
@@ -326,7 +326,7 @@ def distance(
     """
     choice(statistic, "statistic", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
-    said = Belonging(groups, row_weights)
-    pair = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, said=said)
+    grouping = RowGrouping(groups, row_weights)
+    pair = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, grouping=grouping)
     [evidence] = gather([(pair[0], pair[1])], cross=cross, engine=engine)
     return Estimate.of(evidence, statistic)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from nammd.data.checks import between
+from nammd.errors.checks import between
 from nammd.questions.distance import Estimate, distance
 from nammd.results import NAMES, Reportable, Result, number
 from nammd.spaces import Space

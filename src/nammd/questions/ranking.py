@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from nammd.data.belonging import Belonging
-from nammd.data.checks import between
+from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine
+from nammd.errors.checks import between
 from nammd.evidence import gather, prepare
 from nammd.questions.comparison import PairComparison, compare_estimates
 from nammd.questions.distance import Estimate
@@ -235,9 +235,9 @@ def rank(
     if not isinstance(candidates, Mapping) or not candidates:
         raise TypeError("candidates must be a mapping of names to datasets, with at least one entry")
     named = {f"candidate {str(name)!r}": data for name, data in candidates.items()}
-    said = Belonging(groups, row_weights)
+    grouping = RowGrouping(groups, row_weights)
     own, *others = prepare(
-        {"x": x, **named}, space=space, kernel=kernel, reference=True, engine=engine, said=said
+        {"x": x, **named}, space=space, kernel=kernel, reference=True, engine=engine, grouping=grouping
     )
     found = gather([(own, other) for other in others], engine=engine)
     entries = [

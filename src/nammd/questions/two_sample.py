@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, is_spread
-from nammd.data.belonging import Belonging
-from nammd.data.checks import between, choice, whole
 from nammd.data.opening import open_all, refuse_summaries
+from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine, choose_engine
+from nammd.errors.checks import between, choice, whole
 from nammd.evidence import prepare
 from nammd.kernels import Gaussian, Kernel
 from nammd.results import Result, number, p_value
@@ -212,8 +212,10 @@ def two_sample_test(
         # A method with kernels of its own uses nothing but the points of a space.
         kernel = getattr(chosen, "kernel", None) if one_kernel else Gaussian(1.0)
     named = {"x": datasets[0], "y": datasets[1]}
-    said = Belonging(groups, row_weights)
-    samples = prepare(named, space=space, kernel=None if space else kernel, engine=engine, least=2, said=said)
+    grouping = RowGrouping(groups, row_weights)
+    samples = prepare(
+        named, space=space, kernel=None if space else kernel, engine=engine, least=2, grouping=grouping
+    )
     points = [sample.points for sample in samples]
     if is_spread(points[0]) and chosen.name in set(METHODS) - set(_ON_A_CLUSTER):
         raise TypeError(

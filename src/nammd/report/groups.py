@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.data.units import RowUnits
+from nammd.data.row_units import RowUnits
 from nammd.questions.distance import Estimate
 from nammd.report.model import GroupRow, Groups
 

@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nammd.data.writing import write_text
+from nammd.errors.writing import write_text
 from nammd.explaining.writing import percent
 from nammd.report.builder import ReportProgress, build
 from nammd.report.drawing import Scale, areas

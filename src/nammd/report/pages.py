@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nammd.data.writing import write_text
+from nammd.errors.writing import write_text
 from nammd.report.builder import ReportProgress
 from nammd.report.drawing import Scale
 from nammd.report.html import environment, require_place, write_report

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, is_spread, to_numpy
 from nammd.data.dataset import Dataset, TableDataset
-from nammd.data.encoding import Encoding
 from nammd.data.frames import Frame
 from nammd.data.values import Values
+from nammd.encoding import Encoding
 from nammd.explaining.writing import MANY_DAYS, day, duration, moment, readable
 from nammd.results import Reportable
 

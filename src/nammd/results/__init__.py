@@ -1,6 +1,6 @@
 """What all results have in common: words, numbers for people, and cautions."""
 
-from nammd.data.advice import Caution
+from nammd.errors.advice import Caution
 from nammd.results.base import Limit, Mark, Reportable, Result, Tone, plain
 from nammd.results.page import Cell, Page, Paged, Table, Track, text_cells
 from nammd.results.words import (

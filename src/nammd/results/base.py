@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from nammd.data.advice import Caution
+from nammd.errors.advice import Caution
 
 Tone: TypeAlias = Literal["close", "far", "undecided", "neutral"]
 """How an answer is coloured."""

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.advice import about
-from nammd.data.checks import positive
 from nammd.engines import Engine, choose_engine
+from nammd.errors.advice import about
+from nammd.errors.checks import positive
 from nammd.evidence import prepare
 from nammd.kernels import Gaussian, Laplace
 from nammd.results import Result, number

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import between, positive, whole
+from nammd.errors.checks import between, positive, whole
 from nammd.evidence import prepare
 from nammd.kernels import Gaussian, Kernel, Laplace, Mahalanobis
 from nammd.kernels.deep import Deep

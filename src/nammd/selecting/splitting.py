@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.checks import between
 from nammd.data.opening import row_taker
+from nammd.errors.checks import between
 
 
 def train_test_split(

@@ -15,9 +15,9 @@ import numpy as np
 from nammd.columns.counts import Counts
 from nammd.columns.serial import counts_from_dict, counts_to_dict, units_from_dict, units_to_dict
 from nammd.data.arrays import FloatArray
-from nammd.data.encoding.noticed import Noticed
-from nammd.data.seal import ROOM, require_seal, require_version, sealed
-from nammd.data.writing import write_bytes
+from nammd.encoding.noticed import Noticed
+from nammd.errors.seal import ROOM, require_seal, require_version, sealed
+from nammd.errors.writing import write_bytes
 from nammd.kernels import RandomFeatures
 from nammd.kernels.operations import from_dict, to_dict
 from nammd.sketches.group_totals import SketchUnits, Trace

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.columns.grouped import AspectUnits, ColumnUnits
-from nammd.data.checks import counted
+from nammd.errors.checks import counted
 from nammd.statistics.unit_totals import UnitTotals
 
 TRACED = 65_536

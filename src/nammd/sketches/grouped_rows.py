@@ -18,8 +18,8 @@ from nammd.columns.grouped import ColumnUnits, column_units
 from nammd.columns.measure import measures_of
 from nammd.data.arrays import Array, FloatArray, namespace, take_rows, to_numpy
 from nammd.data.dataset import Dataset
-from nammd.data.encoding import Encoding
-from nammd.data.units import RowUnits
+from nammd.data.row_units import RowUnits
+from nammd.encoding import Encoding
 from nammd.engines.progress import Progress
 from nammd.engines.tiles.pool import Buffers, Tick, run
 from nammd.kernels import RandomFeatures

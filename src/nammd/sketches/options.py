@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from nammd.data.advice import Advice, refusal
-from nammd.data.belonging import Belonging
 from nammd.data.blocks_in_time import Blocks
-from nammd.data.checks import whole
 from nammd.data.dataset import Dataset
-from nammd.data.encoding import Encoding
+from nammd.data.row_grouping import RowGrouping
+from nammd.encoding import Encoding
+from nammd.errors.advice import Advice, refusal
+from nammd.errors.checks import whole
 from nammd.kernels import RandomFeatures
 
 
@@ -56,26 +56,26 @@ def settled(
     return None if features is None else given_features(features), encoding
 
 
-def sketchable(said: Belonging) -> Belonging:
+def sketchable(grouping: RowGrouping) -> RowGrouping:
     """Return what was said of rows, if a sketch can keep it: blocks of time need the order of rows."""
-    if isinstance(said.groups, Blocks):
+    if isinstance(grouping.groups, Blocks):
         raise refusal(
             TypeError,
             "a sketch does not keep the order of rows, which blocks of time need",
             Advice("compare the data themselves, or give groups=", "compare the files themselves"),
         )
-    return said
+    return grouping
 
 
-def columns_alone(said: Belonging) -> Belonging:
+def columns_alone(grouping: RowGrouping) -> RowGrouping:
     """Return what was said of rows that come in batches: by columns, since labels would not follow them."""
-    for option, value in sketchable(said).options.items():
+    for option, value in sketchable(grouping).options.items():
         if value is not None and not isinstance(value, str):
             raise TypeError(
                 f"{option} of batches must be the name of a column, not {type(value).__name__}; for batches "
                 "of arrays make a sketch of each with Sketch.of, and add them"
             )
-    return said
+    return grouping
 
 
 def again(by: str, given: Any) -> Any:

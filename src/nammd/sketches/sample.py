@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from nammd.data.advice import Advice, refusal
-from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
+from nammd.errors.advice import Advice, refusal
+from nammd.errors.checks import counted
 from nammd.kernels import RandomFeatures, as_kernel
 from nammd.sketches.group_totals import difference_in_units
 from nammd.spaces import Space

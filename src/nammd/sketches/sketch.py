@@ -12,13 +12,13 @@ import numpy as np
 from nammd.columns.counts import Counts, merged
 from nammd.columns.grouped import ColumnUnits
 from nammd.data.arrays import FloatArray
-from nammd.data.belonging import Belonging, told_one
-from nammd.data.checks import counted
 from nammd.data.dataset import Dataset
-from nammd.data.encoding import Encoding
-from nammd.data.encoding.noticed import Noticed
 from nammd.data.opening import open_dataset
+from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
+from nammd.encoding import Encoding
+from nammd.encoding.noticed import Noticed
 from nammd.engines.progress import Progress
+from nammd.errors.checks import counted
 from nammd.kernels import RandomFeatures
 from nammd.sketches.group_totals import SketchUnits
 from nammd.sketches.options import (
@@ -144,14 +144,14 @@ class Sketch:
         True
         """
         features, encoding = settled(features, space, encoding, threads)
-        dataset, said = open_dataset(x, "x"), sketchable(Belonging(groups, row_weights))
+        dataset, grouping = open_dataset(x, "x"), sketchable(RowGrouping(groups, row_weights))
         if dataset.on_cluster:
             from nammd.sketches.sources import of_cluster
 
-            return of_cluster(dataset, features, encoding, said, progress)
+            return of_cluster(dataset, features, encoding, grouping, progress)
         from nammd.sketches.sources import sketch_of
 
-        return sketch_of(told_one(dataset, said), features, encoding, threads, progress)
+        return sketch_of(dataset_with_grouping(dataset, grouping), features, encoding, threads, progress)
 
     @classmethod
     def of_batches(
@@ -195,8 +195,8 @@ class Sketch:
         from nammd.sketches.sources import of_batches
 
         features, encoding = settled(features, space, encoding, threads)
-        said = columns_alone(Belonging(groups, row_weights))
-        return of_batches(batches, given_features(features), encoding, said, threads, progress)
+        grouping = columns_alone(RowGrouping(groups, row_weights))
+        return of_batches(batches, given_features(features), encoding, grouping, threads, progress)
 
     @classmethod
     def of_file(
@@ -250,9 +250,9 @@ class Sketch:
 
         reading: dict[str, Any] = {"columns": columns, "key": key, "query": query, "batch_rows": batch_rows}
         features, encoding = settled(features, space, encoding, threads)
-        said = columns_alone(Belonging(groups, row_weights))
+        grouping = columns_alone(RowGrouping(groups, row_weights))
         reading |= {"features": image_features}
-        return of_file(path, given_features(features), encoding, said, threads, progress, reading)
+        return of_file(path, given_features(features), encoding, grouping, threads, progress, reading)
 
     def update(
         self,

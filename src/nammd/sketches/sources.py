@@ -11,16 +11,16 @@ from typing import Any
 from nammd.columns.counting import count_columns
 from nammd.columns.counts import Counts, merged
 from nammd.columns.measure import measures_of
-from nammd.data.advice import Advice, prefixed, refusal
-from nammd.data.belonging import Belonging, told_one
-from nammd.data.checks import counted
+from nammd.data.dask_tables import pieces_of
 from nammd.data.dataset import Dataset
-from nammd.data.encoding import Encoding
-from nammd.data.encoding.noticed import Noticed
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.data.pieces import Graph, Key, fetch, fresh_name
-from nammd.data.spread import pieces_of
+from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
+from nammd.encoding import Encoding
+from nammd.encoding.noticed import Noticed
 from nammd.engines.progress import Meter, Progress
+from nammd.errors.advice import Advice, prefixed, refusal
+from nammd.errors.checks import counted
 from nammd.kernels import Gaussian, RandomFeatures
 from nammd.sketches import grouped_rows
 from nammd.sketches.building import feature_totals
@@ -85,15 +85,15 @@ def of_batches(
     batches: Iterable[Any],
     features: RandomFeatures,
     encoding: Encoding | None,
-    said: Belonging,
+    row_grouping: RowGrouping,
     threads: int | None,
     progress: RowProgress = None,
     total: int | None = None,
 ) -> Sketch:
     """Return the sketch of all rows of some batches; `total` is how many there will be, if that is known."""
     _require_batches(batches)
-    if said:
-        return of_grouped_batches(batches, features, encoding, said, threads, progress, total)
+    if row_grouping:
+        return of_grouped_batches(batches, features, encoding, row_grouping, threads, progress, total)
     sketch: Sketch | None = None
     # One remaining time for all batches, with the reading of them.
     with nullcontext() if total is None else Meter(progress, total) as meter:
@@ -127,7 +127,7 @@ def of_grouped_batches(
     batches: Iterable[Any],
     features: RandomFeatures,
     encoding: Encoding | None,
-    said: Belonging,
+    row_grouping: RowGrouping,
     threads: int | None,
     progress: RowProgress = None,
     total: int | None = None,
@@ -147,7 +147,7 @@ def of_grouped_batches(
         for batch in batches:
             if _rows(batch) == 0:
                 continue
-            dataset = told_one(open_dataset(batch, "a batch"), said, 1)
+            dataset = dataset_with_grouping(open_dataset(batch, "a batch"), row_grouping, 1)
             points = encoding_for(dataset, encoding).points(dataset)
             if size[0] and int(points.shape[1]) != size[1]:
                 raise ValueError(
@@ -161,7 +161,7 @@ def of_grouped_batches(
             held.append(GroupedRows.of(dataset, points, encoding))
             if meter is None and callable(progress):
                 progress(size[0], None)
-            if said.groups is None or sum(part.size for part in held) > grouped_rows.HELD:
+            if row_grouping.groups is None or sum(part.size for part in held) > grouped_rows.HELD:
                 whole, rest = grouped_rows.whole_groups(held)
                 held = [] if rest is None else [rest]
                 close(whole)
@@ -209,19 +209,19 @@ def of_file(
     path: str | Path,
     features: RandomFeatures,
     encoding: Encoding | None,
-    said: Belonging,
+    row_grouping: RowGrouping,
     threads: int | None,
     progress: RowProgress,
     reading: dict[str, Any],
 ) -> Sketch:
     """Return the sketch of a file, reading it batch by batch."""
-    from nammd.data.readers.reading import counted_batches
+    from nammd.reading.files import counted_batches
 
     written = None if encoding is None else encoding.for_files
     batches, total = counted_batches(path, reading=written, **reading)
     tables = (_as_table(batch) for batch in batches)
     try:
-        return of_batches(tables, features, encoding, said, threads, progress, total)
+        return of_batches(tables, features, encoding, row_grouping, threads, progress, total)
     except (TypeError, ValueError) as error:
         raise prefixed(error, f"cannot sketch {path}") from error
 
@@ -230,11 +230,11 @@ def of_cluster(
     dataset: Dataset,
     features: RandomFeatures | None,
     encoding: Encoding | None,
-    said: Belonging,
+    row_grouping: RowGrouping,
     progress: Progress = None,
 ) -> Sketch:
     """Return the sketch of data on a Dask cluster; workers sum, and only sums travel."""
-    columns_alone(said)
+    columns_alone(row_grouping)
     chosen = encoding_for(dataset, encoding)
     if features is None:
         features = RandomFeatures(Gaussian.median(chosen.points(dataset)))
@@ -242,7 +242,7 @@ def of_cluster(
     name = fresh_name("sketch")
     level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
     one = [
-        partial(_part, features=features, encoding=encoding, said=said, first=first)
+        partial(_part, features=features, encoding=encoding, row_grouping=row_grouping, first=first)
         for first in (False, True)
     ]
     tasks: Graph = {
@@ -276,14 +276,14 @@ def of_cluster(
 
 
 def _part(
-    block: Any, features: RandomFeatures, encoding: Encoding | None, said: Belonging, first: bool
+    block: Any, features: RandomFeatures, encoding: Encoding | None, row_grouping: RowGrouping, first: bool
 ) -> Sketch | None:
     if not _rows(block):
         return None
     name = "a partition of x"
     # The scheduler runs partitions side by side, so each has one thread.
-    told = told_one(open_dataset(block, name), said, 1)
-    return sketch_of(told, features, encoding, 1, False, name, first=first)
+    dataset = dataset_with_grouping(open_dataset(block, name), row_grouping, 1)
+    return sketch_of(dataset, features, encoding, 1, False, name, first=first)
 
 
 def _counted_rows(sketch: Sketch | None) -> int:

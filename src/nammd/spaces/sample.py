@@ -13,8 +13,8 @@ import numpy as np
 from nammd.data.arrays import Array, FloatArray, aligned, digest_of, is_constant, take_rows
 from nammd.data.dataset import Dataset
 from nammd.data.repeats import Keys, may_be_chance, row_keys
+from nammd.data.row_units import RowUnits
 from nammd.data.sampling import Positions, representatives
-from nammd.data.units import RowUnits
 
 if TYPE_CHECKING:
     from nammd.spaces.space import Space

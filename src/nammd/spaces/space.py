@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.advice import naming
 from nammd.data.arrays import aligned
 from nammd.data.blocks import require_finite_blocks
 from nammd.data.dataset import ArrayDataset, Dataset
-from nammd.data.encoding import Encoding
-from nammd.data.encoding.encoding import fit_datasets
 from nammd.data.opening import open_all, open_dataset
-from nammd.data.written.reading import Reading
+from nammd.encoding import Encoding
+from nammd.encoding.encoding import fit_datasets
+from nammd.errors.advice import naming
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.kernels.bandwidth import MEDIAN_ROWS, drawn_rows
 from nammd.kernels.operations import from_dict, to_dict
+from nammd.reading.text_formats.options import Reading
 from nammd.spaces.sample import Sample
 
 

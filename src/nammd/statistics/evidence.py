@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeAlias
 
-from nammd.data.advice import Caution
 from nammd.engines.sums import KernelSums
+from nammd.errors.advice import Caution
 from nammd.statistics.moments import Moments
 from nammd.statistics.skewness import HigherOrder
 from nammd.statistics.spread import Spread

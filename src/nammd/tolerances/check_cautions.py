@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nammd.data.advice import Caution
 from nammd.data.dataset import Dataset
-from nammd.data.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN
-from nammd.data.naming import listed
+from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN
+from nammd.errors.advice import Caution
+from nammd.errors.naming import listed
 from nammd.questions.distance import Estimate
 from nammd.statistics.margin import NEAR_DEGENERATE
 from nammd.tolerances.bars import Fixed

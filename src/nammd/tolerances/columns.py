@@ -22,7 +22,7 @@ from nammd.columns.serial import (
 )
 from nammd.columns.unit_negligible import negligible_by_groups
 from nammd.data.dataset import Dataset
-from nammd.data.encoding import Encoding
+from nammd.encoding import Encoding
 
 
 @dataclass(frozen=True, eq=False)

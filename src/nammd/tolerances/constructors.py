@@ -10,17 +10,17 @@ from typing import Any, Self
 import numpy as np
 
 from nammd.columns.negligible import Negligible
-from nammd.data.advice import Advice, Caution, refusal
-from nammd.data.belonging import Belonging, told_one
 from nammd.data.blocks_in_time import Blocks
-from nammd.data.checks import between
-from nammd.data.encoding import Encoding
 from nammd.data.opening import open_dataset
-from nammd.data.written import Reading
+from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
+from nammd.encoding import Encoding
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
+from nammd.errors.advice import Advice, Caution, refusal
+from nammd.errors.checks import between
 from nammd.evidence.cautions import copied_rows
 from nammd.kernels import as_kernel
+from nammd.reading.text_formats import Reading
 from nammd.results import Result
 from nammd.spaces import Space
 from nammd.statistics.forecast import Pilot
@@ -117,9 +117,9 @@ class Constructors(Result):
         how = {
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
-        said = Belonging(groups, row_weights)
-        bench = Reference.of(x, how, engine, said.part(0, 1 + len(named)))
-        estimates = bench.distances({str(name): data for name, data in named.items()}, said)
+        grouping = RowGrouping(groups, row_weights)
+        bench = Reference.of(x, how, engine, grouping.part(0, 1 + len(named)))
+        estimates = bench.distances({str(name): data for name, data in named.items()}, grouping)
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
         bars = tuple(Accepted(name, estimate.standing) for name, estimate in estimates.items())
         farthest = max(bars, key=lambda bar: bar.value)
@@ -146,9 +146,9 @@ class Constructors(Result):
         refuse_separating_columns(bench.reference, samples, keep, without, farthest.value)
         others = {name: estimate.evidence.y.dataset for name, estimate in estimates.items()}
         columns = ColumnTolerances.of_reference(
-            bench.space.encoding, bench.reference.dataset, for_columns(negligible, said), others
+            bench.space.encoding, bench.reference.dataset, for_columns(negligible, grouping), others
         )
-        return cls._made(bench, bars, "reference", rungs, farthest.label, columns, anyway, said)
+        return cls._made(bench, bars, "reference", rungs, farthest.label, columns, anyway, grouping)
 
     @classmethod
     def from_noise(
@@ -206,7 +206,7 @@ class Constructors(Result):
         how = {
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
-        said = Belonging(groups, row_weights)
+        grouping = RowGrouping(groups, row_weights)
         if isinstance(groups, Blocks):
             raise refusal(
                 ValueError,
@@ -214,7 +214,7 @@ class Constructors(Result):
                 "noise",
                 Advice("use Tolerance.from_reference or Tolerance.from_split", "use ACCEPTED or --split"),
             )
-        bench = Reference.of(x, how, engine, said.part(0, 1)).in_memory("from_noise")
+        bench = Reference.of(x, how, engine, grouping.part(0, 1)).in_memory("from_noise")
         rungs, estimates, kind = noise_rungs(
             bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
         )
@@ -224,11 +224,11 @@ class Constructors(Result):
         variance = float(influences @ influences)
         bar = Perturbed(chosen.label, value, variance, influences, Pilot.of(estimate.pair))
         columns = ColumnTolerances.of_reference(
-            bench.space.encoding, bench.reference.dataset, for_columns(negligible, said)
+            bench.space.encoding, bench.reference.dataset, for_columns(negligible, grouping)
         )
         if columns is not None:
             columns = columns.perturbed(kind, level)
-        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway, said)
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway, grouping)
 
     @classmethod
     def from_split(
@@ -288,8 +288,8 @@ class Constructors(Result):
         how = {
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
-        said = Belonging(groups, row_weights)
-        bench = Reference.of(x, how, engine, said.part(0, 1)).in_memory("from_split")
+        grouping = RowGrouping(groups, row_weights)
+        bench = Reference.of(x, how, engine, grouping.part(0, 1)).in_memory("from_split")
         refuse_ordered_rows(bench.reference, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.
         rows, units = len(bench.points), bench.reference.units
@@ -303,14 +303,14 @@ class Constructors(Result):
         bar = Fixed(label, between(value, "epsilon"), Pilot.of(estimates[drift.label].pair))
         reference = bench.reference.dataset
         columns = ColumnTolerances.of_reference(
-            bench.space.encoding, reference, for_columns(negligible, said)
+            bench.space.encoding, reference, for_columns(negligible, grouping)
         )
         if columns is not None:
             columns = columns.with_blocks(
                 bench.space.encoding, reference, block_edges(len(bench.points), blocks)
             )
         cautions = () if label != drift.label else (drifting(label),)
-        return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, said, cautions)
+        return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, grouping, cautions)
 
     @classmethod
     def at(
@@ -361,7 +361,7 @@ class Constructors(Result):
         0.02
         """
         epsilon = between(epsilon, "epsilon")
-        said, ways = Belonging(groups, row_weights), (space, encoding, columns, x)
+        grouping, ways = RowGrouping(groups, row_weights), (space, encoding, columns, x)
         if sum(given is not None for given in ways) != 1 or (space is None) == (kernel is None):
             raise TypeError(
                 "give a space; or a kernel, and one of encoding, columns and x: how many columns, of which "
@@ -371,12 +371,12 @@ class Constructors(Result):
             if columns is not None:
                 encoding = Encoding.identity(columns)
             elif encoding is None:
-                encoding = Encoding.fit(told_one(open_dataset(x, "x"), said))
+                encoding = Encoding.fit(dataset_with_grouping(open_dataset(x, "x"), grouping))
             space = Space(encoding, as_kernel(kernel))
         origin = Origin.now("given", 0, space.encoding, None, (), "")
-        allowed = Negligible.of(for_columns(negligible, said))
+        allowed = Negligible.of(for_columns(negligible, grouping))
         each = None if allowed is None else ColumnTolerances(allowed)
-        return cls._of(space, (Fixed("", epsilon),), origin, each, GroupingSpec.of(said))
+        return cls._of(space, (Fixed("", epsilon),), origin, each, GroupingSpec.of(grouping))
 
     @classmethod
     def _made(
@@ -388,7 +388,7 @@ class Constructors(Result):
         chosen: str,
         columns: ColumnTolerances | None,
         anyway: bool,
-        said: Belonging,
+        grouping: RowGrouping,
         cautions: tuple[Caution, ...] = (),
     ) -> Self:
         reference, space = bench.reference, bench.space
@@ -397,7 +397,7 @@ class Constructors(Result):
             raise ValueError(f"{copied.message}, and make the tolerance from what is left")
         cautions += () if copied is None else (copied,)
         origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
-        grouping_spec = GroupingSpec.of(said)
+        grouping_spec = GroupingSpec.of(grouping)
         made = cls._of(space, bars, origin, columns, grouping_spec).checked(anyway)
         known = bench.equivalents(max(bar.value for bar in bars))
         told = cautions + made.origin.cautions + too_wide(dict(known))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.encoding import Encoding
+from nammd.encoding import Encoding
 from nammd.questions.distance import Estimate
 from nammd.tolerances.perturbation import KINDS, applies, perturb
 

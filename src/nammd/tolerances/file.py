@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nammd.data.advice import Caution
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import choice, whole
-from nammd.data.json_text import indented
-from nammd.data.naming import quoted
-from nammd.data.seal import ROOM, require_seal, require_version, sealed
-from nammd.data.writing import write_bytes
+from nammd.errors.advice import Caution
+from nammd.errors.checks import choice, whole
+from nammd.errors.json_text import indented
+from nammd.errors.naming import quoted
+from nammd.errors.seal import ROOM, require_seal, require_version, sealed
+from nammd.errors.writing import write_bytes
 from nammd.spaces import Space
 from nammd.statistics.forecast import Eigenvalues, Pilot
 from nammd.statistics.moments import Components, Moments

@@ -14,11 +14,11 @@ from nammd.columns.grouped import ColumnUnits, has_units, is_grouped, unit_colum
 from nammd.columns.limits import ColumnCheck, ColumnLimit, check_columns
 from nammd.columns.negligible import Negligible
 from nammd.data.arrays import is_spread
-from nammd.data.belonging import NOTHING_SAID, Belonging, said_of_summary, told_one
-from nammd.data.checks import between, whole
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
+from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
 from nammd.engines import Engine, require_engine
+from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.evidence.rows import Known
 from nammd.evidence.units import KnownUnits
@@ -74,14 +74,16 @@ class Gate:
     _known: list[Known | KnownUnits] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
-    def of(cls, tolerance: Tolerance, x: Any, engine: Engine | None, said: Belonging = NOTHING_SAID) -> Gate:
+    def of(
+        cls, tolerance: Tolerance, x: Any, engine: Engine | None, grouping: RowGrouping = NO_GROUPING
+    ) -> Gate:
         """Make the reference ready, whatever it is, and whatever was said of its rows."""
         require_engine(engine)
         by_workers, written = bool(getattr(engine, "reads_files", False)), tolerance.space.encoding.for_files
         dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
         wanted, given = bool(tolerance.origin.digest), tolerance.origin.how == "given"
-        settled = tolerance.grouping_spec.settled(said or said_of_summary(dataset), given)
-        dataset = told_one(dataset, settled)
+        settled = tolerance.grouping_spec.settled(grouping or grouping_of_summary(dataset), given)
+        dataset = dataset_with_grouping(dataset, settled)
         [reference] = prepare(
             {"the reference": dataset}, space=tolerance.space, engine=engine, digest=wanted, least=MIN_ROWS
         )
@@ -119,8 +121,8 @@ class Gate:
         """
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
         fails = known_alerts((*self.tolerance.fail_on, *fail_on))
-        said = Belonging(groups, row_weights)
-        estimate, shared = self.distance(candidate, **said.options), self.is_the_one
+        grouping = RowGrouping(groups, row_weights)
+        estimate, shared = self.distance(candidate, **grouping.options), self.is_the_one
         held = [Held.of(bar, *bar.pvalues(estimate, shared)) for bar in self.tolerance.bars]
         p_close, p_far = combined(held)
         counted = self._counted(estimate)
@@ -222,8 +224,8 @@ class Gate:
         written = self.tolerance.space.encoding.for_files
         opened = open_dataset(candidate, "the candidate", by_workers=by_workers, reading=written)
         if opened is not self.reference.dataset:
-            said = Belonging(groups, row_weights) or said_of_summary(opened)
-            opened = told_one(opened, self.grouping_spec.settled(said, True).part(0, 1))
+            grouping = RowGrouping(groups, row_weights) or grouping_of_summary(opened)
+            opened = dataset_with_grouping(opened, self.grouping_spec.settled(grouping, True).part(0, 1))
         named = {"the reference": self.reference.dataset, "the candidate": opened}
         reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
         if reference.keeps_rows and reference.points is self.reference.points:

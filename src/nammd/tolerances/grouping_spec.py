@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nammd.data.advice import Advice, refusal
-from nammd.data.belonging import Belonging
 from nammd.data.blocks_in_time import Blocks
+from nammd.data.row_grouping import RowGrouping
+from nammd.errors.advice import Advice, refusal
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class GroupingSpec:
     row_weights: str | None = None
 
     @classmethod
-    def of(cls, said: Belonging) -> GroupingSpec:
+    def of(cls, grouping: RowGrouping) -> GroupingSpec:
         """Note what was said."""
-        weights = said.row_weights
+        weights = grouping.row_weights
         stored = weights if weights is None or isinstance(weights, str) else ""
-        if said.groups is None:
+        if grouping.groups is None:
             return cls(row_weights=stored)
-        if isinstance(said.groups, Blocks):
-            return cls("blocks", said.groups.time, said.groups.length, stored)
-        if isinstance(said.groups, str):
-            return cls("column", said.groups, None, stored)
+        if isinstance(grouping.groups, Blocks):
+            return cls("blocks", grouping.groups.time, grouping.groups.length, stored)
+        if isinstance(grouping.groups, str):
+            return cls("column", grouping.groups, None, stored)
         return cls("labels", None, None, stored)
 
     @property
@@ -49,13 +49,13 @@ class GroupingSpec:
         """Whether anything was said."""
         return bool(self.kind) or self.row_weights is not None
 
-    def settled(self, said: Belonging, fixed: bool) -> Belonging:
+    def settled(self, grouping: RowGrouping, fixed: bool) -> RowGrouping:
         """Return what holds for a check; `fixed`: the tolerance is a number, which has nothing to remember.
 
         What was a column or blocks of time is looked up again without being asked for.
         """
         if not self.said:
-            if said and not fixed:
+            if grouping and not fixed:
                 raise refusal(
                     ValueError,
                     "the tolerance was made as if every row stood for itself, so its error does not fit "
@@ -65,8 +65,8 @@ class GroupingSpec:
                         "calibrate again with --group, --time or --row-weight",
                     ),
                 )
-            return said
-        return Belonging(self._groups(said.groups), self._weights(said.row_weights))
+            return grouping
+        return RowGrouping(self._groups(grouping.groups), self._weights(grouping.row_weights))
 
     def _groups(self, given: Any) -> Any:
         if not self.kind:
@@ -120,12 +120,12 @@ class GroupingSpec:
 NO_GROUPING_SPEC = GroupingSpec()
 
 
-def for_columns(negligible: Any, said: Belonging) -> Any:
+def for_columns(negligible: Any, grouping: RowGrouping) -> Any:
     """Return what is negligible in single columns; nothing where rows follow each other in time.
 
     Of blocks of time not only the blocks are alike but neighbours too, which the sums of columns do not tell.
     """
-    if not isinstance(said.groups, Blocks):
+    if not isinstance(grouping.groups, Blocks):
         return negligible
     if negligible:
         raise refusal(

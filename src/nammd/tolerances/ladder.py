@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray
+from nammd.data.row_units import RowUnits
 from nammd.data.sampling import Positions
-from nammd.data.units import RowUnits
+from nammd.errors.advice import Advice, refusal
 from nammd.evidence import MIN_ROWS
 from nammd.questions.distance import Estimate
 

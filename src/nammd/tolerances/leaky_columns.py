@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.encoding import Column, Encoding
+from nammd.encoding import Column, Encoding
 
 APART = 0.98
 """A column tells two datasets apart if a value of the one is above one of the other so often, or never."""

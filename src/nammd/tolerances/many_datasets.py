@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from nammd.data.advice import prefixed
-from nammd.data.checks import choice
+from nammd.errors.advice import prefixed
+from nammd.errors.checks import choice
 
 Errors: TypeAlias = Literal["raise", "keep"]
 """What to do about a dataset that cannot be used: raise the error, or keep it and go on."""

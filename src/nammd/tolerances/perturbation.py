@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import choice, positive
-from nammd.data.encoding import Column, Encoding
+from nammd.encoding import Column, Encoding
 from nammd.engines.progress import comparing, passes
+from nammd.errors.checks import choice, positive
 from nammd.questions.distance import Estimate
 from nammd.tolerances.ladder import Rung
 

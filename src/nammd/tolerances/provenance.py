@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from nammd.data.advice import Caution
-from nammd.data.encoding import Encoding
+from nammd.encoding import Encoding
+from nammd.errors.advice import Caution
 from nammd.tolerances.ladder import Rung
 
 _WORDS = {

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nammd.data.advice import Advice, refusal
 from nammd.data.arrays import FloatArray, is_spread, to_numpy
-from nammd.data.belonging import NOTHING_SAID, Belonging, told_one
 from nammd.data.opening import open_dataset, refuse_summaries, require_rows
+from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping
 from nammd.data.sampling import Positions
 from nammd.engines import Engine, require_engine
 from nammd.engines.progress import aside
+from nammd.errors.advice import Advice, refusal
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample, Space
@@ -37,7 +37,7 @@ class Reference:
 
     @classmethod
     def of(
-        cls, x: Any, how: Mapping[str, Any], engine: Engine | None, said: Belonging = NOTHING_SAID
+        cls, x: Any, how: Mapping[str, Any], engine: Engine | None, grouping: RowGrouping = NO_GROUPING
     ) -> Reference:
         """Open a reference, and settle its space; `how` are the options of `Space.fit`, or a space."""
         require_engine(engine)
@@ -50,7 +50,7 @@ class Reference:
         dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
         refuse_summaries(dataset)
         require_rows(dataset, MIN_ROWS)
-        dataset = told_one(dataset, said)
+        dataset = dataset_with_grouping(dataset, grouping)
         if space is None:
             space = Space.fit(dataset, **options)
         return cls(space.sample(dataset, digest=True), engine)
@@ -92,7 +92,9 @@ class Reference:
         with aside():
             return equivalents(points, self.space.encoding, here.paired_distance, epsilon)
 
-    def distances(self, others: Mapping[str, Any], said: Belonging = NOTHING_SAID) -> dict[str, Estimate]:
+    def distances(
+        self, others: Mapping[str, Any], grouping: RowGrouping = NO_GROUPING
+    ) -> dict[str, Estimate]:
         """Estimate the distances of other datasets to the reference, all in one run.
 
         `said` is of the reference and of all the others, in this order.
@@ -105,7 +107,7 @@ class Reference:
         }
         refuse_summaries(*opened.values())
         for number, name in enumerate(opened):
-            opened[name] = told_one(opened[name], said.part(number + 1, len(opened) + 1))
+            opened[name] = dataset_with_grouping(opened[name], grouping.part(number + 1, len(opened) + 1))
         named = {"the reference": self.reference.dataset, **opened}
         reference, *samples = prepare(named, space=self.space, engine=self.engine)
         found = gather([(reference, sample) for sample in samples], engine=self.engine)

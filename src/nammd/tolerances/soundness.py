@@ -10,9 +10,9 @@ import shlex
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
-from nammd.data.advice import Advice, Caution, refusal
 from nammd.data.arrays import is_spread, to_numpy
-from nammd.data.naming import listed
+from nammd.errors.advice import Advice, Caution, refusal
+from nammd.errors.naming import listed
 from nammd.results import number, with_error
 from nammd.spaces import Sample
 from nammd.tolerances.leaky_columns import Separating, ordered_by, separating

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from nammd.data.advice import Advice, Caution, refusal
-from nammd.data.belonging import Belonging
-from nammd.data.checks import between, counted, whole
-from nammd.data.encoding import Encoding
+from nammd.data.row_grouping import RowGrouping
+from nammd.encoding import Encoding
 from nammd.engines import Engine
+from nammd.errors.advice import Advice, Caution, refusal
+from nammd.errors.checks import between, counted, whole
 from nammd.evidence import MIN_ROWS
 from nammd.explaining.alerts import known_alerts
 from nammd.kernels import Kernel
@@ -239,7 +239,7 @@ class Tolerance(Constructors):
         Gate
             It has one method that matters, ``check(candidate, alpha=0.05)``.
         """
-        return Gate.of(self, x, engine, Belonging(groups, row_weights))
+        return Gate.of(self, x, engine, RowGrouping(groups, row_weights))
 
     def check(
         self,
@@ -278,9 +278,11 @@ class Tolerance(Constructors):
         -------
         Verdict
         """
-        said = Belonging(groups, row_weights)
-        gate = Gate.of(self, x, engine, said.part(0, 2))
-        return gate.check(candidate, alpha, joint_only=joint_only, fail_on=fail_on, **said.part(1, 2).options)
+        grouping = RowGrouping(groups, row_weights)
+        gate = Gate.of(self, x, engine, grouping.part(0, 2))
+        return gate.check(
+            candidate, alpha, joint_only=joint_only, fail_on=fail_on, **grouping.part(1, 2).options
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the tolerance to one readable JSON file."""

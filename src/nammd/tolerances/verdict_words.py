@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nammd.data.arrays import is_spread, to_numpy
-from nammd.data.checks import counted
+from nammd.errors.checks import counted
 from nammd.kernels.operations import as_code
 from nammd.results import interval, number, p_value, probability, share_of, with_error
 from nammd.spaces import Sample

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from nammd.data.checks import between, choice, counted
+from nammd.errors.checks import between, choice, counted
 from nammd.results import (
     Caution,
     Cell,

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import choice
 from nammd.datasets.laws import characteristic as line
 from nammd.datasets.laws import mixtures
 from nammd.datasets.laws.characteristic import Columns
 from nammd.datasets.laws.mixtures import Mixture
+from nammd.errors.checks import choice
 from nammd.kernels import Gaussian, Laplace
 
 _GAUSSIAN, _LAPLACE = Gaussian(1.0), Laplace(1.0)

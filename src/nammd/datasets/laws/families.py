@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.checks import choice
 from nammd.datasets.discrete import discrete_pair
 from nammd.datasets.laws import characteristic as line
 from nammd.datasets.laws import mixtures as laws
+from nammd.errors.checks import choice
 from nammd.kernels import Gaussian, Laplace
 
 _GAUSSIAN, _LAPLACE = Gaussian(1.0), Laplace(1.0)

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray
 from nammd.data.blocks import in_blocks
-from nammd.data.checks import whole
 from nammd.data.pieces import Graph, Key, fetch, graph_of, is_dask
-from nammd.data.readers.formats import optional
 from nammd.engines.cluster.bilinear import form_tasks
 from nammd.engines.cluster.block_pairs import PairGraph
 from nammd.engines.progress import Meter, Progress, comparing, warn_of_long_computation
 from nammd.engines.protocol import Engine, Summed, repr_of_what_is_set
 from nammd.engines.tiles.engine import Tiles
+from nammd.errors.checks import whole
 from nammd.kernels.base import Kernel, Precision
+from nammd.reading.formats import optional
 
 _ONE_THREAD = Tiles(threads=1)
 _FEWEST_ROWS, _MOST_ROWS = 16_384, 131_072

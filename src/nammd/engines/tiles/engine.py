@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray
-from nammd.data.checks import whole
 from nammd.engines.progress import Progress
 from nammd.engines.protocol import (
     Engine,
@@ -37,6 +36,7 @@ from nammd.engines.tiles.jobs import CrossJob, QuadraticForms, WithinJob
 from nammd.engines.tiles.pool import Buffers, run
 from nammd.engines.tiles.unit_jobs import UnitCrossJob, UnitWithinJob
 from nammd.engines.units import Units
+from nammd.errors.checks import whole
 from nammd.kernels.base import Kernel, Precision
 from nammd.kernels.family import families
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nammd.data.writing import write_text
+from nammd.errors.writing import write_text
 from nammd.monitor.page.html import render
 from nammd.monitor.page.model import page_of
 from nammd.monitor.pooling import Window

@@ -1,0 +1,58 @@
+"""What became of the columns that are left out: another type, or values that could be compared now."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nammd.data.dask_tables import first_rows
+from nammd.data.dataset import Dataset, SpreadTable, SummaryDataset, TableDataset
+from nammd.data.frames import Frame
+from nammd.encoding.choosing import CONSTANT, MIN_IDENTIFIER_ROWS
+from nammd.encoding.columns import Column, LeftOut
+from nammd.encoding.fitting import fit_alone
+from nammd.reading.text_formats.options import Reading
+
+TYPE_CHANGED = "columns that are not compared changed their type: {}; calibrate again if they should count"
+NOW_USABLE = "columns that are not compared could be now: {}; calibrate again if they should count"
+UNKNOWN = "columns that the tolerance does not know were ignored: {}"
+
+
+class Changes(NamedTuple):
+    """Columns left out that are something else now, and those that are usable now, each with words."""
+
+    types: tuple[str, ...] = ()
+    usable: tuple[str, ...] = ()
+
+
+def changes(left_out: tuple[LeftOut, ...], reading: Reading, dataset: Dataset) -> Changes:
+    """Look at the columns that a reference left out, without being asked to, in another dataset.
+
+    Of a table on a cluster the first piece tells, which has the types of all; a sketch has noticed it when it
+    was made.
+    """
+    if isinstance(dataset, SummaryDataset):
+        noticed = dataset.summary.noticed
+        return Changes(noticed.types, noticed.usable)
+    looked = [entry for entry in left_out if entry.holds]  # at the others nobody looked: they were left out
+    frame = _rows_of(dataset) if looked else None
+    if frame is None or frame.rows < MIN_IDENTIFIER_ROWS:
+        return Changes()
+    types, usable, there = [], [], set(frame.names)
+    for entry in looked:
+        if entry.column not in there:
+            continue
+        now = fit_alone(frame, entry.column, reading)
+        holds = now.holds if isinstance(now, LeftOut) else now.expected.holds
+        if isinstance(now, LeftOut) and holds.startswith("missing"):
+            continue  # nothing but missing values fits everywhere
+        if holds != entry.holds and not entry.holds.startswith("missing"):
+            types.append(f"{entry.column!r} ({entry.holds} in the reference, {holds} now)")
+        elif isinstance(now, Column) and entry.reason != CONSTANT:  # which has a caution of its own
+            usable.append(f"{entry.column!r} ({entry.reason} in the reference)")
+    return Changes(tuple(types), tuple(usable))
+
+
+def _rows_of(dataset: Dataset) -> Frame | None:
+    if isinstance(dataset, SpreadTable):
+        return first_rows(dataset, MIN_IDENTIFIER_ROWS)
+    return dataset.frame if isinstance(dataset, TableDataset) else None

@@ -1,0 +1,421 @@
+"""The encoding of a mixed table: fitted on data, then frozen.
+
+One Gaussian kernel on the encoded space is a joint kernel over all columns: the product of one factor
+for each column. `nammd.encoding.columns` has the scale on which columns of different kinds meet. Arrays
+are taken as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import Array, FloatArray, like, namespace
+from nammd.data.dask_tables import distinct_values, encoded
+from nammd.data.dataset import (
+    ArrayDataset,
+    Dataset,
+    SpreadArray,
+    SpreadTable,
+    SummaryDataset,
+    TableDataset,
+)
+from nammd.data.frames import Frame
+from nammd.data.opening import open_dataset, refuse_summaries
+from nammd.data.values import Values
+from nammd.encoding.changes import Changes, changes
+from nammd.encoding.choosing import CONSTANT
+from nammd.encoding.columns import ArrayColumn, Column, LeftOut
+from nammd.encoding.fitting import fitted_columns
+from nammd.encoding.matching import (
+    require_kind,
+    require_known,
+    require_same_columns,
+    require_same_kinds,
+)
+from nammd.encoding.serial import encoding_from_dict, encoding_to_dict
+from nammd.errors.checks import counted
+from nammd.errors.naming import listed, require_unique, suggestion
+from nammd.reading.text_formats.options import Reading
+from nammd.reading.text_formats.understanding import Remark, in_form, without_words
+
+_TOLD = 12
+"""So many columns that are left out are named with their reasons."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the rows of a table become points in space: fitted on data, then frozen.
+
+    Use `Encoding.fit`; the constructor is for those who know the columns.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        The columns that take part, in the order of their slots.
+    left_out : tuple of LeftOut
+        The columns that do not, each with a reason.
+    array_columns : int or None
+        For an encoding of arrays the number of columns they have; None for one of tables.
+    reading : Reading
+        What was said about how the data are written.
+    remarks : tuple of Remark
+        What there was to say about the data when it was fitted; not kept in files.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from nammd.tables import Encoding
+    >>> reference = pa.table({"age": [20, 30, 40, 50, None], "city": ["Ulm", "Ulm", "Bonn", "Bonn", "Bonn"]})
+    >>> encoding = Encoding.fit(reference)
+    >>> encoding.slots("city"), encoding.column("city").labels
+    (slice(2, 6, None), ('Bonn', 'Ulm', 'unseen', 'missing'))
+    """
+
+    columns: tuple[Column, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    array_columns: int | None = None
+    reading: Reading = field(default_factory=Reading)
+    remarks: tuple[Remark, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise ValueError("an encoding needs at least one column")
+        require_unique([column.name for column in self.columns], "the encoding")
+
+    @classmethod
+    def fit(
+        cls,
+        *tables: Any,
+        weights: Mapping[str, float] | None = None,
+        columns: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        reading: Reading | None = None,
+        name: str = "the reference",
+    ) -> Encoding:
+        """Fit an encoding on a reference, or on several datasets together.
+
+        Parameters
+        ----------
+        *tables : table, array or other dataset
+            A table of pandas, polars (also lazy), Arrow or any other library that narwhals knows, or a file.
+            An array is taken as it is: its columns are named "0", "1", ..., nothing is scaled. Of a table on
+            a cluster at most 100 000 rows, drawn at random, are looked at. Several datasets are looked at as
+            if they were one, so that none of them sets the scale for the others; they must have the same
+            columns.
+        weights : mapping of str to float, optional
+            What the slots of a column are multiplied by; 0 leaves a column out. A column with a weight
+            is compared even if its whole numbers look like an identifier.
+        columns : sequence of str, optional
+            The columns to use, by default all.
+        exclude : sequence of str, optional
+            Columns to leave out.
+        reading : Reading, optional
+            How numbers, dates and missing values are written, as far as that is not to be found out.
+        name : str, optional
+            What to call a single table in error messages.
+
+        Returns
+        -------
+        Encoding
+            The columns with their parameters, and those left out.
+        """
+        labels = [name] if len(tables) == 1 else [f"dataset {k + 1}" for k in range(len(tables))]
+        said = Reading.of(reading)
+        datasets = [
+            open_dataset(data, label, reading=said) for data, label in zip(tables, labels, strict=True)
+        ]
+        return fit_datasets(datasets, weights=weights, columns=columns, exclude=exclude, reading=said)
+
+    @classmethod
+    def identity(cls, columns: int) -> Encoding:
+        """Return the encoding that takes arrays of so many columns as they are."""
+        return _identity(columns)
+
+    def transform(self, table: Any, name: str = "the data") -> Array:
+        """Encode a dataset with the columns of the reference, of whatever library.
+
+        Parameters
+        ----------
+        table : table or array
+            Columns that the reference does not have are ignored; see `extra_columns`.
+        name : str, optional
+            What to call the table in error messages.
+
+        Returns
+        -------
+        array of shape (rows, width)
+            In float64 for tables; arrays keep their type and library, and may share memory with what was
+            given. A Dask array where a Dask array or dataframe is given; its partitions are encoded by the
+            workers.
+        """
+        return self.points(open_dataset(table, name, reading=self.for_files))
+
+    def points(self, dataset: Dataset) -> Array:
+        """Return the rows of a dataset as points; they are made once."""
+        refuse_summaries(dataset)
+        return dataset.points(self, lambda: self._points(dataset))
+
+    def _points(self, dataset: Dataset) -> Array:
+        if self.array_columns is not None:
+            return self._array_points(dataset)
+        if isinstance(dataset, TableDataset):
+            frame = dataset.frame
+            if dataset.one_column and len(self._starts) == 1 and not self.left_out:
+                frame = frame.renamed(self.columns[0].name)
+            require_known(self._starts, frame.names, dataset.name)
+            return self.encode(frame)
+        if isinstance(dataset, SpreadTable):
+            if dataset.one_column and len(self._starts) == 1 and not self.left_out:
+                dataset.pieces = dataset.pieces.renamed(self.columns[0].name)
+            require_known(self._starts, dataset.names, dataset.name)
+            return encoded(dataset, self.encode, self.width)
+        raise TypeError(
+            f"{dataset.name} must be a table with the columns {listed(self._starts)}, like the reference, "
+            f"not {type(dataset.given).__name__}"
+        )
+
+    def encode(self, frame: Frame) -> FloatArray:
+        """Return the rows of a table that has all columns as points."""
+        rows = np.empty((frame.rows, self.width))
+        for column in self.columns:
+            values = self.values(frame, column.name)
+            require_kind(values, column, frame.owner)
+            rows[:, self.slots(column.name)] = column.weight * column.encode(values)
+        return rows
+
+    def values(self, frame: Frame, name: str) -> Values:
+        """Return a column of a table as it is meant: read in its form, without words for missing values."""
+        kept = frame.read.get(name)
+        if kept is not None and kept[0] is self:
+            return kept[1]
+        values, _ = without_words(frame.values(name), name, self.reading)
+        column = self._by_name.get(name)
+        if column is None or not values.text or column.kind in ("categorical", "vector"):
+            return values
+        form = getattr(column, "form", None)
+        values, unread = in_form(values, form, frame.owner, name, self.reading)
+        if unread is not None:
+            frame.unread[name] = unread
+        frame.read[name] = self, values
+        return values
+
+    @property
+    def for_files(self) -> Reading:
+        """How files are to be read for this encoding: columns that it knows as text stay text until then."""
+        as_text = [
+            column.name
+            for column in self.columns
+            if column.kind == "categorical" or getattr(column, "form", None) is not None
+        ]
+        return self.reading.with_text(as_text)
+
+    def extra_columns(self, table: Any) -> tuple[str, ...]:
+        """Return the columns of a table that the reference did not have; `transform` ignores them."""
+        dataset = open_dataset(table, "the data")
+        if isinstance(dataset, SummaryDataset):
+            return tuple(dataset.summary.noticed.extra)
+        known = {*self._starts, *(entry.column for entry in self.left_out)}
+        return tuple(name for name in dataset.names if name not in known)
+
+    def changed_constants(self, reference: Any, table: Any) -> tuple[str, ...]:
+        """Return columns that are left out because the reference has one value, where a table has others."""
+        constant = [entry.column for entry in self.left_out if entry.reason == CONSTANT]
+        if not constant:
+            return ()
+        datasets = [open_dataset(data, "the data") for data in (reference, table)]
+        both = [name for name in constant if all(name in dataset.names for dataset in datasets)]
+        if not both:
+            return ()
+        before, now = (_distinct_values(dataset, both) for dataset in datasets)
+        return tuple(name for name, old, new in zip(both, before, now, strict=True) if new - old)
+
+    def slots(self, name: str) -> slice:
+        """Return where in the encoded rows a column is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Encoding.fit(np.zeros((2, 3))).slots("2")
+        slice(2, 3, None)
+        """
+        column = self.column(name)
+        return slice(self._starts[name], self._starts[name] + column.width)
+
+    def column(self, name: str) -> Column:
+        """Return the column of that name."""
+        try:
+            return self._by_name[name]
+        except KeyError:
+            pass
+        for entry in self.left_out:
+            if entry.column == name:
+                raise ValueError(str(entry))
+        raise ValueError(f"the encoding has no column {name!r}; {suggestion(name, list(self._starts))}")
+
+    @property
+    def width(self) -> int:
+        """The number of slots of an encoded row."""
+        last = self.columns[-1]
+        return self._starts[last.name] + last.width
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether rows stay as they are: all columns of arrays, none of them weighted."""
+        return self.array_columns == len(self.columns) and all(c.weight == 1 for c in self.columns)
+
+    @property
+    def digest(self) -> str:
+        """A digest of how columns become numbers; empty where they stay as they are."""
+        if self.is_identity:
+            return ""
+        stored = self.to_dict()
+        used = {"array_columns": stored["array_columns"], "columns": stored["columns"]}
+        if stored["reading"]:
+            used["reading"] = stored["reading"]
+        return hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the encoding as numbers, strings, lists and dictionaries, ready for JSON."""
+        return encoding_to_dict(self.columns, self.left_out, self.array_columns, self.reading)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Encoding:
+        """Return the encoding that `to_dict` wrote; a ValueError names the field that is wrong."""
+        return cls(*encoding_from_dict(data))
+
+    def describe(self, title: str = "Encoding") -> str:
+        """Return what becomes of every column, as a text of a few lines under a title."""
+        if self.array_columns is not None:
+            text = f"{title} of an array: {len(self.columns)} of its {self.array_columns} columns as they are"
+            weighted = {c.name: c.weight for c in self.columns if c.weight != 1}
+            return text + (f", weights {weighted}" if weighted else "")
+        pad = max(map(len, [*self._starts, *(entry.column for entry in self.left_out)]))
+        lines = [f"{title} of {counted(len(self.columns), 'column')} in {counted(self.width, 'slot')}"]
+        for column in self.columns:
+            weight = "" if column.weight == 1 else f", weight {column.weight:g}"
+            lines.append(f"  {column.name:<{pad}}  {column.kind:<11}  {column.summary()}{weight}")
+        read = self.read_as()
+        if read:
+            lines.append("Read as")
+            lines += [f"  {name:<{pad}}  {words}" for name, words in read.items()]
+        if self.left_out:
+            lines.append("Left out")
+            lines += [f"  {entry.column:<{pad}}  {entry.reason}" for entry in self.left_out]
+        return "\n".join(lines)
+
+    def compared(self) -> str:
+        """Say in one line how many columns are compared, and which are not and why.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> table = pa.table({"age": [20, 30, 40], "land": ["DE", "DE", "DE"], "note": ["x", "y", "y"]})
+        >>> Encoding.fit(table, exclude=["note"]).compared()
+        "1 compared; 2 left out: 'land' (every row has the same value), 'note' (excluded)"
+        """
+        told = f"{len(self.columns)} compared"
+        if not self.left_out:
+            return told
+        some = [f"{entry.column!r} ({entry.reason})" for entry in self.left_out[:_TOLD]]
+        more = len(self.left_out) - len(some)
+        return f"{told}; {len(self.left_out)} left out: {', '.join(some)}" + (
+            f", {more} more" if more else ""
+        )
+
+    def changes(self, table: Any) -> Changes:
+        """Return which of the columns left out hold something else in a table, or could be compared now."""
+        return changes(self.left_out, self.reading, open_dataset(table, "the data"))
+
+    def read_as(self) -> dict[str, str]:
+        """Return, for each column that the reference holds as text, what it is read as."""
+        forms = ((column.name, getattr(column, "form", None)) for column in self.columns)
+        return {name: form.words() for name, form in forms if form is not None}
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def __repr__(self) -> str:
+        names = listed(self._starts)
+        return f"Encoding(columns: {names}; width {self.width}; {len(self.left_out)} left out)"
+
+    @cached_property
+    def _starts(self) -> dict[str, int]:
+        ends = np.cumsum([column.width for column in self.columns]).tolist()
+        return {c.name: end - c.width for c, end in zip(self.columns, ends, strict=True)}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    def _array_points(self, dataset: Dataset) -> Array:
+        if not isinstance(dataset, ArrayDataset):
+            raise TypeError(f"{dataset.name} is a table, but the reference was an array; give an array")
+        array = dataset.array
+        if array.shape[1] != self.array_columns:
+            raise ValueError(
+                f"{dataset.name} has {counted(array.shape[1], 'column')} but the reference has "
+                f"{self.array_columns}; both must be arrays of the same columns"
+            )
+        if self.is_identity:
+            return array
+        weights = np.array([column.weight for column in self.columns])
+        places = np.array([int(column.name) for column in self.columns])
+        if isinstance(dataset, SpreadArray) or isinstance(array, np.ndarray):
+            chosen = array if len(places) == array.shape[1] else array[:, places]
+            return chosen if (weights == 1).all() else chosen * weights.astype(array.dtype)
+        chosen = namespace(array).take(array, like(places, array, namespace(array).int64), axis=1)
+        return chosen if (weights == 1).all() else chosen * like(weights, array)
+
+
+@lru_cache(maxsize=16)
+def _identity(columns: int) -> Encoding:
+    every = tuple(ArrayColumn(str(place), "numeric", 1.0) for place in range(columns))
+    return Encoding(every, (), columns)
+
+
+def fit_datasets(
+    datasets: Sequence[Dataset],
+    *,
+    weights: Mapping[str, float] | None = None,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    reading: Reading | None = None,
+) -> Encoding:
+    """Fit an encoding on datasets that are open, all of them alike; see `Encoding.fit`."""
+    refuse_summaries(*datasets)
+    require_same_kinds(datasets)
+    first = datasets[0]
+    plain = weights is None and columns is None and exclude is None
+    if isinstance(first, ArrayDataset) and plain:
+        require_same_columns(datasets, [])
+        return Encoding.identity(first.width)
+    said = Reading.of(reading)
+    found = fitted_columns(datasets, weights, columns, exclude, said)
+    return Encoding(found.columns, found.left_out, found.array_columns, said, found.remarks)
+
+
+def _distinct_values(dataset: Dataset, names: Sequence[str]) -> list[set[Any]]:
+    if isinstance(dataset, SpreadTable):
+        return distinct_values(dataset, names, _distinct)
+    assert isinstance(dataset, TableDataset)
+    return [_distinct(dataset.frame, name) for name in names]
+
+
+def _distinct(frame: Frame, name: str) -> set[Any]:
+    """Return the different values of a column; None stands for missing ones."""
+    values = frame.values(name)
+    present: set[Any] = set()
+    if values.codes is not None:
+        present = {values.categories[code] for code in np.unique(values.codes[values.codes >= 0])}
+    elif values.numbers is not None:
+        present = {
+            tuple(np.atleast_1d(v).tolist()) for v in np.unique(values.numbers[~values.missing], axis=0)
+        }
+    return present | ({None} if values.missing.any() else set())

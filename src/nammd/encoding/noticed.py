@@ -1,0 +1,148 @@
+"""What was noticed of rows while they were encoded, for those that do not stay: `Noticed`.
+
+A table in memory can be looked at again. Of rows on a cluster, and of those that went into a sketch, only
+what is written down here is known later; what parts of a dataset tell adds up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any
+
+from nammd.data.dask_tables import first_rows, frame_of_piece
+from nammd.data.dataset import Dataset, SpreadTable, SummaryDataset, TableDataset
+from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN
+from nammd.errors.naming import listed
+from nammd.reading.text_formats.understanding import Unread
+
+if TYPE_CHECKING:
+    from nammd.encoding.encoding import Encoding
+
+Cells = dict[str, Unread]
+"""What could not be read, by column."""
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """What there is to say of rows.
+
+    Attributes
+    ----------
+    unread : mapping of str to Unread
+        Cells that could not be read, by column.
+    types, usable : tuple of str
+        Columns left out that hold something else now, and those that could be compared now.
+    extra : tuple of str
+        Columns that nobody knew.
+    """
+
+    unread: Mapping[str, Unread] = field(default_factory=dict)
+    types: tuple[str, ...] = ()
+    usable: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, encoding: Encoding, dataset: Dataset, first: bool = True) -> Noticed:
+        """Look at rows that have been encoded; at the types of columns only in the `first` part of them."""
+        cells = unread(encoding, dataset)
+        if not first:
+            return cls(cells)
+        types, usable = encoding.changes(dataset)
+        return cls(cells, types, usable, encoding.extra_columns(dataset))
+
+    def __add__(self, other: Noticed) -> Noticed:
+        return Noticed(
+            _together([self.unread, other.unread]),
+            *(
+                tuple(dict.fromkeys([*getattr(self, name), *getattr(other, name)]))
+                for name in ("types", "usable", "extra")
+            ),
+        )
+
+    def sentences(self, rows: int) -> list[str]:
+        """Say it, of so many rows in all."""
+        found = [str(replace(cells, rows=rows)) for cells in self.unread.values()]
+        found += [UNKNOWN.format(listed(self.extra))] if self.extra else []
+        for words, columns in ((TYPE_CHANGED, self.types), (NOW_USABLE, self.usable)):
+            found += [words.format(", ".join(columns))] if columns else []
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; empty where there is nothing to say."""
+        found = {
+            "unread": [asdict(cells) for cells in self.unread.values()],
+            "types": list(self.types),
+            "usable": list(self.usable),
+            "extra": list(self.extra),
+        }
+        return {name: value for name, value in found.items() if value}
+
+    @classmethod
+    def from_dict(cls, stored: Any) -> Noticed:
+        """Return what `to_dict` wrote; a ValueError says what is wrong with it."""
+        if not isinstance(stored, dict) or set(stored) - {"unread", "types", "usable", "extra"}:
+            raise ValueError("what was noticed is no mapping of what it should be")
+        texts = {name: stored.get(name, []) for name in ("types", "usable", "extra")}
+        cells = stored.get("unread", [])
+        if not all(
+            isinstance(each, list) and all(isinstance(t, str) for t in each) for each in texts.values()
+        ):
+            raise ValueError("what was noticed is no text")
+        if not isinstance(cells, list):
+            raise ValueError("the cells that could not be read are no list")
+        found = [Unread(**each) for each in cells]
+        for each in found:
+            counts = each.cells, each.rows
+            if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in counts) or not all(
+                isinstance(text, str) for text in (each.column, each.example, each.words)
+            ):
+                raise ValueError("the cells that could not be read are not counted")
+        return cls({each.column: each for each in found}, *(tuple(each) for each in texts.values()))
+
+
+def unread(encoding: Encoding, dataset: Dataset) -> Cells:
+    """Return which cells of a dataset that has been encoded could not be read, by column.
+
+    On a cluster the columns of text that are to be numbers or times are read once more, to count them.
+    """
+    if isinstance(dataset, SummaryDataset):
+        kept: Cells = dataset.summary.noticed.unread
+        return {name: replace(each, rows=dataset.rows) for name, each in kept.items()}
+    if isinstance(dataset, TableDataset):
+        return dict(dataset.frame.unread)
+    if not isinstance(dataset, SpreadTable) or encoding.array_columns is not None:
+        return {}
+    cells: Cells = dataset.looked_at(encoding, lambda: _on_cluster(encoding, dataset))
+    return cells
+
+
+def _on_cluster(encoding: Encoding, dataset: SpreadTable) -> Cells:
+    known = {column.name for column in encoding.columns if column.kind not in ("categorical", "vector")}
+    some = first_rows(dataset, 1) if known & set(dataset.names) else None
+    texts = [] if some is None else [n for n in dataset.names if n in known and some.values(n).text]
+    if not texts:
+        return {}
+    count = partial(_of_piece, owner=dataset.name, names=dataset.names, texts=texts, encoding=encoding)
+    parts = dataset.pieces.each(count)
+    rows = sum(size for size, _ in parts)
+    return {name: replace(each, rows=rows) for name, each in _together(cells for _, cells in parts).items()}
+
+
+def _of_piece(
+    piece: Any, owner: str, names: tuple[str, ...], texts: list[str], encoding: Encoding
+) -> tuple[int, Cells]:
+    if not len(piece):
+        return 0, {}
+    frame = frame_of_piece(piece, owner, names)
+    for name in texts:
+        encoding.values(frame, name)
+    return frame.rows, dict(frame.unread)
+
+
+def _together(parts: Iterable[Mapping[str, Unread]]) -> Cells:
+    def added(found: Cells, part: Mapping[str, Unread]) -> Cells:
+        return found | {n: found[n] + cells if n in found else cells for n, cells in part.items()}
+
+    return reduce(added, parts, {})

@@ -1,0 +1,290 @@
+"""The types of the columns of a delimited file, settled by reading all of it.
+
+Arrow's streaming reader takes the types of the columns from the first block and fails where a later one
+disagrees. A file is therefore read once for its types: where a value does not fit, the type of its column is
+relaxed, in the order in which Arrow itself tries types on a file that it reads whole, and the file is begun
+again. What is small is kept, so that most files are opened once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nammd.errors.naming import require_unique
+from nammd.reading.formats import optional
+from nammd.reading.parsing import MISFIT, Style, Types, explained_rows, opened, require_utf8
+
+_CODE = r"0[0-9]+"
+_GROUPED = r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}"
+
+
+_SUMS = frozenset(
+    [
+        "total",
+        "totals",
+        "grand total",
+        "subtotal",
+        "sum",
+        "summe",
+        "gesamt",
+        "insgesamt",
+        "gesamtsumme",
+        "somme",
+    ]
+)
+"""What stands in a row below a table that sums it up."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A file whose columns have types.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All columns.
+    types : dict
+        Their types.
+    batches : list of pyarrow.RecordBatch or None
+        All rows, where they are few enough to be kept.
+    gaps : tuple of str
+        Columns of something else than text in which values are missing.
+    sum_in_last_row : str
+        A word such as Total that stands in the last row; empty where there is none.
+    """
+
+    names: tuple[str, ...]
+    types: Types
+    batches: list[Any] | None
+    gaps: tuple[str, ...]
+    sum_in_last_row: str
+
+
+def settled(style: Style, head: bytes, text: Iterable[str], most_blocks: int) -> Settled:
+    """Read a file for the types of its columns.
+
+    Parameters
+    ----------
+    style : Style
+        The file, and how it is written.
+    head : bytes
+        Its first block.
+    text : iterable of str
+        Columns that are to stay text; those that the file does not have do not matter.
+    most_blocks : int
+        How much may be kept, in blocks.
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    ladder = _ladder(pa)
+    names: list[str] = []
+    types: Types = {}
+    while True:
+        with explained_rows(style, names):
+            try:
+                with opened(style, types) as reader:
+                    batches = iter(reader)
+                    first = []
+                    if not names:
+                        names += reader.schema.names
+                        require_unique(names, str(style.path))
+                        first = [batch for batch in [next(batches, None)] if batch is not None]
+                        types = _not_as_arrow_has_them(style, head, first, text)
+                        if types:
+                            continue  # from the beginning, with these
+                    require_utf8(style.path, reader.schema)
+                    types = dict(zip(names, reader.schema.types, strict=True))
+                    kept = _Kept(most_blocks)
+                    for batch in first:
+                        kept.add(batch)
+                    for batch in batches:
+                        kept.add(batch)
+                gaps = tuple(name for name in names if name in kept.gaps)
+                return Settled(tuple(names), types, kept.batches, gaps, _word_for_sums(kept.last))
+            except pa.ArrowInvalid as error:
+                misfit = MISFIT.search(str(error))
+                if misfit is None or not names:
+                    raise
+                name = names[int(misfit[1])]
+                rung = ladder.index(types[name]) if types.get(name) in ladder else len(ladder)
+                if rung + 1 >= len(ladder):
+                    raise
+                types[name] = ladder[rung + 1]
+
+
+class _Kept:
+    """Batches, until they are too many."""
+
+    def __init__(self, most: int) -> None:
+        self.batches: list[Any] | None = []
+        self.gaps: set[str] = set()
+        self.last: Any = None
+        self._most = most
+
+    def add(self, batch: Any) -> None:
+        pa = optional("pyarrow", "app", "reading CSV files")
+        if batch.num_rows:
+            self.last = batch
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if column.null_count and not pa.types.is_string(column.type):
+                self.gaps.add(name)
+        if self.batches is not None and len(self.batches) < self._most:
+            self.batches.append(without_blanks(batch))
+        else:
+            self.batches = None
+
+
+def _word_for_sums(last: Any) -> str:
+    """Return a word in the last row which says that it sums up the others."""
+    pa = optional("pyarrow", "app", "reading CSV files")
+    if last is None:
+        return ""
+    cells = [column[-1].as_py() for column in last.columns if pa.types.is_string(column.type)]
+    return next((cell for cell in cells if cell and cell.strip(" :.").lower() in _SUMS), "")
+
+
+def without_blanks(batch: Any) -> Any:
+    """Return a batch whose empty cells are missing values in columns of text too.
+
+    Arrow would do it by itself, together with all other words for missing values. These stay in text until
+    somebody has counted them: NA may be Namibia.
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    pc = optional("pyarrow.compute", "app", "reading CSV files")
+    if not any(map(pa.types.is_string, batch.schema.types)):
+        return batch
+    columns = [
+        pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+        if pa.types.is_string(column.type)
+        else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def words_in(style: Style, found: Settled) -> dict[str, dict[str, int]]:
+    """Return how often words for missing values stand in columns of something else than text.
+
+    A small file is looked through for such words before it is opened once more; a large one is opened, which
+    takes less time.
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    pc = optional("pyarrow.compute", "app", "reading CSV files")
+    words = [word for word in style.missing if word]
+    columns, small = found.gaps, found.batches is not None
+    if not columns or not words:
+        return {}
+    if small and not any(word.encode() in block for block in style.blocks() for word in words):
+        return {}
+    counts: dict[str, dict[str, int]] = {}
+    with explained_rows(style), opened(style, dict.fromkeys(columns, pa.string()), columns) as reader:
+        for batch in reader:
+            for name, column in zip(columns, batch.columns, strict=True):
+                there = column.filter(pc.is_in(column, pa.array(words)))
+                for entry in there.value_counts().to_pylist() if len(there) else ():
+                    of_column = counts.setdefault(name, {})
+                    of_column[entry["values"]] = of_column.get(entry["values"], 0) + entry["counts"]
+    return counts
+
+
+def _ladder(pa: Any) -> list[Any]:
+    return [
+        pa.null(),
+        pa.int64(),
+        pa.bool_(),
+        pa.date32(),
+        pa.time32("s"),
+        pa.timestamp("s"),
+        pa.timestamp("ns"),
+        pa.timestamp("us"),
+        pa.timestamp("s", "UTC"),
+        pa.timestamp("ns", "UTC"),
+        pa.timestamp("us", "UTC"),
+        pa.float64(),
+        pa.string(),
+    ]
+
+
+def _not_as_arrow_has_them(style: Style, head: bytes, first: Sequence[Any], text: Iterable[str]) -> Types:
+    """Return the types of columns that Arrow takes for something else by its first block."""
+    pa = optional("pyarrow", "app", "reading CSV files")
+    types: Types = {}
+    for batch in first:
+        types |= _distant_moments(batch)
+        there = set(batch.schema.names)
+        types |= {name: pa.string() for name in text if name in there}
+        types |= {name: pa.string() for name in _doubtful(style, head, batch.schema)}
+    return types
+
+
+def _distant_moments(batch: Any) -> Types:
+    """Return columns of moments too far for nanoseconds (the years 1 or 9999), which Arrow takes for text.
+
+    Only the first block is looked at; where a later one disagrees the type is relaxed like any other.
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    types: Types = {}
+    if not any(map(pa.types.is_string, batch.schema.types)):
+        return types
+    for name, column in zip(batch.schema.names, without_blanks(batch).columns, strict=True):
+        if not pa.types.is_string(column.type) or column.null_count == len(column):
+            continue
+        for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+            try:
+                column.cast(kind)
+            except pa.ArrowInvalid:
+                continue
+            types[name] = kind
+            break
+    return types
+
+
+def _doubtful(style: Style, head: bytes, schema: Any) -> list[str]:
+    """Return columns that look like numbers to Arrow, and may be something else.
+
+    00123 is a code. 1.250 beside 800, or in a file that is not separated by commas, may be a thousand and
+    some. They are left as text, and all of the column decides (`nammd.reading.text_formats`).
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    pc = optional("pyarrow.compute", "app", "reading CSV files")
+    numbers = [
+        name
+        for name, kind in zip(schema.names, schema.types, strict=True)
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    ]
+    lines = head if len(head) < style.block_bytes else head[: head.rfind(b"\n") + 1]
+    if not numbers or not _anywhere(style, lines):
+        return []
+    try:
+        types = dict.fromkeys(numbers, pa.string())
+        with opened(style, types, numbers, pa.BufferReader(lines)) as reader:
+            table = reader.read_all()
+    except pa.ArrowException:  # whatever is wrong is found by those who read all of it
+        return []
+    found = []
+    for name, column in zip(numbers, table.columns, strict=True):
+        # One look rules out nearly all columns, of which there may be thousands.
+        if not pc.any(pc.match_substring_regex(column, f"^{_CODE}$|^{_GROUPED}$")).as_py():
+            continue
+        cells = column.filter(pc.not_equal(column, ""))
+
+        def share(pattern: str, cells: Any = cells) -> float:
+            return float(pc.mean(pc.match_substring_regex(cells, pattern).cast("int8")).as_py())
+
+        if share(r"^\s*[-+]?[0-9.]+\s*$") < 0.5:
+            continue
+        grouped = share(f"^{_GROUPED}$")
+        short = share(r"^[-+]?[0-9]{1,3}$")
+        doubtful = grouped and grouped + short == 1 and (short or style.delimiter != ",")
+        if share(f"^{_CODE}$") or doubtful:
+            found.append(name)
+    return found
+
+
+def _anywhere(style: Style, lines: bytes) -> bool:
+    """Tell whether any cell may be a code or have thousands: a look at the bytes, before all are cells."""
+    edge = re.escape(style.delimiter) + r'"\r\n'
+    pattern = f"(?:^|[{edge}])(?:{_CODE}|{_GROUPED})(?=[{edge}]|$)"
+    return re.search(pattern.encode(), lines) is not None

@@ -1,0 +1,100 @@
+"""Folders of images: pixels between 0 and 1, or features of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.reading.features import Features, as_features
+from nammd.reading.formats import IMAGES, files_in, optional
+from nammd.reading.sources import ArrayFile
+
+_IMAGES_AT_ONCE = 64
+
+# Modes that are kept as they are, and the value of white; all others become RGB.
+_WHITE = {"L": 255.0, "LA": 255.0, "RGB": 255.0, "RGBA": 255.0, "I;16": 65535.0, "I": 65535.0}
+
+# Other names of the same: one bit per pixel, and the byte orders of 16 bits.
+_SAME = {"1": "L", "I;16B": "I;16", "I;16L": "I;16", "I;16N": "I;16"}
+
+
+def open_images(folder: Path, features: Features | str | Path | None = None) -> ArrayFile:
+    """Open a folder of images, in the order of their names; all take the size of the first."""
+    files = files_in(folder, IMAGES)
+    model = None if features is None else as_features(features)
+    first = _pixels(files[0], None)
+    notes = _notes(files, first.shape)
+
+    def rows(chosen: list[Path]) -> NDArray[Any]:
+        pixels = np.stack([_like_first(file, first, files[0]) for file in chosen])
+        return pixels.reshape(len(chosen), -1) if model is None else model(pixels)
+
+    def in_parts(chosen: list[Path], size: int) -> Iterator[NDArray[Any]]:
+        for start in range(0, len(chosen), size):
+            yield rows(chosen[start : start + size])
+
+    def take(positions: NDArray[np.intp]) -> NDArray[Any]:
+        return _joined(in_parts([files[i] for i in positions], _IMAGES_AT_ONCE))
+
+    def stream(batch_rows: int) -> Iterator[NDArray[Any]]:
+        return in_parts(files, min(batch_rows, _IMAGES_AT_ONCE))
+
+    return ArrayFile(folder, len(files), None, take, stream, notes)
+
+
+def _joined(parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    return np.concatenate(list(parts))
+
+
+def _like_first(file: Path, first: NDArray[np.float32], first_file: Path) -> NDArray[np.float32]:
+    pixels = _pixels(file, first.shape[1:])
+    if len(pixels) != len(first):
+        raise ValueError(
+            f"{file} has {len(pixels)} channels but {first_file.name} has {len(first)}; convert the "
+            "images to the same colours first"
+        )
+    return pixels
+
+
+def _pixels(file: Path, size: tuple[int, ...] | None) -> NDArray[np.float32]:
+    """Return an image as channels, height, width; brought to a height and width where given."""
+    image_module = optional("PIL.Image", "app", "reading images")
+    operations = optional("PIL.ImageOps", "app", "reading images")
+    try:
+        with image_module.open(file) as opened:
+            image = operations.exif_transpose(opened)
+            mode = _SAME.get(image.mode, image.mode)
+            if mode != image.mode or mode not in _WHITE:
+                transparent = image.mode == "P" and "transparency" in image.info
+                mode = mode if mode in _WHITE else "RGBA" if transparent else "RGB"
+                image = image.convert(mode)
+            if size is not None and image.size != (size[1], size[0]):
+                image = image.resize((size[1], size[0]), image_module.Resampling.BILINEAR)
+            values = np.asarray(image, dtype=np.float32) / np.float32(_WHITE[mode])
+    except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError) as error:
+        detail = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"{file} cannot be read as an image: {detail}") from None
+    return values[None] if values.ndim == 2 else np.ascontiguousarray(np.moveaxis(values, 2, 0))
+
+
+def _notes(files: list[Path], shape: tuple[int, ...]) -> tuple[str, ...]:
+    """Say how many images are resized; only their headers are read for that."""
+    image_module = optional("PIL.Image", "app", "reading images")
+    sizes: Counter[tuple[int, int]] = Counter()
+    for file in files:
+        try:
+            with image_module.open(file) as image:
+                turned = image.getexif().get(0x0112, 1) >= 5  # lying on its side
+                sizes[image.size[::-1] if turned else image.size] += 1
+        except (OSError, SyntaxError, ValueError, image_module.DecompressionBombError):
+            continue  # reported with its name if it is read
+    height, width = shape[1:]
+    other = sizes.total() - sizes[(width, height)]
+    if not other:
+        return ()
+    return (f"{other} of {len(files)} images are brought to the {width} x {height} pixels of the first",)

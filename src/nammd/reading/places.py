@@ -1,0 +1,125 @@
+"""Where data may be besides local files: standard input, addresses on the web, buckets.
+
+What is there is copied into a temporary folder, which is removed once it has been read; the readers only ever
+see files. Messages name the place, without the password that an address may have.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from nammd.reading.formats import COMPRESSIONS, open_text, optional, suffix_of
+
+STDIN = "-"
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::[a-z0-9]+)*://", re.ASCII)
+_DATABASES = (
+    "sqlite", "duckdb", "postgresql", "postgres", "mysql", "mariadb", "mssql", "oracle", "snowflake",
+    "redshift", "clickhouse", "trino", "bigquery", "databricks", "cockroachdb", "flightsql", "grpc",
+)  # fmt: skip
+
+
+def is_address(place: Any) -> bool:
+    """Tell whether something is the address of data, such as https://..., s3://... or sqlite:///..."""
+    return isinstance(place, str) and _ADDRESS.match(place) is not None
+
+
+def is_database(place: Any) -> bool:
+    """Tell whether an address is that of a database."""
+    return is_address(place) and place.partition(":")[0].partition("+")[0].lower() in _DATABASES
+
+
+def is_elsewhere(place: Any) -> bool:
+    """Tell whether data are not in a local file or folder."""
+    return place == STDIN or is_address(place)
+
+
+def shown(place: str | os.PathLike[str]) -> str:
+    """Return what messages call a place: without user, password and signature.
+
+    >>> shown("postgresql://me:secret@db/shop")
+    'postgresql://db/shop'
+    """
+    if not isinstance(place, str):
+        return str(place)
+    if place == STDIN:
+        return "standard input"
+    if not is_address(place):
+        return str(Path(place))
+    parts = urlsplit(place)
+    if not parts.netloc:
+        return place
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+@contextmanager
+def local(place: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a local file or folder with what is at a place, as long as it is needed."""
+    if not is_elsewhere(place):
+        yield Path(place).expanduser()
+        return
+    with tempfile.TemporaryDirectory(prefix="nammd-") as folder:
+        yield _from_stdin(Path(folder)) if place == STDIN else _fetched(str(place), Path(folder))
+
+
+def _from_stdin(folder: Path) -> Path:
+    path = folder / "standard input"
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    if not path.stat().st_size:
+        raise ValueError("standard input is empty: it has no bytes at all")
+    with path.open("rb") as file:
+        suffix = suffix_of(file.read(16))
+    if suffix in COMPRESSIONS or not suffix:
+        packed = path.with_name(f"x{suffix}")
+        path.rename(packed)
+        with open_text(packed) as file:
+            head = file.read(1 << 12)
+        path, suffix = packed, (suffix_of(head) or _text_suffix(head)) + suffix
+    return path.rename(folder / f"standard-input{suffix}")
+
+
+def _text_suffix(head: bytes) -> str:
+    return ".jsonl" if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"
+
+
+def _fetched(address: str, folder: Path) -> Path:
+    """Copy what is at an address into a folder."""
+    name = Path(urlsplit(address).path.rstrip("/")).name or "data"
+    target = folder / name
+    if address.startswith(("http://", "https://")):
+        try:
+            with urllib.request.urlopen(address) as answer, target.open("wb") as file:
+                shutil.copyfileobj(answer, file)
+        except urllib.error.HTTPError as error:
+            raise FileNotFoundError(f"{shown(address)} cannot be read: {error.code} {error.reason}") from None
+        except urllib.error.URLError as error:
+            raise ConnectionError(f"{shown(address)} cannot be reached: {error.reason}") from None
+        return target
+    core = optional("fsspec.core", "remote", "reading from addresses")
+    try:
+        system, path = core.url_to_fs(address)
+        if system.isdir(path):
+            system.get(path.rstrip("/") + "/", str(target) + "/", recursive=True)
+        else:
+            system.get_file(path, str(target))
+    except ImportError as error:
+        raise ImportError(f"{shown(address)} cannot be read: {error}") from None
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is nothing at {shown(address)}") from None
+    except ValueError as error:
+        raise ValueError(
+            f"{shown(address)} cannot be read: {error}; give a path, or an address that fsspec knows"
+        ) from None
+    return target

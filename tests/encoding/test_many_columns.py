@@ -1,0 +1,115 @@
+"""The time grows with the number of columns, not with its square."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import nammd
+from nammd.data.frames import Frame
+from nammd.reading import delimited, read
+from nammd.reading.sources import BLOCK_BYTES
+
+
+def _table(columns: int, seed: int) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table({f"column {k}": rng.normal(size=20) for k in range(columns)})
+
+
+def _seconds(columns: int, kind: str, folder: Path) -> float:
+    """Return the time of the processor, which does not depend on what else the machine does."""
+    write = {"parquet": pa.parquet.write_table, "csv": pa.csv.write_csv}[kind]
+    paths = [folder / f"{columns}-{name}.{kind}" for name in "xy"]
+    for seed, path in enumerate(paths):
+        write(_table(columns, seed), path)
+    before = time.process_time()
+    assert nammd.distance(*paths).value > -1
+    return time.process_time() - before
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_four_times_the_columns_take_four_times_the_time(kind: str, tmp_path: Path) -> None:
+    _seconds(50, kind, tmp_path)  # imports
+    few, many = (min(_seconds(n, kind, tmp_path) for _ in range(2)) for n in (1500, 6000))
+    assert many < 9 * few, (few, many)  # the square would be sixteen times
+
+
+def test_ten_thousand_columns_have_their_encoding() -> None:
+    x, y = _table(10_000, 0), _table(10_000, 1)
+    assert len(nammd.Space.fit(x, y).encoding.columns) == 10_000
+
+
+@pytest.fixture
+def openings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that Arrow's reader of CSV is given, one after the other."""
+    found: list[str] = []
+    real = pa.csv.open_csv
+
+    def opened(source: Any, **options: Any) -> Any:
+        found.append(Path(source).name if isinstance(source, str) else "a block")
+        return real(source, **options)
+
+    monkeypatch.setattr(pa.csv, "open_csv", opened)
+    return found
+
+
+def _written(path: Path, table: pa.Table) -> Path:
+    pa.csv.write_csv(table, path)
+    return path
+
+
+def test_a_wide_csv_file_is_opened_once(tmp_path: Path, openings: list[str]) -> None:
+    path = _written(tmp_path / "x.csv", _table(2000, 0))
+    again = pa.concat_tables([_table(2000, seed) for seed in range(3)])
+    more = _written(tmp_path / "more.csv", again)
+    assert more.stat().st_size > BLOCK_BYTES > path.stat().st_size
+    for file, rows in ((path, 20), (more, 60)):
+        assert read(file).data.num_rows == rows
+    assert openings == ["x.csv", "more.csv"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "times"),
+    [
+        ([1.5, 2.5, 3.25], ["x.csv"]),
+        (["Ulm", "Bonn", "Ulm"], ["x.csv"]),
+        (["00123", "04500", "00007"], ["x.csv", "a block", "x.csv"]),  # codes look like numbers at first
+        (["9999-12-31", "2020-01-01", "0001-01-01"], ["x.csv"]),
+        (["9999-12-31 01:00:00.5", "2020-01-01 01:00:00.5"], ["x.csv", "x.csv"]),
+        (["1", "NA", "3"], ["x.csv", "x.csv"]),  # to count the words
+        (["1", "", "3"], ["x.csv"]),
+    ],
+)
+def test_a_csv_file_is_opened_again_only_where_something_is_to_be_read_otherwise(
+    cells: list[Any], times: list[str], tmp_path: Path, openings: list[str]
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n" + "".join(f"{cell},1\n" for cell in cells))
+    read(path)
+    assert openings == times
+
+
+def test_a_large_csv_file_is_read_twice_and_not_kept(
+    tmp_path: Path, openings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 200)
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n" + "".join(f"{k},{k / 2}\n" for k in range(2000)))
+    assert read(path).data["a"].to_pylist() == list(range(2000))
+    assert openings == ["x.csv", "x.csv"]
+
+
+def test_plain_numbers_take_no_way_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real = Frame.series
+    monkeypatch.setattr(Frame, "series", lambda self, name: asked.append(name) or real(self, name))
+    table = _table(50, 0).append_column("city", pa.array(["Ulm", "Bonn"] * 10))
+    nammd.distance(table, table.slice(0, 10))
+    assert set(asked) == {"city"}

@@ -1,0 +1,49 @@
+"""JSON that is laid out as the standard library does."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nammd.errors.json_text import indented
+
+CASES: list[Any] = [
+    None, True, 1, -0.0, 1e300, 10**30, "é \u2028 \"quoted\"\n", [], {}, [[]], [{}], {"a": []}, {"a": {}},
+    [1, 2.5, None, "x", True], [[1, 2], [3]], {"a": [1, {"b": [2.5, "c"]}, []], "é": {"d": None}},
+    (1, (2, 3)), [["a, b", "c: d"], ["[", "]"]],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", CASES, ids=repr)
+def test_it_is_the_text_of_the_standard_library(value: Any) -> None:
+    assert indented(value) == json.dumps(value, indent=1)
+
+
+def test_random_values_have_the_same_text() -> None:
+    rng = np.random.default_rng(0)
+
+    def made(depth: int) -> Any:
+        kind = rng.integers(0, 6 if depth else 4)
+        if kind == 4:
+            return [made(depth - 1) for _ in range(rng.integers(0, 4))]
+        if kind == 5:
+            return {str(k): made(depth - 1) for k in range(rng.integers(0, 4))}
+        return [None, float(rng.normal()), int(rng.integers(-9, 9)), "text, " * int(rng.integers(3))][kind]
+
+    for _ in range(300):
+        value = made(4)
+        assert indented(value) == json.dumps(value, indent=1)
+
+
+@pytest.mark.parametrize("value", [float("nan"), [1.0, float("inf")], {"a": [float("nan")]}])
+def test_what_is_no_json_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        indented(value)
+
+
+def test_names_are_text() -> None:
+    with pytest.raises(TypeError, match="must be text"):
+        indented({1: 2})
