@@ -11,12 +11,12 @@ import numpy as np
 from benchmarks.results import Measurement, at_most
 from benchmarks.scale import Scale
 from benchmarks.timing import one_thread
-from nammd.columns.counting import count_columns
-from nammd.columns.limits import check_columns, made_limits
-from nammd.columns.measure import Measure
-from nammd.columns.negligible import Negligible
 from nammd.data.opening import open_dataset
 from nammd.encoding import Encoding
+from nammd.views.counting import count_columns
+from nammd.views.limits import check_columns, made_limits
+from nammd.views.measure import Measure
+from nammd.views.negligible import Negligible
 
 _LARGE_SECONDS, _WIDE_SECONDS, _MEGABYTES = 3.0, 10.0, 500.0
 

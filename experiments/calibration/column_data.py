@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nammd.columns.counts import Counts
-from nammd.columns.measure import Measure
 from nammd.data.values import Values
 from nammd.encoding.choosing import robust_scale
 from nammd.encoding.columns import CategoricalColumn, Column, NumericColumn
+from nammd.views.counts import Counts
+from nammd.views.measure import Measure
 
 KINDS = ("normal", "lognormal", "few values", "labels", "missing")
 LABELS = ("a", "b", "c")

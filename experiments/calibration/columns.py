@@ -14,11 +14,11 @@ from experiments.results import Results
 from experiments.section import Section, table
 from experiments.settings import Settings
 from experiments.summary import pooled_rate, rate, shown
-from nammd.columns.limits import check_columns, made_limits
-from nammd.columns.negligible import Negligible
 from nammd.data.values import Values as ColumnValues
 from nammd.tolerances.bars import Accepted
 from nammd.tolerances.decision import Decision, decided
+from nammd.views.limits import check_columns, made_limits
+from nammd.views.negligible import Negligible
 
 ALPHA = 0.05
 PLACES = ("none", "one", "some", "all", "negligible")

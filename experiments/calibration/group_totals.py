@@ -17,11 +17,6 @@ from experiments.experiment import Cell, Context, Experiment, Values, chunks
 from experiments.results import Results
 from experiments.section import Section, table
 from experiments.settings import Settings
-from nammd.columns.comparing import group_evidence
-from nammd.columns.counts import NumberCounts
-from nammd.columns.evidence import CountEvidence, evidence_of, placed
-from nammd.columns.features import ColumnRows
-from nammd.columns.grouped import AspectUnits, column_units, totals_evidence
 from nammd.data.arrays import FloatArray
 from nammd.data.row_units import RowUnits
 from nammd.datasets.laws.features import nammd_under
@@ -30,6 +25,11 @@ from nammd.questions.closeness import closeness_of
 from nammd.statistics.difference import Difference, standing_of
 from nammd.statistics.evidence import Measured
 from nammd.statistics.margin import Pair, margin
+from nammd.views.comparing import group_evidence
+from nammd.views.counts import NumberCounts
+from nammd.views.evidence import CountEvidence, evidence_of, placed
+from nammd.views.features import ColumnRows
+from nammd.views.grouped import AspectUnits, column_units, totals_evidence
 
 _PAIRS = (
     ("shifted normal", 0.05),

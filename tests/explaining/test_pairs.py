@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 import nammd
-from nammd.columns.measure import measures_of
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import RowGrouping, with_grouping
 from nammd.explaining.pairs import changed_pairs
+from nammd.views.measure import measures_of
 
 
 def people(seed, rows=3000):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from nammd.columns.measure import Measure
 from nammd.data.values import Values
 from nammd.explaining import sentences
 from nammd.explaining.sentences import of_labels, of_missing, of_numbers, quoted, sentence
 from nammd.explaining.summaries import LabelSummary, NumberSummary, summary_of_counts, summary_of_values
 from nammd.explaining.unit_factors import factor_between
+from nammd.views.measure import Measure
 
 RNG = np.random.default_rng(0)
 PRICES = np.round(RNG.lognormal(3, 0.4, 4000), 2)

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import nammd
-from nammd.columns.limits import check_columns
 from nammd.testing import assert_close
 from nammd.tolerances.decision import Decision
+from nammd.views.limits import check_columns
 
 ROWS = 2000
 

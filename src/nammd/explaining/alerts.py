@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nammd.columns.counts import Counts, LabelCounts, NumberCounts
-from nammd.columns.measure import Measure
 from nammd.errors.naming import plain_name, suggestion
 from nammd.explaining.sentences import quoted, writer_for
 from nammd.explaining.summaries import NumberSummary, summary_of_counts
 from nammd.explaining.unit_factors import factor_between
 from nammd.explaining.writing import percent
 from nammd.reading.text_formats.understanding import SUSPECTED_NUMBERS
+from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.measure import Measure
 
 ALERTS: dict[str, str] = {
     "new-categories": "a category that the reference never has",

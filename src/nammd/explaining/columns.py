@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from nammd.columns.counting import column_values, count_columns, distinct_numbers
-from nammd.columns.measure import Measure
 from nammd.data.dataset import Dataset, SpreadTable, TableDataset
 from nammd.encoding import Encoding
 from nammd.explaining.sentences import most_changed, quoted, sentence, writer_for
@@ -15,6 +13,8 @@ from nammd.explaining.summaries import (
     summary_of_values,
 )
 from nammd.explaining.writing import percent
+from nammd.views.counting import column_values, count_columns, distinct_numbers
+from nammd.views.measure import Measure
 
 EXACT_ROWS = 1_000_000
 """Of columns on a cluster with up to so many rows, the different numbers are brought home for the words."""

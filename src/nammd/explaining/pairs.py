@@ -16,14 +16,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.columns.comparing import group_evidence
-from nammd.columns.counting import column_values
-from nammd.columns.counts import LabelCounts
-from nammd.columns.evidence import evidence_of
-from nammd.columns.features import ColumnRows
-from nammd.columns.grouped import AspectUnits, column_units, has_units, is_grouped
-from nammd.columns.measure import Measure
-from nammd.columns.negligible import Changes
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
 from nammd.data.row_units import RowUnits
@@ -32,6 +24,14 @@ from nammd.encoding import Encoding
 from nammd.statistics.adjusting import holm
 from nammd.statistics.evidence import Measured
 from nammd.statistics.margin import Pair, margin
+from nammd.views.comparing import group_evidence
+from nammd.views.counting import column_values
+from nammd.views.counts import LabelCounts
+from nammd.views.evidence import evidence_of
+from nammd.views.features import ColumnRows
+from nammd.views.grouped import AspectUnits, column_units, has_units, is_grouped
+from nammd.views.measure import Measure
+from nammd.views.negligible import Changes
 
 MOST_COLUMNS = 50
 """With more columns there are too many pairs to say anything about one."""

@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nammd.columns.counts import Counts, LabelCounts
-from nammd.columns.lattice import straight
-from nammd.columns.measure import Measure
 from nammd.data.arrays import FloatArray
 from nammd.data.values import Values
+from nammd.views.counts import Counts, LabelCounts
+from nammd.views.lattice import straight
+from nammd.views.measure import Measure
 
 _ALMOST_ALL = 0.995
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from nammd.columns.measure import MOST_OF_ARRAYS
 from nammd.report.answer import answer_of, distance_of
 from nammd.report.columns import DRAWN, WIDE, contributions
 from nammd.report.examples import examples
@@ -16,6 +15,7 @@ from nammd.report.projection import projection
 from nammd.report.settings import settings_of
 from nammd.report.source import Source, reportable, source_of
 from nammd.report.wide import WIDE_DRAWN
+from nammd.views.measure import MOST_OF_ARRAYS
 
 ReportProgress: TypeAlias = Callable[[int, int, str], None]
 """Called as ``progress(done, total, what)`` before every step, and once at the end."""

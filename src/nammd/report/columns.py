@@ -1,7 +1,7 @@
 """What each column has to do with the distance: alone, against its tolerance, and left out.
 
 *Alone*: the distance of that column by itself, on all rows, and whether it is beyond its tolerance; see
-`nammd.columns`. Where the result has no tolerances of columns, what is negligible by default is taken. *Left
+`nammd.views`. Where the result has no tolerances of columns, what is negligible by default is taken. *Left
 out*: the distance of all other columns, under the kernel of the result with its bandwidth scaled to them; see
 `nammd.report.leaving_out`.
 """
@@ -13,15 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nammd.columns.comparing import UnitsOfBoth, group_evidence
-from nammd.columns.counting import count_columns
-from nammd.columns.counts import Counts
-from nammd.columns.evidence import evidence_of
-from nammd.columns.grouped import has_units, is_grouped, unit_columns
-from nammd.columns.limits import ColumnCheck, check_columns, made_limits, part
-from nammd.columns.measure import Measure, measures_of
-from nammd.columns.negligible import Negligible
-from nammd.columns.unit_negligible import negligible_by_groups
 from nammd.data.arrays import FloatArray
 from nammd.explaining.columns import before_and_now, summary_of, words_for
 from nammd.explaining.pairs import PairCheck
@@ -36,6 +27,15 @@ from nammd.report.wide import WIDE_DRAWN, most_different
 from nammd.results import Reportable
 from nammd.statistics.evidence import Measured as Evidence
 from nammd.statistics.margin import Pair, confidence_interval
+from nammd.views.comparing import UnitsOfBoth, group_evidence
+from nammd.views.counting import count_columns
+from nammd.views.counts import Counts
+from nammd.views.evidence import evidence_of
+from nammd.views.grouped import has_units, is_grouped, unit_columns
+from nammd.views.limits import ColumnCheck, check_columns, made_limits, part
+from nammd.views.measure import Measure, measures_of
+from nammd.views.negligible import Negligible
+from nammd.views.unit_negligible import negligible_by_groups
 
 MOST_ROWS = 2000
 LEAST_ROWS = 500

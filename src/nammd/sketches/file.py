@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from nammd.columns.counts import Counts
-from nammd.columns.serial import counts_from_dict, counts_to_dict, units_from_dict, units_to_dict
 from nammd.data.arrays import FloatArray
 from nammd.encoding.noticed import Noticed
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
@@ -24,6 +22,8 @@ from nammd.sketches.group_totals import SketchUnits, Trace
 from nammd.sketches.sketch import Sketch
 from nammd.sketches.sources import of_units
 from nammd.statistics.unit_totals import MORE, UnitTotals
+from nammd.views.counts import Counts
+from nammd.views.serial import counts_from_dict, counts_to_dict, units_from_dict, units_to_dict
 
 VERSION = 2
 """Of sketches with groups; those of single rows are written as version 1, which has not changed."""

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.columns.grouped import AspectUnits, ColumnUnits
 from nammd.errors.checks import counted
 from nammd.statistics.unit_totals import UnitTotals
+from nammd.views.grouped import AspectUnits, ColumnUnits
 
 TRACED = 65_536
 """Of so many groups the trace is complete; of more it is a sample, and groups in common are estimated."""

@@ -12,10 +12,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from nammd.columns.counting import column_values
-from nammd.columns.features import ColumnRows
-from nammd.columns.grouped import ColumnUnits, column_units
-from nammd.columns.measure import measures_of
 from nammd.data.arrays import Array, FloatArray, namespace, take_rows, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.row_units import RowUnits
@@ -28,6 +24,10 @@ from nammd.kernels.random_features import Waves
 from nammd.sketches.building import block_rows
 from nammd.sketches.group_totals import SketchUnits, Trace
 from nammd.statistics.unit_totals import MORE, UnitTotals, unit_vectors
+from nammd.views.counting import column_values
+from nammd.views.features import ColumnRows
+from nammd.views.grouped import ColumnUnits, column_units
+from nammd.views.measure import measures_of
 
 HELD = 1 << 30
 """Bytes of points that are held until groups are whole."""

@@ -9,8 +9,6 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from nammd.columns.counts import Counts, merged
-from nammd.columns.grouped import ColumnUnits
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
@@ -30,6 +28,8 @@ from nammd.sketches.options import (
 )
 from nammd.sketches.sample import SketchSample, means_exact, require_alike
 from nammd.spaces import Space
+from nammd.views.counts import Counts, merged
+from nammd.views.grouped import ColumnUnits
 
 RowProgress: TypeAlias = bool | Callable[[float, float | None], None] | None
 """As `Progress`, in rows; the number of all rows is None where it is not known."""

@@ -8,9 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nammd.columns.counting import count_columns
-from nammd.columns.counts import Counts, merged
-from nammd.columns.measure import measures_of
 from nammd.data.dask_tables import pieces_of
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset, refuse_summaries
@@ -28,6 +25,9 @@ from nammd.sketches.group_totals import SketchUnits
 from nammd.sketches.grouped_rows import GroupedRows
 from nammd.sketches.options import columns_alone, digest_of_encoding, encoding_for
 from nammd.sketches.sketch import RowProgress, Sketch
+from nammd.views.counting import count_columns
+from nammd.views.counts import Counts, merged
+from nammd.views.measure import measures_of
 
 
 def sketch_of(

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nammd.columns.counting import count_columns, count_parts
-from nammd.columns.grouped import ColumnUnits, has_units, unit_columns
-from nammd.columns.limits import ColumnLimit, made_limits
-from nammd.columns.measure import measures_of
-from nammd.columns.negligible import Changes, Negligible
-from nammd.columns.perturbed import block_distances, perturbed_distances, unit_block_distances
-from nammd.columns.serial import (
+from nammd.data.dataset import Dataset
+from nammd.encoding import Encoding
+from nammd.views.counting import count_columns, count_parts
+from nammd.views.grouped import ColumnUnits, has_units, unit_columns
+from nammd.views.limits import ColumnLimit, made_limits
+from nammd.views.measure import measures_of
+from nammd.views.negligible import Changes, Negligible
+from nammd.views.perturbed import block_distances, perturbed_distances, unit_block_distances
+from nammd.views.serial import (
     counts_from_dict,
     counts_to_dict,
     measure_from_dict,
@@ -20,9 +22,7 @@ from nammd.columns.serial import (
     units_from_dict,
     units_to_dict,
 )
-from nammd.columns.unit_negligible import negligible_by_groups
-from nammd.data.dataset import Dataset
-from nammd.encoding import Encoding
+from nammd.views.unit_negligible import negligible_by_groups
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from nammd.columns.negligible import Negligible
 from nammd.data.blocks_in_time import Blocks
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
@@ -37,6 +36,7 @@ from nammd.tolerances.soundness import (
     refuse_separating_columns,
     too_wide,
 )
+from nammd.views.negligible import Negligible
 
 
 class Constructors(Result):

@@ -7,12 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from nammd.columns.comparing import UnitsOfBoth
-from nammd.columns.counting import count_columns, has_counts
-from nammd.columns.counts import Counts
-from nammd.columns.grouped import ColumnUnits, has_units, is_grouped, unit_columns
-from nammd.columns.limits import ColumnCheck, ColumnLimit, check_columns
-from nammd.columns.negligible import Negligible
 from nammd.data.arrays import is_spread
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
@@ -35,6 +29,12 @@ from nammd.tolerances.forecasting import Setting
 from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
+from nammd.views.comparing import UnitsOfBoth
+from nammd.views.counting import count_columns, has_counts
+from nammd.views.counts import Counts
+from nammd.views.grouped import ColumnUnits, has_units, is_grouped, unit_columns
+from nammd.views.limits import ColumnCheck, ColumnLimit, check_columns
+from nammd.views.negligible import Negligible
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nammd.columns.limits import ColumnCheck
 from nammd.explaining.alerts import Alert
 from nammd.explaining.columns import words_for
 from nammd.explaining.pairs import PairCheck, changed_pairs
@@ -24,6 +23,7 @@ from nammd.results import (
 from nammd.tolerances.decision import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
 from nammd.tolerances.verdict_words import MOST_REASONS, code_again, differs_most, rows_of_table, sentence
+from nammd.views.limits import ColumnCheck
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance

@@ -17,17 +17,17 @@ from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from nammd.columns.comparing import Compared, UnitsOfBoth, accepted_evidence, all_single, by_units
-from nammd.columns.counts import Counts, LabelCounts, NumberCounts
-from nammd.columns.evidence import CountEvidence, placed
-from nammd.columns.grouped import ColumnUnits
-from nammd.columns.measure import Measure
-from nammd.columns.negligible import Negligible
 from nammd.statistics.adjusting import holm
 from nammd.statistics.difference import Difference, standing_of
 from nammd.statistics.evidence import Measured
 from nammd.statistics.margin import Pair, margin
 from nammd.statistics.standing import Standing
+from nammd.views.comparing import Compared, UnitsOfBoth, accepted_evidence, all_single, by_units
+from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.evidence import CountEvidence, placed
+from nammd.views.grouped import ColumnUnits
+from nammd.views.measure import Measure
+from nammd.views.negligible import Negligible
 
 LEAST_ROWS = 4
 """The unbiased variance components are averages over four distinct rows."""
@@ -212,7 +212,7 @@ def made_limits(
     by_groups : mapping of str to mapping of str to float, optional
         What is negligible by column and aspect, where that was worked out by groups.
     """
-    from nammd.columns.serial import rounded
+    from nammd.views.serial import rounded
 
     negligible.require_known(tuple(measure.name for measure in measures))
     found = []

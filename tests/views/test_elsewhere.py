@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import nammd
-from nammd.columns.counting import count_columns
-from nammd.columns.measure import measures_of
 from nammd.data.opening import open_dataset
+from nammd.views.counting import count_columns
+from nammd.views.measure import measures_of
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from nammd.columns.each_group import EachGroupEvidence
-from nammd.columns.grouped import AspectUnits, ColumnUnits, totals_evidence
 from nammd.statistics.evidence import Measured
+from nammd.views.each_group import EachGroupEvidence
+from nammd.views.grouped import AspectUnits, ColumnUnits, totals_evidence
 
 if TYPE_CHECKING:
-    from nammd.columns.limits import ColumnLimit
+    from nammd.views.limits import ColumnLimit
 
 UnitsOfBoth: TypeAlias = tuple[Mapping[str, ColumnUnits], Mapping[str, ColumnUnits]]
 """The groups of the reference and of the candidate, by column."""

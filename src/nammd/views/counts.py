@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nammd.columns.lattice import STEP, binned, cells, spread_over
 from nammd.data.arrays import FloatArray
+from nammd.views.lattice import STEP, binned, cells, spread_over
 
 FEW = 256
 """Up to so many distinct numbers each is counted by itself."""

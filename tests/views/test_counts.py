@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.columns.counts import FEW, LabelCounts, NumberCounts
-from nammd.columns.evidence import CountEvidence, evidence_of, placed
-from nammd.columns.lattice import bent, straight
-from nammd.columns.negligible import Changes, Negligible
-from nammd.columns.serial import counts_from_dict, counts_to_dict, rounded
-from nammd.columns.support import APART, Labels, Lattice, Values
 from nammd.statistics.difference import Difference, standing_of
 from nammd.statistics.margin import Pair, margin
+from nammd.views.counts import FEW, LabelCounts, NumberCounts
+from nammd.views.evidence import CountEvidence, evidence_of, placed
+from nammd.views.lattice import bent, straight
+from nammd.views.negligible import Changes, Negligible
+from nammd.views.serial import counts_from_dict, counts_to_dict, rounded
+from nammd.views.support import APART, Labels, Lattice, Values
 
 KERNEL = nammd.Gaussian(1.0)
 

@@ -12,8 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from nammd.columns.counts import Counts
-from nammd.columns.support import Support, support_of
 from nammd.data.arrays import FloatArray
 from nammd.errors.advice import Caution
 from nammd.statistics.evidence import Terms
@@ -21,6 +19,8 @@ from nammd.statistics.moments import Moments
 from nammd.statistics.near_zero import standardised
 from nammd.statistics.skewness import quadratic_part
 from nammd.statistics.standing import SampleTerms, Together
+from nammd.views.counts import Counts
+from nammd.views.support import Support, support_of
 
 _ACCURACY = 1e-3
 """Of the largest eigenvalue, which only sets how the law near zero is spread."""

@@ -9,8 +9,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from nammd.columns.counts import Counts, LabelCounts, NumberCounts
-from nammd.columns.lattice import bent, straight
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import ArrayDataset, Dataset
 from nammd.data.sampling import sample_positions
@@ -18,6 +16,8 @@ from nammd.data.values import Values
 from nammd.encoding import Encoding
 from nammd.encoding.choosing import robust_scale
 from nammd.encoding.columns import CategoricalColumn, CodedColumn, NumericColumn
+from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.lattice import bent, straight
 
 Counted: TypeAlias = Literal["numbers", "labels", "cells"]
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from nammd.columns.counts import Counts, LabelCounts, NumberCounts
-from nammd.columns.evidence import PlacedSample, placed
-from nammd.columns.lattice import bent, straight
-from nammd.columns.support import APART
 from nammd.errors.checks import between
 from nammd.errors.naming import suggestion
+from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.evidence import PlacedSample, placed
+from nammd.views.lattice import bent, straight
+from nammd.views.support import APART
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Negligible:
 
     Examples
     --------
-    >>> from nammd.columns.negligible import Negligible
+    >>> from nammd.views.negligible import Negligible
     >>> allowed = Negligible.of({"shift": 0.2, "income": {"missing": 0.05}})
     >>> allowed.of_column("age").shift, allowed.of_column("income").missing
     (0.2, 0.05)

@@ -7,22 +7,22 @@ import pyarrow as pa
 import pytest
 
 import nammd
-from nammd.columns.comparing import group_evidence
-from nammd.columns.counts import LabelCounts, NumberCounts
-from nammd.columns.each_group import EachGroupEvidence
-from nammd.columns.evidence import evidence_of
-from nammd.columns.features import MOST_LABELS, ColumnRows, unit_features
-from nammd.columns.grouped import MOST_KEPT, TotalsEvidence, column_units, totals_evidence
-from nammd.columns.lattice import bent
-from nammd.columns.measure import Measure, measures_of
-from nammd.columns.negligible import Negligible
-from nammd.columns.serial import units_from_dict, units_to_dict
-from nammd.columns.unit_negligible import negligible_by_groups
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import RowGrouping, with_grouping
 from nammd.data.row_units import RowUnits
 from nammd.statistics.margin import Pair, margin
 from nammd.tables import Encoding
+from nammd.views.comparing import group_evidence
+from nammd.views.counts import LabelCounts, NumberCounts
+from nammd.views.each_group import EachGroupEvidence
+from nammd.views.evidence import evidence_of
+from nammd.views.features import MOST_LABELS, ColumnRows, unit_features
+from nammd.views.grouped import MOST_KEPT, TotalsEvidence, column_units, totals_evidence
+from nammd.views.lattice import bent
+from nammd.views.measure import Measure, measures_of
+from nammd.views.negligible import Negligible
+from nammd.views.serial import units_from_dict, units_to_dict
+from nammd.views.unit_negligible import negligible_by_groups
 
 NAMES = ("mean", "v1", "v2", "c", "w")
 

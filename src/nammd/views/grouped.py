@@ -16,9 +16,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nammd.columns.counting import column_values
-from nammd.columns.features import ColumnRows, Key, UnitFeatures, aligned, unit_features, united
-from nammd.columns.measure import Measure
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset, SummaryDataset
 from nammd.data.row_units import RowUnits
@@ -28,6 +25,9 @@ from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import Moments
 from nammd.statistics.total_terms import TotalInfluences, TotalSkewness, total_terms
 from nammd.statistics.unit_totals import MORE, TotalSide, UnitTotals, total_moments
+from nammd.views.counting import column_values
+from nammd.views.features import ColumnRows, Key, UnitFeatures, aligned, unit_features, united
+from nammd.views.measure import Measure
 
 MOST_KEPT = 4096
 """Of so many groups the sums of each are kept; of more, totals alone tell as much."""

@@ -16,9 +16,9 @@ from typing import Protocol
 
 import numpy as np
 
-from nammd.columns.counts import Counts, LabelCounts, NumberCounts
-from nammd.columns.lattice import STEP
 from nammd.data.arrays import FloatArray
+from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.lattice import STEP
 
 APART = math.exp(-1.0)
 """The kernel value of two different labels."""

@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.columns.measure import Measure, cell_of
-from nammd.columns.support import APART
 from nammd.data.arrays import FloatArray
 from nammd.data.values import Values
+from nammd.views.measure import Measure, cell_of
+from nammd.views.support import APART
 
 Key: TypeAlias = int | str
 """Of numbers the number of a point, of labels the label."""

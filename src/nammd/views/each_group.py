@@ -12,8 +12,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.columns.features import united
-from nammd.columns.grouped import AspectUnits
 from nammd.data.arrays import FloatArray
 from nammd.data.row_units import RowUnits, numbered
 from nammd.data.sampling import representatives
@@ -25,6 +23,8 @@ from nammd.statistics.skewness import Skewness
 from nammd.statistics.unit_grams import UnitGrams, group_eigenvalue
 from nammd.statistics.unit_terms import unit_skewness, unit_terms
 from nammd.statistics.units import UnitSide, sides, unit_moments
+from nammd.views.features import united
+from nammd.views.grouped import AspectUnits
 
 STAND = 500
 """So many groups stand for a sample in what is of higher order."""

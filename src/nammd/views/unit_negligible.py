@@ -1,6 +1,6 @@
 """What is negligible in a column of rows that belong together, by groups: the distance to what they would be.
 
-The same as in `nammd.columns.negligible`, but a row is compared with no row of its own group, nor with what
+The same as in `nammd.views.negligible`, but a row is compared with no row of its own group, nor with what
 becomes of one: of few groups that would make a change look larger than it is.
 """
 
@@ -10,17 +10,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from nammd.columns.counting import column_values
-from nammd.columns.features import MISSING, ColumnRows, UnitFeatures, aligned, unit_features, united
-from nammd.columns.grouped import MOST_KEPT
-from nammd.columns.lattice import bent, straight
-from nammd.columns.measure import Measure
-from nammd.columns.negligible import Changes, Negligible, distance_to_mixture
-from nammd.columns.support import APART
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.row_units import RowUnits
 from nammd.encoding import Encoding
+from nammd.views.counting import column_values
+from nammd.views.features import MISSING, ColumnRows, UnitFeatures, aligned, unit_features, united
+from nammd.views.grouped import MOST_KEPT
+from nammd.views.lattice import bent, straight
+from nammd.views.measure import Measure
+from nammd.views.negligible import Changes, Negligible, distance_to_mixture
+from nammd.views.support import APART
 
 
 def negligible_by_groups(

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from nammd.columns.counts import Counts, merged
-from nammd.columns.measure import Measure
 from nammd.data.arrays import FloatArray, to_numpy
 from nammd.data.dask_tables import frame_of_piece, pieces_of
 from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, SummaryDataset, TableDataset
 from nammd.data.frames import Frame
 from nammd.data.values import Values
 from nammd.encoding import Encoding
+from nammd.views.counts import Counts, merged
+from nammd.views.measure import Measure
 
 
 def has_counts(dataset: Dataset) -> bool:

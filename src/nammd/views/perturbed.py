@@ -11,20 +11,20 @@ from itertools import pairwise
 
 import numpy as np
 
-from nammd.columns.comparing import group_evidence
-from nammd.columns.counting import column_values
-from nammd.columns.counts import Counts, LabelCounts, NumberCounts
-from nammd.columns.evidence import CountEvidence, PlacedSample, placed
-from nammd.columns.features import ColumnRows
-from nammd.columns.grouped import column_units
-from nammd.columns.limits import LEAST_ROWS, aspects, part
-from nammd.columns.measure import Measure
-from nammd.columns.negligible import moved_by
-from nammd.columns.support import APART
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.encoding import Encoding
 from nammd.statistics.margin import Pair
+from nammd.views.comparing import group_evidence
+from nammd.views.counting import column_values
+from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.evidence import CountEvidence, PlacedSample, placed
+from nammd.views.features import ColumnRows
+from nammd.views.grouped import column_units
+from nammd.views.limits import LEAST_ROWS, aspects, part
+from nammd.views.measure import Measure
+from nammd.views.negligible import moved_by
+from nammd.views.support import APART
 
 _NODES = 15
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from nammd.columns.counts import Counts, LabelCounts, NumberCounts
-from nammd.columns.grouped import AspectUnits, ColumnUnits
-from nammd.columns.lattice import STEP
-from nammd.columns.measure import Measure
 from nammd.data.arrays import FloatArray
 from nammd.statistics.unit_totals import MORE, UnitTotals
+from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.grouped import AspectUnits, ColumnUnits
+from nammd.views.lattice import STEP
+from nammd.views.measure import Measure
 
 
 def rounded(counts: Counts) -> Counts:
