@@ -148,7 +148,7 @@ def calibrate(
         Told(replace(inputs, tolerance=tolerance), tolerance.space),
         output,
         rows=[("written to", str(target))],
-        fields=tolerance.to_dict() | {"output": str(target)},
+        fields={"output": str(target)},
     )
 
 

@@ -231,7 +231,7 @@ def _check_one(
     code = exit_code(verdict, asked.undecided)
     rows = [("report", str(asked.html))] if asked.html is not None else []
     told = Told(inputs, space)
-    deliver("check", verdict, told, output, rows=rows, fields=verdict.to_dict() | {"exit_code": code})
+    deliver("check", verdict, told, output, rows=rows, fields={"exit_code": code})
     if verbose and not output.json:
         print_line(f"  {verdict.meaning()} Exit code {code}.")
     return code

@@ -36,7 +36,7 @@ def refused(key: str) -> ValueError:
 
 def is_there(seen: Snapshot, key: str, digest: str, replace: bool) -> bool:
     """Tell whether a batch is there already; other data under its key are refused, unless they replace it."""
-    there = next((batch for batch in seen.batches if batch.key == key), None)
+    there = seen.batch(key)
     if there is None or same(there, digest, seen.eras[-1]):
         return there is not None
     if not replace:
@@ -45,44 +45,45 @@ def is_there(seen: Snapshot, key: str, digest: str, replace: bool) -> bool:
 
 
 def store(
-    writer: Writer, measured: MeasuredBatch, replacing: bool, at: str
+    writer: Writer, seen: Snapshot, measured: MeasuredBatch, replacing: bool, at: str
 ) -> tuple[tuple[Event, ...] | None, State]:
-    """Store a batch; return the events and the state, or no events where the batch is there already."""
-    batch, seen = measured.batch, writer.read()
+    """Store a batch; return the events and the state, or no events where the batch is there already.
+
+    `seen` is the history as it was when the batch was checked; another process may have changed it since.
+    """
+    batch, seen = measured.batch, writer.read(seen)
     if batch.era != seen.eras[-1].number:
         raise ValueError(
             "the tolerance or the reference was changed while the batch was checked; add it again"
         )
     if is_there(seen, batch.key, batch.digest, replacing):
         return None, state_of(seen)
-    if writer.find(batch.key) is not None:
-        writer.event(at, "batch replaced", batch.key, text=f"Other data took the place of {batch.key}.")
-
-    def insert() -> None:
-        writer.insert(batch, measured.sums)
-        writer.keep_sums_of(lambda keys: members(keys, WINDOWS[-1])[0])
-
-    return follow(writer, at, insert)
+    if seen.batch(batch.key) is not None:
+        words = f"Other data took the place of {batch.key}."
+        seen = seen.with_events(writer.event(at, "batch replaced", batch.key, text=words))
+    stored = writer.insert(batch, measured.sums)
+    writer.keep_sums_of(lambda keys: members(keys, WINDOWS[-1])[0])
+    return follow(writer, at, seen, seen.with_batch(stored))
 
 
-def follow(writer: Writer, at: str, change: Callable[[], Any]) -> tuple[tuple[Event, ...], State]:
-    """Make a change, and tell what became of the alarms; return the new events and the new state."""
-    before = state_of(writer.read())
-    told = before.events[-1].number if before.events else 0
-    change()
-    after = state_of(writer.read())
+def follow(writer: Writer, at: str, was: Snapshot, now: Snapshot) -> tuple[tuple[Event, ...], State]:
+    """Tell what became of the alarms after a change; return the new events and the new state."""
+    before, after = state_of(was), state_of(now)
+    kinds: list[tuple[EventKind, StreamAlarm]] = []
     for alarm in after.alarms:
-        was = _same_alarm(alarm, before, after)
-        if was is None:
-            _tell(writer, at, "alarm opened", alarm)
-        if not alarm.open and (was is None or was.open):
-            _tell(writer, at, "alarm closed", alarm)
-        if alarm.open and was is not None and not was.open:
-            _tell(writer, at, "alarm opened", alarm)
-    for alarm in before.alarms:
-        if _same_alarm(alarm, after, after) is None:
-            _tell(writer, at, "alarm withdrawn", alarm)
-    new = writer.events(told)
+        earlier = _same_alarm(alarm, before, after)
+        if earlier is None:
+            kinds.append(("alarm opened", alarm))
+        if not alarm.open and (earlier is None or earlier.open):
+            kinds.append(("alarm closed", alarm))
+        if alarm.open and earlier is not None and not earlier.open:
+            kinds.append(("alarm opened", alarm))
+    kinds += [
+        ("alarm withdrawn", alarm) for alarm in before.alarms if _same_alarm(alarm, after, after) is None
+    ]
+    new = tuple(
+        writer.event(at, kind, alarm.opened, alarm.cause, _words(kind, alarm, now)) for kind, alarm in kinds
+    )
     return new, replace(after, events=(*after.events, *new))
 
 
@@ -138,12 +139,12 @@ _WORDS: dict[tuple[str, str], str] = {
 }
 
 
-def _tell(writer: Writer, at: str, kind: EventKind, alarm: StreamAlarm) -> None:
+def _words(kind: EventKind, alarm: StreamAlarm, now: Snapshot) -> str:
     words = _WORDS[kind, alarm.cause].format(opened=alarm.opened, since=alarm.since, closed=alarm.closed)
-    if (kind, alarm.cause) == ("alarm opened", "batch") and (batch := writer.find(alarm.opened)) is not None:
+    if (kind, alarm.cause) == ("alarm opened", "batch") and (batch := now.batch(alarm.opened)) is not None:
         moved = "; ".join(each.words for each in batch.columns if each.words)
         words = f"{words.removesuffix('.')}: {moved}." if moved else words
-    writer.event(at, kind, alarm.opened, alarm.cause, words)
+    return words
 
 
 TIME_LIMIT = 30.0

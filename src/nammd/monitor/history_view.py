@@ -39,16 +39,16 @@ class HistoryView:
     @property
     def reference_rows(self) -> int:
         """How many rows the reference has."""
-        return self._history.reference(self._history.read().eras[-1].reference)[0].rows
+        return self._history.reference(self._history.eras()[-1].reference)[0].rows
 
     @property
     def tolerance(self) -> Tolerance:
         """What close enough means now."""
-        return loads(self._history.read().eras[-1].tolerance.encode(), self.path)
+        return loads(self._history.eras()[-1].tolerance.encode(), self.path)
 
     def tolerance_errors(self) -> dict[int, float]:
         """Return the standard errors of the tolerances that there have been, by the numbers of their eras."""
-        eras = self._history.read().eras
+        eras = self._history.eras()
         return {era.number: loads(era.tolerance.encode(), self.path).epsilon_error for era in eras}
 
     def history(self, backend: Backend | None = None) -> Any:
@@ -74,7 +74,7 @@ class HistoryView:
             Empty where the tolerance has no random features and the reference is no sketch: nothing is kept
             of the rows of earlier batches then.
         """
-        era = self._history.read().eras[-1]
+        era = self._history.eras()[-1]
         reference, sums = self._history.sums(era)
         if reference is None or not sums:
             return ()

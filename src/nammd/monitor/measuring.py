@@ -20,7 +20,6 @@ from nammd.monitor.records import Batch, Era, Moved
 from nammd.monitor.storage import sketch_bytes, source_name
 from nammd.results import Caution
 from nammd.sketches import Sketch
-from nammd.statistics.margin import margin
 from nammd.statistics.spread import effective_number
 from nammd.statistics.stream import GivenReference
 from nammd.tolerances.gate import Gate
@@ -102,7 +101,7 @@ def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -
 
     verdict = gate.check(sample.dataset, level)
     pair, eps = verdict.estimate.pair, gate.tolerance.epsilon
-    tested = margin(pair, eps, "corrected", "greater")
+    tested = verdict.estimate.margin_test(eps, "greater")
     given = GivenReference.of(pair, eps)
     batch = Batch(
         key=key,

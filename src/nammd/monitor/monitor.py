@@ -190,7 +190,9 @@ class Monitor(HistoryView):
         measured = measure(gate, sample, name, era, next_level(seen))
         if report is not None:
             measured = measured.with_report(measured.verdict.report(report), self.path)
-        found, state = self._history.write(lambda writer: alarms.store(writer, measured, replace, _now()))
+        found, state = self._history.write(
+            lambda writer: alarms.store(writer, seen, measured, replace, _now())
+        )
         if found is None:  # another process was quicker with the same batch
             return BatchVerdict.of(state, name)
         return tell(on_alarm, self.path, BatchVerdict.of(state, name, measured.verdict, found))
@@ -294,9 +296,11 @@ class Monitor(HistoryView):
         name = as_key(key)
 
         def remove(writer: Writer) -> None:
-            if writer.find(name) is None:
+            seen = writer.read()
+            if seen.batch(name) is None:
                 raise ValueError(f"the monitor {self.path} has no batch {name!r}")
-            alarms.follow(writer, _now(), lambda: writer.remove(name))
+            writer.remove(name)
+            alarms.follow(writer, _now(), seen, seen.without_batch(name))
             writer.event(_now(), "batch forgotten", name, text=f"The batch {name} was removed.")
 
         self._history.write(remove)
