@@ -12,7 +12,7 @@ from nammd.data.frames import Frame
 from nammd.data.repeats import copies, in_common
 from nammd.encoding.noticed import unread as unread_cells
 from nammd.errors.advice import Caution
-from nammd.sketches.units import SketchUnits
+from nammd.sketches.group_totals import SketchUnits
 from nammd.spaces import Sample
 from nammd.statistics.spread import Spread
 

@@ -16,7 +16,7 @@ from nammd.evidence.cautions import (
     split_groups,
 )
 from nammd.evidence.sketches import SketchEvidence, powers
-from nammd.sketches.units import SketchUnits
+from nammd.sketches.group_totals import SketchUnits
 from nammd.statistics.evidence import Terms
 from nammd.statistics.moments import Moments
 from nammd.statistics.spread import Spread, effective_number

@@ -18,8 +18,7 @@ from nammd.engines import Engine, workers_read_files
 from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import counted
 from nammd.kernels.operations import check
-from nammd.sketches.alike import require_alike
-from nammd.sketches.sample import SketchSample
+from nammd.sketches.sample import SketchSample, require_alike
 from nammd.spaces import Sample, Space
 from nammd.spaces.sample import together
 

@@ -162,7 +162,7 @@ def two_sample_test(
         ``"nammd"`` or ``"mmd"``: that statistic with one kernel; for samples of equal size both give the
         same p-value. ``"nammd-fuse"`` or ``"mmd-fuse"``: many kernels at once. Published methods to
         compare with: ``"mmd-agg"``, ``"mmd-deep"``, ``"me-mabid"``, ``"actt"``, ``"auto-tst"``. An object
-        is a method with settings of its own, such as ``nammd.fuse.NAMMDFuse(bandwidths=5)``.
+        is a method with settings of its own, such as ``nammd.methods.fuse.NAMMDFuse(bandwidths=5)``.
     kernel : Kernel or class, optional
         For ``"nammd"`` and ``"mmd"``: by default the Gaussian with the median bandwidth of both datasets
         together. It must not be chosen by looking at which rows are x's and which are y's; the default is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nammd.report.model import Answer, Distance, FileRow, Measured
+from nammd.report.model import Answer, Distance, DistanceInterval, FileRow
 from nammd.results import NAMES, Reportable
 
 
@@ -27,7 +27,7 @@ def distance_of(result: Reportable) -> Distance:
     low, high = estimate.confidence_interval(0.95)
     return Distance(
         name=NAMES[estimate.statistic],
-        measured=Measured(estimate.value, low, high),
+        measured=DistanceInterval(estimate.value, low, high),
         standard_error=estimate.standard_error,
         epsilon=limit.epsilon,
         limit=limit.name,

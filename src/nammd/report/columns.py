@@ -20,7 +20,7 @@ from nammd.explaining.summaries import Summary, summary_of_counts
 from nammd.questions.distance import Estimate, distance
 from nammd.report.groups import options_for
 from nammd.report.leaving_out import NOTHING, Found, WithoutColumns, measured
-from nammd.report.model import ColumnPart, ColumnRow, Contributions, Measured
+from nammd.report.model import ColumnPart, ColumnRow, Contributions, DistanceInterval
 from nammd.report.profiles import profile
 from nammd.report.source import Source, Variable, evenly
 from nammd.results import Reportable
@@ -107,7 +107,7 @@ class Checked:
         limits = made_limits(measures, before, Negligible(), units=mine, by_groups=least)
         return cls(check_columns(limits, None, now, alpha, units), False, alpha, (before, now), units)
 
-    def estimate(self, check: ColumnCheck, statistic: str) -> Measured:
+    def estimate(self, check: ColumnCheck, statistic: str) -> DistanceInterval:
         """Return the distance of a column alone, with its 95 % interval."""
         name = check.measure.name
         if self.units is None:
@@ -117,7 +117,7 @@ class Checked:
             one, two = (each[name][check.aspect] for each in self.units)
             evidence = group_evidence(one, two)
         pair = Pair.of(evidence, "nammd" if statistic == "nammd" else "mmd2")
-        return Measured(pair.value, *confidence_interval(pair, 0.95))
+        return DistanceInterval(pair.value, *confidence_interval(pair, 0.95))
 
 
 def contributions(source: Source, result: Reportable, alpha: float, step: Step) -> Contributions:

@@ -21,11 +21,11 @@ from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
 from nammd.statistics.power import distribution_free
+from nammd.tolerances.check_cautions import cautions_of
 from nammd.tolerances.columns import ColumnTolerances
-from nammd.tolerances.deciding import Held, combined, decided
+from nammd.tolerances.decision import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
-from nammd.tolerances.noticing import cautions_of
-from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
+from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 from nammd.views.comparing import UnitsOfBoth
@@ -52,7 +52,7 @@ class Gate:
         What close enough means.
     reference : Sample
         What candidates are compared with, as points of the space of the tolerance.
-    remembered : Remembered
+    grouping_spec : GroupingSpec
         How its rows belong together, and so those of candidates.
 
     Examples
@@ -69,7 +69,7 @@ class Gate:
     tolerance: Tolerance
     reference: Sample
     engine: Engine | None = None
-    remembered: Remembered = NOTHING_REMEMBERED
+    grouping_spec: GroupingSpec = NO_GROUPING_SPEC
     _known: list[Known | KnownUnits] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
@@ -80,12 +80,12 @@ class Gate:
         by_workers, written = workers_read_files(engine), tolerance.space.encoding.for_files
         dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
         wanted, given = bool(tolerance.origin.digest), tolerance.origin.how == "given"
-        settled = tolerance.remembered.settled(grouping or grouping_of_summary(dataset), given)
+        settled = tolerance.grouping_spec.settled(grouping or grouping_of_summary(dataset), given)
         dataset = dataset_with_grouping(dataset, settled)
         [reference] = prepare(
             {"the reference": dataset}, space=tolerance.space, engine=engine, digest=wanted, least=MIN_ROWS
         )
-        return cls(tolerance, reference, engine, Remembered.of(settled))
+        return cls(tolerance, reference, engine, GroupingSpec.of(settled))
 
     def check(
         self,
@@ -223,7 +223,7 @@ class Gate:
         opened = open_dataset(candidate, "the candidate", by_workers=by_workers, reading=written)
         if opened is not self.reference.dataset:
             grouping = RowGrouping(groups, row_weights) or grouping_of_summary(opened)
-            opened = dataset_with_grouping(opened, self.remembered.settled(grouping, True).part(0, 1))
+            opened = dataset_with_grouping(opened, self.grouping_spec.settled(grouping, True).part(0, 1))
         named = {"the reference": self.reference.dataset, "the candidate": opened}
         reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
         if reference.keeps_rows and reference.points is self.reference.points:

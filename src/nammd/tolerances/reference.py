@@ -1,4 +1,4 @@
-"""A reference made ready, and distances in its space: `Measuring`."""
+"""A reference made ready, and distances in its space: `Reference`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample, Space
 from nammd.statistics.moments import CrossPairs
-from nammd.tolerances.units import equivalents
+from nammd.tolerances.equivalents import equivalents
 
 
 @dataclass(frozen=True, eq=False)
-class Measuring:
+class Reference:
     """A reference in its space, and the engine that measures distances there.
 
     Attributes
@@ -38,7 +38,7 @@ class Measuring:
     @classmethod
     def of(
         cls, x: Any, how: Mapping[str, Any], engine: Engine | None, grouping: RowGrouping = NO_GROUPING
-    ) -> Measuring:
+    ) -> Reference:
         """Open a reference, and settle its space; `how` are the options of `Space.fit`, or a space."""
         by_workers = workers_read_files(engine)
         options = {name: value for name, value in how.items() if value is not None}
@@ -65,7 +65,7 @@ class Measuring:
         points: FloatArray = self.reference.points
         return points
 
-    def in_memory(self, constructor: str) -> Measuring:
+    def in_memory(self, constructor: str) -> Reference:
         """Return the same with points that can be perturbed and divided."""
         if is_spread(self.reference.points):
             raise refusal(
