@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from nammd.data.dataset import Dataset
+from nammd.engines import Engine
 from nammd.questions.two_sample import METHODS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,7 +73,7 @@ IMPORTS = [i for i in imports() if room(i[0]) in ROOMS]
 
 def test_every_folder_is_a_room_of_the_page_and_says_what_belongs_there():
     folders = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
-    assert folders - {"baselines"} == set(ROOMS)
+    assert folders == set(ROOMS)
     for name in ROOMS:
         tree = ast.parse((SOURCE / name / "__init__.py").read_text("utf-8"))
         assert ast.get_docstring(tree), name
@@ -124,6 +126,14 @@ def test_dask_is_recognised_by_the_door_the_readers_and_the_cluster_engine_only(
     assert [m for m in found if not m.startswith(allowed)] == []
 
 
+def calls(function):
+    """Yield every call of a built-in function: by whom, the call, and the names in its second argument."""
+    for module, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == function:
+                yield module, node, {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+
+
 KERNELS = {
     "Gaussian",
     "Laplace",
@@ -138,11 +148,35 @@ KERNELS = {
 
 def test_kernel_classes_are_told_apart_by_dispatch_only():
     """Nobody asks what a kernel is, but the kernels themselves and the sketches of random features."""
-    found = set()
-    for module, tree in modules():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
-                names = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
-                if names & KERNELS:
-                    found.add(module)
+    found = {module for module, _, names in calls("isinstance") if names & KERNELS}
     assert {m for m in found if room(m) not in ("kernels", "sketches", "cli")} == set()
+
+
+def kinds_of(base):
+    """Return the names of all classes of a base, through any number of steps."""
+    return {base.__name__}.union(*(kinds_of(kind) for kind in base.__subclasses__()))
+
+
+def test_what_a_dataset_can_do_is_asked_of_it_and_not_what_kind_it_is():
+    kinds = kinds_of(Dataset)
+    assert {"TableDataset", "ArrayDataset", "SpreadTable", "SpreadArray", "SummaryDataset"} < kinds
+    asked = {
+        module for function in ("isinstance", "issubclass") for module, _, n in calls(function) if n & kinds
+    }
+    assert {module for module in asked if room(module) != "data"} == set()
+
+
+def test_what_an_engine_can_do_is_declared():
+    """An attribute that an engine may lack has its default in `Engine`; other objects are adapted to it."""
+    abilities = {name for name in vars(Engine) if not name.startswith("_")}
+    assert "reads_files" in abilities
+    found = [
+        (module, ast.unparse(node))
+        for function in ("getattr", "hasattr")
+        for module, node, _ in calls(function)
+        if "engine" in ast.unparse(node.args[0])
+        or (isinstance(node.args[1], ast.Constant) and node.args[1].value in abilities)
+    ]
+    # Which fields of a dataclass are set, and whether an object of somebody else's can be adapted.
+    allowed = {"engines.protocol", "engines.choice"}
+    assert [each for each in found if each[0] not in allowed] == []

@@ -1,4 +1,4 @@
-"""Import paths that were documented keep working, and lead to the same objects."""
+"""The import paths of the documentation work, and lead to the same objects."""
 
 import importlib
 
@@ -12,21 +12,21 @@ DOCUMENTED = {
     "nammd.report": ["interval_plot", "ladder_plot", "ranking_plot"],
     "nammd.datasets": ["SHIFTS", "applications", "blob", "hdgm", "higgs", "mnist", "cifar10"],
     "nammd.selection": ["learn_kernel", "select_bandwidth", "train_test_split", "LearnedKernel"],
-    "nammd.learning": ["learn_kernel", "train_test_split"],
-    "nammd.fuse": ["NAMMDFuse", "MMDFuse"],
-    "nammd.two_sample": ["NAMMDPermutation", "MMDPermutation"],
-    "nammd.ranking": ["Ranked", "Contrast"],
-    "nammd.calibration": ["Rung"],
-    "nammd.provenance": ["Origin"],
+    "nammd.methods.fuse": ["NAMMDFuse", "MMDFuse"],
+    "nammd.methods.permutation": ["NAMMDPermutation", "MMDPermutation"],
+    "nammd.methods.many": ["two_sample_tests"],
+    "nammd.questions.ranking": ["Ranked", "Contrast"],
+    "nammd.tolerances.ladder": ["Rung"],
+    "nammd.tolerances.provenance": ["Origin"],
     "nammd.kernels.networks": ["mlp"],
-    "nammd.baselines.mmd_agg": ["MMDAgg"],
-    "nammd.baselines.actt": ["ACTT"],
-    "nammd.baselines.mmd_deep": ["MMDDeep"],
-    "nammd.baselines.me_mabid": ["MEMaBiD"],
-    "nammd.baselines.auto_tst": ["AutoTST"],
-    "nammd.baselines.canonne": ["canonne_test"],
-    "nammd.baselines.wasserstein": ["wasserstein_test"],
-    "nammd.baselines.resampling": ["ResampledResult"],
+    "nammd.methods.agg": ["MMDAgg"],
+    "nammd.methods.actt": ["ACTT"],
+    "nammd.methods.deep": ["MMDDeep"],
+    "nammd.methods.mabid": ["MEMaBiD"],
+    "nammd.methods.auto_tst": ["AutoTST"],
+    "nammd.methods.canonne": ["canonne_test"],
+    "nammd.methods.wasserstein": ["wasserstein_test"],
+    "nammd.methods.resampling": ["ResampledResult"],
 }
 
 

@@ -16,7 +16,7 @@ from experiments.settings import Settings
 from experiments.summary import pooled_rate, rate, shown
 from nammd.data.values import Values as ColumnValues
 from nammd.tolerances.bars import Accepted
-from nammd.tolerances.deciding import Decision, decided
+from nammd.tolerances.decision import Decision, decided
 from nammd.views.limits import check_columns, made_limits
 from nammd.views.negligible import Negligible
 

@@ -16,7 +16,7 @@ from experiments.settings import Settings
 from nammd.questions.distance import Estimate
 from nammd.statistics.difference import Difference
 from nammd.tolerances.bars import Accepted
-from nammd.tolerances.deciding import Held, combined
+from nammd.tolerances.decision import Held, combined
 
 CHUNK = 500
 

@@ -18,9 +18,9 @@ from experiments.paper.benchmark_data import draw
 from experiments.paper.finite import Counting, FinitePair
 from experiments.single_torch import one_torch_thread
 from nammd.datasets import NammdPair, pair_with_nammd
-from nammd.learning import learn_kernel
 from nammd.questions.comparison import compare_estimates
 from nammd.selecting.bandwidth import select_bandwidth
+from nammd.selection import learn_kernel
 from nammd.statistics.margin import quantile
 
 ALPHA = 0.05

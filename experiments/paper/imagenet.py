@@ -25,8 +25,8 @@ from experiments.paper.reference_pairs import METHODS, Rows, true_distances
 from experiments.paper.shared_source import rejections
 from experiments.section import table
 from experiments.summary import shown
-from nammd.reading.features import as_features
 from nammd.reading.formats import IMAGES, files_in
+from nammd.reading.images import as_features
 
 
 def features_of(folder: str | Path, features: Any, images: int, seed: int = 0) -> Rows:

@@ -30,7 +30,7 @@ from nammd.questions.two_sample import TwoSampleResult, two_sample_test
 from nammd.results import Caution
 from nammd.sketches import Sketch
 from nammd.spaces import Space
-from nammd.tolerances.deciding import Decision
+from nammd.tolerances.decision import Decision
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.tolerance import Tolerance
 from nammd.tolerances.verdict import Verdict

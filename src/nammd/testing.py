@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nammd.questions.closeness import closeness_test
-from nammd.tolerances.deciding import Decision
+from nammd.tolerances.decision import Decision
 from nammd.tolerances.tolerance import Tolerance
 from nammd.tolerances.verdict import Verdict
 

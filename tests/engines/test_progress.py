@@ -376,7 +376,7 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_there_is_one_announcement_for_each_call_and_for_all_of_it(clock, name, monkeypatch):
     monkeypatch.setattr("nammd.statistics.permutations.SIGNS_AT_ONCE", 20_000)
-    monkeypatch.setattr("nammd.tolerances.units._ROWS", 20)  # what is computed aside counts for nothing
+    monkeypatch.setattr("nammd.tolerances.equivalents._ROWS", 20)  # what is computed aside counts for nothing
     call, words = CALLS[name]
     told, began = [], clock.now
     engine = nammd.Tiles(20, 20, 1, progress=lambda *numbers: told.append(numbers))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nammd.errors.json_text import indented
+from nammd.errors.writing import indented
 
 CASES: list[Any] = [
     None, True, 1, -0.0, 1e300, 10**30, "é \u2028 \"quoted\"\n", [], {}, [[]], [{}], {"a": []}, {"a": {}},

@@ -18,7 +18,7 @@ from experiments.results import Done, Results
 import nammd
 from nammd.questions.comparison import compare_estimates
 from nammd.statistics.difference import Difference
-from nammd.tolerances.deciding import combined
+from nammd.tolerances.decision import combined
 
 ENGINE = nammd.Tiles(threads=1)
 

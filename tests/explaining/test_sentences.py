@@ -7,7 +7,7 @@ from nammd.data.values import Values
 from nammd.explaining import sentences
 from nammd.explaining.sentences import of_labels, of_missing, of_numbers, quoted, sentence
 from nammd.explaining.summaries import LabelSummary, NumberSummary, summary_of_counts, summary_of_values
-from nammd.explaining.units import factor_between
+from nammd.explaining.unit_factors import factor_between
 from nammd.views.measure import Measure
 
 RNG = np.random.default_rng(0)

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 import nammd
-from nammd.cli.failure import sentence
+from nammd.cli.errors import sentence
 from nammd.data.opening import open_file
 from nammd.errors.seal import sealed
 from nammd.errors.writing import write_bytes

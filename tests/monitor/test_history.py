@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nammd.monitor import changes, schema
+from nammd.monitor import alarms, schema
 from nammd.monitor.history import History
 from nammd.monitor.records import Batch, Moved, checksum
 from nammd.monitor.state import state_of
@@ -23,9 +23,11 @@ SEAL = checksum(["then", "nammd 0", "old", "{}"])
 
 
 def add(history, one):
-    history.write(
-        lambda writer: changes.follow(writer, "2026-01-02T00:00:00+00:00", lambda: writer.insert(one))
-    )
+    def insert(writer):
+        seen = writer.read()
+        alarms.follow(writer, "2026-01-02T00:00:00+00:00", seen, seen.with_batch(writer.insert(one)))
+
+    history.write(insert)
 
 
 @pytest.fixture
@@ -47,6 +49,26 @@ def test_what_was_written_is_read_again(path):
     assert np.isnan(found.deviation)
     same = {name: value for name, value in one.__dict__.items() if name not in ("number", "deviation")}
     assert {name: getattr(found, name) for name in same} == same
+
+
+def test_version_of_what_was_read_is_that_of_the_file(path):
+    history = new_history(path)
+    changes = [
+        lambda writer: writer.insert(batch("a")),
+        lambda writer: writer.insert(batch("a", digest="other")),
+        lambda writer: writer.event("2026-01-02T00:00:00+00:00", "note", text="hello"),
+        lambda writer: writer.begin_era("2026-01-02T00:00:00+00:00", "{}", 1),
+        lambda writer: writer.remove("a"),
+    ]
+    versions = {history.version()}
+    for change in changes:
+        seen = history.read()
+        assert history.write(lambda writer, seen=seen: writer.read(seen)) is seen
+        history.write(change)
+        assert history.write(lambda writer, seen=seen: writer.read(seen)) == history.read() != seen
+        assert history.read().version == history.version()
+        versions.add(history.version())
+    assert len(versions) == len(changes) + 1
 
 
 def test_one_file_is_left_and_nothing_beside_it(path):

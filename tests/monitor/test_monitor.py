@@ -12,10 +12,11 @@ import pytest
 from pyarrow import parquet
 
 import nammd
-from nammd.monitor import keeping
-from nammd.monitor.alerting import alert
+from nammd.monitor import storage
+from nammd.monitor.alarms import alert
 from nammd.monitor.measuring import few_carriers
 from nammd.monitor.records import Event
+from tests.counting import count_margins, trace_statements
 from tests.monitor.records import days
 
 RNG = np.random.default_rng
@@ -57,6 +58,57 @@ def test_verdicts_are_those_of_a_check_at_the_level_of_the_budget(monitor):
         assert (found.pvalue_far, found.pvalue_close) == (verdict.pvalue_far, verdict.pvalue_close)
         assert (found.distance, found.interval) == (verdict.distance, verdict.interval)
         assert found.level == pytest.approx(1 / 365)
+
+
+def test_batch_tests_the_margins_of_its_check_and_no_others(monitor, monkeypatch):
+    asked = count_margins(monkeypatch)
+    TOLERANCE.check(TRAIN, rows(1), alpha=1 / 365)
+    needed = len(asked)
+    str(monitor.add(rows(1), key="a"))
+    assert len(asked) == 2 * needed
+
+
+def test_batch_is_added_with_one_look_at_the_history(monitor, monkeypatch):
+    monitor.add(rows(1), key="a")
+    ran = trace_statements(monkeypatch)
+    for size, key in enumerate("bc", start=2):
+        ran.clear()
+        assert len(monitor.add(rows(size), key=key).state.told) == size
+        assert sum("FROM batch ORDER BY" in statement for statement in ran) == 1
+        assert len(ran) <= 20
+    ran.clear()
+    monitor.add(rows(9), key="b", replace=True)
+    assert sum("FROM batch ORDER BY" in statement for statement in ran) == 1
+    ran.clear()
+    monitor.forget("b")
+    assert sum("FROM batch ORDER BY" in statement for statement in ran) == 1
+    assert [told.batch.key for told in monitor.state.told] == ["a", "c"]
+
+
+def test_state_after_a_batch_is_that_of_the_file(monitor, path):
+    for k, shift in enumerate((0.0, 1.0, 1.0, 0.0, 0.0)):
+        found = monitor.add(rows(k + 1, shift), key=days(5)[k])
+        assert found.state == nammd.Monitor.open(path).state
+    found = monitor.add(rows(9), key=days(5)[1], replace=True)
+    assert found.state == nammd.Monitor.open(path).state
+    assert [event.kind for event in found.state.events[-2:]] == ["alarm closed", "batch replaced"]
+
+
+def test_what_another_process_added_meanwhile_is_seen(monitor, path, tmp_path, monkeypatch):
+    other = nammd.Monitor.open(path)
+    monitor.add(rows(1), key="a")
+    write = nammd.Verdict.report
+
+    def meanwhile(verdict, page):
+        monkeypatch.setattr(nammd.Verdict, "report", write)
+        other.add(rows(2, 1.0), key="b")
+        return write(verdict, page)
+
+    monkeypatch.setattr(nammd.Verdict, "report", meanwhile)
+    found = monitor.add(rows(3), key="c", report=tmp_path / "c.html")
+    assert [told.batch.key for told in found.state.told] == ["a", "b", "c"]
+    assert [told.batch.number for told in found.state.told] == [1, 2, 3]
+    assert found.state == nammd.Monitor.open(path).state
 
 
 def test_state_is_the_same_when_the_file_is_opened_again(monitor, path):
@@ -192,7 +244,7 @@ def test_sketches_are_batches_and_rows_are_sketched_like_the_reference(path):
 
 
 def test_reference_that_is_not_kept_inside_is_asked_for(path, monkeypatch):
-    monkeypatch.setattr(keeping.packed, "__defaults__", (100,))
+    monkeypatch.setattr(storage.packed, "__defaults__", (100,))
     made = nammd.Monitor.create(path, TOLERANCE, TRAIN)
     made.add(rows(1), key="a")
     with pytest.raises(FileNotFoundError, match="reference="):
@@ -205,7 +257,7 @@ def test_reference_that_is_not_kept_inside_is_asked_for(path, monkeypatch):
 
 
 def test_large_file_is_left_where_it_is(tmp_path, path, monkeypatch):
-    monkeypatch.setattr(keeping.packed, "__defaults__", (100,))
+    monkeypatch.setattr(storage.packed, "__defaults__", (100,))
     np.save(tmp_path / "train.npy", TRAIN)
     nammd.Monitor.create(path, TOLERANCE, tmp_path / "train.npy")
     nammd.Monitor.open(path).add(rows(1), key="a")

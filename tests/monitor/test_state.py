@@ -9,7 +9,7 @@ from nammd.monitor.keys import as_key, in_order, key_in_name, time_of
 from nammd.monitor.page.model import MARKS, page_of
 from nammd.monitor.rates import Spending
 from nammd.monitor.state import state_of
-from nammd.tolerances.deciding import Decision
+from nammd.tolerances.decision import Decision
 from tests.monitor.records import batch, days, new_history
 from tests.monitor.test_history import add
 
@@ -74,7 +74,7 @@ def test_corrected_batch_withdraws_its_alarm(tmp_path):
 
 
 def test_acknowledged_alarm_stays_acknowledged_when_a_late_batch_moves_it(tmp_path):
-    from nammd.monitor.changes import acknowledge
+    from nammd.monitor.alarms import acknowledge
 
     keys = days(30)
     far = {"z": 4.0, "p_far": 1e-9, "p_close": 1.0}

@@ -10,13 +10,13 @@ from nammd.encoding.choosing import robust_scale
 from nammd.kernels.bandwidth import median_distance, pooled_rows
 from nammd.kernels.operations import for_columns
 from nammd.questions.ranking import holm
-from nammd.report import build, columns, wide
-from nammd.report.model import Measured
+from nammd.report import build, columns
+from nammd.report.model import DistanceInterval
 from tests.report.cases import estimate, estimate_model, people, shifted_model
 
 
-def measured(result: nammd.Estimate) -> Measured:
-    return Measured(result.value, *result.confidence_interval(0.95))
+def measured(result: nammd.Estimate) -> DistanceInterval:
+    return DistanceInterval(result.value, *result.confidence_interval(0.95))
 
 
 def by_name(model):
@@ -127,7 +127,11 @@ def test_a_constant_column_is_neither_tested_nor_paid_for():
     parts = build(nammd.distance(x, y)).contributions
     constant = next(part for part in parts.columns if part.name == "column 2")
     assert parts.tested == 2
-    assert (constant.alone, constant.tolerance, constant.adjusted) == (Measured(0.0, 0.0, 0.0), None, None)
+    assert (constant.alone, constant.tolerance, constant.adjusted) == (
+        DistanceInterval(0.0, 0.0, 0.0),
+        None,
+        None,
+    )
     assert parts.columns[0].without.value < parts.columns[1].without.value
 
 
@@ -152,7 +156,7 @@ def test_very_wide_data_show_the_columns_with_the_largest_standardized_differenc
     y[:, 17] += 2
     y[:, 5] *= 4
     parts = build(nammd.distance(x, y)).contributions
-    scores = wide.standardized_difference(x, y)
+    scores = columns.standardized_difference(x, y)
     assert parts.wide
     assert [p.name for p in parts.columns] == [f"column {j}" for j in np.argsort(-scores)[:12]]
     assert {parts.columns[0].name, parts.columns[1].name} == {"column 17", "column 5"}

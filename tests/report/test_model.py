@@ -13,8 +13,8 @@ import pytest
 import nammd
 from nammd.explaining.writing import percent, readable
 from nammd.report import build
+from nammd.report.builder import principal
 from nammd.report.profiles import histogram
-from nammd.report.projection import principal
 from nammd.report.source import evenly
 from tests.report.cases import estimate, estimate_model, people, shifted, shifted_model
 

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 import nammd
-from nammd.sketches import grouping
-from nammd.sketches.units import TRACED, Trace
+from nammd.sketches import grouped_rows
+from nammd.sketches.group_totals import TRACED, Trace
 from nammd.tables import Encoding
 
 FEATURES = nammd.RandomFeatures(nammd.Gaussian(1.5), 64, rng=3)
@@ -112,7 +112,7 @@ def test_beyond_what_is_held_only_groups_in_order_stay_whole(monkeypatch, in_ord
     x = table(5).drop_columns(["w"])
     x = x.sort_by("customer") if in_order else x
     space = nammd.Space.fit(x.drop_columns(["customer"]))
-    monkeypatch.setattr(grouping, "HELD", 20_000)
+    monkeypatch.setattr(grouped_rows, "HELD", 20_000)
     batches = [x.slice(start, 100) for start in range(0, len(x), 100)]
     found = nammd.Sketch.of_batches(batches, space=space, groups="customer")
     if in_order:

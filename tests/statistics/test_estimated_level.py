@@ -20,7 +20,7 @@ import nammd
 from nammd.engines.blas import single_threaded_blas
 from nammd.statistics.difference import Difference
 from nammd.tolerances.bars import Accepted
-from nammd.tolerances.deciding import Held, combined
+from nammd.tolerances.decision import Held, combined
 from tests.simulate import noise
 
 REPETITIONS, ALPHA = 250, 0.05

@@ -9,7 +9,7 @@ import pytest
 
 import nammd
 from nammd.testing import assert_close
-from nammd.tolerances.deciding import Decision
+from nammd.tolerances.decision import Decision
 from nammd.views.limits import check_columns
 
 ROWS = 2000

@@ -7,8 +7,8 @@
 `data`              from the names of files to encoded samples
 `output`            results for people, and as JSON
 `progress`          what is being done, once it takes longer than a second
-`failure`           any failure as one sentence and an exit code
-`failing`           a failure where a result was asked for: as JSON, a JUnit case and a page
+`errors`            any failure as one sentence and an exit code, and wherever a result was asked for
+`paths`             where data are, and which files may be replaced
 ==================  ===================================================================================
 
 Importing any of them imports neither NumPy nor a reader of files, so that ``nammd --help`` is quick:
@@ -52,6 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    from nammd.cli.failure import guarded
+    from nammd.cli.errors import guarded
 
     return guarded(list(sys.argv[1:] if arguments is None else arguments))

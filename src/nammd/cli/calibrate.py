@@ -14,8 +14,7 @@ from nammd.cli.computing import engine_of
 from nammd.cli.data import Inputs, Told, open_files
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
-from nammd.cli.overwriting import require_replaceable, save_tolerance
-from nammd.cli.places import place
+from nammd.cli.paths import place, require_replaceable, save_tolerance
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ def calibrate(
         Told(replace(inputs, tolerance=tolerance), tolerance.space),
         output,
         rows=[("written to", str(target))],
-        fields=tolerance.to_dict() | {"output": str(target)},
+        fields={"output": str(target)},
     )
 
 

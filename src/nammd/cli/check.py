@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nammd.cli.again import command_again
 from nammd.cli.columns import FailOn, JointOnly, NegligibleOption, alerts, negligible
+from nammd.cli.command_line import command_again
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Told, open_files
-from nammd.cli.failure import ERROR
+from nammd.cli.errors import ERROR
 from nammd.cli.junit import Case, case_name, junit_xml
 from nammd.cli.many import Candidates, worst_code
 from nammd.cli.options import (
@@ -27,7 +27,7 @@ from nammd.cli.options import (
     require_shares,
 )
 from nammd.cli.output import deliver, print_line, refuse_overwriting, require_folder, require_new_folder
-from nammd.cli.places import place
+from nammd.cli.paths import place
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def _check_one(
     code = exit_code(verdict, asked.undecided)
     rows = [("report", str(asked.html))] if asked.html is not None else []
     told = Told(inputs, space)
-    deliver("check", verdict, told, output, rows=rows, fields=verdict.to_dict() | {"exit_code": code})
+    deliver("check", verdict, told, output, rows=rows, fields={"exit_code": code})
     if verbose and not output.json:
         print_line(f"  {verdict.meaning()} Exit code {code}.")
     return code

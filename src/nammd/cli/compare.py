@@ -21,7 +21,7 @@ from nammd.cli.options import (
     require_shares,
 )
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
-from nammd.cli.places import place
+from nammd.cli.paths import place
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:

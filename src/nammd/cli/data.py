@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nammd.cli import options
 from nammd.cli.options import DataOptions, EngineName, KernelName, KernelOptions
-from nammd.cli.places import chosen, given
+from nammd.cli.paths import chosen, given
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def grouping_asked_for(data: DataOptions, limit: Tolerance | None) -> RowGroupin
         raise ValueError("rows belong together by --group or by --time, not by both")
     groups = Blocks(data.time, data.block) if in_time else data.group
     grouping = RowGrouping(groups, data.row_weight)
-    return grouping if limit is None else limit.remembered.settled(grouping, limit.origin.how == "given")
+    return grouping if limit is None else limit.grouping_spec.settled(grouping, limit.origin.how == "given")
 
 
 def load_tolerance(path: Path, data: DataOptions, kernel: KernelOptions) -> Tolerance:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from nammd.cli import demo_monitor
-from nammd.cli.failure import ERROR, INTERRUPTED
+from nammd.cli.errors import ERROR, INTERRUPTED
 from nammd.cli.options import OutputOptions
 from nammd.cli.output import print_json, print_line
 

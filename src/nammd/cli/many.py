@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nammd.cli.data import File, Inputs, Told, open_files
-from nammd.cli.failing import in_words
-from nammd.cli.failure import ERROR
+from nammd.cli.errors import ERROR, in_words
 from nammd.cli.output import print_facts, print_json, print_notes, print_table
 
 if TYPE_CHECKING:

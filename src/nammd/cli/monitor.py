@@ -16,18 +16,18 @@ import typer
 from nammd.cli.check import Undecided, exit_code
 from nammd.cli.computing import computing
 from nammd.cli.data import open_files
-from nammd.cli.failure import ERROR, sentence
+from nammd.cli.errors import ERROR, sentence
 from nammd.cli.many import worst_code
 from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, lesson, with_options
 from nammd.cli.output import print_facts, print_json, print_line, require_folder
-from nammd.cli.places import given, place
+from nammd.cli.paths import given, place
 from nammd.cli.printing import one_line
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
     from nammd.engines import Engine
     from nammd.monitor import BatchVerdict, Monitor
-    from nammd.tolerances.turns import Turn
+    from nammd.tolerances.many_datasets import Turn
 
 _ENGINE, _DATA = "Where it is computed", "Which data"
 

@@ -10,7 +10,7 @@ import typer
 from nammd.cli.monitor import MonitorFile, opened
 from nammd.cli.options import OutputOptions
 from nammd.cli.output import print_facts, print_json, print_line, require_folder
-from nammd.cli.places import given, place
+from nammd.cli.paths import given, place
 from nammd.cli.printing import one_line
 
 EVENTS = 5

@@ -19,7 +19,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer.models import ArgumentInfo
 
-from nammd.cli.again import remember
+from nammd.cli.command_line import remember
 
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
 _ENGINE, _ROWS = "Where it is computed", "Rows that belong together"
@@ -281,7 +281,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         try:
             _run(command, name_of(command), given, data_arguments)
         except Exception as error:
-            from nammd.cli.failing import tell_failure
+            from nammd.cli.errors import tell_failure
 
             tell_failure(name_of(command), given, error)
             raise

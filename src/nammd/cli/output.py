@@ -56,11 +56,11 @@ def deliver(
     rows : sequence of (str, str)
         Further rows of the table for people.
     fields : mapping, optional
-        The entries of the document for programs, instead of the result's own.
+        Further entries of the document for programs.
     """
     notes = made_from.notes()
     if output.json:
-        own = result.to_dict() if fields is None else fields
+        own = result.to_dict() | dict(fields or {})
         print_json({"command": command, **own, "inputs": made_from.to_dict(), "notes": notes})
         return
     cautions = [caution.message for caution in result.cautions()]

@@ -11,8 +11,7 @@ from nammd.cli import options
 from nammd.cli.data import grouping_asked_for, load_tolerance
 from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, ToleranceFile
 from nammd.cli.output import print_facts, print_json, print_notes, refuse_overwriting, require_folder
-from nammd.cli.overwriting import require_sketch_or_nothing
-from nammd.cli.places import chosen, given, place
+from nammd.cli.paths import chosen, given, place, require_sketch_or_nothing
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:

@@ -7,46 +7,93 @@ that should have one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nammd.data.arrays import FloatArray
 from nammd.data.blocks import blocks_of
-from nammd.data.dataset import Dataset, SpreadArray, SpreadTable
+from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
-from nammd.data.pieces import Graph, Key, Pieces, fetch, fresh_name, within_pieces
+from nammd.data.pieces import Graph, Pieces, fetch, fresh_name, tree, within_pieces
 from nammd.data.sampling import sample_positions
 
 FIT_ROWS = 100_000
 """Medians, ranges and categories of so many rows are those of all, for any purpose here."""
 
-_MANY = 100
+
+@dataclass(eq=False)
+class SpreadTable(Dataset):
+    """A table in pieces that the workers of a cluster hold, or will read."""
+
+    pieces: Pieces = field(repr=False, kw_only=True)
+    on_cluster: ClassVar[bool] = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.pieces.names
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.pieces.names)
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, where the pieces tell their sizes."""
+        return self.pieces.rows
+
+    def frame_to_fit(self) -> Frame:
+        """Return some rows drawn at random; see `rows_to_fit`."""
+        return rows_to_fit(self)
+
+    def first_rows(self, least: int) -> Frame | None:
+        """Return the first piece that has so many rows; None where there is none."""
+        pieces = self.pieces
+        for k in range(len(pieces.keys)):
+            if pieces.sizes is not None and pieces.sizes[k] < least:
+                continue
+            [piece] = pieces.each(_some_rows, {k: FIT_ROWS})
+            if len(piece) >= least:
+                return _frame(piece, self.name, self.names)
+        return None
+
+    def each_frame(self, look: Callable[[Frame], Any]) -> list[Any]:
+        """Return what a look at every piece that has rows tells, in one pass on the cluster."""
+        found = self.pieces.each(partial(_looked_at, owner=self.name, names=self.names, look=look))
+        return [told for part in found for told in part]
+
+    def encoded(self, encode: Callable[[Frame], FloatArray], width: int) -> Any:
+        """Return the rows as a Dask array of points; every piece is encoded where it is read."""
+        numbers = partial(_encoded_piece, owner=self.name, names=self.names, encode=encode)
+        array = blocks_of(self.pieces, numbers, width, np.float64)
+        if not array.shape[0]:
+            raise ValueError(f"{self.name} is empty: it has no rows")
+        return array
+
+    def renamed(self, name: str) -> SpreadTable:
+        """Give its only column another name, and return it."""
+        self.pieces = self.pieces.renamed(name)
+        return self
+
+    def in_pieces(self) -> Pieces:
+        """Return the pieces."""
+        return self.pieces
 
 
-def pieces_of(dataset: Dataset) -> Pieces:
-    """Return the pieces of a dataset on a cluster: those of a table, or the blocks of an array."""
-    if isinstance(dataset, SpreadTable):
-        return dataset.pieces
-    assert isinstance(dataset, SpreadArray)
-    return Pieces.of(dataset.array)
-
-
-def encoded(table: SpreadTable, encode: Callable[[Frame], NDArray[Any]], width: int) -> Any:
-    """Return a table on a cluster as a Dask array of points."""
-    numbers = partial(_encoded_piece, owner=table.name, names=table.names, encode=encode)
-    array = blocks_of(table.pieces, numbers, width, np.float64)
-    if not array.shape[0]:
-        raise ValueError(f"{table.name} is empty: it has no rows")
-    return array
+def _looked_at(piece: Any, owner: str, names: tuple[str, ...], look: Callable[[Frame], Any]) -> list[Any]:
+    """Return what a look at a piece tells, as the only entry; none where it has no rows."""
+    return [look(_frame(piece, owner, names))] if len(piece) else []
 
 
 def _encoded_piece(
     piece: Any, owner: str, names: tuple[str, ...], encode: Callable[[Frame], NDArray[Any]]
 ) -> NDArray[Any]:
-    return encode(frame_of_piece(piece, owner, names))
+    return encode(_frame(piece, owner, names))
 
 
 def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame:
@@ -67,19 +114,7 @@ def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame
         found = pieces.each(_rows, chosen) if chosen else []
     if not found:
         raise ValueError(f"{table.name} is empty: it has no rows")
-    return frame_of_piece(_joined(found, pieces.names), table.name, table.names)
-
-
-def first_rows(table: SpreadTable, least: int) -> Frame | None:
-    """Return the first piece that has so many rows; None where there is none."""
-    pieces = table.pieces
-    for k in range(len(pieces.keys)):
-        if pieces.sizes is not None and pieces.sizes[k] < least:
-            continue
-        [piece] = pieces.each(_some_rows, {k: FIT_ROWS})
-        if len(piece) >= least:
-            return frame_of_piece(piece, table.name, table.names)
-    return None
+    return _frame(_joined(found, pieces.names), table.name, table.names)
 
 
 def _some_rows(piece: Any, most: int) -> Any:
@@ -96,18 +131,11 @@ class _Draw:
 
 def _drawn_while_counting(pieces: Pieces, rows: int) -> _Draw:
     name = fresh_name("draw")
-    level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
-    tasks: Graph = {
-        key: (partial(_draw_piece, number=k, rows=rows), pieces.keys[k]) for k, key in enumerate(level)
+    draws: Graph = {
+        (name, 0, k): (partial(_draw_piece, number=k, rows=rows), key) for k, key in enumerate(pieces.keys)
     }
-    depth = 0
-    while len(level) > 1:  # a tree: no worker ever holds more than two draws
-        depth += 1
-        pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
-        level = [(name, depth, k) if len(pair) == 2 else pair[0] for k, pair in enumerate(pairs)]
-        merge = partial(_merged, rows=rows)
-        tasks |= {key: (merge, *pair) for key, pair in zip(level, pairs, strict=True) if len(pair) == 2}
-    [drawn] = fetch(pieces.graph() | tasks, level)
+    merges, whole = tree((name,), list(draws), partial(_merged, rows=rows))
+    [drawn] = fetch(pieces.graph() | draws | merges, [whole])
     found: _Draw = drawn
     return found
 
@@ -117,7 +145,8 @@ def _draw_piece(piece: Any, number: int, rows: int) -> _Draw:
     return _kept(_Draw((len(piece),), ((number, piece, keys),) if len(piece) else ()), rows)
 
 
-def _merged(one: _Draw, other: _Draw, rows: int) -> _Draw:
+def _merged(draws: list[_Draw], rows: int) -> _Draw:
+    one, other = draws
     return _kept(_Draw(one.sizes + other.sizes, one.parts + other.parts), rows)
 
 
@@ -155,26 +184,8 @@ def _rows(piece: Any, positions: NDArray[np.intp]) -> Any:
     return nw.from_native(_as_table(piece))[positions.tolist()].to_native()
 
 
-def frame_of_piece(piece: Any, owner: str, names: tuple[str, ...]) -> Frame:
+def _frame(piece: Any, owner: str, names: tuple[str, ...]) -> Frame:
     """Return a piece of a table as columns."""
     import narwhals as nw
 
     return Frame(nw.from_native(_as_table(piece)), owner, names)
-
-
-def distinct_values(
-    table: SpreadTable, names: Sequence[str], look: Callable[[Frame, str], set[Any]]
-) -> list[set[Any]]:
-    """Return the different values of some columns, as far as they are few."""
-    every = partial(_distinct_of_piece, owner=table.name, own=table.names, names=list(names), look=look)
-    found = table.pieces.each(every)
-    return [set[Any]().union(*(part[k] for part in found)) for k in range(len(names))]
-
-
-def _distinct_of_piece(
-    piece: Any, owner: str, own: tuple[str, ...], names: list[str], look: Callable[[Frame, str], set[Any]]
-) -> list[set[Any]]:
-    if not len(piece):
-        return [set() for _ in names]
-    frame = frame_of_piece(piece, owner, own)
-    return [set(list(look(frame, name))[:_MANY]) for name in names]

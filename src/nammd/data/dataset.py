@@ -1,19 +1,21 @@
 """What a dataset is, once it has been opened: `Dataset` and its kinds.
 
-There are tables and arrays, each in memory or spread over a cluster, and summaries, which keep no rows. A
-dataset knows its columns, and its number of rows where that takes no pass over them. How its rows become
-points is up to an `Encoding`, which asks it here.
+There are tables and arrays, each in memory or spread over a cluster, and summaries, which keep no rows. What
+a dataset can do is declared here, so nobody outside this room asks of what kind it is. It knows its columns,
+and its number of rows where that takes no pass over them. How its rows become points is up to an `Encoding`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nammd.data.arrays import Array
+from numpy.typing import NDArray
+
+from nammd.data.arrays import Array, FloatArray, to_numpy
 from nammd.data.frames import Frame
 from nammd.data.pieces import Pieces
 from nammd.data.row_units import RowUnits
@@ -56,12 +58,24 @@ class Dataset(ABC):
         The file that it came from, if it did.
     units : RowUnits or None
         Which rows belong together, and how much each counts, where somebody said so.
+    one_column : bool
+        Whether it was given as a single column, which is compared whatever its name.
+    frame : Frame or None
+        The columns of a table in memory; None of any other dataset.
+    array : array or None
+        The rows of an array, in memory or in blocks on a cluster; None of any other dataset.
+    summary : object
+        What is known of rows that are not there any more; None of any other dataset.
     """
 
     name: str
     given: Any = field(repr=False)
     source: Source | None = field(default=None, kw_only=True)
     units: RowUnits | None = field(default=None, kw_only=True, repr=False)
+    one_column: bool = field(default=False, kw_only=True)
+    frame: Frame | None = field(default=None, init=False, repr=False)
+    array: Array | None = field(default=None, init=False, repr=False)
+    summary: Any = field(default=None, init=False, repr=False)
     _points: tuple[object, Array] | None = field(default=None, init=False, repr=False)
     _looks: dict[int, tuple[object, Any]] = field(default_factory=dict, init=False, repr=False)
 
@@ -90,6 +104,42 @@ class Dataset(ABC):
         """Whether its columns have names, so that they are encoded."""
         return bool(self.names)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether its rows are at hand."""
+        return self.keeps_rows and not self.on_cluster
+
+    def frame_to_fit(self) -> Frame | None:
+        """Return the rows of a table that an encoding is fitted on: all, or a sample; None of no table."""
+        return self.frame
+
+    def first_rows(self, least: int) -> Frame | None:
+        """Return rows of a table that lie at one place, at least so many; None where there are none."""
+        return self.frame if self.frame is not None and self.frame.rows >= least else None
+
+    def each_frame(self, look: Callable[[Frame], Any]) -> list[Any]:
+        """Return what a look at a table tells: at all of it, or at every piece of it that has rows."""
+        raise self._is_not("a table")
+
+    def each_block(self, look: Callable[[NDArray[Any]], Any]) -> list[Any]:
+        """Return what a look at an array tells: at all of it, or at every block."""
+        raise self._is_not("an array")
+
+    def encoded(self, encode: Callable[[Frame], FloatArray], width: int) -> Array:
+        """Return the rows of a table as points of so many coordinates."""
+        raise self._is_not("a table")
+
+    def renamed(self, name: str) -> Dataset:
+        """Return a table of one column under another name."""
+        raise self._is_not("a table")
+
+    def in_pieces(self) -> Pieces:
+        """Return the pieces of a dataset on a cluster."""
+        raise self._is_not("on a cluster")
+
+    def _is_not(self, what: str) -> TypeError:
+        return TypeError(f"{self.name} is not {what}")
+
     def points(self, maker: object, make: Callable[[], Array]) -> Array:
         """Return the rows as points, made by `make` the first time that `maker` asks for them."""
         if self._points is None or self._points[0] is not maker:
@@ -109,18 +159,9 @@ class Dataset(ABC):
 
 @dataclass(eq=False)
 class TableDataset(Dataset):
-    """A table in memory.
-
-    Attributes
-    ----------
-    frame : Frame
-        Its columns.
-    one_column : bool
-        Whether it was given as a single column, which is compared whatever its name.
-    """
+    """A table in memory."""
 
     frame: Frame = field(repr=False, kw_only=True)
-    one_column: bool = field(default=False, kw_only=True)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,6 +177,18 @@ class TableDataset(Dataset):
     def rows(self) -> int:
         """The number of rows."""
         return self.frame.rows
+
+    def each_frame(self, look: Callable[[Frame], Any]) -> list[Any]:
+        """Return what a look at the table tells, as the only entry."""
+        return [look(self.frame)]
+
+    def encoded(self, encode: Callable[[Frame], FloatArray], width: int) -> Array:
+        """Return the rows as points."""
+        return encode(self.frame)
+
+    def renamed(self, name: str) -> TableDataset:
+        """Return it under another name of its only column."""
+        return replace(self, frame=self.frame.renamed(name))
 
 
 @dataclass(eq=False)
@@ -159,29 +212,9 @@ class ArrayDataset(Dataset):
         """The number of rows."""
         return int(self.array.shape[0])
 
-
-@dataclass(eq=False)
-class SpreadTable(Dataset):
-    """A table in pieces that the workers of a cluster hold, or will read."""
-
-    pieces: Pieces = field(repr=False, kw_only=True)
-    one_column: bool = field(default=False, kw_only=True)
-    on_cluster: ClassVar[bool] = True
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self.pieces.names
-
-    @property
-    def width(self) -> int:
-        """The number of columns."""
-        return len(self.pieces.names)
-
-    @property
-    def rows(self) -> int | None:
-        """The number of rows, where the pieces tell their sizes."""
-        return self.pieces.rows
+    def each_block(self, look: Callable[[NDArray[Any]], Any]) -> list[Any]:
+        """Return what a look at the array tells, as the only entry."""
+        return [look(to_numpy(self.array))]
 
 
 @dataclass(eq=False)
@@ -189,6 +222,14 @@ class SpreadArray(ArrayDataset):
     """A Dask array of blocks of rows; see `nammd.data.blocks`."""
 
     on_cluster: ClassVar[bool] = True
+
+    def each_block(self, look: Callable[[NDArray[Any]], Any]) -> list[Any]:
+        """Return what a look at every block tells, in one pass on the cluster."""
+        return self.in_pieces().each(look)
+
+    def in_pieces(self) -> Pieces:
+        """Return the blocks."""
+        return Pieces.of(self.array)
 
 
 @dataclass(eq=False)

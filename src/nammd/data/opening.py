@@ -28,12 +28,12 @@ from nammd.data.arrays import (
     to_numpy,
 )
 from nammd.data.blocks import blocks_of
+from nammd.data.dask_tables import SpreadTable
 from nammd.data.dataset import (
     ArrayDataset,
     Dataset,
     Source,
     SpreadArray,
-    SpreadTable,
     SummaryDataset,
     TableDataset,
 )

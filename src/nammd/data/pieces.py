@@ -97,6 +97,45 @@ def within_pieces(rows: NDArray[Any], sizes: Sequence[int]) -> dict[int, NDArray
     return {k: rows[a:b] - edges[k] for k, (a, b) in enumerate(pairwise(cuts)) if b > a}
 
 
+def tree(
+    name: tuple[Any, ...], leaves: Sequence[Key], merge: Callable[[list[Any]], Any], together: int = 2
+) -> tuple[Graph, Key]:
+    """Return tasks that merge what leaves come to, some neighbours at a time, and the key of the whole.
+
+    The shape of the tree and its order depend on the number of leaves alone, so the bits of a sum do not
+    depend on who computed what when; and no worker ever holds more than so many parts.
+
+    Parameters
+    ----------
+    name : tuple
+        What the keys of the tasks begin with.
+    leaves : sequence of keys
+        What is to be merged; at least one.
+    merge : callable
+        Makes one of a list of neighbours, in their order.
+    together : int
+        How many a task merges.
+
+    Examples
+    --------
+    >>> tasks, whole = tree(("add",), ["a", "b", "c"], sum)
+    >>> tasks
+    {('add', 1, 0): (<built-in function sum>, ['a', 'b']),
+     ('add', 2, 0): (<built-in function sum>, [('add', 1, 0), 'c'])}
+    >>> whole
+    ('add', 2, 0)
+    """
+    tasks: Graph = {}
+    level, depth = list(leaves), 0
+    while len(level) > 1:
+        depth += 1
+        groups = [level[k : k + together] for k in range(0, len(level), together)]
+        # One that is left over goes up as it is.
+        level = [(*name, depth, k) if len(group) > 1 else group[0] for k, group in enumerate(groups)]
+        tasks |= {key: (merge, group) for key, group in zip(level, groups, strict=True) if len(group) > 1}
+    return tasks, level[0]
+
+
 def graph_of(arrays: Sequence[Any]) -> Graph:
     """Return the tasks of several Dask arrays."""
     return {key: task for array in arrays for key, task in dict(array.__dask_graph__()).items()}

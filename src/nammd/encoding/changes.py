@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nammd.data.dask_tables import first_rows
-from nammd.data.dataset import Dataset, SpreadTable, SummaryDataset, TableDataset
-from nammd.data.frames import Frame
+from nammd.data.dataset import Dataset
 from nammd.encoding.choosing import CONSTANT, MIN_IDENTIFIER_ROWS
 from nammd.encoding.columns import Column, LeftOut
 from nammd.encoding.fitting import fit_alone
@@ -30,12 +28,12 @@ def changes(left_out: tuple[LeftOut, ...], reading: Reading, dataset: Dataset) -
     Of a table on a cluster the first piece tells, which has the types of all; a sketch has noticed it when it
     was made.
     """
-    if isinstance(dataset, SummaryDataset):
+    if dataset.summary is not None:
         noticed = dataset.summary.noticed
         return Changes(noticed.types, noticed.usable)
     looked = [entry for entry in left_out if entry.holds]  # at the others nobody looked: they were left out
-    frame = _rows_of(dataset) if looked else None
-    if frame is None or frame.rows < MIN_IDENTIFIER_ROWS:
+    frame = dataset.first_rows(MIN_IDENTIFIER_ROWS) if looked else None
+    if frame is None:
         return Changes()
     types, usable, there = [], [], set(frame.names)
     for entry in looked:
@@ -50,9 +48,3 @@ def changes(left_out: tuple[LeftOut, ...], reading: Reading, dataset: Dataset) -
         elif isinstance(now, Column) and entry.reason != CONSTANT:  # which has a caution of its own
             usable.append(f"{entry.column!r} ({entry.reason} in the reference)")
     return Changes(tuple(types), tuple(usable))
-
-
-def _rows_of(dataset: Dataset) -> Frame | None:
-    if isinstance(dataset, SpreadTable):
-        return first_rows(dataset, MIN_IDENTIFIER_ROWS)
-    return dataset.frame if isinstance(dataset, TableDataset) else None

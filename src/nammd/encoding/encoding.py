@@ -11,21 +11,13 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, like, namespace
-from nammd.data.dask_tables import distinct_values, encoded
-from nammd.data.dataset import (
-    ArrayDataset,
-    Dataset,
-    SpreadArray,
-    SpreadTable,
-    SummaryDataset,
-    TableDataset,
-)
+from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.data.values import Values
@@ -165,21 +157,15 @@ class Encoding:
     def _points(self, dataset: Dataset) -> Array:
         if self.array_columns is not None:
             return self._array_points(dataset)
-        if isinstance(dataset, TableDataset):
-            frame = dataset.frame
-            if dataset.one_column and len(self._starts) == 1 and not self.left_out:
-                frame = frame.renamed(self.columns[0].name)
-            require_known(self._starts, frame.names, dataset.name)
-            return self.encode(frame)
-        if isinstance(dataset, SpreadTable):
-            if dataset.one_column and len(self._starts) == 1 and not self.left_out:
-                dataset.pieces = dataset.pieces.renamed(self.columns[0].name)
-            require_known(self._starts, dataset.names, dataset.name)
-            return encoded(dataset, self.encode, self.width)
-        raise TypeError(
-            f"{dataset.name} must be a table with the columns {listed(self._starts)}, like the reference, "
-            f"not {type(dataset.given).__name__}"
-        )
+        if not dataset.is_table:
+            raise TypeError(
+                f"{dataset.name} must be a table with the columns {listed(self._starts)}, like the "
+                f"reference, not {type(dataset.given).__name__}"
+            )
+        if dataset.one_column and len(self._starts) == 1 and not self.left_out:
+            dataset = dataset.renamed(self.columns[0].name)
+        require_known(self._starts, dataset.names, dataset.name)
+        return dataset.encoded(self.encode, self.width)
 
     def encode(self, frame: Frame) -> FloatArray:
         """Return the rows of a table that has all columns as points."""
@@ -219,7 +205,7 @@ class Encoding:
     def extra_columns(self, table: Any) -> tuple[str, ...]:
         """Return the columns of a table that the reference did not have; `transform` ignores them."""
         dataset = open_dataset(table, "the data")
-        if isinstance(dataset, SummaryDataset):
+        if dataset.summary is not None:
             return tuple(dataset.summary.noticed.extra)
         known = {*self._starts, *(entry.column for entry in self.left_out)}
         return tuple(name for name in dataset.names if name not in known)
@@ -355,7 +341,7 @@ class Encoding:
         return {column.name: column for column in self.columns}
 
     def _array_points(self, dataset: Dataset) -> Array:
-        if not isinstance(dataset, ArrayDataset):
+        if dataset.array is None:
             raise TypeError(f"{dataset.name} is a table, but the reference was an array; give an array")
         array = dataset.array
         if array.shape[1] != self.array_columns:
@@ -367,7 +353,7 @@ class Encoding:
             return array
         weights = np.array([column.weight for column in self.columns])
         places = np.array([int(column.name) for column in self.columns])
-        if isinstance(dataset, SpreadArray) or isinstance(array, np.ndarray):
+        if dataset.on_cluster or isinstance(array, np.ndarray):
             chosen = array if len(places) == array.shape[1] else array[:, places]
             return chosen if (weights == 1).all() else chosen * weights.astype(array.dtype)
         chosen = namespace(array).take(array, like(places, array, namespace(array).int64), axis=1)
@@ -393,7 +379,7 @@ def fit_datasets(
     require_same_kinds(datasets)
     first = datasets[0]
     plain = weights is None and columns is None and exclude is None
-    if isinstance(first, ArrayDataset) and plain:
+    if not first.is_table and plain:
         require_same_columns(datasets, [])
         return Encoding.identity(first.width)
     said = Reading.of(reading)
@@ -401,11 +387,18 @@ def fit_datasets(
     return Encoding(found.columns, found.left_out, found.array_columns, said, found.remarks)
 
 
+_MANY = 100
+"""So many different values of a column say as much as all of them."""
+
+
 def _distinct_values(dataset: Dataset, names: Sequence[str]) -> list[set[Any]]:
-    if isinstance(dataset, SpreadTable):
-        return distinct_values(dataset, names, _distinct)
-    assert isinstance(dataset, TableDataset)
-    return [_distinct(dataset.frame, name) for name in names]
+    """Return the different values of some columns, as far as they are few."""
+    found = dataset.each_frame(partial(_distinct_in, names=tuple(names)))
+    return [set[Any]().union(*(part[k] for part in found)) for k in range(len(names))]
+
+
+def _distinct_in(frame: Frame, names: Sequence[str]) -> list[set[Any]]:
+    return [set(list(_distinct(frame, name))[:_MANY]) for name in names]
 
 
 def _distinct(frame: Frame, name: str) -> set[Any]:

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nammd.data.dask_tables import rows_to_fit
-from nammd.data.dataset import Dataset, SpreadTable, TableDataset
+from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.data.values import Values, pooled
 from nammd.encoding.choosing import fit_column
@@ -198,13 +197,8 @@ def frames_of(datasets: Sequence[Dataset], dropped: Sequence[str]) -> list[Frame
     There are none of arrays.
     """
     require_same_columns(datasets, dropped)
-    frames = []
-    for dataset in datasets:
-        if isinstance(dataset, TableDataset):
-            frames.append(dataset.frame)
-        elif isinstance(dataset, SpreadTable):
-            frames.append(rows_to_fit(dataset))
+    frames = [frame for dataset in datasets if (frame := dataset.frame_to_fit()) is not None]
     first = datasets[0]
-    if all(getattr(dataset, "one_column", False) for dataset in datasets) and frames:
+    if all(dataset.one_column for dataset in datasets) and frames:
         frames = [frame.renamed(first.names[0]) for frame in frames]
     return frames

@@ -20,7 +20,7 @@ def named_columns(datasets: Sequence[Dataset]) -> tuple[str, ...]:
     first = datasets[0]
     if not first.is_table:
         return tuple(map(str, range(first.width)))
-    if all(dataset.names == first.names or getattr(dataset, "one_column", False) for dataset in datasets):
+    if all(dataset.names == first.names or dataset.one_column for dataset in datasets):
         return first.names
     return tuple(sorted({name for dataset in datasets for name in dataset.names}))
 
@@ -40,7 +40,7 @@ def require_same_columns(datasets: Sequence[Dataset], dropped: Sequence[str]) ->
     """Refuse datasets that do not all have the same columns, those aside that are left out in any case."""
     first = datasets[0]
     for other in datasets[1:]:
-        if all(getattr(dataset, "one_column", False) for dataset in (first, other)):
+        if all(dataset.one_column for dataset in (first, other)):
             continue  # columns by themselves are compared whatever they are called
         if first.is_table:
             _require_same_names(first, other, set(dropped))

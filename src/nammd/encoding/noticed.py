@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from nammd.data.dask_tables import first_rows, frame_of_piece
-from nammd.data.dataset import Dataset, SpreadTable, SummaryDataset, TableDataset
+from nammd.data.dataset import Dataset
+from nammd.data.frames import Frame
 from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN
 from nammd.errors.naming import listed
 from nammd.reading.text_formats.understanding import Unread
@@ -107,35 +107,29 @@ def unread(encoding: Encoding, dataset: Dataset) -> Cells:
 
     On a cluster the columns of text that are to be numbers or times are read once more, to count them.
     """
-    if isinstance(dataset, SummaryDataset):
+    if dataset.summary is not None:
         kept: Cells = dataset.summary.noticed.unread
-        return {name: replace(each, rows=dataset.rows) for name, each in kept.items()}
-    if isinstance(dataset, TableDataset):
+        return {name: replace(each, rows=dataset.summary.n) for name, each in kept.items()}
+    if dataset.frame is not None:
         return dict(dataset.frame.unread)
-    if not isinstance(dataset, SpreadTable) or encoding.array_columns is not None:
+    if not dataset.is_table or encoding.array_columns is not None:
         return {}
     cells: Cells = dataset.looked_at(encoding, lambda: _on_cluster(encoding, dataset))
     return cells
 
 
-def _on_cluster(encoding: Encoding, dataset: SpreadTable) -> Cells:
+def _on_cluster(encoding: Encoding, dataset: Dataset) -> Cells:
     known = {column.name for column in encoding.columns if column.kind not in ("categorical", "vector")}
-    some = first_rows(dataset, 1) if known & set(dataset.names) else None
+    some = dataset.first_rows(1) if known & set(dataset.names) else None
     texts = [] if some is None else [n for n in dataset.names if n in known and some.values(n).text]
     if not texts:
         return {}
-    count = partial(_of_piece, owner=dataset.name, names=dataset.names, texts=texts, encoding=encoding)
-    parts = dataset.pieces.each(count)
+    parts = dataset.each_frame(partial(_unread_in, texts=texts, encoding=encoding))
     rows = sum(size for size, _ in parts)
     return {name: replace(each, rows=rows) for name, each in _together(cells for _, cells in parts).items()}
 
 
-def _of_piece(
-    piece: Any, owner: str, names: tuple[str, ...], texts: list[str], encoding: Encoding
-) -> tuple[int, Cells]:
-    if not len(piece):
-        return 0, {}
-    frame = frame_of_piece(piece, owner, names)
+def _unread_in(frame: Frame, texts: list[str], encoding: Encoding) -> tuple[int, Cells]:
     for name in texts:
         encoding.values(frame, name)
     return frame.rows, dict(frame.unread)

@@ -14,7 +14,7 @@
 Kernels and engines know arrays, and nothing of statistics.
 """
 
-from nammd.engines.choice import choose_engine, kernel_sums, require_engine
+from nammd.engines.choice import choose_engine, kernel_sums, workers_read_files
 from nammd.engines.cluster import Cluster
 from nammd.engines.cuda import Cuda
 from nammd.engines.on_device import OnDevice
@@ -32,5 +32,5 @@ __all__ = [
     "Tiles",
     "choose_engine",
     "kernel_sums",
-    "require_engine",
+    "workers_read_files",
 ]

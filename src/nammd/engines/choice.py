@@ -19,12 +19,19 @@ from nammd.spaces.sample import together
 from nammd.spaces.space import Space
 
 
-def require_engine(engine: Any) -> None:
-    """Refuse what is no engine."""
+def given_engine(engine: Any) -> Engine | None:
+    """Return an engine that was given, with all that engines can do; None where none was given."""
     if engine is None or isinstance(engine, Engine):
-        return
+        return engine
     if isinstance(engine, type) or not all(hasattr(engine, name) for name in ("sums", "quadratic_forms")):
         raise TypeError(f"engine must be an engine object such as nammd.Tiles(), not {engine!r}")
+    return UserEngine(engine)
+
+
+def workers_read_files(engine: Any) -> bool:
+    """Tell whether an engine was given whose workers read files by themselves."""
+    given = given_engine(engine)
+    return given is not None and given.reads_files
 
 
 def choose_engine(engine: Any, *samples: Array) -> Engine:
@@ -34,9 +41,9 @@ def choose_engine(engine: Any, *samples: Array) -> Engine:
     float32 torch tensors on a CUDA device by `Cuda`, if Triton is installed; all else by `Tiles`, which
     computes with NumPy in threads, and with any other library where its arrays are.
     """
-    require_engine(engine)
-    if engine is not None:
-        return engine if isinstance(engine, Engine) else UserEngine(engine)
+    given = given_engine(engine)
+    if given is not None:
+        return given
     foreign = [sample for sample in samples if not isinstance(sample, np.ndarray)]
     if any(map(is_spread, foreign)):
         from nammd.engines.cluster import Cluster
@@ -110,7 +117,7 @@ def kernel_sums(x: Any, y: Any, kernel: Any, engine: Engine | None = None) -> Ke
     >>> mean = sums.cross.mean            # the mean of k(x_i, y_j)
     """
     kernel = as_kernel(kernel)
-    require_engine(engine)
+    given_engine(engine)  # what is none is refused before the data are read
     datasets = open_all({"x": x, "y": y}, min_rows=2)
     refuse_summaries(*datasets)
     space = Space.fit(*datasets, kernel=kernel)

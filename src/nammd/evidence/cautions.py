@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.dataset import Dataset, TableDataset
+from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.data.repeats import copies, in_common
 from nammd.encoding.noticed import unread as unread_cells
 from nammd.errors.advice import Caution
-from nammd.sketches.units import SketchUnits
+from nammd.sketches.group_totals import SketchUnits
 from nammd.spaces import Sample
 from nammd.statistics.spread import Spread
 
@@ -229,21 +229,22 @@ def group_like(*datasets: Dataset) -> tuple[Caution, ...]:
 
 def _looks_like_groups(dataset: Dataset) -> Caution | None:
     """Return a caution about a column that may say which rows belong together; None where there is none."""
-    if not isinstance(dataset, TableDataset) or dataset.units is not None:
+    frame = dataset.frame
+    if frame is None or dataset.units is not None:
         return None
-    found: Caution | None = dataset.looked_at(_values_of_group, lambda: _look_for_groups(dataset))
+    found: Caution | None = dataset.looked_at(_values_of_group, lambda: _look_for_groups(frame))
     return found
 
 
-def _look_for_groups(dataset: TableDataset) -> Caution | None:
-    found = [(name, count) for name in dataset.names if (count := _values_of_group(dataset, name))]
+def _look_for_groups(frame: Frame) -> Caution | None:
+    found = [(name, count) for name in frame.names if (count := _values_of_group(frame, name))]
     if not found:
         return None
     # The name tells most; then the one with the most repetitions would matter most.
     name, count = min(found, key=lambda each: (_GROUP_NAMES.search(each[0]) is None, each[1]))
     return Caution(
         "looks-like-groups",
-        f"{name} has {count} different values in {dataset.rows} rows: if rows of one {name} belong together, "
+        f"{name} has {count} different values in {frame.rows} rows: if rows of one {name} belong together, "
         f"say so with groups={name!r} (--group {name}); else standard errors come out too small",
     )
 
@@ -253,12 +254,11 @@ def _is_no_text(frame: Frame, name: str) -> bool:
     return name in frame.read and frame.read[name][1].kind != "categorical"
 
 
-def _values_of_group(dataset: TableDataset, name: str) -> int:
+def _values_of_group(frame: Frame, name: str) -> int:
     """Return how many values a column has that looks like a group; zero for any other."""
     import narwhals as nw
 
     named = _GROUP_NAMES.search(name) is not None
-    frame = dataset.frame
     if not named and (frame.holds_numbers(name) or _is_no_text(frame, name)):
         return 0
     series: Any = frame.series(name)
@@ -270,7 +270,7 @@ def _values_of_group(dataset: TableDataset, name: str) -> int:
         count = int(series.n_unique())
     except Exception:  # lists and the like in a column of objects
         return 0
-    rows = dataset.rows
+    rows = frame.rows
     if named:
         return count if 4 <= count <= MOST_SHARE * rows else 0
     return count if count >= FEWEST_VALUES and LEAST_SHARE * rows <= count <= MOST_SHARE * rows else 0

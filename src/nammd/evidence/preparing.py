@@ -14,12 +14,11 @@ from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import LEAST_GROUPS, NO_GROUPING, RowGrouping, with_grouping
 from nammd.encoding import Encoding
-from nammd.engines import Engine, require_engine
+from nammd.engines import Engine, workers_read_files
 from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import counted
 from nammd.kernels.operations import check
-from nammd.sketches.alike import require_alike
-from nammd.sketches.sample import SketchSample
+from nammd.sketches.sample import SketchSample, require_alike
 from nammd.spaces import Sample, Space
 from nammd.spaces.sample import together
 
@@ -64,12 +63,11 @@ def prepare(
     list of samples
         One for each dataset; of a dataset that is given twice, the same one.
     """
-    require_engine(engine)
+    by_workers = workers_read_files(engine)
     if space is not None and kernel is not None:
         raise TypeError("a space has a kernel already; give either space or kernel, not both")
     if space is not None and not isinstance(space, Space):
         raise TypeError(f"space must be a space such as nammd.Space.fit(x, y), not {space!r}")
-    by_workers = bool(getattr(engine, "reads_files", False))
     known = None if space is None else space.encoding.for_files
     datasets = with_grouping(open_all(data, min_rows=least, by_workers=by_workers, reading=known), grouping)
     if any(not dataset.keeps_rows for dataset in datasets):
@@ -107,10 +105,10 @@ def _sketched(
     if space is not None:
         made = {id(dataset): space.sample(dataset) for dataset in datasets}
     else:
-        sketch = first.summary  # type: ignore[attr-defined]
+        sketch = first.summary
         plain = Space(Encoding.identity(first.width), sketch.features.kernel if kernel is None else kernel)
         sketch.means_exact(plain.kernel)  # refuses what these sketches were not made for
-        made = {id(d): SketchSample(d, plain, d.summary.snapshot()) for d in datasets}  # type: ignore[attr-defined]
+        made = {id(d): SketchSample(d, plain, d.summary.snapshot()) for d in datasets}
     samples: list[SketchSample] = [made[id(dataset)] for dataset in datasets]
     for sample in samples:
         require_alike(samples[0].sketch, sample.sketch)

@@ -24,8 +24,8 @@ from nammd.evidence.cautions import (
     unread,
 )
 from nammd.evidence.evidence import Evidence
+from nammd.sketches.group_totals import SketchUnits
 from nammd.sketches.sample import SketchSample
-from nammd.sketches.units import SketchUnits
 from nammd.statistics.spread import Spread, effective_number
 from nammd.statistics.totals import TotalPair, UnitTotals
 

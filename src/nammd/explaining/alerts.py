@@ -1,21 +1,28 @@
 """Facts that need no test: `Alert`, and which there are.
 
-They are read off counts of all rows, so they cost next to nothing and are the same for files, clusters and
-sketches, as far as these know the rows.
+Those of columns are read off counts of all rows, so they cost next to nothing and are the same for files,
+clusters and sketches, as far as these know the rows. Others are about whole datasets: rows that are there
+several times, constants and types that changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from nammd.data.dataset import Dataset
+from nammd.data.frames import Frame
+from nammd.data.repeats import DISTINCT, MANY, in_common
+from nammd.encoding import Encoding
+from nammd.encoding.choosing import CONSTANT
 from nammd.errors.naming import plain_name, suggestion
 from nammd.explaining.sentences import quoted, writer_for
 from nammd.explaining.summaries import NumberSummary, summary_of_counts
-from nammd.explaining.units import factor_between
-from nammd.explaining.writing import percent
+from nammd.explaining.unit_factors import factor_between
+from nammd.explaining.writing import percent, readable
 from nammd.reading.text_formats.understanding import SUSPECTED_NUMBERS
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.measure import Measure
@@ -38,6 +45,9 @@ ALERTS: dict[str, str] = {
 
 _GONE = 20
 """A category is missed from so many expected rows on."""
+
+_SOME, _MOST = 0.01, 0.5
+"""Shares of rows in both datasets, or repeated, from which on it is said, and beyond which always."""
 
 
 @dataclass(frozen=True)
@@ -158,3 +168,84 @@ def changed_scale(measure: Measure, before: NumberCounts, now: NumberCounts) -> 
         message = f"{ranges[0]}, all outside the range of the reference, {ranges[1]}"
         found.append(Alert("ranges-apart", measure.title, message))
     return found
+
+
+def row_alerts(x: Any, y: Any) -> tuple[Alert, ...]:
+    """Return the alerts about the rows of two samples; none where the rows are not at hand."""
+    if not (x.keeps_rows and y.keeps_rows) or x.keys is None or y.keys is None:
+        return ()
+    common = in_common(x.keys, y.keys)
+    if (x.same_rows(y) and not x.constant) or common == x.size == y.size:
+        return (Alert("same-data", "", "the candidate is the reference: all rows are the same"),)
+    found = []
+    shared, again, before = common / y.size, _repeated(y.keys), _repeated(x.keys)
+    # Rows of few values are alike by chance, within a dataset as between two of them; that is no news.
+    if shared >= max(_SOME, min(3 * max(again, before), _MOST)):
+        message = f"{percent(shared)} of the candidate's rows are rows of the reference"
+        found.append(Alert("rows-in-reference", "", message))
+    if len(y.keys) >= MANY and before <= 1 - DISTINCT and again >= max(_SOME, 2 * before, 3 * shared):
+        message = f"{percent(again)} of the candidate's rows repeat an earlier row"
+        found.append(Alert("repeated-rows", "", message))
+    return tuple(found)
+
+
+def _repeated(keys: Any) -> float:
+    return 1.0 - len(np.unique(keys)) / len(keys)
+
+
+def column_fact_alerts(encoding: Encoding, reference: Dataset, candidate: Dataset) -> tuple[Alert, ...]:
+    """Return the alerts about constants and types, of tables in memory also in columns that are left out."""
+    found = [Alert("constant-changed", name, _other_values(name, reference, candidate, encoding))
+             for name in encoding.changed_constants(reference, candidate)]  # fmt: skip
+    if reference.frame is not None and candidate.frame is not None and not reference.one_column:
+        found += _types(encoding, reference.frame, candidate.frame)
+    return tuple(found)
+
+
+def _other_values(name: str, reference: Dataset, candidate: Dataset, encoding: Encoding) -> str:
+    told = "one value in the reference, others now"
+    if reference.frame is None or candidate.frame is None:
+        return told
+    before, now = (_first_values(frame, name, encoding) for frame in (reference.frame, candidate.frame))
+    new = [value for value in now if value not in before]
+    if not before or not new:
+        return told
+    return (
+        f"always {before[0]} in the reference, now " + ", ".join(new[:3]) + (" ..." if len(new) > 3 else "")
+    )
+
+
+def _first_values(frame: Frame, name: str, encoding: Encoding) -> list[str]:
+    values = encoding.values(frame, name)
+    if values.codes is not None:
+        return [quoted(values.categories[code]) for code in np.unique(values.codes[values.codes >= 0])]
+    if values.numbers is not None and values.numbers.ndim == 1:
+        return [readable(float(v)) for v in np.unique(values.numbers[~values.missing])[:100]]
+    return []
+
+
+def _types(encoding: Encoding, reference: Frame, candidate: Frame) -> list[Alert]:
+    found = []
+    ignored = {entry.column for entry in encoding.left_out if entry.reason != CONSTANT}
+    for name in reference.names:
+        if name not in candidate.names:
+            continue
+        if name in ignored:
+            before, now = (_dtype_kind(frame, name) for frame in (reference, candidate))
+            if before != now:
+                found.append(Alert("type-changed", name, f"{before} in the reference, {now} now"))
+        elif reference.holds_whole_numbers(name) and not candidate.holds_whole_numbers(name):
+            values = encoding.values(candidate, name)
+            numbers = values.numbers
+            if numbers is not None and values.kind == "numeric":
+                present = numbers[~values.missing]
+                if (present != np.rint(present)).any():
+                    found.append(Alert("type-changed", name, "whole numbers in the reference, fractions now"))
+    return found
+
+
+def _dtype_kind(frame: Frame, name: str) -> str:
+    dtype = frame.series(name).dtype
+    if dtype.is_numeric():
+        return "numbers"
+    return "times" if dtype.is_temporal() else "text"

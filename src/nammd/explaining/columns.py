@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nammd.data.dataset import Dataset, SpreadTable, TableDataset
+from nammd.data.dataset import Dataset
 from nammd.encoding import Encoding
 from nammd.explaining.sentences import most_changed, quoted, sentence, writer_for
 from nammd.explaining.summaries import (
@@ -24,7 +24,7 @@ def words_for(
     measure: Measure, aspect: str, reference: Dataset, candidate: Dataset, encoding: Encoding
 ) -> str:
     """Return what changed in a column, in words: from all rows, or from counts where rows are not at hand."""
-    if measure.counted == "cells" and not isinstance(reference, TableDataset):
+    if measure.counted == "cells" and reference.frame is None:
         return f"{measure.title}: its categories are distributed differently"  # their names are not known
     before, now = (summary_of(measure, dataset, encoding) for dataset in (reference, candidate))
     return sentence(measure.title, aspect, before, now)
@@ -48,9 +48,9 @@ def before_and_now(aspect: str, before: Summary, now: Summary) -> tuple[str, str
 
 def summary_of(measure: Measure, dataset: Dataset, encoding: Encoding) -> Summary:
     """Summarise a column of a dataset."""
-    if dataset.on_cluster or not dataset.keeps_rows:
+    if not dataset.in_memory:
         counts = count_columns(dataset, [measure], encoding)[measure.name]
-        if not isinstance(dataset, SpreadTable) or measure.counted != "numbers" or counts.size > EXACT_ROWS:
+        if not dataset.is_table or measure.counted != "numbers" or counts.size > EXACT_ROWS:
             return summary_of_counts(counts, measure)
         points, rows, missing = distinct_numbers(dataset, measure, encoding)
         return NumberSummary(points, rows, missing / counts.size, clock=measure.clock)

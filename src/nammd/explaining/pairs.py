@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.data.dataset import ArrayDataset, Dataset, TableDataset
+from nammd.data.dataset import Dataset
 from nammd.data.row_units import RowUnits
 from nammd.data.values import Values
 from nammd.encoding import Encoding
@@ -105,7 +105,7 @@ def changed_pairs(
     level : float
         The level for all pairs together.
     """
-    if not 2 <= len(measures) <= MOST_COLUMNS or not _at_hand(reference) or not _at_hand(candidate):
+    if not 2 <= len(measures) <= MOST_COLUMNS or not (reference.in_memory and candidate.in_memory):
         return ()
     grouped = is_grouped(reference) or is_grouped(candidate)
     if grouped and not (has_units(reference) and has_units(candidate)):
@@ -157,10 +157,6 @@ def _checked(
         now=strength(now),
         ordered=ordered,
     )
-
-
-def _at_hand(dataset: Dataset) -> bool:
-    return isinstance(dataset, (TableDataset, ArrayDataset)) and not dataset.on_cluster
 
 
 def _of_cells(cells: NDArray[np.intp], units: RowUnits) -> AspectUnits:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from nammd.explaining.summaries import LabelSummary, NumberSummary, Summary
-from nammd.explaining.units import factor_between
+from nammd.explaining.unit_factors import factor_between
 from nammd.explaining.writing import (
     MANY_DAYS,
     Writer,

@@ -1,17 +1,17 @@
 """A stream of batches, watched against a tolerance.
 
-=============  ========================================================================================
-`monitor`      `Monitor`: the public class; `looking`: the part of it that only reads
-`verdict`      `BatchVerdict`: what came of adding a batch
-`state`        what a history comes to; worked out from the batches, never stored
-`history`      the SQLite file: one transaction for each call; `schema` and its versions; `records`
-`keeping`      the reference, inside the file
-`measuring`    from a batch to what is kept of it; `changes`: what a change does to the alarms
-`keys`         what batches are called, and their order; `rates`: how many false alarms are acceptable
-`held`         what batches are held against; `pooling`: the last days together; `table`: as a table
-`alerting`     a program that is told of alarms
-`page`         the page about a stream, without a script; `serving`: the same, live
-=============  ========================================================================================
+==============  =======================================================================================
+`monitor`       `Monitor`: the public class; `history_view`: the part of it that only reads
+`verdict`       `BatchVerdict`: what came of adding a batch
+`state`         what a history comes to; worked out from the batches, never stored
+`history`       the SQLite file: one transaction for each call; `schema` and its versions; `records`
+`storage`       the reference inside the file, and the gate that is made of it
+`measuring`     from a batch to what is kept of it
+`alarms`        what a change of the batches does to the alarms, and who is told of them
+`keys`          what batches are called, and their order; `rates`: how many false alarms are acceptable
+`pooling`       the last days together
+`page`          the page about a stream, without a script; `serving`: the same, live
+==============  =======================================================================================
 """
 
 from nammd.monitor.monitor import Monitor

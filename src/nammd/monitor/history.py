@@ -84,6 +84,28 @@ class Snapshot:
     events: tuple[Event, ...]
     tests: int
 
+    @property
+    def version(self) -> str:
+        """A text that is another one after every change of the history; see `History.version`."""
+        last = self.events[-1].number if self.events else 0
+        return _version(self.tests, len(self.batches), last, self.eras[-1].number)
+
+    def batch(self, key: str) -> Batch | None:
+        """Return the batch of a key."""
+        return next((batch for batch in self.batches if batch.key == key), None)
+
+    def with_batch(self, batch: Batch) -> Snapshot:
+        """Return the same after a batch was inserted, the last of all so far."""
+        return replace(self, batches=(*self.without_batch(batch.key).batches, batch), tests=batch.number)
+
+    def without_batch(self, key: str) -> Snapshot:
+        """Return the same after a batch was removed."""
+        return replace(self, batches=tuple(batch for batch in self.batches if batch.key != key))
+
+    def with_events(self, *events: Event) -> Snapshot:
+        """Return the same with more events."""
+        return replace(self, events=(*self.events, *events))
+
 
 class History:
     """The history of a stream.
@@ -187,11 +209,12 @@ class History:
     def version(self) -> str:
         """Return a text that is another one after every change."""
         with self._open() as db, _transaction(db, "DEFERRED"):
-            counts = db.execute(
-                "SELECT (SELECT tests FROM tally), (SELECT COUNT(*) FROM batch), "
-                "(SELECT COALESCE(MAX(number), 0) FROM event), (SELECT MAX(number) FROM era)"
-            ).fetchone()
-        return "-".join(str(count) for count in counts)
+            return _version_now(db)
+
+    def eras(self) -> tuple[Era, ...]:
+        """Return what batches have been held against, the present last."""
+        with self._open() as db, _transaction(db, "DEFERRED"):
+            return _eras(db)
 
     def write(self, change: Callable[[Writer], Any]) -> Any:
         """Change it in one transaction; what `change` returns is returned, and what it raises undoes all."""
@@ -230,14 +253,9 @@ class Writer:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def read(self) -> Snapshot:
-        """Return all of it, with what this transaction has done so far."""
-        return _snapshot(self._db)
-
-    def find(self, key: str) -> Batch | None:
-        """Return the batch of a key."""
-        row = self._db.execute(f"SELECT {_BATCH}, checksum FROM batch WHERE key = ?", (key,)).fetchone()
-        return None if row is None else Batch.from_row(row)
+    def read(self, seen: Snapshot | None = None) -> Snapshot:
+        """Return all of it, with what this transaction has done so far; `seen` if that is still all of it."""
+        return seen if seen is not None and seen.version == _version_now(self._db) else _snapshot(self._db)
 
     def insert(self, batch: Batch, sums: bytes = b"") -> Batch:
         """Add a batch with its sums, which gets the next number; one with its key is replaced."""
@@ -249,7 +267,9 @@ class Writer:
         self._db.execute(f"INSERT INTO batch ({_BATCH}, checksum) VALUES ({places})", numbered.to_row())
         if sums:
             self._db.execute("INSERT INTO batch_sums VALUES (?, ?)", (batch.key, sums))
-        return numbered
+        # As it is there: what could not be read again is not to be committed.
+        row = self._db.execute(f"SELECT {_BATCH}, checksum FROM batch WHERE key = ?", (batch.key,)).fetchone()
+        return Batch.from_row(row)
 
     def remove(self, key: str) -> None:
         """Remove a batch, if it is there."""
@@ -262,17 +282,13 @@ class Writer:
         dropped = [(key,) for key in keys if key not in kept]
         self._db.executemany("DELETE FROM batch_sums WHERE key = ?", dropped)
 
-    def event(self, at: str, kind: EventKind, key: str = "", cause: str = "", text: str = "") -> None:
+    def event(self, at: str, kind: EventKind, key: str = "", cause: str = "", text: str = "") -> Event:
         """Add an event."""
-        self._db.execute(
+        cursor = self._db.execute(
             "INSERT INTO event (at, kind, key, cause, text) VALUES (?, ?, ?, ?, ?)",
             (at, kind, key, cause, text),
         )
-
-    def events(self, after: int) -> tuple[Event, ...]:
-        """Return the events after one of them, by its number."""
-        rows = self._db.execute(f"SELECT {_EVENT} FROM event WHERE number > ? ORDER BY number", (after,))
-        return tuple(Event(*row) for row in rows.fetchall())
+        return Event(int(cursor.lastrowid or 0), at, kind, key, cause, text)
 
     def begin_era(self, at: str, tolerance: str, reference: int) -> int:
         """Begin to hold batches against something else; return its number."""
@@ -305,18 +321,34 @@ def _snapshot(db: sqlite3.Connection) -> Snapshot:
         raise Damaged("its beginning is not what was written")
     created, _, title, settings, _ = beginning
     batches = db.execute(f"SELECT {_BATCH}, checksum FROM batch ORDER BY number").fetchall()
-    eras = db.execute("SELECT number, since, tolerance, reference FROM era ORDER BY number").fetchall()
     events = db.execute(f"SELECT {_EVENT} FROM event ORDER BY number").fetchall()
     [tests] = db.execute("SELECT tests FROM tally").fetchone()
     return Snapshot(
         title=title,
         created=created,
         settings=json.loads(settings),
-        eras=tuple(Era(*row) for row in eras),
+        eras=_eras(db),
         batches=tuple(Batch.from_row(row) for row in batches),
         events=tuple(Event(*row) for row in events),
         tests=int(tests),
     )
+
+
+def _eras(db: sqlite3.Connection) -> tuple[Era, ...]:
+    rows = db.execute("SELECT number, since, tolerance, reference FROM era ORDER BY number").fetchall()
+    return tuple(Era(*row) for row in rows)
+
+
+def _version_now(db: sqlite3.Connection) -> str:
+    counts = db.execute(
+        "SELECT (SELECT tests FROM tally), (SELECT COUNT(*) FROM batch), "
+        "(SELECT COALESCE(MAX(number), 0) FROM event), (SELECT MAX(number) FROM era)"
+    )
+    return _version(*counts.fetchone())
+
+
+def _version(tests: int, batches: int, last_event: int, era: int) -> str:
+    return f"{tests}-{batches}-{last_event}-{era}"
 
 
 @contextmanager

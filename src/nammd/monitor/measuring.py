@@ -15,12 +15,11 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
-from nammd.monitor.keeping import sketch_bytes, source_name
 from nammd.monitor.pooling import sketched, sums_of
 from nammd.monitor.records import Batch, Era, Moved
+from nammd.monitor.storage import sketch_bytes, source_name
 from nammd.results import Caution
 from nammd.sketches import Sketch
-from nammd.statistics.margin import margin
 from nammd.statistics.spread import effective_number
 from nammd.statistics.stream import GivenReference
 from nammd.tolerances.gate import Gate
@@ -80,14 +79,14 @@ def sums_digest(sketch: Sketch) -> str:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredBatch:
     """What was found of a batch."""
 
     batch: Batch
     verdict: Verdict
     sums: bytes
 
-    def with_report(self, path: Path, beside: Path) -> Measured:
+    def with_report(self, path: Path, beside: Path) -> MeasuredBatch:
         """Note where the page about the batch is, as seen from the file of the history."""
         try:
             where = os.path.relpath(path.resolve(), beside.resolve().parent)
@@ -96,13 +95,13 @@ class Measured:
         return replace(self, batch=replace(self.batch, report=Path(where).as_posix()))
 
 
-def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -> Measured:
+def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -> MeasuredBatch:
     """Check a batch, and keep what the stream needs of it."""
     from nammd import __version__
 
     verdict = gate.check(sample.dataset, level)
     pair, eps = verdict.estimate.pair, gate.tolerance.epsilon
-    tested = margin(pair, eps, "corrected", "greater")
+    tested = verdict.estimate.margin_test(eps, "greater")
     given = GivenReference.of(pair, eps)
     batch = Batch(
         key=key,
@@ -137,7 +136,7 @@ def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -
         },
     )
     sums = sums_of(gate, sample.dataset)
-    return Measured(batch, verdict, b"" if sums is None else sketch_bytes(sums))
+    return MeasuredBatch(batch, verdict, b"" if sums is None else sketch_bytes(sums))
 
 
 def _cautions(verdict: Verdict, level: float) -> tuple[tuple[str, str], ...]:

@@ -9,24 +9,24 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from nammd.engines import Engine
 from nammd.errors.checks import choice
-from nammd.monitor import changes
-from nammd.monitor.alerting import OnAlarm, tell
-from nammd.monitor.held import Held, opened_reference, packed_reference, reference_sums
+from nammd.monitor import alarms
+from nammd.monitor.alarms import OnAlarm, tell
 from nammd.monitor.history import History, Writer
+from nammd.monitor.history_view import HistoryView
 from nammd.monitor.keys import as_key
-from nammd.monitor.looking import Looking
 from nammd.monitor.measuring import measure, sample_of
 from nammd.monitor.rates import RateName, Spending
 from nammd.monitor.state import next_level, state_of
+from nammd.monitor.storage import CurrentGate, opened_reference, packed_reference, reference_sums
 from nammd.monitor.verdict import BatchVerdict
 from nammd.tolerances.file import dumps
+from nammd.tolerances.many_datasets import Errors, Turn, TurnProgress, in_turn
 from nammd.tolerances.tolerance import Tolerance
-from nammd.tolerances.turns import Errors, Turn, TurnProgress, in_turn
 
 Claim: TypeAlias = Literal["reference", "population"]
 
 
-class Monitor(Looking):
+class Monitor(HistoryView):
     """A stream of batches, watched against a tolerance, with its history in one file.
 
     Make one with `Monitor.create`, and open it again with `Monitor.open`. There are two layers, each with a
@@ -55,7 +55,7 @@ class Monitor(Looking):
     def __init__(self, path: str | Path, *, reference: Any = None, engine: Engine | None = None) -> None:
         super().__init__(Path(path).expanduser())
         self.engine = engine
-        self._held = Held(reference)
+        self._current_gate = CurrentGate(reference)
 
     @classmethod
     def create(
@@ -128,7 +128,7 @@ class Monitor(Looking):
         head = (now, f"nammd {__version__}", where.stem if title is None else str(title))
         History.create(where, head, settings, begin)
         made = cls(where, reference=None if kept.content else reference, engine=engine)
-        made._held.gate, made._held.dataset = (1, gate), dataset
+        made._current_gate.gate, made._current_gate.dataset = (1, gate), dataset
         return made
 
     @classmethod
@@ -183,14 +183,16 @@ class Monitor(Looking):
         """
         name = as_key(key)
         seen = self._history.read()
-        era, gate = self._held.current(self._history, seen, self.engine)
+        era, gate = self._current_gate.load(self._history, seen, self.engine)
         sample = sample_of(gate, data, name)
-        if changes.is_there(seen, name, sample.digest, replace):
+        if alarms.is_there(seen, name, sample.digest, replace):
             return BatchVerdict.of(state_of(seen), name)
         measured = measure(gate, sample, name, era, next_level(seen))
         if report is not None:
             measured = measured.with_report(measured.verdict.report(report), self.path)
-        found, state = self._history.write(lambda writer: changes.store(writer, measured, replace, _now()))
+        found, state = self._history.write(
+            lambda writer: alarms.store(writer, seen, measured, replace, _now())
+        )
         if found is None:  # another process was quicker with the same batch
             return BatchVerdict.of(state, name)
         return tell(on_alarm, self.path, BatchVerdict.of(state, name, measured.verdict, found))
@@ -262,7 +264,7 @@ class Monitor(Looking):
             How many alarms were acknowledged.
         """
         words, name = _line(text, "a note") if text else "", None if key is None else as_key(key)
-        return int(self._history.write(lambda writer: changes.acknowledge(writer, _now(), words, name)))
+        return int(self._history.write(lambda writer: alarms.acknowledge(writer, _now(), words, name)))
 
     def close(self, text: str = "") -> int:
         """Close the alarms that are open, as of the last batch; what comes next may open others.
@@ -281,7 +283,7 @@ class Monitor(Looking):
             How many alarms were closed.
         """
         words = _line(text, "a note") if text else ""
-        return int(self._history.write(lambda writer: changes.close(writer, _now(), words)))
+        return int(self._history.write(lambda writer: alarms.close(writer, _now(), words)))
 
     def forget(self, key: Any) -> None:
         """Remove a batch, as if it had never come; that it was there stays among the events.
@@ -294,9 +296,11 @@ class Monitor(Looking):
         name = as_key(key)
 
         def remove(writer: Writer) -> None:
-            if writer.find(name) is None:
+            seen = writer.read()
+            if seen.batch(name) is None:
                 raise ValueError(f"the monitor {self.path} has no batch {name!r}")
-            changes.follow(writer, _now(), lambda: writer.remove(name))
+            writer.remove(name)
+            alarms.follow(writer, _now(), seen, seen.without_batch(name))
             writer.event(_now(), "batch forgotten", name, text=f"The batch {name} was removed.")
 
         self._history.write(remove)
@@ -313,11 +317,11 @@ class Monitor(Looking):
         """
         if tolerance is None and reference is None:
             raise TypeError("give a tolerance, a reference or both")
-        _, gate = self._held.current(self._history, self._history.read(), self.engine)
+        _, gate = self._current_gate.load(self._history, self._history.read(), self.engine)
         limit = gate.tolerance
         if tolerance is not None:
             limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
-        dataset = opened_reference(limit, self._held.dataset if reference is None else reference)
+        dataset = opened_reference(limit, self._current_gate.dataset if reference is None else reference)
         new = limit.with_reference(dataset, engine=self.engine)
         kept, content = packed_reference(new, dataset)
         sums = reference_sums(new)
@@ -338,8 +342,8 @@ class Monitor(Looking):
 
         number = self._history.write(begin)
         if reference is not None:
-            self._held = Held(None if kept.content else reference)
-        self._held.gate, self._held.dataset = (number, new), dataset
+            self._current_gate = CurrentGate(None if kept.content else reference)
+        self._current_gate.gate, self._current_gate.dataset = (number, new), dataset
 
 
 def _line(text: Any, what: str) -> str:

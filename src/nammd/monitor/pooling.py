@@ -72,7 +72,7 @@ def sums_of(gate: Gate, dataset: Dataset) -> Sketch | None:
     if features is None:
         return None
     if not dataset.keeps_rows:
-        kept: Sketch = dataset.summary  # type: ignore[attr-defined]
+        kept: Sketch = dataset.summary
         return kept
     return sketched(gate, dataset, features)
 
@@ -81,7 +81,7 @@ def sketched(gate: Gate, dataset: Dataset, features: RandomFeatures) -> Sketch |
     """Return the sketch of a dataset, by the groups of the gate; None where these are blocks of time."""
     grouping = NO_GROUPING
     if dataset.units is None:
-        grouping = gate.remembered.settled(NO_GROUPING, True)
+        grouping = gate.grouping_spec.settled(NO_GROUPING, True)
     if isinstance(grouping.groups, Blocks) or (dataset.units is not None and dataset.units.reach):
         return None
     return Sketch.of(dataset, features, space=gate.tolerance.space, **grouping.options)

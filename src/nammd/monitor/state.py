@@ -20,7 +20,7 @@ from nammd.monitor.rates import Spending
 from nammd.monitor.records import Batch, Event
 from nammd.statistics.alarms import Cause, Proofs, watch
 from nammd.statistics.stream import running_mean, score
-from nammd.tolerances.deciding import Decision
+from nammd.tolerances.decision import Decision
 
 
 @dataclass(frozen=True)

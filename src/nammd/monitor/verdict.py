@@ -10,7 +10,7 @@ import numpy as np
 from nammd.monitor.records import Event
 from nammd.monitor.state import State, Told
 from nammd.results import Caution, Result, Tone, interval, number, probability
-from nammd.tolerances.deciding import Decision
+from nammd.tolerances.decision import Decision
 from nammd.tolerances.verdict import Verdict
 
 _MEANING = {

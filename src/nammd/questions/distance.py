@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from nammd.data.arrays import Array, FloatArray
@@ -18,7 +19,7 @@ from nammd.results import NAMES, Caution, Reportable, interval, number
 from nammd.spaces import Space
 from nammd.statistics import margin
 from nammd.statistics.moments import CrossPairs
-from nammd.statistics.pair import Pair, Statistic
+from nammd.statistics.pair import Alternative, Pair, Statistic
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,27 @@ class Estimate(Reportable):
         >>> bool(0 < low < nammd.distance(x, y).value < high < 1)
         True
         """
-        return margin.confidence_interval(self.pair, between(level, "level"))
+        level = between(level, "level")
+        if level not in self._intervals:
+            self._intervals[level] = margin.confidence_interval(self.pair, level)
+        return self._intervals[level]
+
+    def margin_test(self, eps: float, alternative: Alternative, blur: float = 0.0) -> margin.Margin:
+        """Return the corrected test of a margin; see `nammd.statistics.margin.margin`."""
+        asked = eps, alternative, blur
+        if asked not in self._margins:
+            self._margins[asked] = margin.margin(self.pair, eps, "corrected", alternative, blur)
+        return self._margins[asked]
+
+    @cached_property
+    def _intervals(self) -> dict[float, tuple[float, float]]:
+        """The intervals that were asked for, by their levels; each tries about a hundred margins."""
+        return {}
+
+    @cached_property
+    def _margins(self) -> dict[tuple[float, Alternative, float], margin.Margin]:
+        """The tests of margins that were asked for: what decides of a check is also told and kept of it."""
+        return {}
 
     @property
     def witness_x(self) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 from nammd.data.arrays import Array, FloatArray, is_spread
 from nammd.data.opening import open_all, refuse_summaries
 from nammd.data.row_grouping import RowGrouping
-from nammd.engines import Engine, choose_engine
+from nammd.engines import Engine, choose_engine, workers_read_files
 from nammd.errors.checks import between, choice, whole
 from nammd.evidence import prepare
 from nammd.kernels import Gaussian, Kernel
@@ -162,7 +162,7 @@ def two_sample_test(
         ``"nammd"`` or ``"mmd"``: that statistic with one kernel; for samples of equal size both give the
         same p-value. ``"nammd-fuse"`` or ``"mmd-fuse"``: many kernels at once. Published methods to
         compare with: ``"mmd-agg"``, ``"mmd-deep"``, ``"me-mabid"``, ``"actt"``, ``"auto-tst"``. An object
-        is a method with settings of its own, such as ``nammd.fuse.NAMMDFuse(bandwidths=5)``.
+        is a method with settings of its own, such as ``nammd.methods.fuse.NAMMDFuse(bandwidths=5)``.
     kernel : Kernel or class, optional
         For ``"nammd"`` and ``"mmd"``: by default the Gaussian with the median bandwidth of both datasets
         together. It must not be chosen by looking at which rows are x's and which are y's; the default is
@@ -203,7 +203,7 @@ def two_sample_test(
     1.0
     """
     chosen, alpha = _method(method, kernel, permutations), between(alpha, "alpha")
-    datasets = open_all({"x": x, "y": y}, min_rows=2, by_workers=bool(getattr(engine, "reads_files", False)))
+    datasets = open_all({"x": x, "y": y}, min_rows=2, by_workers=workers_read_files(engine))
     refuse_summaries(*datasets)
     if space is not None and kernel is not None:
         raise TypeError("a space has a kernel already; give either space or kernel, not both")

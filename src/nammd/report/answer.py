@@ -1,9 +1,8 @@
-"""The top of a report: the answer in words, and the distance against the tolerance."""
+"""The top of a report: the answer in words, the distance against the tolerance, and from which data."""
 
 from __future__ import annotations
 
-from nammd.report.files import files_of
-from nammd.report.model import Answer, Distance, Measured
+from nammd.report.model import Answer, Distance, DistanceInterval, FileRow
 from nammd.results import NAMES, Reportable
 
 
@@ -28,7 +27,7 @@ def distance_of(result: Reportable) -> Distance:
     low, high = estimate.confidence_interval(0.95)
     return Distance(
         name=NAMES[estimate.statistic],
-        measured=Measured(estimate.value, low, high),
+        measured=DistanceInterval(estimate.value, low, high),
         standard_error=estimate.standard_error,
         epsilon=limit.epsilon,
         limit=limit.name,
@@ -43,3 +42,21 @@ def sentence(text: str) -> str:
     """Begin with a capital and end with a full stop."""
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def files_of(result: Reportable) -> tuple[FileRow, ...]:
+    """Return where both datasets came from."""
+    evidence = result.measured.evidence
+    rows = []
+    for role, sample in zip(result.datasets, (evidence.x, evidence.y), strict=True):
+        source = sample.dataset.source
+        rows.append(
+            FileRow(
+                role=role,
+                path="data in memory" if source is None else str(source.path),
+                rows=sample.size,
+                total=None if source is None else source.total_rows,
+                digest=sample.digest[:16],
+            )
+        )
+    return tuple(rows)

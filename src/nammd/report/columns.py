@@ -20,12 +20,12 @@ from nammd.explaining.summaries import Summary, summary_of_counts
 from nammd.questions.distance import Estimate, distance
 from nammd.report.groups import options_for
 from nammd.report.leaving_out import NOTHING, Found, WithoutColumns, measured
-from nammd.report.model import ColumnPart, ColumnRow, Contributions, Measured
+from nammd.report.model import ColumnPart, ColumnRow, Contributions, DistanceInterval
 from nammd.report.profiles import profile
 from nammd.report.source import Source, Variable, evenly
-from nammd.report.wide import WIDE_DRAWN, most_different
 from nammd.results import Reportable
 from nammd.statistics.margin import confidence_interval
+from nammd.statistics.standardized import standardized_difference
 from nammd.views.comparing import UnitsOfBoth, group_pair
 from nammd.views.counting import count_columns
 from nammd.views.counts import Counts
@@ -44,6 +44,9 @@ DRAWN = 30
 
 WIDE = 64
 """With more columns than this, leaving each out in turn would take minutes and tell little."""
+
+WIDE_DRAWN = 12
+"""So many columns of such data are drawn."""
 
 EXACT_ROWS = 200_000
 """Up to so many rows the medians in the table are exact; else they are those of a fine lattice."""
@@ -103,7 +106,7 @@ class Checked:
         limits = made_limits(measures, before, Negligible(), units=mine, by_groups=least)
         return cls(check_columns(limits, None, now, alpha, units), False, alpha, (before, now), units)
 
-    def estimate(self, check: ColumnCheck, statistic: str) -> Measured:
+    def estimate(self, check: ColumnCheck, statistic: str) -> DistanceInterval:
         """Return the distance of a column alone, with its 95 % interval."""
         name = check.measure.name
         if self.units is None:
@@ -114,7 +117,7 @@ class Checked:
             pair = group_pair(one, two)
         if statistic != "nammd":
             pair = replace(pair, statistic="mmd2")
-        return Measured(pair.value, *confidence_interval(pair, 0.95))
+        return DistanceInterval(pair.value, *confidence_interval(pair, 0.95))
 
 
 def contributions(source: Source, result: Reportable, alpha: float, step: Step) -> Contributions:
@@ -267,3 +270,10 @@ def _wide_sentence(columns: int, shown: int) -> str:
         "that differ most in mean or spread, in units of their standard deviation. They were picked "
         "because they differ, so no significance is given for them."
     )
+
+
+def most_different(source: Source) -> list[Variable]:
+    """Return the columns with the largest standardized difference, the largest first."""
+    scores = standardized_difference(source.x.encoded, source.y.encoded)
+    by_column = np.array([scores[variable.slots].max() for variable in source.variables])
+    return [source.variables[k] for k in np.argsort(-by_column, kind="stable")[:WIDE_DRAWN]]

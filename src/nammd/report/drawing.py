@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.report.model import Contributions, Histogram, Measured
+from nammd.report.model import Contributions, DistanceInterval, Histogram
 from nammd.results.page import Track
 
 WIDTH, HEIGHT = 240.0, 60.0
@@ -49,7 +49,7 @@ class Scale:
         high = max(m.high for m in measured)
         return cls(low, high if high > low else low + 1.0)
 
-    def mark(self, measured: Measured | Track) -> Mark:
+    def mark(self, measured: DistanceInterval | Track) -> Mark:
         """Return where a distance and its interval lie."""
         left, right = self.percent(measured.low), self.percent(measured.high)
         return Mark(self.percent(measured.value), left, round(right - left, 2))

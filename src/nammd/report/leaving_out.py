@@ -16,23 +16,23 @@ from nammd.kernels import Kernel
 from nammd.kernels.bandwidth import pooled_rows
 from nammd.kernels.operations import for_columns
 from nammd.questions.distance import Estimate, distance
-from nammd.report.model import Measured
+from nammd.report.model import DistanceInterval
 
-NOTHING = Measured(0.0, 0.0, 0.0)
+NOTHING = DistanceInterval(0.0, 0.0, 0.0)
 """The distance of columns that do not vary."""
 
 # Rows that the median distance is taken from, once with every column left out.
 _BANDWIDTH_ROWS = 500
 
-Found: TypeAlias = Estimate | Measured
+Found: TypeAlias = Estimate | DistanceInterval
 """A distance whose interval, the costly part, may not have been worked out yet."""
 
 
-def measured(found: Found) -> Measured:
+def measured(found: Found) -> DistanceInterval:
     """Return a distance with its 95 % interval."""
-    if isinstance(found, Measured):
+    if isinstance(found, DistanceInterval):
         return found
-    return Measured(found.value, *found.confidence_interval(0.95))
+    return DistanceInterval(found.value, *found.confidence_interval(0.95))
 
 
 class WithoutColumns:
@@ -54,7 +54,7 @@ class WithoutColumns:
         self.x, self.y, self.estimate, self.belonging = x, y, estimate, belonging or {}
 
     @cached_property
-    def together(self) -> Measured:
+    def together(self) -> DistanceInterval:
         """The distance of all columns."""
         return measured(self._own_kernel(self.x, self.y))
 

@@ -71,7 +71,7 @@ class FileRow:
 
 
 @dataclass(frozen=True)
-class Measured:
+class DistanceInterval:
     """An estimated distance and its 95 % confidence interval."""
 
     value: float
@@ -87,7 +87,7 @@ class Distance:
     ----------
     name : str
         NAMMD or MMD².
-    measured : Measured
+    measured : DistanceInterval
         The distance of the whole datasets.
     standard_error : float
         Its standard error.
@@ -106,7 +106,7 @@ class Distance:
     """
 
     name: str
-    measured: Measured
+    measured: DistanceInterval
     standard_error: float
     epsilon: float | None
     limit: str
@@ -165,9 +165,9 @@ class ColumnPart:
     ----------
     name, kind : str
         The column, and what it holds.
-    alone : Measured
+    alone : DistanceInterval
         The distance of this column alone; zero where the column is constant.
-    without : Measured or None
+    without : DistanceInterval or None
         The distance of all the other columns; None where there are none or it was not computed.
     tolerance : float or None
         How far it may be away; None where it has no measure of its own.
@@ -187,8 +187,8 @@ class ColumnPart:
 
     name: str
     kind: str
-    alone: Measured
-    without: Measured | None
+    alone: DistanceInterval
+    without: DistanceInterval | None
     tolerance: float | None
     aspect: str
     adjusted: float | None
@@ -243,7 +243,7 @@ class Contributions:
         How many columns the adjustment of the p-values counts.
     significant : tuple of str
         The columns that are proven to be beyond their tolerances.
-    together : Measured
+    together : DistanceInterval
         The distance of all columns, on the rows used here.
     rows : tuple of int
         How many rows of each dataset were used for what leaves a column out, evenly spaced.
@@ -266,7 +266,7 @@ class Contributions:
     hidden: int
     tested: int
     significant: tuple[str, ...]
-    together: Measured
+    together: DistanceInterval
     rows: tuple[int, int]
     alpha: float
     wide: bool

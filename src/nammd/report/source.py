@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, is_spread, to_numpy
-from nammd.data.dataset import Dataset, TableDataset
+from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.data.values import Values
 from nammd.encoding import Encoding
@@ -175,7 +175,7 @@ def source_of(result: Any) -> Source:
 
 def _frame(dataset: Dataset, variables: tuple[Variable, ...]) -> Frame | None:
     """Return the table that a dataset is; None where it is an array."""
-    if not isinstance(dataset, TableDataset):
+    if dataset.frame is None:
         return None
     one = dataset.one_column and len(variables) == 1
     return dataset.frame.renamed(variables[0].name) if one else dataset.frame

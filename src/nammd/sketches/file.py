@@ -18,9 +18,9 @@ from nammd.errors.seal import ROOM, require_seal, require_version, sealed
 from nammd.errors.writing import write_bytes
 from nammd.kernels import RandomFeatures
 from nammd.kernels.operations import from_dict, to_dict
-from nammd.sketches.making import of_units
+from nammd.sketches.group_totals import SketchUnits, Trace
 from nammd.sketches.sketch import Sketch
-from nammd.sketches.units import SketchUnits, Trace
+from nammd.sketches.sources import of_units
 from nammd.statistics.totals import MORE, UnitTotals
 from nammd.views.counts import Counts
 from nammd.views.serial import counts_from_dict, counts_to_dict, units_from_dict, units_to_dict

@@ -1,19 +1,27 @@
-"""A sketch as a sample of a space: `SketchSample`, the counterpart of `nammd.spaces.Sample`."""
+"""A sketch as a sample of a space, and which sketches can be compared.
+
+`SketchSample` is the counterpart of `nammd.spaces.Sample`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from nammd.data.dataset import Dataset
+from nammd.errors.advice import Advice, refusal
+from nammd.errors.checks import counted
+from nammd.kernels import RandomFeatures, as_kernel
+from nammd.sketches.group_totals import difference_in_units
 from nammd.spaces import Space
 
 if TYPE_CHECKING:
+    from nammd.sketches.group_totals import SketchUnits
     from nammd.sketches.sketch import Sketch
-    from nammd.sketches.units import SketchUnits
+
 
 CONSTANT = 1e-10
 """Share of the features' squared length below which their variance is rounding."""
@@ -42,6 +50,24 @@ class SketchSample:
     keeps_rows: ClassVar[bool] = False
     digest: ClassVar[None] = None
     """There is no digest of rows that are not there."""
+
+    @classmethod
+    def of(cls, sketch: Sketch, space: Space, dataset: Dataset) -> SketchSample:
+        """Return a sketch as a sample of a space, if it was made in it."""
+        if sketch.encoding != space.encoding.digest:
+            raise refusal(
+                ValueError,
+                f"{dataset.name} was not sketched in this space, with its encoding",
+                Advice(
+                    "make it with Sketch.of(data, features, space=tolerance.space)",
+                    "make it with 'nammd sketch' and the same --tolerance",
+                ),
+            )
+        if sketch.columns != space.encoding.width:
+            has = counted(sketch.columns, "column")
+            raise ValueError(f"{dataset.name} has {has}, the tolerance {space.encoding.width}")
+        sketch.means_exact(space.kernel)
+        return cls(dataset, space, sketch.snapshot())
 
     @property
     def name(self) -> str:
@@ -75,3 +101,63 @@ class SketchSample:
     def same_rows(self, other: SketchSample) -> bool:
         """Tell whether another one is of the same rows, as far as their sums tell."""
         return self.sketch.same_rows(other.sketch)
+
+
+def means_exact(sketch: Sketch, kernel: Any) -> bool:
+    """Tell whether a distance is meant under the kernel that the features approximate, or under theirs.
+
+    A kernel of other frequencies, or another kernel, is refused.
+    """
+    if kernel == sketch.features.kernel:
+        return True
+    if isinstance(kernel, RandomFeatures):
+        difference = sketch.features.difference(kernel)
+        if not difference:
+            return False
+        raise refusal(
+            ValueError,
+            f"the sketches do not have the random features asked for: {difference}",
+            Advice(
+                "an epsilon from other frequencies does not fit these sketches, so take it from the same "
+                "frequencies, or from the exact kernel",
+                "make them with 'nammd sketch' and this --tolerance, which fixes the features",
+            ),
+        )
+    raise refusal(
+        ValueError,
+        f"the sketches were made for the kernel {sketch.features.kernel}, not for {as_kernel(kernel)}",
+        Advice(
+            "a sketch fixes its kernel when it is made",
+            "a sketch fixes its kernel when it is made, with 'nammd sketch' and --tolerance",
+        ),
+    )
+
+
+def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
+    """Refuse sketches whose sums do not belong together, and say in what they differ."""
+    difference = a.features.difference(b.features)
+    if difference:
+        raise refusal(
+            ValueError,
+            f"these sketches cannot be {verb}: {difference}",
+            Advice(
+                "make both with the same RandomFeatures, for example Sketch.of(y, first.features)",
+                "make both with the same --tolerance, --n-features and --seed",
+            ),
+        )
+    if a.columns != b.columns:
+        raise ValueError(
+            f"these sketches cannot be {verb}: their data have {a.columns} and {counted(b.columns, 'column')}"
+        )
+    if a.encoding != b.encoding:
+        raise ValueError(
+            f"these sketches cannot be {verb}: their tables were turned into numbers by different "
+            "encodings; make both with the same tolerance file or the same Space"
+        )
+    by = difference_in_units(a.units, b.units)
+    if by:
+        raise refusal(
+            ValueError,
+            f"these sketches cannot be {verb}: {by}",
+            Advice("make both with the same groups= and row_weights=", "make both with the same --group"),
+        )

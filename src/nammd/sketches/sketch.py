@@ -16,22 +16,19 @@ from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
 from nammd.encoding import Encoding
 from nammd.encoding.noticed import Noticed
 from nammd.engines.progress import Progress
-from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import counted
-from nammd.kernels import RandomFeatures, as_kernel
-from nammd.sketches.alike import require_alike
-from nammd.sketches.sample import SketchSample
-from nammd.sketches.settling import (
-    added_tallies,
+from nammd.kernels import RandomFeatures
+from nammd.sketches.group_totals import SketchUnits
+from nammd.sketches.options import (
     again,
     columns_alone,
     given_features,
     settled,
     sketchable,
 )
-from nammd.sketches.units import SketchUnits
+from nammd.sketches.sample import SketchSample, means_exact, require_alike
 from nammd.spaces import Space
-from nammd.views.counts import Counts
+from nammd.views.counts import Counts, merged
 from nammd.views.grouped import ColumnUnits
 
 RowProgress: TypeAlias = bool | Callable[[float, float | None], None] | None
@@ -59,12 +56,10 @@ class Sketch:
     products : array of shape (n_features, n_features)
         The sum of the outer products of the features with themselves.
     encoding : str
-        The digest of the encoding of the table, so that only tables encoded alike are compared; empty
-        where rows were numbers already.
+        The digest of the encoding of the table; empty where rows were numbers already.
     tally : mapping of str to Counts, or None
-        The columns of a table by themselves, as counts that add up, so that each can be held against its own
-        tolerance: about 10 kilobytes in a file for a column of numbers, less for one of few values or labels.
-        None where rows were numbers already.
+        The columns of a table by themselves, as counts that add up: about 10 kilobytes in a file for a column
+        of numbers, less for one of few values or labels. None where rows were numbers already.
     noticed : Noticed
         What there was to say of the rows: cells that could not be read, columns that changed their type.
     units : SketchUnits or None
@@ -115,13 +110,11 @@ class Sketch:
         Parameters
         ----------
         x : dataset
-            One row per observation; see `distance`. Arrays of other libraries are summed where they are,
-            on the GPU for example; a Dask array or data frame is summed by its workers, partition by
-            partition.
+            One row per observation; see `distance`. Arrays are summed where they are, on a GPU or by the
+            workers of a Dask cluster.
         features : RandomFeatures, optional
             By default 1024 of the kernel of the space, or of the Gaussian kernel with the median bandwidth
-            of `x`, which takes one more pass over a Dask collection. For every further sketch give those of
-            the first: ``Sketch.of(y, first.features)``.
+            of `x`. For every further sketch give those of the first: ``Sketch.of(y, first.features)``.
         space : Space, optional
             How the columns of a table become numbers, and the kernel to approximate. Tables need one.
         encoding : Encoding, optional
@@ -132,8 +125,7 @@ class Sketch:
         row_weights : str or array, optional
             How much each row counts: a column of a table, or a number for every row.
         threads : int, optional
-            The number of threads; by default every core. The workers of a cluster use one for each
-            partition.
+            The number of threads; by default every core. The workers of a cluster use one for a partition.
         progress : bool or callable, optional
             As for `Tiles`; a function is called with the rows done and all of them.
 
@@ -157,7 +149,7 @@ class Sketch:
             from nammd.sketches.sources import of_cluster
 
             return of_cluster(dataset, features, encoding, grouping, progress)
-        from nammd.sketches.making import sketch_of
+        from nammd.sketches.sources import sketch_of
 
         return sketch_of(dataset_with_grouping(dataset, grouping), features, encoding, threads, progress)
 
@@ -183,12 +175,10 @@ class Sketch:
         features, space, encoding, threads
             As for `of`; one of the first two is needed.
         groups, row_weights : str, optional
-            Columns that say which rows belong together, and how much each counts. Rows are held, up to a
-            gigabyte of them, until their groups are whole; beyond that, a group that comes again is counted
-            as one more, which results say: sort such data by group.
+            Columns, as for `of`. Up to a gigabyte of rows is held until groups are whole; beyond that, a
+            group that comes again is counted as one more, which results say: sort such data by group.
         progress : callable, optional
-            Called after every batch with the number of rows so far, and None, since the number of all
-            rows is not known.
+            Called after every batch with the rows so far, and None: how many there will be is not known.
 
         Returns
         -------
@@ -232,17 +222,15 @@ class Sketch:
         ----------
         path : str or Path
             A file or folder of any format that `nammd.tables.read` knows.
-        features, space, encoding, threads
-            As for `of`; one of the first two is needed.
-        groups, row_weights : str, optional
+        features, space, encoding, groups, row_weights, threads
             As for `of_batches`.
         columns, key, query, batch_rows
             As for `nammd.tables.batches`.
         image_features : str, path or callable, optional
             For folders of images; `features` of `nammd.tables.batches`.
         progress : bool or callable, optional
-            As for `of`. A function is called with the rows done and all of them; with None for the latter,
-            and after every batch, where the file does not tell their number (CSV, for example).
+            As for `of`; with None for all rows, and after every batch, where a file does not tell their
+            number (CSV, for example).
 
         Returns
         -------
@@ -255,17 +243,15 @@ class Sketch:
         >>> import nammd
         >>> path = pathlib.Path(tempfile.mkdtemp(), "points.npy")
         >>> np.save(path, np.zeros((1000, 2)))
-        >>> features = nammd.RandomFeatures(nammd.Gaussian(1.0), 64)
-        >>> len(nammd.Sketch.of_file(path, features, batch_rows=300))
+        >>> len(nammd.Sketch.of_file(path, nammd.RandomFeatures(nammd.Gaussian(1.0), 64), batch_rows=300))
         1000
         """
         from nammd.sketches.sources import of_file
 
-        reading = {"columns": columns, "key": key, "features": image_features, "batch_rows": batch_rows} | {
-            "query": query
-        }
+        reading: dict[str, Any] = {"columns": columns, "key": key, "query": query, "batch_rows": batch_rows}
         features, encoding = settled(features, space, encoding, threads)
         grouping = columns_alone(RowGrouping(groups, row_weights))
+        reading |= {"features": image_features}
         return of_file(path, given_features(features), encoding, grouping, threads, progress, reading)
 
     def update(
@@ -297,10 +283,10 @@ class Sketch:
         if self.units is not None:
             groups, row_weights = again(self.units.by, groups), again(self.units.weights_by, row_weights)
         how = {"space": space, "encoding": encoding, "groups": groups, "row_weights": row_weights}
-        merged = self + Sketch.of(batch, self.features, **how)
+        both = self + Sketch.of(batch, self.features, **how)
         # New arrays, never written into: a result may hold the old ones.
-        self.n, self.total, self.products = merged.n, merged.total, merged.products
-        self.tally, self.noticed, self.units = merged.tally, merged.noticed, merged.units
+        self.n, self.total, self.products = both.n, both.total, both.products
+        self.tally, self.noticed, self.units = both.tally, both.noticed, both.units
         return self
 
     def snapshot(self) -> Sketch:
@@ -324,57 +310,17 @@ class Sketch:
 
     def as_sample(self, space: Space, dataset: Dataset) -> SketchSample:
         """Return the sketch as a sample of a space, if it was made in it; see `Space.sample`."""
-        if self.encoding != space.encoding.digest:
-            raise refusal(
-                ValueError,
-                f"{dataset.name} was not sketched in this space, with its encoding",
-                Advice(
-                    "make it with Sketch.of(data, features, space=tolerance.space)",
-                    "make it with 'nammd sketch' and the same --tolerance",
-                ),
-            )
-        if self.columns != space.encoding.width:
-            raise ValueError(
-                f"{dataset.name} has {counted(self.columns, 'column')}, the tolerance {space.encoding.width}"
-            )
-        self.means_exact(space.kernel)
-        return SketchSample(dataset, space, self.snapshot())
+        return SketchSample.of(self, space, dataset)
 
     def means_exact(self, kernel: Any) -> bool:
-        """Tell whether a distance is meant under the kernel that the features approximate, or under theirs.
-
-        Epsilon from other frequencies would be wrong by more than chance, and from another kernel means
-        nothing: such a kernel is refused.
-        """
-        if kernel == self.features.kernel:
-            return True
-        if isinstance(kernel, RandomFeatures):
-            difference = self.features.difference(kernel)
-            if not difference:
-                return False
-            raise refusal(
-                ValueError,
-                f"the sketches do not have the random features asked for: {difference}",
-                Advice(
-                    "an epsilon from other frequencies does not fit these sketches, so take it from the same "
-                    "frequencies, or from the exact kernel",
-                    "make them with 'nammd sketch' and this --tolerance, which fixes the features",
-                ),
-            )
-        raise refusal(
-            ValueError,
-            f"the sketches were made for the kernel {self.features.kernel}, not for {as_kernel(kernel)}",
-            Advice(
-                "a sketch fixes its kernel when it is made",
-                "a sketch fixes its kernel when it is made, with 'nammd sketch' and --tolerance",
-            ),
-        )
+        """Tell whether a distance is meant under the kernel that the features approximate; see `sample`."""
+        return means_exact(self, kernel)
 
     def __add__(self, other: Sketch) -> Sketch:
         if not isinstance(other, Sketch):
             return NotImplemented
         require_alike(self, other, "added")
-        told = added_tallies(self.tally, other.tally), self.noticed + other.noticed
+        told = _added_tallies(self.tally, other.tally), self.noticed + other.noticed
         size = self.n + other.n, self.columns
         if self.units is not None and other.units is not None:
             units = self.units + other.units
@@ -397,23 +343,12 @@ class Sketch:
     def save(self, path: str | Path) -> Path:
         """Write the sketch to a file.
 
-        It is a NumPy archive (npz) of plain arrays and a description in JSON; nothing in it is ever run.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file to write; it is replaced if it is there.
-
-        Returns
-        -------
-        Path
-            The file.
+        It is a NumPy archive (npz) of plain arrays and a description in JSON; nothing in it is ever run. A
+        file that is there is replaced.
 
         Examples
         --------
-        >>> import pathlib, tempfile
-        >>> import numpy as np
-        >>> import nammd
+        >>> import pathlib, tempfile, numpy as np, nammd
         >>> sketch = nammd.Sketch.of(np.random.default_rng(0).normal(size=(100, 2)))
         >>> path = sketch.save(pathlib.Path(tempfile.mkdtemp()) / "monday.sketch")
         >>> bool((nammd.Sketch.load(path).total == sketch.total).all())
@@ -429,3 +364,12 @@ class Sketch:
         from nammd.sketches.file import read
 
         return read(Path(path))
+
+
+def _added_tallies(
+    one: Mapping[str, Counts] | None, other: Mapping[str, Counts] | None
+) -> Mapping[str, Counts] | None:
+    """Return the counts of the columns of both; None where one of them has none."""
+    if one is None or other is None:
+        return None
+    return {name: merged(counts, other[name]) for name, counts in one.items()}

@@ -1,17 +1,16 @@
-"""Sketches of rows that come in pieces: batches, files, Dask collections."""
+"""Sketches of rows that are here, or come in pieces: as batches, files, Dask collections."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-from nammd.data.dask_tables import pieces_of
 from nammd.data.dataset import Dataset
-from nammd.data.opening import open_dataset
-from nammd.data.pieces import Graph, Key, fetch, fresh_name
+from nammd.data.opening import open_dataset, refuse_summaries
+from nammd.data.pieces import Graph, Key, fetch, fresh_name, tree
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
 from nammd.encoding import Encoding
 from nammd.encoding.noticed import Noticed
@@ -19,15 +18,66 @@ from nammd.engines.progress import Meter, Progress
 from nammd.errors.advice import Advice, prefixed, refusal
 from nammd.errors.checks import counted
 from nammd.kernels import Gaussian, RandomFeatures
-from nammd.sketches import grouping
-from nammd.sketches.grouping import GroupedRows
-from nammd.sketches.making import of_units, sketch_of
-from nammd.sketches.settling import columns_alone, digest_of_encoding, encoding_for
+from nammd.sketches import grouped_rows
+from nammd.sketches.building import feature_totals
+from nammd.sketches.group_totals import SketchUnits
+from nammd.sketches.grouped_rows import GroupedRows
+from nammd.sketches.options import columns_alone, digest_of_encoding, encoding_for
 from nammd.sketches.sketch import RowProgress, Sketch
-from nammd.sketches.units import SketchUnits
 from nammd.views.counting import count_columns
 from nammd.views.counts import Counts, merged
 from nammd.views.measure import measures_of
+
+
+def sketch_of(
+    x: Any,
+    features: RandomFeatures | None,
+    encoding: Encoding | None,
+    threads: int | None,
+    progress: Progress,
+    name: str = "x",
+    first: bool = True,
+) -> Sketch:
+    """Sketch data that are here and know their groups, under the name that errors give them.
+
+    What types the columns have is noticed in the `first` part of a dataset.
+    """
+    dataset = open_dataset(x, name)
+    refuse_summaries(dataset)
+    rows = encoding_for(dataset, encoding).points(dataset)
+    if features is None:
+        features = RandomFeatures(Gaussian.median(rows))
+    if dataset.units is not None:
+        some = GroupedRows.of(dataset, rows, encoding)
+        tally, noticed = None, Noticed()
+        if encoding is not None and dataset.is_table:
+            tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
+            noticed = Noticed.of(encoding, dataset, first)
+        units = some.summed(features, threads, progress)
+        size = int(rows.shape[0]), int(rows.shape[1])
+        return of_units(features, size, units, digest_of_encoding(encoding), tally, noticed)
+    totals = feature_totals(rows, features, threads, progress)
+    size, tally, noticed = (int(rows.shape[0]), int(rows.shape[1])), None, Noticed()
+    if encoding is not None and dataset.is_table:
+        del rows
+        if dataset is not x:  # opened here: nobody else will ask for its points
+            dataset.forget_points()
+        tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
+        noticed = Noticed.of(encoding, dataset, first)
+    return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally, noticed)
+
+
+def of_units(
+    features: RandomFeatures,
+    size: tuple[int, int],
+    units: SketchUnits,
+    encoding: str,
+    tally: Mapping[str, Counts] | None,
+    noticed: Noticed,
+) -> Sketch:
+    """Return a sketch of so many rows and columns from totals over groups."""
+    sums = units.totals.features, units.totals.gram
+    return Sketch(features, *size, *sums, encoding, tally, noticed, units)
 
 
 def of_batches(
@@ -110,12 +160,12 @@ def of_grouped_batches(
             held.append(GroupedRows.of(dataset, points, encoding))
             if meter is None and callable(progress):
                 progress(size[0], None)
-            if row_grouping.groups is None or sum(part.size for part in held) > grouping.HELD:
-                whole, rest = grouping.whole_groups(held)
+            if row_grouping.groups is None or sum(part.size for part in held) > grouped_rows.HELD:
+                whole, rest = grouped_rows.whole_groups(held)
                 held = [] if rest is None else [rest]
                 close(whole)
         if held:
-            close(grouping.joined(held))
+            close(grouped_rows.joined(held))
     if units is None:
         raise ValueError("there are no rows to sketch: every batch is empty, or there are none")
     return of_units(features, size, units, digest_of_encoding(encoding), tally, noticed)
@@ -187,7 +237,7 @@ def of_cluster(
     chosen = encoding_for(dataset, encoding)
     if features is None:
         features = RandomFeatures(Gaussian.median(chosen.points(dataset)))
-    pieces = pieces_of(dataset)
+    pieces = dataset.in_pieces()
     name = fresh_name("sketch")
     level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
     one = [
@@ -200,14 +250,9 @@ def of_cluster(
     # How far the workers are is told by these: a cluster keeps whatever is watched, so that must be small.
     counts: dict[Key, float] = {(name, "rows", k): n for k, n in enumerate(pieces.sizes or [1] * len(level))}
     tasks |= {count: (_counted_rows, key) for count, key in zip(counts, level, strict=True)}
-    depth = 0
-    while len(level) > 1:  # a tree: no worker ever holds more than two
-        depth += 1
-        pairs = [level[k : k + 2] for k in range(0, len(level), 2)]
-        level = [(name, depth, k) if len(pair) == 2 else pair[0] for k, pair in enumerate(pairs)]
-        tasks |= {key: (_added, *pair) for key, pair in zip(level, pairs, strict=True) if len(pair) == 2}
+    sums, whole = tree((name,), level, partial(reduce, _added))
     with Meter(progress, sum(counts.values())) as meter:
-        sketch, *_ = fetch(pieces.graph() | tasks, [*level, *counts], counts, meter.add)
+        sketch, *_ = fetch(pieces.graph() | tasks | sums, [whole, *counts], counts, meter.add)
     if sketch is None:
         raise ValueError("there are no rows to sketch: every partition is empty")
     found: Sketch = sketch

@@ -126,7 +126,7 @@ class Space:
         """
         dataset = open_dataset(data, name, reading=self.encoding.for_files)
         if not dataset.keeps_rows:
-            return dataset.summary.as_sample(self, dataset)  # type: ignore[attr-defined]
+            return dataset.summary.as_sample(self, dataset)
         points = self.encoding.points(dataset)
         if dataset.on_cluster:
             require_finite_blocks(points, dataset.name, digest)

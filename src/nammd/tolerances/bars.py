@@ -16,7 +16,6 @@ from nammd.data.arrays import FloatArray
 from nammd.questions.distance import Estimate
 from nammd.statistics.difference import Difference
 from nammd.statistics.forecast import Rules, estimated_rules, known_rules
-from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
 
 
@@ -173,5 +172,5 @@ class Fixed:
 
 
 def _margin_pvalues(candidate: Estimate, value: float, blur: float) -> tuple[float, float]:
-    within = margin(candidate.pair, value, "corrected", "less", blur).pvalue("less")
-    return within, margin(candidate.pair, value, "corrected", "greater", blur).pvalue("greater")
+    within, beyond = (candidate.margin_test(value, way, blur) for way in ("less", "greater"))
+    return within.pvalue("less"), beyond.pvalue("greater")

@@ -24,11 +24,11 @@ from nammd.results import Result
 from nammd.spaces import Space
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
+from nammd.tolerances.grouping_spec import GroupingSpec, for_columns
 from nammd.tolerances.ladder import Rung, block_edges, paired_influences, split_rungs
-from nammd.tolerances.measuring import Measuring
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
-from nammd.tolerances.remembering import Remembered, for_columns
+from nammd.tolerances.reference import Reference
 from nammd.tolerances.soundness import (
     drifting,
     refuse_ordered_rows,
@@ -117,7 +117,7 @@ class Constructors(Result):
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
         grouping = RowGrouping(groups, row_weights)
-        bench = Measuring.of(x, how, engine, grouping.part(0, 1 + len(named)))
+        bench = Reference.of(x, how, engine, grouping.part(0, 1 + len(named)))
         estimates = bench.distances({str(name): data for name, data in named.items()}, grouping)
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
         bars = tuple(Accepted(name, estimate.pair.kept()) for name, estimate in estimates.items())
@@ -138,7 +138,7 @@ class Constructors(Result):
 
         def without(columns: tuple[str, ...]) -> float:
             left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
-            other = Measuring.of(bench.reference.dataset, left, engine)
+            other = Reference.of(bench.reference.dataset, left, engine)
             return max(estimate.value for estimate in other.distances(opened).values())
 
         samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
@@ -213,7 +213,7 @@ class Constructors(Result):
                 "noise",
                 Advice("use Tolerance.from_reference or Tolerance.from_split", "use ACCEPTED or --split"),
             )
-        bench = Measuring.of(x, how, engine, grouping.part(0, 1)).in_memory("from_noise")
+        bench = Reference.of(x, how, engine, grouping.part(0, 1)).in_memory("from_noise")
         rungs, estimates, kind = noise_rungs(
             bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
         )
@@ -288,7 +288,7 @@ class Constructors(Result):
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
         grouping = RowGrouping(groups, row_weights)
-        bench = Measuring.of(x, how, engine, grouping.part(0, 1)).in_memory("from_split")
+        bench = Reference.of(x, how, engine, grouping.part(0, 1)).in_memory("from_split")
         refuse_ordered_rows(bench.reference, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.
         rows, units = len(bench.points), bench.reference.units
@@ -375,12 +375,12 @@ class Constructors(Result):
         origin = Origin.now("given", 0, space.encoding, None, (), "")
         allowed = Negligible.of(for_columns(negligible, grouping))
         each = None if allowed is None else ColumnTolerances(allowed)
-        return cls._of(space, (Fixed("", epsilon),), origin, each, Remembered.of(grouping))
+        return cls._of(space, (Fixed("", epsilon),), origin, each, GroupingSpec.of(grouping))
 
     @classmethod
     def _made(
         cls,
-        bench: Measuring,
+        bench: Reference,
         bars: tuple[Bar, ...],
         how: str,
         rungs: tuple[Rung, ...],
@@ -396,12 +396,12 @@ class Constructors(Result):
             raise ValueError(f"{copied.message}, and make the tolerance from what is left")
         cautions += () if copied is None else (copied,)
         origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
-        remembered = Remembered.of(grouping)
-        made = cls._of(space, bars, origin, columns, remembered).checked(anyway)
+        grouping_spec = GroupingSpec.of(grouping)
+        made = cls._of(space, bars, origin, columns, grouping_spec).checked(anyway)
         known = bench.equivalents(max(bar.value for bar in bars))
         told = cautions + made.origin.cautions + too_wide(dict(known))
         origin = replace(made.origin, equivalents=known, cautions=told)
-        return cls._of(space, bars, origin, columns, remembered)
+        return cls._of(space, bars, origin, columns, grouping_spec)
 
     origin: Origin
 
@@ -413,7 +413,7 @@ class Constructors(Result):
         bars: tuple[Bar, ...],
         origin: Origin,
         columns: ColumnTolerances | None,
-        remembered: Remembered,
+        grouping_spec: GroupingSpec,
     ) -> Self:
         """Make one from its parts."""
 

@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nammd.errors.advice import Caution
-from nammd.errors.json_text import indented
 from nammd.errors.naming import quoted
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
-from nammd.errors.writing import write_bytes
+from nammd.errors.writing import indented, write_bytes
 from nammd.spaces import Space
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
+from nammd.tolerances.grouping_spec import GroupingSpec
 from nammd.tolerances.ladder import Rung
 from nammd.tolerances.pair_file import finite, packed, pair_from_dict, pair_to_dict, unpacked
 from nammd.tolerances.provenance import Origin
-from nammd.tolerances.remembering import Remembered
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -93,7 +92,7 @@ def summary(tolerance: Tolerance) -> dict[str, Any]:
         "epsilon": tolerance.epsilon,
         "epsilon_error": tolerance.epsilon_error,
         **tolerance.space.to_dict(),
-        "rows": dataclasses.asdict(tolerance.remembered),
+        "rows": dataclasses.asdict(tolerance.grouping_spec),
         "origin": origin,
         "negligible": None if tolerance.columns is None else tolerance.columns.negligible.to_dict(),
         "column_tolerances": {} if tolerance.columns is None else tolerance.columns.tolerances(),
@@ -119,10 +118,10 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     origin["equivalents"] = tuple((str(kind), float(level)) for kind, level in origin["equivalents"])
     origin["cautions"] = tuple(Caution(**caution) for caution in origin["cautions"])
     bars = tuple(_bar_from_dict(bar) for bar in stored["bars"])
-    remembered = Remembered(**stored.get("rows", {}))
+    grouping_spec = GroupingSpec(**stored.get("rows", {}))
     columns = None if stored["columns"] is None else ColumnTolerances.from_dict(stored["columns"])
     fail_on = tuple(map(str, stored["fail_on"]))
-    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin), columns, fail_on, remembered)
+    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin), columns, fail_on, grouping_spec)
     if not 0 < tolerance.epsilon < 1:
         raise ValueError(f"epsilon is {tolerance.epsilon}, not between 0 and 1")
     _require_own_columns(tolerance)

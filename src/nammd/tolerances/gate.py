@@ -11,21 +11,20 @@ from nammd.data.arrays import is_spread
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
-from nammd.engines import Engine, require_engine
+from nammd.engines import Engine, workers_read_files
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.evidence.rows import Known
-from nammd.explaining.alerts import Alert, column_alerts, known_alerts
-from nammd.explaining.rows import column_fact_alerts, row_alerts
+from nammd.explaining.alerts import Alert, column_alerts, column_fact_alerts, known_alerts, row_alerts
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
 from nammd.statistics.power import distribution_free
+from nammd.tolerances.check_cautions import cautions_of
 from nammd.tolerances.columns import ColumnTolerances
-from nammd.tolerances.deciding import Held, combined, decided
+from nammd.tolerances.decision import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
-from nammd.tolerances.noticing import cautions_of
-from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
+from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 from nammd.views.comparing import UnitsOfBoth
@@ -52,7 +51,7 @@ class Gate:
         What close enough means.
     reference : Sample
         What candidates are compared with, as points of the space of the tolerance.
-    remembered : Remembered
+    grouping_spec : GroupingSpec
         How its rows belong together, and so those of candidates.
 
     Examples
@@ -69,7 +68,7 @@ class Gate:
     tolerance: Tolerance
     reference: Sample
     engine: Engine | None = None
-    remembered: Remembered = NOTHING_REMEMBERED
+    grouping_spec: GroupingSpec = NO_GROUPING_SPEC
     _known: list[Known] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
@@ -77,16 +76,15 @@ class Gate:
         cls, tolerance: Tolerance, x: Any, engine: Engine | None, grouping: RowGrouping = NO_GROUPING
     ) -> Gate:
         """Make the reference ready, whatever it is, and whatever was said of its rows."""
-        require_engine(engine)
-        by_workers, written = bool(getattr(engine, "reads_files", False)), tolerance.space.encoding.for_files
+        by_workers, written = workers_read_files(engine), tolerance.space.encoding.for_files
         dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
         wanted, given = bool(tolerance.origin.digest), tolerance.origin.how == "given"
-        settled = tolerance.remembered.settled(grouping or grouping_of_summary(dataset), given)
+        settled = tolerance.grouping_spec.settled(grouping or grouping_of_summary(dataset), given)
         dataset = dataset_with_grouping(dataset, settled)
         [reference] = prepare(
             {"the reference": dataset}, space=tolerance.space, engine=engine, digest=wanted, least=MIN_ROWS
         )
-        return cls(tolerance, reference, engine, Remembered.of(settled))
+        return cls(tolerance, reference, engine, GroupingSpec.of(settled))
 
     def check(
         self,
@@ -219,12 +217,12 @@ class Gate:
         -------
         Estimate
         """
-        by_workers = bool(getattr(self.engine, "reads_files", False))
+        by_workers = workers_read_files(self.engine)
         written = self.tolerance.space.encoding.for_files
         opened = open_dataset(candidate, "the candidate", by_workers=by_workers, reading=written)
         if opened is not self.reference.dataset:
             grouping = RowGrouping(groups, row_weights) or grouping_of_summary(opened)
-            opened = dataset_with_grouping(opened, self.remembered.settled(grouping, True).part(0, 1))
+            opened = dataset_with_grouping(opened, self.grouping_spec.settled(grouping, True).part(0, 1))
         named = {"the reference": self.reference.dataset, "the candidate": opened}
         reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
         if reference.keeps_rows and reference.points is self.reference.points:

@@ -15,7 +15,7 @@ from nammd.errors.advice import Advice, Caution, refusal
 from nammd.errors.naming import listed
 from nammd.results import number, with_error
 from nammd.spaces import Sample
-from nammd.tolerances.telling import Separating, ordered_by, separating
+from nammd.tolerances.leaky_columns import Separating, ordered_by, separating
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance

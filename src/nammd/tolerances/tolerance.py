@@ -25,12 +25,12 @@ from nammd.spaces import Space
 from nammd.tolerances.bars import Accepted, Bar, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.constructors import Constructors
+from nammd.tolerances.equivalents import in_words
 from nammd.tolerances.forecasting import Forecast, Setting
 from nammd.tolerances.gate import Gate
+from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.provenance import Origin
-from nammd.tolerances.remembering import NOTHING_REMEMBERED, Remembered
 from nammd.tolerances.soundness import refused_or_noted
-from nammd.tolerances.units import in_words
 from nammd.tolerances.verdict import Verdict
 
 
@@ -53,7 +53,7 @@ class Tolerance(Constructors):
         How far each column may be from the reference by itself; None where columns have no tolerances.
     fail_on : tuple of str
         The alerts that make a check fail; see `failing_on`.
-    remembered : Remembered
+    grouping_spec : GroupingSpec
         Which rows belong together, and how they count, where that was said; every check says the same.
 
     Examples
@@ -73,7 +73,7 @@ class Tolerance(Constructors):
     origin: Origin
     columns: ColumnTolerances | None = field(default=None, compare=False)
     fail_on: tuple[str, ...] = ()
-    remembered: Remembered = NOTHING_REMEMBERED
+    grouping_spec: GroupingSpec = NO_GROUPING_SPEC
 
     @classmethod
     def _of(
@@ -82,9 +82,9 @@ class Tolerance(Constructors):
         bars: tuple[Bar, ...],
         origin: Origin,
         columns: ColumnTolerances | None,
-        remembered: Remembered,
+        grouping_spec: GroupingSpec,
     ) -> Self:
-        return cls(space, bars, origin, columns, remembered=remembered)
+        return cls(space, bars, origin, columns, grouping_spec=grouping_spec)
 
     def checked(self, anyway: bool) -> Self:
         """Return the tolerance with its cautions; one that resolves nothing is refused unless wanted."""
@@ -331,7 +331,7 @@ class Tolerance(Constructors):
             ("kernel", str(self.kernel)),
             ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
-        rows += self.remembered.facts()
+        rows += self.grouping_spec.facts()
         if self.origin.equivalents:
             rows.append(("about as far as", in_words(self.origin.equivalents)))
         rows += [

@@ -20,10 +20,9 @@ from nammd.results import (
     plain,
     share_of,
 )
-from nammd.tolerances.deciding import Decision, Held, decided
+from nammd.tolerances.decision import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
-from nammd.tolerances.reasons import differs_most
-from nammd.tolerances.wording import MOST_REASONS, code_again, rows_of_table, sentence
+from nammd.tolerances.verdict_words import MOST_REASONS, code_again, differs_most, rows_of_table, sentence
 from nammd.views.limits import ColumnCheck
 
 if TYPE_CHECKING:

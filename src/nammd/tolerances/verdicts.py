@@ -25,8 +25,8 @@ from nammd.results import (
     with_error,
 )
 from nammd.statistics.adjusting import holm
-from nammd.tolerances.deciding import Decision
-from nammd.tolerances.turns import in_turn
+from nammd.tolerances.decision import Decision
+from nammd.tolerances.many_datasets import in_turn
 from nammd.tolerances.verdict import Verdict
 
 Adjustment: TypeAlias = Literal["none", "holm"]

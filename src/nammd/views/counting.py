@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import pairwise
@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray, to_numpy
-from nammd.data.dask_tables import frame_of_piece, pieces_of
-from nammd.data.dataset import ArrayDataset, Dataset, SpreadArray, SpreadTable, SummaryDataset, TableDataset
+from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.data.values import Values
 from nammd.encoding import Encoding
@@ -32,46 +31,34 @@ def count_columns(dataset: Dataset, measures: Sequence[Measure], encoding: Encod
     """
     if not measures:
         return {}
-    if isinstance(dataset, SummaryDataset):
+    if dataset.summary is not None:
         return {measure.name: dataset.summary.tally[measure.name] for measure in measures}
-    if isinstance(dataset, SpreadTable):
-        count = partial(_counts_of, measures=tuple(measures), encoding=encoding)
-        return _together(pieces_of(dataset).each(_on_pieces(dataset, count)), measures)
-    if isinstance(dataset, SpreadArray):
-        blocks = pieces_of(dataset).each(partial(_count_block, measures=tuple(measures)))
-        return _together(blocks, measures)
-    if isinstance(dataset, TableDataset):
-        return _counts_of(_frame(dataset, measures), measures, encoding)
-    assert isinstance(dataset, ArrayDataset)
-    return _count_block(to_numpy(dataset.array), measures)
+    if not dataset.is_table:
+        return _together(dataset.each_block(partial(_count_block, measures=tuple(measures))), measures)
+    if dataset.one_column and len(measures) == 1:
+        dataset = dataset.renamed(measures[0].name)
+    count = partial(_counts_of, measures=tuple(measures), encoding=encoding)
+    return _together(dataset.each_frame(count), measures)
 
 
 def column_values(dataset: Dataset, measure: Measure, encoding: Encoding) -> Values:
     """Return the values of a column of a dataset in memory, as they are meant."""
-    if isinstance(dataset, TableDataset):
-        return encoding.values(_frame(dataset, [measure]), measure.name)
-    assert isinstance(dataset, ArrayDataset)
+    if dataset.frame is not None:
+        frame = dataset.frame.renamed(measure.name) if dataset.one_column else dataset.frame
+        return encoding.values(frame, measure.name)
     numbers = _column_of(to_numpy(dataset.array), measure)
     return Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers)
 
 
 def distinct_numbers(
-    dataset: SpreadTable, measure: Measure, encoding: Encoding
+    dataset: Dataset, measure: Measure, encoding: Encoding
 ) -> tuple[FloatArray, FloatArray, int]:
     """Return the different numbers of a column on a cluster, how often each is there, and the missing."""
     look = partial(_distinct_of, measure=measure, encoding=encoding)
-    parts = [part for part in pieces_of(dataset).each(_on_pieces(dataset, look)) if part]
+    parts = dataset.each_frame(look)
     points, where = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
     rows = np.bincount(where, np.concatenate([part[1] for part in parts]), len(points))
     return points, rows.astype(np.float64, copy=False), sum(part[2] for part in parts)
-
-
-def _on_pieces(dataset: SpreadTable, look: Callable[[Frame], Any]) -> Callable[[Any], Any]:
-    return partial(_at_piece, owner=dataset.name, names=dataset.names, look=look)
-
-
-def _at_piece(piece: Any, owner: str, names: tuple[str, ...], look: Callable[[Frame], Any]) -> Any:
-    return look(frame_of_piece(piece, owner, names)) if len(piece) else {}
 
 
 def _distinct_of(frame: Frame, measure: Measure, encoding: Encoding) -> tuple[FloatArray, FloatArray, int]:
@@ -79,12 +66,6 @@ def _distinct_of(frame: Frame, measure: Measure, encoding: Encoding) -> tuple[Fl
     numbers = np.empty(0) if values.numbers is None else values.numbers[~values.missing]
     points, rows = np.unique(numbers, return_counts=True)
     return points, rows.astype(np.float64), int(np.count_nonzero(values.missing))
-
-
-def _frame(dataset: TableDataset, measures: Sequence[Measure]) -> Frame:
-    if dataset.one_column and len(measures) == 1:
-        return dataset.frame.renamed(measures[0].name)
-    return dataset.frame
 
 
 def _counts_of(frame: Frame, measures: Sequence[Measure], encoding: Encoding) -> dict[str, Counts]:

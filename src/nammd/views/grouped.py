@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.dataset import Dataset, SummaryDataset
+from nammd.data.dataset import Dataset
 from nammd.data.row_units import RowUnits
 from nammd.encoding import Encoding
 from nammd.statistics.pair import Pair
@@ -100,21 +100,21 @@ ColumnUnits: TypeAlias = dict[str, AspectUnits]
 
 def is_grouped(dataset: Dataset) -> bool:
     """Tell whether the rows of a dataset belong together or have weights."""
-    if isinstance(dataset, SummaryDataset):
+    if dataset.summary is not None:
         return getattr(dataset.summary, "units", None) is not None
     return dataset.units is not None
 
 
 def has_units(dataset: Dataset) -> bool:
     """Tell whether the groups of a dataset can be summed column by column: those in time cannot."""
-    if isinstance(dataset, SummaryDataset):
+    if dataset.summary is not None:
         return getattr(dataset.summary, "unit_tally", None) is not None
     return dataset.units is not None and not dataset.units.reach
 
 
 def unit_columns(dataset: Dataset, measures: Sequence[Measure], encoding: Encoding) -> dict[str, ColumnUnits]:
     """Return what is kept of the groups of a dataset in memory, by column; or what a summary kept."""
-    if isinstance(dataset, SummaryDataset):
+    if dataset.summary is not None:
         return {measure.name: dataset.summary.unit_tally[measure.name] for measure in measures}
     units = dataset.units
     assert units is not None

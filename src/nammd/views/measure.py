@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.dataset import ArrayDataset, Dataset
+from nammd.data.dataset import Dataset
 from nammd.data.sampling import sample_positions
 from nammd.data.values import Values
 from nammd.encoding import Encoding
@@ -129,9 +129,9 @@ def measures_of(encoding: Encoding, reference: Dataset) -> tuple[Measure, ...]:
 def _of_arrays(encoding: Encoding, reference: Dataset) -> tuple[Measure, ...]:
     from nammd.data.arrays import take_rows, to_numpy
 
-    if not isinstance(reference, ArrayDataset) or len(encoding.columns) > MOST_OF_ARRAYS:
+    if reference.array is None or len(encoding.columns) > MOST_OF_ARRAYS:
         return ()
-    chosen = sample_positions(reference.rows, _UNIT_ROWS, 0)
+    chosen = sample_positions(reference.array.shape[0], _UNIT_ROWS, 0)
     rows = to_numpy(take_rows(reference.array, chosen))
     found = []
     for column in encoding.columns:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.data.pieces import Graph, Key, fresh_name
+from nammd.data.pieces import Graph, Key, fresh_name, tree
 from nammd.engines.cluster.block_pairs import FAN_IN, alone
 from nammd.engines.tiles.engine import Tiles
 from nammd.engines.tiles.jobs import TileJob
@@ -105,11 +105,5 @@ def form_tasks(
             task = (own_forms, *settings, one, u) if i == j else (mixed_forms, *settings, one, other, u, v)
             tasks[(name, i, j)] = task
             work[(name, i, j)] = height * (sizes[j] if j > i else height / 2)
-    level: list[Key] = list(work)
-    depth = 0
-    while len(level) > 1:
-        groups = [level[k : k + FAN_IN] for k in range(0, len(level), FAN_IN)]
-        level = [(f"{name}-add", depth, k) for k in range(len(groups))]
-        tasks |= {key: (add_forms, group) for key, group in zip(level, groups, strict=True)}
-        depth += 1
-    return tasks, level[0], work
+    sums, whole = tree((f"{name}-add",), list(work), add_forms, FAN_IN)
+    return tasks | sums, whole, work

@@ -10,7 +10,7 @@ depend on the blocks alone, and not on who computed what when.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.pieces import Graph, Key, fresh_name, graph_of
+from nammd.data.pieces import Graph, Key, fresh_name, graph_of, tree
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.engines.tiles.engine import Tiles
 from nammd.kernels.base import Kernel
@@ -214,27 +214,17 @@ class PairGraph:
     def _tree(self, where: tuple[Any, ...], leaves: Sequence[tuple[Key, Any, float]]) -> Key:
         """Add tasks that add up leaves, a few at a time, and return the key of their sum."""
         level: list[Key] = []
-        for k, group in enumerate(_groups(leaves)):
-            keys, sides, work = zip(*group, strict=True)
+        for k, start in enumerate(range(0, len(leaves), FAN_IN)):
+            keys, sides, work = zip(*leaves[start : start + FAN_IN], strict=True)
             key = (f"{self.name}-add", *where, 0, k)
             self.tasks[key] = (add_pairs, list(keys), list(sides))
             if sum(work):
                 self.rows_work[key] = sum(work)
                 self.work |= {leaf: own for leaf, own in zip(keys, work, strict=True) if own}
             level.append(key)
-        depth = 1
-        while len(level) > 1:
-            above: list[Key] = []
-            for k, below in enumerate(_groups(level)):
-                key = (f"{self.name}-add", *where, depth, k)
-                self.tasks[key] = (add_blocks, list(below))
-                above.append(key)
-            level, depth = above, depth + 1
-        return level[0]
-
-
-def _groups(items: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    return (items[k : k + FAN_IN] for k in range(0, len(items), FAN_IN))
+        sums, whole = tree((f"{self.name}-add", *where), level, add_blocks, FAN_IN)
+        self.tasks |= sums
+        return whole
 
 
 def _paired(x: Any, y: Any) -> bool:

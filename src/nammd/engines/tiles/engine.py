@@ -30,8 +30,7 @@ from nammd.engines.protocol import (
     repr_of_what_is_set,
 )
 from nammd.engines.sums import KernelSums
-from nammd.engines.tiles.families import FamilyJob, PairedJob
-from nammd.engines.tiles.grids import GridJob
+from nammd.engines.tiles.families import FamilyJob, GridJob, PairedJob
 from nammd.engines.tiles.jobs import CrossJob, QuadraticForms, WithinJob
 from nammd.engines.tiles.pool import Buffers, run
 from nammd.engines.tiles.unit_jobs import UnitCrossJob, UnitWithinJob

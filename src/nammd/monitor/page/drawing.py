@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nammd.monitor.page.markup import Markup, joined, tag
 from nammd.monitor.page.model import Mark, Multiple, Page
 from nammd.results import number
-from nammd.tolerances.deciding import Decision
+from nammd.tolerances.decision import Decision
 
 TOP, BOTTOM, LEFT, RIGHT = 26.0, 24.0, 46.0, 10.0
 

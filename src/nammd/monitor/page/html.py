@@ -13,7 +13,7 @@ from nammd.monitor.page.model import Page
 from nammd.monitor.state import State, Told
 from nammd.monitor.verdict import evidence_words
 from nammd.results import number
-from nammd.tolerances.deciding import Decision
+from nammd.tolerances.decision import Decision
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

@@ -11,7 +11,7 @@ from nammd.monitor.keys import time_of
 from nammd.monitor.pooling import Window
 from nammd.monitor.records import Event
 from nammd.monitor.state import State, StreamAlarm, Told
-from nammd.tolerances.deciding import Decision
+from nammd.tolerances.decision import Decision
 
 MARKS = 400
 """So many marks fit beside each other; where there are more batches, neighbours share one."""

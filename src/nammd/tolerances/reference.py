@@ -1,4 +1,4 @@
-"""A reference made ready, and distances in its space: `Measuring`."""
+"""A reference made ready, and distances in its space: `Reference`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from nammd.data.arrays import FloatArray, is_spread, to_numpy
 from nammd.data.opening import open_dataset, refuse_summaries, require_rows
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping
 from nammd.data.sampling import Positions
-from nammd.engines import Engine, require_engine
+from nammd.engines import Engine, workers_read_files
 from nammd.engines.progress import aside
 from nammd.errors.advice import Advice, refusal
 from nammd.evidence import MIN_ROWS, gather, prepare
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample, Space
 from nammd.statistics.moments import CrossPairs
-from nammd.tolerances.units import equivalents
+from nammd.tolerances.equivalents import equivalents
 
 
 @dataclass(frozen=True, eq=False)
-class Measuring:
+class Reference:
     """A reference in its space, and the engine that measures distances there.
 
     Attributes
@@ -38,15 +38,14 @@ class Measuring:
     @classmethod
     def of(
         cls, x: Any, how: Mapping[str, Any], engine: Engine | None, grouping: RowGrouping = NO_GROUPING
-    ) -> Measuring:
+    ) -> Reference:
         """Open a reference, and settle its space; `how` are the options of `Space.fit`, or a space."""
-        require_engine(engine)
+        by_workers = workers_read_files(engine)
         options = {name: value for name, value in how.items() if value is not None}
         space = options.pop("space", None)
         if space is not None and options:
             raise TypeError(f"a space is fixed already; give either space or {', '.join(options)}, not both")
         written = options.get("reading") if space is None else space.encoding.for_files
-        by_workers = bool(getattr(engine, "reads_files", False))
         dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
         refuse_summaries(dataset)
         require_rows(dataset, MIN_ROWS)
@@ -66,7 +65,7 @@ class Measuring:
         points: FloatArray = self.reference.points
         return points
 
-    def in_memory(self, constructor: str) -> Measuring:
+    def in_memory(self, constructor: str) -> Reference:
         """Return the same with points that can be perturbed and divided."""
         if is_spread(self.reference.points):
             raise refusal(
@@ -97,9 +96,9 @@ class Measuring:
     ) -> dict[str, Estimate]:
         """Estimate the distances of other datasets to the reference, all in one run.
 
-        `said` is of the reference and of all the others, in this order.
+        `grouping` is of the reference and of all the others, in this order.
         """
-        by_workers = bool(getattr(self.engine, "reads_files", False))
+        by_workers = workers_read_files(self.engine)
         written = self.space.encoding.for_files
         opened = {
             name: open_dataset(data, name, by_workers=by_workers, reading=written)

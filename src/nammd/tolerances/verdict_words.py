@@ -1,16 +1,22 @@
-"""A verdict in words: its sentence, the rows of its table, and the code that gives it again."""
+"""A verdict in words: its sentence, the rows of its table, why, and the code that gives it again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from nammd.data.arrays import is_spread, to_numpy
 from nammd.errors.checks import counted
 from nammd.kernels.operations import as_code
 from nammd.results import interval, number, p_value, probability, share_of, with_error
+from nammd.spaces import Sample
+from nammd.statistics.standardized import standardized_difference
 
 if TYPE_CHECKING:
     from nammd.tolerances.verdict import Verdict
+
 
 MOST_REASONS = 3
 """So many columns are told of in words."""
@@ -137,3 +143,20 @@ def _are_beyond(names: Sequence[str]) -> str:
         else (", ".join(shown[:-1]) + f" and {shown[-1]}")
     )
     return f"{told} are beyond their own tolerances"
+
+
+def differs_most(x: Any, y: Any) -> str:
+    """Name the column that differs most between two samples of a space.
+
+    That is a description, by the largest standardized difference in location or scale, and not a test. It
+    is empty where no column stands out, and where the rows are not at hand.
+    """
+    if not (isinstance(x, Sample) and isinstance(y, Sample)) or any(map(is_spread, (x.points, y.points))):
+        return ""
+    encoding = x.space.encoding
+    scores = standardized_difference(to_numpy(x.points), to_numpy(y.points))
+    largest = [float(np.max(scores[encoding.slots(column.name)])) for column in encoding.columns]
+    if not largest or not max(largest) > 0:
+        return ""
+    name = encoding.columns[int(np.argmax(largest))].name
+    return f"column {name} differs most" if encoding.array_columns is not None else f"{name} differs most"

@@ -1,4 +1,4 @@
-"""What a tolerance remembers of how rows belong together: `Remembered`."""
+"""What a tolerance remembers of how rows belong together: `GroupingSpec`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nammd.errors.advice import Advice, refusal
 
 
 @dataclass(frozen=True)
-class Remembered:
+class GroupingSpec:
     """How rows belonged together when a tolerance was made; every check has to say the same.
 
     Attributes
@@ -32,7 +32,7 @@ class Remembered:
     row_weights: str | None = None
 
     @classmethod
-    def of(cls, grouping: RowGrouping) -> Remembered:
+    def of(cls, grouping: RowGrouping) -> GroupingSpec:
         """Note what was said."""
         weights = grouping.row_weights
         stored = weights if weights is None or isinstance(weights, str) else ""
@@ -117,7 +117,7 @@ class Remembered:
         return rows
 
 
-NOTHING_REMEMBERED = Remembered()
+NO_GROUPING_SPEC = GroupingSpec()
 
 
 def for_columns(negligible: Any, grouping: RowGrouping) -> Any:

@@ -22,7 +22,7 @@ from nammd.kernels import RandomFeatures
 from nammd.kernels.base import precision_of
 from nammd.kernels.random_features import Waves
 from nammd.sketches.building import block_rows
-from nammd.sketches.units import SketchUnits, Trace
+from nammd.sketches.group_totals import SketchUnits, Trace
 from nammd.statistics.totals import MORE, UnitTotals, unit_vectors
 from nammd.views.counting import column_values
 from nammd.views.features import ColumnRows

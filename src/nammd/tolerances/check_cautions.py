@@ -11,7 +11,7 @@ from nammd.errors.naming import listed
 from nammd.questions.distance import Estimate
 from nammd.statistics.margin import NEAR_DEGENERATE
 from nammd.tolerances.bars import Fixed
-from nammd.tolerances.deciding import Decision
+from nammd.tolerances.decision import Decision
 
 if TYPE_CHECKING:
     from nammd.tolerances.gate import Gate

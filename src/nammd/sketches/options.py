@@ -1,8 +1,7 @@
-"""What a sketch is made by: features, an encoding, and counts of columns that add up."""
+"""What a sketch is asked to be made by: features, an encoding, groups of rows; checked, and settled."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from nammd.data.blocks_in_time import Blocks
@@ -12,7 +11,6 @@ from nammd.encoding import Encoding
 from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import whole
 from nammd.kernels import RandomFeatures
-from nammd.views.counts import Counts, merged
 
 
 def encoding_for(dataset: Dataset, encoding: Encoding | None) -> Encoding:
@@ -30,15 +28,6 @@ def encoding_for(dataset: Dataset, encoding: Encoding | None) -> Encoding:
             ),
         )
     return Encoding.identity(dataset.width)
-
-
-def added_tallies(
-    one: Mapping[str, Counts] | None, other: Mapping[str, Counts] | None
-) -> Mapping[str, Counts] | None:
-    """Return the counts of the columns of both; None where one of them has none."""
-    if one is None or other is None:
-        return None
-    return {name: merged(counts, other[name]) for name, counts in one.items()}
 
 
 def features_in(kernel: Any) -> RandomFeatures | None:

@@ -1,4 +1,4 @@
-"""A reference inside a history, so that nothing else is needed beside the file.
+"""A reference inside a history, so that nothing else is needed beside the file, and the gate made of it.
 
 Tables are kept as Arrow, arrays as NumPy has them, sketches as their files. What is too large, or lies on a
 cluster, is left where it is: of a file the path is kept, of anything else nothing, and it is given again
@@ -16,13 +16,19 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import to_numpy
-from nammd.data.dataset import ArrayDataset, Dataset, SummaryDataset, TableDataset
+from nammd.data.dataset import Dataset
 from nammd.data.opening import open_content, open_dataset
+from nammd.engines import Engine
 from nammd.errors.advice import Advice, refusal
-from nammd.monitor.history import Kept
+from nammd.monitor.history import History, Kept, Snapshot
+from nammd.monitor.pooling import sums_of
+from nammd.monitor.records import Era
 from nammd.reading.places import shown
 from nammd.reading.text_formats.options import Reading
 from nammd.sketches import Sketch
+from nammd.tolerances.file import loads
+from nammd.tolerances.gate import Gate
+from nammd.tolerances.tolerance import Tolerance
 
 LARGEST = 256 * 2**20
 """Bytes up to which a reference is kept inside."""
@@ -92,11 +98,10 @@ def sketch_from(content: bytes) -> Sketch:
 
 
 def _content(dataset: Dataset) -> tuple[str, bytes]:
-    if isinstance(dataset, SummaryDataset):
+    if dataset.summary is not None:
         return "sketch", sketch_bytes(dataset.summary)
-    if isinstance(dataset, TableDataset):
+    if dataset.frame is not None:
         return "column" if dataset.one_column else "table", _arrow_bytes(dataset.frame.to_arrow())
-    assert isinstance(dataset, ArrayDataset)
     content = io.BytesIO()
     np.save(content, to_numpy(dataset.array), allow_pickle=False)
     return "array", content.getvalue()
@@ -109,3 +114,57 @@ def _arrow_bytes(table: Any) -> bytes:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return bytes(sink.getvalue())
+
+
+class CurrentGate:
+    """The gate of the present era; another process may have begun a new one.
+
+    Attributes
+    ----------
+    given : dataset or None
+        The reference, where it is not in the history.
+    gate : tuple of (int, Gate) or None
+        The number of an era, and its tolerance with its reference.
+    dataset : Dataset or None
+        The reference, as it was opened.
+    """
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        self.gate: tuple[int, Gate] | None = None
+        self.dataset: Dataset | None = None
+
+    def load(self, history: History, seen: Snapshot, engine: Engine | None) -> tuple[Era, Gate]:
+        """Return the present era and its gate; the reference is read and summed once."""
+        era = seen.eras[-1]
+        if self.gate is None or self.gate[0] != era.number:
+            kept, content = history.reference(era.reference)
+            tolerance = loads(era.tolerance.encode(), history.path)
+            reading = tolerance.space.encoding.for_files
+            reference = unpacked(kept, content, reading) if self.given is None else self.given
+            self.dataset = opened_reference(tolerance, reference)
+            gate = tolerance.with_reference(self.dataset, engine=engine)
+            if kept.digest and gate.reference.digest and kept.digest != gate.reference.digest:
+                raise ValueError(
+                    f"the reference is not the one that {history.path} was made with: its rows differ; to "
+                    "compare with others from here on, use 'nammd monitor change' or Monitor.change"
+                )
+            self.gate = era.number, gate
+        return era, self.gate[1]
+
+
+def opened_reference(tolerance: Tolerance, reference: Any) -> Dataset:
+    """Return a reference that has been opened, as its tolerance reads files."""
+    return open_dataset(reference, "the reference", reading=tolerance.space.encoding.for_files)
+
+
+def packed_reference(gate: Gate, dataset: Dataset) -> tuple[Kept, bytes]:
+    """Return the reference as a history keeps it: as it was opened, with columns that only group its rows."""
+    reference = gate.reference
+    return packed(dataset, reference.size, reference.digest or "")
+
+
+def reference_sums(gate: Gate) -> bytes:
+    """Return the sums of the reference; nothing where the tolerance has no features."""
+    sums = sums_of(gate, gate.reference.dataset)
+    return b"" if sums is None else sketch_bytes(sums)

@@ -1,5 +1,0 @@
-"""Former place of `MMDDeep`, which is in `nammd.methods.deep`."""
-
-from nammd.methods.deep import MMDDeep
-
-__all__ = ["MMDDeep"]

@@ -1,0 +1,168 @@
+"""What can be asked of a history without changing it, also as a table: what `Monitor` only reads."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from nammd.errors.checks import choice
+from nammd.monitor.history import History
+from nammd.monitor.keys import time_of
+from nammd.monitor.pooling import Window, pooled
+from nammd.monitor.state import State, state_of
+from nammd.monitor.storage import sketch_from
+from nammd.tolerances.file import loads
+from nammd.tolerances.tolerance import Tolerance
+
+
+class HistoryView:
+    """A history, to be looked at."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._history = History(path)
+
+    @property
+    def state(self) -> State:
+        """The state of the stream, worked out from the batches that there are now."""
+        return state_of(self._history.read())
+
+    @property
+    def version(self) -> str:
+        """A text that is another one after every change of the history; it is quick to ask for."""
+        return self._history.version()
+
+    @property
+    def reference_rows(self) -> int:
+        """How many rows the reference has."""
+        return self._history.reference(self._history.eras()[-1].reference)[0].rows
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """What close enough means now."""
+        return loads(self._history.eras()[-1].tolerance.encode(), self.path)
+
+    def tolerance_errors(self) -> dict[int, float]:
+        """Return the standard errors of the tolerances that there have been, by the numbers of their eras."""
+        eras = self._history.eras()
+        return {era.number: loads(era.tolerance.encode(), self.path).epsilon_error for era in eras}
+
+    def history(self, backend: Backend | None = None) -> Any:
+        """Return the batches as a table, in the order of the stream.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Whose table; by default the first of these that is installed.
+
+        Returns
+        -------
+        table
+        """
+        return table_of(self.state, backend)
+
+    def pooled(self) -> tuple[Window, ...]:
+        """Return the distances of the last 7, 30 and 90 days, each taken together.
+
+        Returns
+        -------
+        tuple of Window
+            Empty where the tolerance has no random features and the reference is no sketch: nothing is kept
+            of the rows of earlier batches then.
+        """
+        era = self._history.eras()[-1]
+        reference, sums = self._history.sums(era)
+        if reference is None or not sums:
+            return ()
+        sketches = {key: sketch_from(content) for key, content in sums.items()}
+        return pooled(loads(era.tolerance.encode(), self.path), sketch_from(reference), sketches)
+
+    def page(self, path: str | Path) -> Path:
+        """Write a page about the stream: one HTML file that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write; it is replaced if it is there.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from nammd.monitor.page import write_page
+
+        return write_page(self.state, Path(path), self.tolerance_errors(), self.pooled())
+
+    def __str__(self) -> str:
+        state = self.state
+        return f"{state.title}: {state.headline()}"
+
+
+Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+
+def table_of(state: State, backend: Backend | None) -> Any:
+    """Return the batches in the order of the stream, one row for each."""
+    if backend is None:
+        found = (name for name in get_args(Backend) if importlib.util.find_spec(name) is not None)
+        backend = next(found, None)
+        if backend is None:
+            raise ImportError("a table needs pandas, polars or pyarrow; install one of them")
+    choice(backend, "backend", get_args(Backend))
+    import narwhals as nw
+
+    columns = columns_of(state)
+    return nw.from_dict(columns, schema=_schema(columns, nw), backend=backend).to_native()
+
+
+def columns_of(state: State) -> dict[str, list[Any]]:
+    """Return what the table holds, column by column."""
+    told = state.told
+    batches = [each.batch for each in told]
+    found: dict[str, list[Any]] = {
+        "key": [b.key for b in batches],
+        "time": [time_of(b.key) for b in batches],
+        "decision": [each.decision.value for each in told],
+        "level": [each.level for each in told],
+    }
+    for name in (
+        "distance",
+        "low",
+        "high",
+        "epsilon",
+        "pvalue_close",
+        "pvalue_far",
+        "u",
+        "deviation",
+        "share",
+    ):
+        found[name] = [getattr(b, name) for b in batches]
+    found |= {
+        "evidence": [float(np.exp(min(each.evidence, 700.0))) for each in told],
+        "mean": [each.mean for each in told],
+        "mean_low": [each.mean_low for each in told],
+        "mean_high": [each.mean_high for each in told],
+        "reference_rows": [b.m for b in batches],
+        "rows": [b.n for b in batches],
+        "columns": ["; ".join(moved.words for moved in b.columns if moved.words) for b in batches],
+        "cautions": ["; ".join(code for code, _ in b.cautions) for b in batches],
+        "source": [b.source for b in batches],
+        "report": [b.report for b in batches],
+        "added": [b.added for b in batches],
+        "digest": [b.digest for b in batches],
+    }
+    return found
+
+
+_TEXT = ("key", "decision", "columns", "cautions", "source", "report", "added", "digest")
+
+
+def _schema(names: Iterable[str], nw: Any) -> dict[str, Any]:
+    """Return the types of the columns, which an empty table would not tell."""
+    kinds: dict[str, Any] = {name: nw.String if name in _TEXT else nw.Float64 for name in names}
+    return kinds | {"time": nw.Datetime("us"), "reference_rows": nw.Int64, "rows": nw.Int64}

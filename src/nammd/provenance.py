@@ -1,5 +1,0 @@
-"""Where a tolerance came from: `Origin`."""
-
-from nammd.tolerances.provenance import Origin
-
-__all__ = ["Origin"]

@@ -1,0 +1,67 @@
+"""A verdict tests every margin once, whatever is asked of it afterwards."""
+
+import numpy as np
+import pytest
+
+import nammd
+from nammd.cli import main
+from tests.counting import count_margins
+
+X, Y = np.random.default_rng(0).normal(size=(2, 200, 2))
+SPACE = nammd.Space.fit(X, kernel=nammd.Gaussian(1.5))
+TOLERANCES = {
+    "number": nammd.Tolerance.at(0.02, space=SPACE),
+    "accepted": nammd.Tolerance.from_reference(X, X + 0.5, space=SPACE),
+    "noise": nammd.Tolerance.from_noise(X, level=1.0, space=SPACE),
+}
+
+
+@pytest.mark.parametrize("tolerance", TOLERANCES.values(), ids=TOLERANCES)
+def test_printing_and_json_of_a_verdict_test_no_further_margins(tolerance, monkeypatch):
+    asked = count_margins(monkeypatch)
+    verdict = tolerance.check(X, Y)
+    needed = len(asked)
+    assert needed > 50  # an interval tries many
+    str(verdict)
+    verdict.to_dict()
+    verdict.estimate.confidence_interval()
+    str(verdict.estimate)
+    assert len(asked) == needed
+
+
+def test_intervals_of_other_levels_are_others():
+    estimate = nammd.distance(X, Y + 0.3)
+    narrow, wide = (estimate.confidence_interval(level) for level in (0.5, 0.99))
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+    assert estimate.confidence_interval(0.5) == narrow
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, points in (("x", X), ("y", Y + 0.2)):
+        np.save(tmp_path / f"{name}.npy", points)
+    return str(tmp_path / "x.npy"), str(tmp_path / "y.npy")
+
+
+@pytest.mark.parametrize("output", [(), ("--json",)], ids=["people", "programs"])
+def test_command_tests_the_margins_of_one_check(files, output, monkeypatch, capsys):
+    space = nammd.Space.fit(X)
+    asked = count_margins(monkeypatch)
+    nammd.Tolerance.at(0.02, space=space).check(*files)
+    needed = len(asked)
+    assert main(["check", *files, "--epsilon", "0.02", *output]) in (0, 3)
+    assert len(asked) == 2 * needed
+
+
+@pytest.mark.parametrize(
+    "command", [("check", "--epsilon", "0.02"), ("calibrate", "-o", "t.json", "--anyway")], ids=lambda c: c[0]
+)
+def test_no_document_is_made_for_people(files, command, tmp_path, monkeypatch, capsys):
+    def made(self):
+        raise AssertionError("nobody asked for JSON")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(nammd.Verdict, "to_dict", made)
+    monkeypatch.setattr(nammd.Tolerance, "to_dict", made)
+    assert main([command[0], *files, *command[1:]]) in (0, 3)
+    assert main([command[0], *files, *command[1:], "--json"]) == 2
