@@ -373,10 +373,9 @@ def _floating_rows(piece: Any, name: str) -> Array:
 
 def _require_finite(array: Array, name: str) -> None:
     xp = namespace(array)
-    finite = xp.isfinite(array)
-    if bool(xp.all(finite)):
+    if bool(xp.all(finite := xp.isfinite(array))):
         return
-    bad = int((~to_numpy(finite)).any(axis=1).sum())
+    bad = int((to_numpy(finite) == 0).any(axis=1).sum())
     raise not_finite(name, bad, array.shape[0])
 
 
