@@ -16,7 +16,7 @@ from nammd.encoding import Encoding
 from nammd.encoding.encoding import fit_datasets
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
-from nammd.errors.advice import Advice, Caution, refusal
+from nammd.errors.advice import Caution
 from nammd.errors.checks import between
 from nammd.evidence.cautions import copied_rows
 from nammd.kernels import as_kernel
@@ -32,6 +32,8 @@ from nammd.tolerances.provenance import Origin
 from nammd.tolerances.reference import Reference
 from nammd.tolerances.soundness import (
     drifting,
+    refuse_blocks,
+    refuse_no_difference,
     refuse_ordered_rows,
     refuse_separating_columns,
     too_wide,
@@ -126,17 +128,7 @@ class Constructors(Result):
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
         bars = tuple(Accepted(name, estimate.pair.kept()) for name, estimate in estimates.items())
         farthest = max(bars, key=lambda bar: bar.value)
-        if not farthest.value > 0:
-            raise refusal(
-                ValueError,
-                "the accepted data cannot be told apart from the reference (its estimated distance is "
-                f"{farthest.value:.3g}), so it sets no tolerance",
-                Advice(
-                    "use Tolerance.from_split or Tolerance.from_noise instead, or an accepted dataset that "
-                    "really differs",
-                    "use --split or --noise instead, or an accepted dataset that really differs",
-                ),
-            )
+        refuse_no_difference(farthest.value)
 
         def without(columns: tuple[str, ...]) -> float:
             left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
@@ -205,13 +197,7 @@ class Constructors(Result):
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
         grouping = RowGrouping(groups, row_weights)
-        if isinstance(groups, Blocks):
-            raise refusal(
-                ValueError,
-                "a perturbed copy is no series of its own, so blocks of time do not go with a tolerance from "
-                "noise",
-                Advice("use Tolerance.from_reference or Tolerance.from_split", "use ACCEPTED or --split"),
-            )
+        refuse_blocks(groups)
         allowed = Negligible.of(for_columns(negligible, grouping))
         bench = Reference.of(
             x, how, engine, grouping.part(0, 1), negligible=allowed, in_memory_for="from_noise"
@@ -289,13 +275,7 @@ class Constructors(Result):
         require_splits(blocks, splits)
         allowed = Negligible.of(for_columns(negligible, grouping))
         bench = Reference.of(
-            x,
-            how,
-            engine,
-            grouping.part(0, 1),
-            negligible=allowed,
-            blocks=blocks,
-            in_memory_for="from_split",
+            x, how, engine, grouping.part(0, 1), negligible=allowed, blocks=blocks, in_memory_for="from_split"
         )
         refuse_ordered_rows(bench.reference, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.

@@ -8,7 +8,7 @@ from typing import Any
 
 from nammd.data.arrays import FloatArray, is_spread, to_numpy
 from nammd.data.dataset import Dataset
-from nammd.data.opening import open_dataset, refuse_summaries, require_rows
+from nammd.data.opening import open_all, refuse_summaries
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping
 from nammd.data.sampling import Positions
 from nammd.encoding.encoding import fit_datasets
@@ -89,9 +89,9 @@ class Reference:
         if space is not None and options:
             raise TypeError(f"a space is fixed already; give either space or {', '.join(options)}, not both")
         written = options.get("reading") if space is None else space.encoding.for_files
-        dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
+        named = {"the reference": x}
+        [dataset] = open_all(named, min_rows=MIN_ROWS, by_workers=by_workers, reading=written)
         refuse_summaries(dataset)
-        require_rows(dataset, MIN_ROWS)
         dataset = dataset_with_grouping(dataset, grouping)
         if in_memory_for and dataset.on_cluster:
             raise _not_in_memory(in_memory_for)
@@ -142,15 +142,13 @@ class Reference:
     def opened(self, others: Mapping[str, Any], grouping: RowGrouping) -> dict[str, Dataset]:
         """Open other datasets as the space reads files; `grouping` is of the reference and of all of them."""
         by_workers, written = workers_read_files(self.engine), self.space.encoding.for_files
-        found = {
-            name: open_dataset(data, name, by_workers=by_workers, reading=written)
-            for name, data in others.items()
+        datasets = open_all(others, min_rows=MIN_ROWS, by_workers=by_workers, reading=written)
+        refuse_summaries(*datasets)
+        every = len(datasets) + 1
+        return {
+            name: dataset_with_grouping(dataset, grouping.part(number, every))
+            for number, (name, dataset) in enumerate(zip(others, datasets, strict=True), 1)
         }
-        refuse_summaries(*found.values())
-        for number, (name, dataset) in enumerate(found.items(), 1):
-            require_rows(dataset, MIN_ROWS)
-            found[name] = dataset_with_grouping(dataset, grouping.part(number, len(found) + 1))
-        return found
 
     def tallied(self, others: Mapping[str, Dataset]) -> dict[str, Tally]:
         """Return what the columns of other datasets tell, of which the rows become points on the way."""
