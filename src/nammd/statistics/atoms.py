@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from nammd.data.arrays import FloatArray
 from nammd.engines.sums import KernelSums
 from nammd.engines.units import UnitSums
-from nammd.statistics.moments import Components, CrossPairs, Jackknife, Moments
+from nammd.statistics.moments import Components, CrossPairs, Jackknife, Moments, freedom
 from nammd.statistics.side import KeptX, SharedX, cube
 
 Places = NDArray[np.intp]
@@ -217,18 +217,19 @@ class Atoms:
         )
         return 2 * max(squares, 0.0) / self.sum(self.own_pairs) ** 2 * (n - 1) / (n - 3)
 
-    @cached_property
-    def freedom(self) -> float:
-        """The degrees of freedom of a sum of squares over the units."""
-        # Covariances of neighbours vary as much as variances do, and there are two for each.
-        return max((effective_groups(self.sizes, self.counts) - 1.0) / (1 + 2 * self.reach), 1.0)
-
-    def components(self, cross_by_pairs: float, freedom: float) -> Components:
+    def components(self, cross_by_pairs: float) -> Components:
         """Return the variance components of one unit of the effective size."""
-        n = self.effective
-        pairs = self.by_pairs, cross_by_pairs
-        units = {"per_unit": self.rows / n, "freedom": freedom, "lift": self.lift, "in_unit": self.in_unit}
-        return Components.of(n, self.mean, self.jackknife, pairs, **units)
+        n, per_unit = self.effective, self.rows / self.effective
+        return Components.of(
+            n,
+            self.mean,
+            self.jackknife,
+            (self.by_pairs, cross_by_pairs),
+            per_unit=per_unit,
+            freedom=freedom(effective_groups(self.sizes, self.counts), per_unit, self.reach),
+            lift=self.lift,
+            in_unit=self.in_unit,
+        )
 
 
 def effective_groups(sizes: FloatArray, counts: FloatArray | None = None) -> float:
@@ -274,11 +275,9 @@ class AtomPair:
     @cached_property
     def moments(self) -> Moments:
         """The first and second moments."""
-        x, y = self.atoms
         pairs = self._by_pairs
-        plain = x.plain and y.plain and self.common is None
-        own_x, own_y = (one.components(pairs, np.inf if plain else one.freedom) for one in self.atoms)
-        found = Moments.of(own_x, own_y, x.cross_mean, pairs, self.bound, self._between)
+        own_x, own_y = (one.components(pairs) for one in self.atoms)
+        found = Moments.of(own_x, own_y, self.atoms[0].cross_mean, pairs, self.bound, self._between)
         return (
             found if self.off_diagonal is None else replace(found, xy=self.off_diagonal, cross="off-diagonal")
         )

@@ -23,7 +23,7 @@ NEAR_DEGENERATE = 0.3
 SWITCH = 0.05
 """Share from which the lower tail is not normal any more and the law of `near_zero` is needed."""
 
-FEW_DEGREES = 4.0
+BOLD_DEGREES = 4.0
 """With so few degrees of freedom of groups, skewness never makes a test bolder; with more it does in part."""
 
 _REACH = 1e60
@@ -166,7 +166,7 @@ def margin(
     cubic, quadratic = (shrink * part for part in pair.cubic_and_quadratic(eps, alternative))
     if (2 * cubic + 3 * quadratic > 0) == (alternative == "greater"):
         # Where it would make the test bolder it has to be known: not from the few groups that matter most.
-        known = max(1.0 - FEW_DEGREES / moments.degrees(a), 0.0)
+        known = max(1.0 - BOLD_DEGREES / moments.degrees(a), 0.0)
         cubic, quadratic = known * cubic, known * quadratic
     cubic += pair.approximation_cubic(eps)
     if alternative == "greater":
