@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-ELSEWHERE = ("engine", "created")
+ELSEWHERE = ("engine", "created", "at")
 """What a result says besides its numbers: who computed it, and when."""
 
 

@@ -1,5 +1,7 @@
 """Rows are groups of one row each: every number is the same, whichever of the two is said."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -29,7 +31,7 @@ KERNELS = {
 def own_labels(*datasets):
     """One label for every row, and none twice."""
     ends = np.cumsum([0, *map(len, datasets)])
-    return [np.arange(start, stop) for start, stop in zip(ends[:-1], ends[1:], strict=True)]
+    return [np.arange(start, stop) for start, stop in pairwise(ends)]
 
 
 def same(plain, grouped, rel=1e-9):
@@ -114,6 +116,7 @@ def test_single_precision():
 
 ONE_WEIGHT = pytest.mark.xfail(
     strict=True,
+    raises=AssertionError,
     reason="rows with weights, though all alike, are tested by Student's law, and rows by the normal",
 )
 """What is not so yet."""
@@ -184,26 +187,19 @@ def test_sketches():
         nammd.Sketch.of(each, FEATURES, groups=labels, threads=1)
         for each, labels in zip((x, y, z), own_labels(x, y, z), strict=True)
     ]
-    for kernel in (None, FEATURES):
-        for statistic in ("nammd", "mmd2"):
-            how = {"kernel": kernel, "statistic": statistic}
-            same(*(told(nammd.distance(a, b, **how)) for a, b, _ in (plain, grouped)))
-            same(*(told(nammd.compare_pairs((a, b), (a, c), **how)) for a, b, c in (plain, grouped)))
-            for alternative in ("greater", "less"):
-                same(
-                    *(
-                        nammd.closeness_test(a, b, 0.02, alternative=alternative, **how)
-                        for a, b, _ in (plain, grouped)
-                    )
-                )
+    for how in ({"kernel": None}, {"kernel": FEATURES}, {"kernel": FEATURES, "statistic": "mmd2"}):
+        same(*(told(nammd.distance(a, b, **how)) for a, b, _ in (plain, grouped)))
+        same(*(nammd.compare_pairs((a, b), (a, c), **how) for a, b, c in (plain, grouped)))
+        for alternative in ("greater", "less"):
+            tests = (
+                nammd.closeness_test(a, b, 0.02, alternative=alternative, **how)
+                for a, b, _ in (plain, grouped)
+            )
+            same(*map(outcome, tests))
 
 
-X, ACCEPTED, OTHER = points(11, 120), points(12, 100, loc=0.5), points(13, 110, loc=0.6)
-CANDIDATES = {
-    "equal": points(14, 90),
-    "between": points(15, 95, loc=0.4),
-    "far": points(16, 100, loc=1.4),
-}
+X, ACCEPTED, OTHER = points(11, 120), points(12, 100, loc=0.9), points(13, 110, loc=1.0)
+CANDIDATES = {"equal": points(14, 90), "between": points(15, 95, loc=0.6), "far": points(16, 100, loc=2.5)}
 
 
 def from_arrays(groups):
@@ -226,14 +222,18 @@ def from_arrays(groups):
 
 NOISE = pytest.mark.xfail(
     strict=True,
+    raises=AssertionError,
     reason="a perturbed copy of a row is independent of it by rows, and the same group by groups: standard "
     "errors, and what is forecast, differ",
 )
 SPLIT = pytest.mark.xfail(
-    strict=True, reason="random halves of groups are drawn otherwise than those of rows"
+    strict=True,
+    raises=AssertionError,
+    reason="random halves of groups are drawn otherwise than those of rows",
 )
 INVERTED = pytest.mark.xfail(
     strict=True,
+    raises=AssertionError,
     reason="the tolerances of columns are inverted by bisection to a millionth, along other paths",
 )
 """What is not so yet."""
@@ -287,11 +287,11 @@ def test_forecasts_and_checks_of_arrays(way):
 
 
 TABLE, TABLE_ACCEPTED, TABLE_OTHER = (
-    numbered(people(seed, older=older), seed) for seed, older in ((21, 0.0), (22, 0.5), (23, 0.6))
+    numbered(people(seed, older=older), seed) for seed, older in ((21, 0.0), (22, 1.3), (23, 1.2))
 )
 TABLE_CANDIDATES = {
     "equal": numbered(people(24), 24),
-    "older": numbered(people(25, older=0.9), 25),
+    "older": numbered(people(25, older=2.2), 25),
     "missing": numbered(people(26, missing=0.5, cities=(0.1, 0.2, 0.7)), 26),
 }
 
@@ -354,19 +354,37 @@ def test_single_columns_are_the_same_whatever_the_tolerance_was_made_from(way):
 
 @pytest.mark.xfail(
     strict=True,
-    reason="the table of two columns is brought to other margins: cells count in parts by rows, and rows have "
-    "weights by groups",
+    raises=AssertionError,
+    reason="the table of two columns is brought to other margins: cells count in parts by rows, and by "
+    "groups rows have weights",
 )
 def test_pairs_of_columns():
     """How two columns go together is tested, where none of them changed alone."""
-    x, accepted, candidate = (
-        numbered(together(seed, rho), seed) for seed, rho in ((31, 0.9), (32, 0.85), (33, 0.2))
-    )
-    plain = nammd.Tolerance.from_reference(plain_rows(x), plain_rows(accepted), anyway=True)
-    grouped = nammd.Tolerance.from_reference(x, accepted, groups="row", anyway=True)
+    x, candidate = (numbered(together(seed, rho), seed) for seed, rho in ((31, 0.9), (33, 0.2)))
+    space = nammd.Space.fit(plain_rows(x))
+    plain = nammd.Tolerance.at(0.001, space=space)
+    grouped = nammd.Tolerance.at(0.001, space=space, groups="row")
     expected = plain.check(plain_rows(x), plain_rows(candidate)).pairs
-    assert [each.names for each in expected] == [("a", "b")]
-    assert differences(expected, grouped.check(x, candidate).pairs, rel=1e-9) == []
+    if [each.names for each in expected] != [("a", "b")]:
+        pytest.fail("there is nothing to compare")
+    same(expected, grouped.check(x, candidate).pairs)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="cells of the reference that the candidate has no row in count by rows, and are lost by groups",
+)
+def test_pairs_of_columns_of_whole_numbers():
+    """Their classes are not the same in both datasets: here they go together as before."""
+    x, candidate = numbered(people(49), 49), numbered(people(50, older=1.5), 50)
+    space, allowed = nammd.Space.fit(plain_rows(x)), {"shift": 3.0, "categories": 0.5, "missing": 0.5}
+    plain = nammd.Tolerance.at(0.001, space=space, negligible=allowed)
+    grouped = nammd.Tolerance.at(0.001, space=space, negligible=allowed, groups="row")
+    expected, found = plain.check(plain_rows(x), plain_rows(candidate)), grouped.check(x, candidate)
+    if not expected.jointly_far or expected.beyond:
+        pytest.fail("pairs of columns are not looked for")
+    same(expected.pairs, found.pairs)
 
 
 def test_monitors(tmp_path):
