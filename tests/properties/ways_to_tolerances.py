@@ -73,7 +73,6 @@ def _arrays():
         "float32": lambda: MAKE.from_reference(*single, **ANYWAY),
         "noise": lambda: _from_noise(X),
         "another level": lambda: _from_noise(X).at_level(0.5, anyway=True),
-        "noise without columns": lambda: _from_noise(X, negligible=False),
         "split": lambda: _from_split(X),
         "split without columns": lambda: _from_split(X, negligible=False),
         "given": lambda: MAKE.at(0.03, KERNEL, columns=2),
@@ -101,7 +100,7 @@ def _grouped_arrays():
     drawn = {name: groups_of_points(13 + k, shift=shift) for k, (name, shift) in enumerate(shifts.items())}
     data = {name: rows for name, (rows, _, _) in drawn.items()}
     found = {}
-    for name, options in {"groups": (True, False), "weights": (False, True), "both": (True, True)}.items():
+    for name, options in {"groups": (True, False), "weights": (False, True)}.items():
 
         def said(labels, weights, options=options):
             how = {"groups": labels, "row_weights": weights}
@@ -200,7 +199,6 @@ def _grouped_tables():
     space = nammd.Space.fit(x.drop(columns=["customer", "w"]))
     found = {}
     for name, said in {
-        "groups": {"groups": "customer"},
         "weights": {"row_weights": "w"},
         "both": {"groups": "customer", "row_weights": "w"},
     }.items():
@@ -220,21 +218,17 @@ def _sketched():
     """Tolerances of rows, in checks of sketches."""
     x, accepted, _, data = _people()
     found = {}
-    plain = MAKE.from_reference(x, accepted, **ANYWAY)
-    for name, kernel in {
-        "": plain.kernel,
-        ", same features": nammd.RandomFeatures(plain.kernel, 48, 0),
-    }.items():
-        space = nammd.Space(plain.encoding, kernel)
-        features = nammd.RandomFeatures(plain.kernel, 48, 0)
+    plain = nammd.Space.fit(x)
+    features = nammd.RandomFeatures(plain.kernel, 48, 0)
 
-        def sketch(table, features=features):
-            return nammd.Sketch.of(table, features, encoding=plain.encoding, threads=1)
+    def sketch(table):
+        return nammd.Sketch.of(table, features, encoding=plain.encoding, threads=1)
 
-        found[f"sketches{name}"] = Way(
-            lambda space=space: MAKE.from_reference(x, accepted, space=space, **ANYWAY),
-            sketch(x),
-            {key: sketch(table) for key, table in data.items()},
+    sketches = {key: sketch(table) for key, table in data.items()}
+    spaces = {"sketches": plain, "sketches, same features": nammd.Space(plain.encoding, features)}
+    for name, space in spaces.items():
+        found[name] = Way(
+            lambda space=space: MAKE.from_reference(x, accepted, space=space, **ANYWAY), sketch(x), sketches
         )
     return found
 
