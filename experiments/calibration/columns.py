@@ -17,6 +17,7 @@ from experiments.summary import pooled_rate, rate, shown
 from nammd.data.values import Values as ColumnValues
 from nammd.tolerances.bars import Accepted
 from nammd.tolerances.decision import Decision, decided
+from nammd.views.family import WHOLE
 from nammd.views.limits import check_columns, made_limits
 from nammd.views.negligible import Negligible
 
@@ -95,7 +96,7 @@ def _level(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
     limits = made_limits(
         frozen.measures, frozen.counts(reference), Negligible(), {"accepted": frozen.counts(accepted)}
     )
-    held = check_columns(limits, None, frozen.counts(candidate), ALPHA / 2)
+    held = check_columns(limits, None, frozen.counts(candidate), WHOLE.level("columns", ALPHA))
     kernel = nammd.Gaussian.median(frozen.points(reference))
     x = frozen.points(reference)
     bar, estimate = (
@@ -103,11 +104,11 @@ def _level(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
         for each in (accepted, candidate)
     )
     close, far = Accepted("accepted", bar.pair).pvalues(estimate, shared=True)
-    beyond = [each.beyond for each in held]
+    beyond = WHOLE.pvalue(far, [each.adjusted for each in held])
     return {
-        "far": decided(close, far, ALPHA, beyond) is Decision.FAR,
-        "joint": far <= ALPHA / 2,
-        "named": any(beyond),
+        "far": decided(close, beyond, ALPHA) is Decision.FAR,
+        "joint": far <= WHOLE.level("joint", ALPHA),
+        "named": any(each.beyond for each in held),
         "joint at the whole level": far <= ALPHA,
     }
 
@@ -165,7 +166,7 @@ def _fault(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
     limits = made_limits(
         frozen.measures, frozen.counts(reference), Negligible(), {"accepted": frozen.counts(accepted)}
     )
-    held = check_columns(limits, None, frozen.counts(candidate), ALPHA / 2)
+    held = check_columns(limits, None, frozen.counts(candidate), WHOLE.level("columns", ALPHA))
     named = [each.name for each in held if each.beyond]
     return {"found": spoiled in named, "others": any(name != spoiled for name in named)}
 

@@ -30,6 +30,7 @@ from nammd.views.comparing import UnitsOfBoth, group_pair
 from nammd.views.counting import count_columns
 from nammd.views.counts import Counts
 from nammd.views.evidence import pair_of_counts
+from nammd.views.family import WHOLE
 from nammd.views.grouped import has_units, is_grouped, unit_columns
 from nammd.views.limits import ColumnCheck, check_columns, made_limits, part
 from nammd.views.measure import Measure, measures_of
@@ -100,7 +101,7 @@ class Checked:
         if grouped:
             units = unit_columns(x, measures, encoding), unit_columns(y, measures, encoding)
         if own:
-            return cls(own, result.has_column_tolerances, alpha / 2, (before, now), units)
+            return cls(own, result.has_column_tolerances, WHOLE.level("columns", alpha), (before, now), units)
         least = negligible_by_groups(x, measures, encoding, Negligible())
         mine = None if units is None else units[0]
         limits = made_limits(measures, before, Negligible(), units=mine, by_groups=least)

@@ -30,6 +30,7 @@ from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check
 from nammd.views.comparing import UnitsOfBoth
 from nammd.views.counting import count_columns, has_counts
 from nammd.views.counts import Counts
+from nammd.views.family import JOINT, WHOLE, Family
 from nammd.views.grouped import ColumnUnits, has_units, is_grouped, unit_columns
 from nammd.views.limits import ColumnCheck, ColumnLimit, check_columns
 from nammd.views.negligible import Negligible
@@ -124,9 +125,12 @@ class Gate:
         p_close, p_far = combined(held)
         counted = self._counted(estimate)
         comparable, units = self._units(estimate)
-        columns = self._columns(counted, units, alpha / 2) if comparable and not estimate.pair.void else ()
+        level = WHOLE.level("columns", alpha)
+        columns = self._columns(counted, units, level) if comparable and not estimate.pair.void else ()
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
-        decision = decided(p_close, p_far, alpha, [each.beyond for each in columns] if judged else None)
+        family = WHOLE if judged else JOINT
+        beyond = family.pvalue(p_far, [each.adjusted for each in columns])
+        decision = decided(p_close, beyond, alpha)
         return Verdict(
             decision=decision,
             distance=estimate.value,
@@ -140,9 +144,9 @@ class Gate:
             estimate=estimate,
             warnings=cautions_of(self, estimate, decision, comparable),
             tolerance=self.tolerance,
-            setting=self._setting(estimate, alpha, judged),
+            setting=self._setting(estimate, alpha, family),
             columns=columns,
-            judged=judged,
+            family=family,
             alerts=self._alerts(estimate, counted),
             fail_on=fails,
         )
@@ -366,9 +370,7 @@ class Gate:
             found += column_fact_alerts(self.tolerance.space.encoding, x.dataset, y.dataset)
         return found
 
-    def _setting(self, estimate: Estimate, alpha: float, judged: bool | None = None) -> Setting:
-        bar = self.tolerance.farthest
-        if judged is None:
-            judged = self.tolerance.columns is not None
-        several, part = len(self.tolerance.bars), 0.5 if judged else 1.0
+    def _setting(self, estimate: Estimate, alpha: float, family: Family | None = None) -> Setting:
+        bar, several = self.tolerance.farthest, len(self.tolerance.bars)
+        part = (family or self.tolerance.family).level("joint", 1.0)
         return Setting(bar, several, estimate.pair, estimate.m, self.is_the_one, alpha, part)
