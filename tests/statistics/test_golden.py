@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.statistics.atoms import pair_of_rows
+from nammd.statistics.atom_pair import pair_of_rows
 from nammd.statistics.margin import margin
 
 GOLDEN = Path(__file__).parents[1] / "golden"

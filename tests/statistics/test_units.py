@@ -9,7 +9,8 @@ import nammd
 from nammd.engines.units import Units, UnitSums
 from nammd.questions.closeness import closeness_of
 from nammd.questions.comparison import compare_estimates
-from nammd.statistics.atoms import AtomPair, atoms_of_units, effective_groups
+from nammd.statistics.atom_pair import AtomPair, atoms_of_units
+from nammd.statistics.atoms import effective_groups
 from nammd.statistics.margin import margin
 from nammd.statistics.moments import combined, freedom
 

@@ -29,12 +29,12 @@ from nammd.statistics.standardized import standardized_difference
 from nammd.views.comparing import UnitsOfBoth, group_pair
 from nammd.views.counting import count_columns
 from nammd.views.counts import Counts
-from nammd.views.evidence import pair_of_counts
 from nammd.views.family import WHOLE
 from nammd.views.grouped import has_units, is_grouped, unit_columns
 from nammd.views.limits import ColumnCheck, check_columns, made_limits, part
 from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
+from nammd.views.placed import pair_of_counts
 from nammd.views.unit_negligible import negligible_by_groups
 
 MOST_ROWS = 2000

@@ -52,12 +52,6 @@ class Grams:
     atoms: tuple[Atoms, Atoms]
     common: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
 
-    @property
-    def units_used(self) -> tuple[int, int]:
-        """How many units of each sample stand for it."""
-        one, two = self.stand_ins
-        return len(one.chosen), len(two.chosen)
-
     def form(self, side: int, g: FloatArray) -> FloatArray:
         """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units of a sample."""
         gram, some = self._within[side], g[self.stand_ins[side].chosen]

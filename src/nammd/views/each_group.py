@@ -17,7 +17,7 @@ from nammd.data.arrays import FloatArray
 from nammd.data.row_units import RowUnits, numbered
 from nammd.data.sampling import representatives
 from nammd.engines.units import UnitCross, Units, UnitSums, UnitWithin
-from nammd.statistics.atoms import AtomPair, atoms_of_units
+from nammd.statistics.atom_pair import AtomPair, atoms_of_units
 from nammd.statistics.grams import Grams, unit_eigenvalue
 from nammd.statistics.pair import Pair
 from nammd.views.features import united

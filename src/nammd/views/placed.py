@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.statistics.atoms import AtomPair, Atoms
+from nammd.statistics.atom_pair import AtomPair
+from nammd.statistics.atoms import Atoms
 from nammd.statistics.pair import Pair
 from nammd.views.counts import Counts
 from nammd.views.support import Support, support_of
@@ -96,11 +97,6 @@ class PlacedOrder:
 
     x: PlacedSample
     y: PlacedSample
-
-    @property
-    def units_used(self) -> tuple[int, int]:
-        """All rows."""
-        return self.x.size, self.y.size
 
     @property
     def eigenvalues(self) -> tuple[float, float]:
