@@ -185,7 +185,7 @@ class GroupEvidence(_EngineEvidence):
         across = (self.unit_sums.cross.rows, self.unit_sums.cross.cols)[side]
         own = within - np.repeat(atoms.others(atoms.sizes) * atoms.mean, units.rows)
         other = across - np.repeat(atoms.partners * atoms.cross_mean, units.rows)
-        moved = slope * own / atoms.sum(atoms.own_pairs) - other / atoms.sum(atoms.other_pairs)
+        moved = slope * own / atoms.all_pairs[0] - other / atoms.all_pairs[1]
         return sample.in_order(2 * units.row_weights * moved / scale)
 
     def described(self) -> list[tuple[str, str]]:

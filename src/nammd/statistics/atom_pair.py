@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -80,27 +81,34 @@ class AtomPair:
         """The variance of twice the mean across that is due to pairs of units."""
         x, y = self.atoms
         s, t, mean, m, n = x.sizes, y.sizes, x.cross_mean, x.effective, y.effective
-        r = (x.other - x.other_pairs * mean) / x.partners
-        c = (y.other - y.other_pairs * mean) / y.partners
+        # What a unit adds to each of its pairs across: its q in another unit.
+        r, c = (
+            (side.influences[:, 1], side.all_pairs[1] / side.effective / side.partners) for side in self.atoms
+        )
 
-        def total(one: FloatArray, two: FloatArray) -> float:
+        def total(one: tuple[Any, ...], two: tuple[Any, ...]) -> float:
             """Return the sum of products over the pairs of units that were compared."""
-            every = x.sum(one) * y.sum(two)
-            return every if self.common is None else every - float(one[self.common[0]] @ two[self.common[1]])
+            every = x.sum(*one) * y.sum(*two)
+            if self.common is None:
+                return every
+            here, there = self.common
+            return every - float(
+                math.prod(one[1:], start=one[0])[here] @ math.prod(two[1:], start=two[0])[there]
+            )
 
         squares = (
             self.squares
-            - 2 * mean * x.dot(s, x.other_sized)
-            - 2 * x.dot(r, x.other_sized)
-            - 2 * y.dot(c, y.other_sized)
-            + mean**2 * total(s * s, t * t)
-            + 2 * mean * total(r * s, t * t)
-            + 2 * mean * total(s * s, c * t)
-            + total(r * r, t * t)
-            + total(s * s, c * c)
-            + 2 * total(r * s, c * t)
+            - 2 * mean * x.sum(s, x.other_sized)
+            - 2 * x.sum(*r, x.other_sized)
+            - 2 * y.sum(*c, y.other_sized)
+            + mean**2 * total((s, s), (t, t))
+            + 2 * mean * total((*r, s), (t, t))
+            + 2 * mean * total((s, s), (*c, t))
+            + total((*r, *r), (t, t))
+            + total((s, s), (*c, *c))
+            + 2 * total((*r, s), (*c, t))
         )
-        return 4 * max(squares, 0.0) / x.sum(x.other_pairs) ** 2 * m * n / ((m - 1) * (n - 1))
+        return 4 * max(squares, 0.0) / x.all_pairs[1] ** 2 * m * n / ((m - 1) * (n - 1))
 
     @cached_property
     def _between(self) -> tuple[float, float, float] | None:
@@ -202,12 +210,15 @@ class AtomSide:
 
     @cached_property
     def _second(self) -> FloatArray:
-        return self._average(self._g, self._g) / self.size
+        p, q = self._g.T
+        both = self._mean(p, q)
+        return np.array([[self._mean(p, p), both], [both, self._mean(q, q)]])
 
     @cached_property
     def _thirds(self) -> FloatArray:
         p, q = self._g.T
-        return self._average(np.column_stack([p * p, q * q]), self._g).ravel() / self.size
+        squares = p * p, q * q
+        return np.array([self._mean(square, each) for square in squares for each in (p, q)])
 
     @cached_property
     def _form(self) -> FloatArray:
@@ -221,7 +232,7 @@ class AtomSide:
 
         def third(w: FloatArray) -> float:
             moved = g @ w
-            return atoms.dot(moved * moved, moved) / atoms.effective
+            return atoms.sum(moved, moved, moved) / atoms.effective
 
         return SharedX(
             second=weighted.T @ g / atoms.effective,
@@ -236,7 +247,7 @@ class AtomSide:
         """Return the covariances of influences, by leaving out one unit at a time."""
         atoms = self.atoms
         root = np.sqrt((atoms.count - 1) / atoms.count) / (1 - atoms.sizes / atoms.weight)
-        lifted = root[:, None] * g
+        lifted = np.reshape(root, (-1, 1)) * g
         found: FloatArray = _weighted(lifted, atoms.counts).T @ lifted
         if atoms.reach:
             lag = lifted[:-1].T @ lifted[1:]
@@ -247,13 +258,13 @@ class AtomSide:
     def _g(self) -> FloatArray:
         return self.pair.influences[self.number]
 
-    def _average(self, one: FloatArray, other: FloatArray) -> FloatArray:
-        """Return sums of products; units in both samples count half in each, so that all count once."""
-        found: FloatArray = _weighted(one, self.atoms.counts).T @ other
+    def _mean(self, one: FloatArray, other: FloatArray) -> float:
+        """Return a mean product; units in both samples count half in each, so that all count once."""
+        found = self.atoms.sum(one, other)
         if self.pair.common is not None:
             both = self.pair.common[self.number]
-            found = found - one[both].T @ other[both] / 2
-        return found
+            found -= float(one[both] @ other[both]) / 2
+        return found / self.size
 
 
 def _weighted(values: FloatArray, counts: FloatArray | None) -> FloatArray:
@@ -262,14 +273,10 @@ def _weighted(values: FloatArray, counts: FloatArray | None) -> FloatArray:
 
 def atoms_of_rows(sums: KernelSums) -> tuple[Atoms, Atoms]:
     """Return the rows of two samples as units of one row each."""
-    cross, ones = sums.cross, (np.ones(sums.m), np.ones(sums.n))
+    cross = sums.cross
     return (
-        Atoms(
-            ones[0], sums.x.rows, cross.rows, sums.x.rows, cross.rows, sums.x.squares, float(sums.n), sums.m
-        ),
-        Atoms(
-            ones[1], sums.y.rows, cross.cols, sums.y.rows, cross.cols, sums.y.squares, float(sums.m), sums.n
-        ),
+        Atoms(1.0, sums.x.rows, cross.rows, sums.x.rows, cross.rows, sums.x.squares, float(sums.n), sums.m),
+        Atoms(1.0, sums.y.rows, cross.cols, sums.y.rows, cross.cols, sums.y.squares, float(sums.m), sums.n),
     )
 
 

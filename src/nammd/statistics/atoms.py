@@ -12,8 +12,10 @@ effective number, ``(sum s)² / sum s²``, and so all that is made of them holds
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +35,8 @@ class Atoms:
 
     Attributes
     ----------
-    sizes : array
-        The weight of the rows of each unit.
+    sizes : array or float
+        The weight of the rows of each unit; one number where it is the same for all.
     own, other : array
         For every unit: the weighted sum of kernel values with the other units of its sample, and with those
         of the other sample.
@@ -54,7 +56,7 @@ class Atoms:
         The mean kernel value of two rows of one unit; NaN where that is not known.
     """
 
-    sizes: FloatArray = field(repr=False)
+    sizes: FloatArray | float = field(repr=False)
     own: FloatArray = field(repr=False)
     other: FloatArray = field(repr=False)
     own_sized: FloatArray = field(repr=False)
@@ -67,17 +69,26 @@ class Atoms:
     reach: int = 0
     in_unit: float = float("nan")
 
-    def sum(self, values: FloatArray) -> float:
-        """Return the sum over all units."""
-        return float(values.sum() if self.counts is None else self.counts @ values)
+    def sum(self, *factors: FloatArray | float) -> float:
+        """Return the sum over all units of a product; a number is the same for all of them."""
+        same, arrays = 1.0, [] if self.counts is None else [self.counts]
+        for factor in factors:
+            if isinstance(factor, np.ndarray):
+                arrays.append(factor)
+            else:
+                same *= factor
+        if len(arrays) == (self.counts is not None):  # nothing varies
+            return same * self.count
+        if len(arrays) == 1:
+            return same * float(arrays[0].sum())
+        *first, last = arrays
+        return same * float(math.prod(first[1:], start=first[0]) @ last)
 
-    def dot(self, one: FloatArray, other: FloatArray) -> float:
-        """Return the sum of products over all units."""
-        return float(one @ other if self.counts is None else (self.counts * one) @ other)
-
-    def others(self, values: FloatArray) -> FloatArray:
+    def others(self, values: FloatArray | float) -> Any:
         """Return, for every unit, the sum of the values of the units that it was compared with."""
-        rest: FloatArray = self.sum(values) - values
+        rest: Any = self.sum(values) - values
+        if not isinstance(values, np.ndarray):
+            return rest
         for step in range(1, self.reach + 1):
             assert self.numbers is not None
             # Numbers ascend; a neighbour may be missing, where a block of time has no rows.
@@ -90,7 +101,7 @@ class Atoms:
     @cached_property
     def count(self) -> float:
         """The number of units."""
-        return float(len(self.sizes) if self.counts is None else round(float(self.counts.sum())))
+        return float(len(self.own) if self.counts is None else round(float(self.counts.sum())))
 
     @cached_property
     def weight(self) -> float:
@@ -100,51 +111,56 @@ class Atoms:
     @cached_property
     def effective(self) -> float:
         """The effective number of units."""
-        return max(self.weight**2 / self.dot(self.sizes, self.sizes), LEAST)
+        return max(self.weight**2 / self.sum(self.sizes, self.sizes), LEAST)
 
     @cached_property
     def plain(self) -> bool:
         """Whether every unit is one row, and all count alike."""
-        return self.count == self.rows and bool((self.sizes == self.sizes[0]).all())
+        return self.count == self.rows and bool(np.all(self.sizes == np.ravel(self.sizes)[0]))
 
     @cached_property
-    def own_pairs(self) -> FloatArray:
+    def own_pairs(self) -> Any:
         """The weight of the pairs that each unit has part in, within."""
         return self.sizes * self.others(self.sizes)
 
     @cached_property
-    def other_pairs(self) -> FloatArray:
+    def other_pairs(self) -> Any:
         """The weight of the pairs that each unit has part in, across."""
-        pairs: FloatArray = self.sizes * self.partners
-        return pairs
+        return self.sizes * self.partners
+
+    @cached_property
+    def all_pairs(self) -> tuple[float, float]:
+        """The weight of all pairs, within and across."""
+        return self.sum(self.own_pairs), self.sum(self.other_pairs)
 
     @cached_property
     def mean(self) -> float:
         """The mean kernel value of two rows of different units."""
-        return self.sum(self.own) / self.sum(self.own_pairs)
+        return self.sum(self.own) / self.all_pairs[0]
 
     @cached_property
     def cross_mean(self) -> float:
         """The mean kernel value of a row of this sample and one of the other."""
-        return self.sum(self.other) / self.sum(self.other_pairs)
+        return self.sum(self.other) / self.all_pairs[1]
 
     @cached_property
     def influences(self) -> FloatArray:
         """The p and q of every unit, as two columns."""
-        p = (self.own - self.own_pairs * self.mean) / self.sum(self.own_pairs)
-        q = (self.other - self.other_pairs * self.cross_mean) / self.sum(self.other_pairs)
-        return self.effective * np.column_stack([p, q])
+        g = np.empty((2, len(self.own)))  # by columns: so it is read
+        means, sums = (self.mean, self.cross_mean), (self.own, self.other)
+        for row, own, pairs, mean, weight in zip(
+            g, sums, (self.own_pairs, self.other_pairs), means, self.all_pairs, strict=True
+        ):
+            np.subtract(own, pairs * mean, out=row)
+            row *= self.effective / weight
+        return g.T
 
     @cached_property
     def deviations(self) -> FloatArray:
         """How far the means within and across move when a unit is left out, as two rows."""
-        own, across = self.sum(self.own), self.sum(self.other)
-        moved = np.stack(
-            [
-                (own - 2 * self.own) / (self.sum(self.own_pairs) - 2 * self.own_pairs),
-                (across - self.other) / (self.sum(self.other_pairs) - self.other_pairs),
-            ]
-        )
+        (p, q), n = self.influences.T, self.effective
+        within, across = self.own_pairs / self.all_pairs[0], self.other_pairs / self.all_pairs[1]
+        moved = np.stack([-2 * p / (n * (1 - 2 * within)), -q / (n * (1 - across))])
         means = moved.mean(axis=1) if self.counts is None else moved @ self.counts / self.count
         centred: FloatArray = moved - means[:, None]
         return centred
@@ -152,11 +168,19 @@ class Atoms:
     @cached_property
     def jackknife(self) -> Jackknife:
         """The variances by leaving out one unit at a time."""
-        both = self.deviations
         share = (self.count - 1) / self.count
-        matrix = share * (both if self.counts is None else both * self.counts) @ both.T
+        if not isinstance(self.sizes, np.ndarray):  # all units move the means alike
+            p, q = self.influences.T
+            left = self.effective * (1 - 2 / self.count), self.effective * (1 - 1 / self.count)
+            return Jackknife(
+                share * 4 * self.sum(p, p) / left[0] ** 2,
+                share * self.sum(q, q) / left[1] ** 2,
+                share * 2 * self.sum(p, q) / (left[0] * left[1]),
+            )
+        moved = self.deviations
+        matrix = share * moved @ moved.T
         if self.reach:  # neighbours in time go together; where they do so the other way, it is left out
-            lag = share * both[:, :-1] @ both[:, 1:].T
+            lag = share * moved[:, :-1] @ moved[:, 1:].T
             values, vectors = np.linalg.eigh(lag + lag.T)
             matrix = matrix + (vectors * np.maximum(values, 0.0)) @ vectors.T
         return Jackknife(float(matrix[0, 0]), float(matrix[1, 1]), float(matrix[0, 1]))
@@ -174,18 +198,31 @@ class Atoms:
     def by_pairs(self) -> float:
         """The variance of the mean within that is due to pairs of units: of ``K_gh`` less what each adds."""
         s, n, mean = self.sizes, self.effective, self.mean
-        r = (self.own - self.own_pairs * mean) / self.others(s) * (n - 1) / (n - 2)
         near = self.others(s * s)
+        # What a unit adds to each of its pairs is r, its p in another unit.
+        p, unit = self.influences[:, 0], self.all_pairs[0] / n * ((n - 1) / (n - 2)) / self.others(s)
+        r = (p, unit)
+        if self.reach:
+            moved = p * unit * s
+            crossed = self.sum(moved, self.others(moved))
+        else:
+            crossed = self.sum(*r, s) ** 2 - self.sum(*r, s, *r, s)
         squares = (
             self.squares
-            - 2 * mean * self.dot(s, self.own_sized)
-            - 4 * self.dot(r, self.own_sized)
-            + mean**2 * self.dot(s * s, near)
-            + 4 * mean * self.dot(r * s, near)
-            + 2 * self.dot(r * r, near)
-            + 2 * self.dot(r * s, self.others(r * s))
+            - 2 * mean * self.sum(s, self.own_sized)
+            - 4 * self.sum(*r, self.own_sized)
+            + mean**2 * self.sum(s, s, near)
+            + 4 * mean * self.sum(*r, s, near)
+            + 2 * self.sum(*r, *r, near)
+            + 2 * crossed
         )
-        return 2 * max(squares, 0.0) / self.sum(self.own_pairs) ** 2 * (n - 1) / (n - 3)
+        return 2 * max(squares, 0.0) / self.all_pairs[0] ** 2 * (n - 1) / (n - 3)
+
+    @property
+    def _equal_groups(self) -> float:
+        if isinstance(self.sizes, np.ndarray):
+            return effective_groups(self.sizes)
+        return self.count
 
     def components(self, cross_by_pairs: float) -> Components:
         """Return the variance components of one unit of the effective size."""
@@ -196,13 +233,13 @@ class Atoms:
             self.jackknife,
             (self.by_pairs, cross_by_pairs),
             per_unit=per_unit,
-            freedom=freedom(effective_groups(self.sizes, self.counts), per_unit, self.reach),
+            freedom=freedom(self._equal_groups, per_unit, self.reach),
             lift=self.lift,
             in_unit=self.in_unit,
         )
 
 
-def effective_groups(sizes: FloatArray, counts: FloatArray | None = None) -> float:
+def effective_groups(sizes: FloatArray) -> float:
     """Return how many groups of equal size tell as much about a variance as groups of these sizes.
 
     >>> import numpy as np
@@ -210,6 +247,4 @@ def effective_groups(sizes: FloatArray, counts: FloatArray | None = None) -> flo
     3.0
     """
     squares = (sizes / sizes.max()) ** 2
-    if counts is None:
-        return float(squares.sum() ** 2 / (squares @ squares))
-    return float((counts @ squares) ** 2 / (counts @ (squares * squares)))
+    return float(squares.sum() ** 2 / (squares @ squares))

@@ -83,8 +83,8 @@ class Grams:
         return x * share, y * share
 
     def _sizes(self, side: int) -> FloatArray:
-        sizes: FloatArray = self.atoms[side].sizes[self.stand_ins[side].chosen]
-        return sizes
+        sizes, chosen = self.atoms[side].sizes, self.stand_ins[side].chosen
+        return sizes[chosen] if isinstance(sizes, np.ndarray) else np.full(len(chosen), sizes)
 
     def _numbers(self, side: int) -> NDArray[np.intp]:
         numbers, chosen = self.atoms[side].numbers, self.stand_ins[side].chosen

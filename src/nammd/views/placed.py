@@ -132,7 +132,7 @@ def pair_of_placed(x: PlacedSample, y: PlacedSample) -> Pair:
 def _atoms(sample: PlacedSample, other: PlacedSample) -> Atoms:
     own = sample.seen - 1.0
     return Atoms(
-        sizes=np.ones(len(own)),
+        sizes=1.0,
         own=own,
         other=other.seen,
         own_sized=own,
