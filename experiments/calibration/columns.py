@@ -17,6 +17,7 @@ from experiments.summary import pooled_rate, rate, shown
 from nammd.data.values import Values as ColumnValues
 from nammd.tolerances.bars import Accepted
 from nammd.tolerances.decision import Decision, decided
+from nammd.views.family import WHOLE
 from nammd.views.limits import check_columns, made_limits
 from nammd.views.negligible import Negligible
 
@@ -96,7 +97,7 @@ def _level(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
         frozen.measures, frozen.tally(reference), Negligible(), {"accepted": frozen.tally(accepted)}
     )
     kept = {limit.name: limit.made_from for limit in limits}
-    held = check_columns(limits, kept, frozen.tally(candidate), ALPHA / 2, True)
+    held = check_columns(limits, kept, frozen.tally(candidate), WHOLE.level("columns", ALPHA), True)
     kernel = nammd.Gaussian.median(frozen.points(reference))
     x = frozen.points(reference)
     bar, estimate = (
@@ -104,11 +105,11 @@ def _level(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
         for each in (accepted, candidate)
     )
     close, far = Accepted("accepted", bar.pair).pvalues(estimate, shared=True)
-    beyond = [each.beyond for each in held]
+    beyond = WHOLE.pvalue(far, [each.adjusted for each in held])
     return {
-        "far": decided(close, far, ALPHA, beyond) is Decision.FAR,
-        "joint": far <= ALPHA / 2,
-        "named": any(beyond),
+        "far": decided(close, beyond, ALPHA) is Decision.FAR,
+        "joint": far <= WHOLE.level("joint", ALPHA),
+        "named": any(each.beyond for each in held),
         "joint at the whole level": far <= ALPHA,
     }
 
@@ -167,7 +168,7 @@ def _fault(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
         frozen.measures, frozen.tally(reference), Negligible(), {"accepted": frozen.tally(accepted)}
     )
     kept = {limit.name: limit.made_from for limit in limits}
-    held = check_columns(limits, kept, frozen.tally(candidate), ALPHA / 2, True)
+    held = check_columns(limits, kept, frozen.tally(candidate), WHOLE.level("columns", ALPHA), True)
     named = [each.name for each in held if each.beyond]
     return {"found": spoiled in named, "others": any(name != spoiled for name in named)}
 

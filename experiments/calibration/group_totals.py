@@ -27,9 +27,9 @@ from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
 from nammd.views.comparing import group_pair
 from nammd.views.counts import NumberCounts
-from nammd.views.evidence import pair_of_counts, pair_of_placed, placed
 from nammd.views.features import ColumnRows
 from nammd.views.grouped import AspectUnits, column_units, pairs_by_totals
+from nammd.views.placed import pair_of_counts, pair_of_placed, placed
 
 _PAIRS = (
     ("shifted normal", 0.05),

@@ -18,7 +18,7 @@ from experiments.summary import mean, pooled_mean, pooled_rate, rate
 from nammd.evidence import gather, prepare
 from nammd.questions.comparison import compare_estimates
 from nammd.questions.distance import Estimate
-from nammd.statistics.atoms import pair_of_rows
+from nammd.statistics.atom_pair import pair_of_rows
 from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
 

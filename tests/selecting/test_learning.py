@@ -15,7 +15,7 @@ from nammd.kernels.networks import convolutional, mlp  # noqa: E402
 from nammd.selecting.criterion import moments_of_grams, studentized  # noqa: E402
 from nammd.selecting.learners import learner_for  # noqa: E402
 from nammd.selection import learn_kernel, train_test_split  # noqa: E402
-from nammd.statistics.atoms import pair_of_rows  # noqa: E402
+from nammd.statistics.atom_pair import pair_of_rows  # noqa: E402
 
 RNG = np.random.default_rng(5)
 X, Y = RNG.normal(size=(31, 3)), RNG.normal(0.8, 1.2, size=(27, 3))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.statistics.atoms import pair_of_rows
+from nammd.statistics.atom_pair import pair_of_rows
 from nammd.statistics.grams import unit_eigenvalue
 
 KERNELS = [nammd.Gaussian(1.3), nammd.Laplace(2.0), 2.5 * nammd.Gaussian(0.7)]

@@ -7,7 +7,7 @@ import pytest
 
 import nammd
 from nammd.datasets.laws import mixtures as laws
-from nammd.statistics.atoms import pair_of_rows
+from nammd.statistics.atom_pair import pair_of_rows
 
 KERNEL = nammd.Gaussian(1.0)
 

@@ -97,3 +97,20 @@ def test_without_a_direction_the_sign_of_skewness_does_not_count():
     assert sample.unsigned(known=False).skewness == 1.7
     assert sample.unsigned(known=True).skewness == pytest.approx(1.7 - 0.5)
     assert Noise(0.1, 24, 0.3).unsigned(known=True).skewness == 0.0
+
+
+@pytest.mark.parametrize("sizes", [(40, 800), (800, 40)])
+def test_rows_that_are_all_equal_prove_no_difference_from_a_law_that_has_mostly_such_rows(sizes):
+    """Of 97 % zeros 40 rows are often all zero; the other sample then seems to differ for certain."""
+    rng, found = np.random.default_rng(5), 0
+    for _ in range(300):
+        x, y = (np.where(rng.random(n) < 0.97, 0.0, rng.normal(3.0, 1.0, n)) for n in sizes)
+        found += nammd.closeness_test(x, y, 1e-4, kernel=nammd.Gaussian(1.0)).rejected
+    assert found / 300 <= 0.07
+
+
+def test_a_margin_too_small_for_a_product_is_no_division_by_zero():
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2))
+    test = nammd.closeness_test(x, y, 5e-324, kernel=1e-10 * nammd.Gaussian(1.0), alternative="less")
+    assert test.pvalue > 0.05

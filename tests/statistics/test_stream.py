@@ -9,7 +9,7 @@ import pytest
 import nammd
 from nammd.evidence import gather, prepare
 from nammd.statistics.alarms import Alarm, Proofs, watch
-from nammd.statistics.atoms import pair_of_rows
+from nammd.statistics.atom_pair import pair_of_rows
 from nammd.statistics.levels import Budget, Discoveries, Ever, share
 from nammd.statistics.stream import BETS, GivenReference, path, running_mean
 

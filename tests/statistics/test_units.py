@@ -9,9 +9,10 @@ import nammd
 from nammd.engines.units import Units, UnitSums
 from nammd.questions.closeness import closeness_of
 from nammd.questions.comparison import compare_estimates
-from nammd.statistics.atoms import AtomPair, atoms_of_units, effective_groups
+from nammd.statistics.atom_pair import AtomPair, atoms_of_units
+from nammd.statistics.atoms import effective_groups
 from nammd.statistics.margin import margin
-from nammd.statistics.moments import combined
+from nammd.statistics.moments import combined, freedom
 
 KERNEL = nammd.Gaussian(1.0)
 
@@ -170,8 +171,32 @@ def test_neighbours_in_time_leave_a_variance_less_well_known():
     x, y = rng.normal(size=(120, 1)), rng.normal(size=(120, 1))
     blocks = np.repeat(np.arange(20), 6)
     sums = [summed(x, Units(blocks, None, reach), y, Units(blocks, None, reach)) for reach in (0, 1)]
-    alone, near = (atoms_of_units(each, (120, 120), (np.nan, np.nan))[0] for each in sums)
-    assert near.freedom == pytest.approx(alone.freedom / 3)
+    alone, near = (atoms_of_units(each, (120, 120), (np.nan, np.nan))[0].components(0.0) for each in sums)
+    assert alone.freedom == pytest.approx(19 * (19 / 3) ** 2)
+    assert near.freedom == pytest.approx(19 / 3 * (19 / 9) ** 2)
+
+
+def test_care_for_few_groups_meets_the_rule_of_rows_as_groups_become_rows_and_as_they_become_many():
+    rng = np.random.default_rng(11)
+    (x, gx), (y, gy) = drawn(rng, 40, rows=(4, 5)), drawn(rng, 40, shift=1.0, rows=(4, 5))
+    moments = nammd.distance(x, y, groups=(gx, gy + 50), kernel=KERNEL).pair.moments
+
+    def like(units, per_unit):
+        sides = (
+            replace(side, size=units, per_unit=per_unit, freedom=freedom(units, per_unit))
+            for side in (moments.x, moments.y)
+        )
+        return replace(moments, **dict(zip("xy", sides, strict=True)))
+
+    rows = like(40.0, 1.0)
+    assert (rows.unmet(1.1), rows.degrees(1.1)) == (0.0, np.inf)
+    nearly = [like(40.0, 1 + step) for step in (0.1, 0.01, 0.001)]
+    assert [each.unmet(1.1) for each in nearly] == sorted((each.unmet(1.1) for each in nearly), reverse=True)
+    assert nearly[-1].unmet(1.1) < 0.002 * like(40.0, 2.0).unmet(1.1)
+    assert nearly[-1].degrees(1.1) > 500 * like(40.0, 2.0).degrees(1.1)
+    shares = [like(n, 4.0).unmet(1.1) / like(n, 4.0).variance(1.1) for n in (12.0, 20.0, 100.0, 1000.0)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] < shares[0] / 1000
 
 
 @pytest.fixture(params=[(4, 5, 6), (40, 60, 50), (1300, 1200, 1100)], ids=str)

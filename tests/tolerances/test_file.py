@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import nammd
 from nammd.errors.seal import sealed
-from nammd.tolerances.file import rendered
+from nammd.tolerances.file import VERSION, rendered
 
 RNG = np.random.default_rng(0)
 TRAIN, ACCEPTED, TODAY = RNG.normal(size=(60, 2)), RNG.normal(0.5, 1, (50, 2)), RNG.normal(0.3, 1, (40, 2))
@@ -103,7 +103,7 @@ def test_an_older_file_says_what_to_do(tmp_path):
         lambda text: text + "\n",
         lambda text: text[:-1],
         lambda text: text.replace("\n", "\r\n", 1),
-        lambda text: text.replace('"version": 4', '"version": 4, "version": 4'),
+        lambda text: text.replace(f'"version": {VERSION}', f'"version": {VERSION}, "version": {VERSION}'),
         lambda text: json.dumps(json.loads(text), indent=1, sort_keys=True) + "\n",
         lambda text: json.dumps(json.loads(text)),
     ],

@@ -17,12 +17,12 @@ from nammd.views.comparing import group_pair
 from nammd.views.counting import tally_columns
 from nammd.views.counts import LabelCounts, NumberCounts
 from nammd.views.each_group import pair_of_groups
-from nammd.views.evidence import pair_of_counts
 from nammd.views.features import MOST_LABELS, ColumnRows, unit_features
 from nammd.views.grouped import MOST_KEPT, column_units, pairs_by_totals
 from nammd.views.lattice import bent
 from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
+from nammd.views.placed import pair_of_counts
 from nammd.views.serial import units_from_dict, units_to_dict
 
 NAMES = ("mean", "v1", "v2", "c", "w")

@@ -133,7 +133,7 @@ def calibrate(
         how = {"engine": engine_of(kernel, working, inputs), "anyway": anyway, **inputs.options}
         how |= inputs.grouping.options
         # Where rows belong together, columns have no tolerances of their own unless somebody insists.
-        how["negligible"] = None if allowed is None and inputs.grouping else negligible(allowed)
+        how["negligible"] = None if not allowed and inputs.grouping else negligible(allowed)
         if noise is None:
             how["keep"] = keep or ()
         elif keep:

@@ -177,7 +177,7 @@ class _Asked:
     undecided: Undecided | None
     html: Path | None
     junit: Path | None
-    allowed: str | None
+    allowed: list[str] | None
     columns: dict[str, Any]
 
     def limit(self, inputs: Inputs) -> tuple[Tolerance, Space | None]:

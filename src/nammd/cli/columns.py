@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ from nammd.cli.options import names
 _COLUMNS = "Single columns"
 
 NegligibleOption = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--negligible",
         metavar="SHIFT=0.1,...",
@@ -32,7 +33,7 @@ JointOnly = Annotated[
 ]
 
 FailOn = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--fail-on",
         metavar="ALERT,...",
@@ -44,14 +45,14 @@ FailOn = Annotated[
 ]
 
 
-def negligible(text: str | None) -> Any:
+def negligible(texts: Sequence[str] | None) -> Any:
     """Read ``shift=0.2,income:missing=0.05``; True where nothing is said, False for ``none``."""
-    if text is None:
+    if not texts:
         return True
-    if text.strip() == "none":
+    if [text.strip() for text in texts] == ["none"]:
         return False
     found: dict[str, Any] = {}
-    for entry in names(text, "--negligible") or []:
+    for entry in names(texts, "--negligible") or []:
         what, _, value = entry.rpartition("=")
         column, _, change = what.rpartition(":")
         try:
@@ -66,8 +67,8 @@ def negligible(text: str | None) -> Any:
     return found
 
 
-def alerts(text: str | None) -> tuple[str, ...]:
+def alerts(texts: Sequence[str] | None) -> tuple[str, ...]:
     """Read the names of alerts."""
     from nammd.explaining.alerts import known_alerts
 
-    return known_alerts(names(text, "--fail-on") or ())
+    return known_alerts(names(texts, "--fail-on") or ())

@@ -275,7 +275,9 @@ def _reading(data: DataOptions) -> Reading:
     """Return what was said about how the data are written."""
     from nammd.reading.text_formats import Reading
 
-    na = None if data.na is None else [word.strip() for word in data.na.split(",") if word.strip()]
+    na = None
+    if data.na:
+        na = [word.strip() for text in data.na for word in text.split(",") if word.strip()]
     text = options.names(data.text, "--text") or []
     return Reading(data.decimal, data.thousands, data.date_format, na, text, data.encoding)  # type: ignore[arg-type]
 

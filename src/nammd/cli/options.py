@@ -10,7 +10,7 @@ import csv
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -48,11 +48,11 @@ class DataOptions:
     """Which rows and columns of the files are read, and how."""
 
     columns: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(metavar="A,B,C", help="Use these columns only.", rich_help_panel=_DATA),
     ] = None
     exclude: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(metavar="A,B,C", help="Leave these columns out.", rich_help_panel=_DATA),
     ] = None
     sample: Annotated[
@@ -152,7 +152,7 @@ class DataOptions:
         ),
     ] = None
     na: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="A,B,C",
             help="What stands for a missing value instead of NA, n/a, NULL and the like; '' for empty cells "
@@ -161,7 +161,7 @@ class DataOptions:
         ),
     ] = None
     text: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--text",
             metavar="A,B,C",
@@ -196,7 +196,7 @@ class KernelOptions:
         ),
     ] = None
     weights: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="A=2,B=0.5", help="How much columns count; 1 if not named.", rich_help_panel=_KERNEL
         ),
@@ -345,20 +345,23 @@ def require_shares(**shares: float | None) -> None:
             between(value, name)
 
 
-def names(text: str | None, option: str) -> list[str] | None:
-    """Split a list of column names; a name with a comma stands in double quotes."""
-    if text is None:
+def names(texts: Sequence[str] | None, option: str) -> list[str] | None:
+    """Split lists of names, in one option or in several; a name with a comma stands in double quotes."""
+    if not texts:
         return None
-    found = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-    if not found or "" in found:
-        raise ValueError(f"{option} takes names separated by commas, not {text!r}")
+    found = []
+    for text in texts:
+        entries = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+        if not entries or "" in entries:
+            raise ValueError(f"{option} takes names separated by commas, not {text!r}")
+        found += entries
     return found
 
 
-def weights(text: str | None) -> dict[str, float] | None:
+def weights(texts: Sequence[str] | None) -> dict[str, float] | None:
     """Read ``age=2,city=0.5``."""
     found: dict[str, float] = {}
-    for entry in names(text, "--weights") or []:
+    for entry in names(texts, "--weights") or []:
         name, _, value = entry.rpartition("=")
         try:
             found[name] = float(value)

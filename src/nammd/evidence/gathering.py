@@ -51,74 +51,49 @@ def gather(
     choice(cross, "cross", ("full", "off-diagonal"))
     if all(isinstance(sample, SketchSample) for pair in pairs for sample in pair):
         return [_of_sketches(x, y, cross) for x, y in pairs]
-    if any(sample.units is not None for pair in pairs for sample in pair):
-        return _of_groups(pairs, cross, engine, known)
+    grouped = any(sample.units is not None for pair in pairs for sample in pair)
     if cross == "off-diagonal":
         for x, y in pairs:
-            _require_paired(x, y)
-    return _of_rows(pairs, cross, engine, known)
-
-
-def _of_rows(
-    pairs: Sequence[tuple[Sample, Sample]], cross: CrossPairs, engine: Engine | None, known: Known | None
-) -> list[Evidence]:
-    """Return the evidence of samples whose rows all stand for themselves."""
-    samples = {id(s.points): s for pair in pairs for s in pair}
+            _require_paired(x, y, grouped)
+    # Where rows belong together, a sample of which nothing was said has units of one row each.
+    samples = {id(s.points): with_units(s) if grouped else s for pair in pairs for s in pair}
+    units = _units(samples) if grouped else {}
     within: dict[int, Any] = {}
     own: dict[int, SampleStandIns] = {}
     if known is not None and (key := id(known.sample.points)) in samples:
-        within[key], own[key] = known.sums, known.stand_ins
-    kernel = pairs[0][0].space.kernel
-    new = [key for key in samples if key not in within]
-    parts = [(samples[key].points,) for key in new] + [(x.points, y.points) for x, y in pairs]
-    with about(*(s.name for s in samples.values())):
-        summed = choose_engine(engine, *(s.points for s in samples.values())).sums(kernel, *parts)
-    within |= dict(zip(new, summed.parts, strict=False))
-    own |= {key: SampleStandIns(samples[key]) for key in new}
-    bound = float(kernel.bound)
-    found: list[Evidence] = []
-    for (x, y), across in zip(pairs, summed.parts[len(new) :], strict=True):
-        one, other = id(x.points), id(y.points)
-        with about(x.name, y.name):
-            sums = KernelSums(within[one], within[other], across, bound)
-        found.append(RowEvidence(x, y, sums, summed.by, (own[one], own[other]), cross))
-    return found
-
-
-def _of_groups(
-    pairs: Sequence[tuple[Sample, Sample]], cross: CrossPairs, engine: Engine | None, known: Known | None
-) -> list[Evidence]:
-    """Return the evidence of samples whose rows belong together; a sample of which nothing was said, too."""
-    if cross != "full":
-        raise ValueError(
-            "cross='off-diagonal' pairs single rows, and these belong together; leave it out: no two rows of "
-            "a group that is in both datasets are compared anyway"
-        )
-    samples = {id(s.points): with_units(s) for pair in pairs for s in pair}
-    every = list(samples.values())
-    numbers = numbered([sample.units for sample in every])  # type: ignore[misc]
-    units = {key: units_of(s, n) for (key, s), n in zip(samples.items(), numbers, strict=True)}
-    within: dict[int, Any] = {}
-    if known is not None and (key := id(known.sample.points)) in samples:
         within[key] = known.sums
+        if not grouped:  # groups have other numbers, by the names in the other sample
+            own[key] = known.stand_ins
     kernel = pairs[0][0].space.kernel
     new = [key for key in samples if key not in within]
-    parts: list[tuple[tuple[Any, Units], ...]] = [((samples[key].by_unit, units[key]),) for key in new]
-    for x, y in pairs:
-        one, other = id(x.points), id(y.points)
-        parts.append(((samples[one].by_unit, units[one]), (samples[other].by_unit, units[other])))
-    with about(*(s.name for s in every)):
-        summed = choose_engine(engine, *(s.points for s in every)).unit_sums(kernel, *parts)
+
+    def part(key: int) -> Any:
+        return (samples[key].by_unit, units[key]) if grouped else samples[key].points
+
+    parts = [(part(key),) for key in new] + [(part(id(x.points)), part(id(y.points))) for x, y in pairs]
+    with about(*(sample.name for sample in samples.values())):
+        chosen = choose_engine(engine, *(sample.points for sample in samples.values()))
+        summed = (chosen.unit_sums if grouped else chosen.sums)(kernel, *parts)
     within |= dict(zip(new, summed.parts, strict=False))
-    own = {key: SampleStandIns(samples[key], units[key]) for key in samples}
-    bound = float(kernel.bound)
-    found: list[Evidence] = []
+    own |= {key: SampleStandIns(s, units.get(key)) for key, s in samples.items() if key not in own}
+    bound, found = float(kernel.bound), list[Evidence]()
     for (x, y), across in zip(pairs, summed.parts[len(new) :], strict=True):
-        one, other = id(x.points), id(y.points)
+        one, two = id(x.points), id(y.points)
+        both, by, stand_ins = (samples[one], samples[two]), summed.by, (own[one], own[two])
         with about(x.name, y.name):
-            sums = UnitSums(within[one], within[other], across, (units[one], units[other]), bound)
-        found.append(GroupEvidence(samples[one], samples[other], sums, summed.by, (own[one], own[other])))
+            if grouped:
+                sums = UnitSums(within[one], within[two], across, (units[one], units[two]), bound)
+                found.append(GroupEvidence(*both, by, stand_ins, sums))
+            else:
+                rows = KernelSums(within[one], within[two], across, bound)
+                found.append(RowEvidence(*both, by, stand_ins, rows, cross))
     return found
+
+
+def _units(samples: dict[int, Sample]) -> dict[int, Units]:
+    """Return the units of samples; those of the same name have the same number."""
+    numbers = numbered([sample.units for sample in samples.values()])  # type: ignore[misc]
+    return {key: units_of(s, n) for (key, s), n in zip(samples.items(), numbers, strict=True)}
 
 
 def _of_sketches(x: SketchSample, y: SketchSample, cross: CrossPairs) -> SketchEvidence:
@@ -127,7 +102,12 @@ def _of_sketches(x: SketchSample, y: SketchSample, cross: CrossPairs) -> SketchE
     return SketchEvidence(x, y, x.sketch.means_exact(x.space.kernel))
 
 
-def _require_paired(x: Sample, y: Sample) -> None:
+def _require_paired(x: Sample, y: Sample, grouped: bool) -> None:
+    if grouped:
+        raise ValueError(
+            "cross='off-diagonal' pairs single rows, and these belong together; leave it out: no two rows of "
+            "a group that is in both datasets are compared anyway"
+        )
     if x.size != y.size:
         raise ValueError(
             f"cross='off-diagonal' pairs row i of x with row i of y, but {x.name} has {x.size} rows and "

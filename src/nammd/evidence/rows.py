@@ -26,7 +26,8 @@ from nammd.evidence.cautions import (
 from nammd.evidence.evidence import Evidence
 from nammd.evidence.stand_ins import SampleStandIns
 from nammd.spaces import Sample
-from nammd.statistics.atoms import AtomPair, atoms_of_rows, atoms_of_units, effective_groups
+from nammd.statistics.atom_pair import AtomPair, atoms_of_units, pair_of_rows
+from nammd.statistics.atoms import effective_groups
 from nammd.statistics.grams import Grams
 from nammd.statistics.moments import CrossPairs
 
@@ -40,42 +41,56 @@ class Known(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RowEvidence(Evidence):
-    """Sums of kernel values over the rows of two samples.
+class _EngineEvidence(Evidence):
+    """Sums of kernel values that an engine computed.
 
     Attributes
     ----------
     x, y : Sample
         The samples.
-    kernel_sums : KernelSums
-        The sums.
     computed_by : str
-        Which engine computed them.
+        Which engine computed the sums.
     stand_ins : tuple of two SampleStandIns
-        Rows that stand for each sample, which other pairs with the same sample use too.
-    cross : {"full", "off-diagonal"}
-        Which pairs of a row of x and a row of y count.
+        Units that stand for each sample, which other pairs with the same sample use too.
     """
 
     x: Sample
     y: Sample
-    kernel_sums: KernelSums = field(repr=False)
     computed_by: str
     stand_ins: tuple[SampleStandIns, SampleStandIns] = field(repr=False)
+
+    @property
+    def units_used(self) -> tuple[int, int]:
+        """How many units stand for each sample."""
+        one, two = self.stand_ins
+        return len(one.chosen), len(two.chosen)
+
+    @cached_property
+    def obstacle(self) -> Caution | None:
+        """Why there is nothing to test with: the same rows on both sides, or copies of rows."""
+        return same_rows(self.x, self.y) or copied_rows(self.x) or copied_rows(self.y)
+
+
+@dataclass(frozen=True, eq=False)
+class RowEvidence(_EngineEvidence):
+    """Sums of kernel values over the rows of two samples.
+
+    Attributes
+    ----------
+    kernel_sums : KernelSums
+        The sums.
+    cross : {"full", "off-diagonal"}
+        Which pairs of a row of x and a row of y count.
+    """
+
+    kernel_sums: KernelSums = field(repr=False)
     cross: CrossPairs = "full"
 
     @cached_property
     def meeting(self) -> AtomPair:
         """The two samples, as the statistics see them: every row is a unit."""
-        sums, atoms = self.kernel_sums, atoms_of_rows(self.kernel_sums)
-        off_diagonal = None if self.cross == "full" else sums.cross.off_diagonal_mean
-        grams = Grams(self.stand_ins, atoms)
-        return AtomPair(atoms, sums.cross.squares, sums.bound, grams, off_diagonal=off_diagonal)
-
-    @property
-    def units_used(self) -> tuple[int, int]:
-        """How many units stand for each sample."""
-        return self.meeting.order.units_used
+        found = pair_of_rows(self.kernel_sums, self.cross)
+        return replace(found, second_order=Grams(self.stand_ins, found.atoms))
 
     @property
     def sums(self) -> KernelSums:
@@ -86,11 +101,6 @@ class RowEvidence(Evidence):
     def known_x(self) -> Known:
         """What is within x, for further pairs with it."""
         return Known(self.x, self.kernel_sums.x, self.stand_ins[0])
-
-    @cached_property
-    def obstacle(self) -> Caution | None:
-        """Why there is nothing to test with: the same rows on both sides, or copies of rows."""
-        return same_rows(self.x, self.y) or copied_rows(self.x) or copied_rows(self.y)
 
     @property
     def cautions(self) -> tuple[Caution, ...]:
@@ -109,26 +119,16 @@ class RowEvidence(Evidence):
 
 
 @dataclass(frozen=True, eq=False)
-class GroupEvidence(Evidence):
+class GroupEvidence(_EngineEvidence):
     """Sums of kernel values over the groups of two samples.
 
     Attributes
     ----------
-    x, y : Sample
-        The samples.
     unit_sums : UnitSums
         The sums; rows are in the order of their groups.
-    computed_by : str
-        Which engine computed them.
-    stand_ins : tuple of two SampleStandIns
-        Groups that stand for each sample, which other pairs with the same sample use too.
     """
 
-    x: Sample
-    y: Sample
     unit_sums: UnitSums = field(repr=False)
-    computed_by: str
-    stand_ins: tuple[SampleStandIns, SampleStandIns] = field(repr=False)
 
     @cached_property
     def meeting(self) -> AtomPair:
@@ -139,11 +139,6 @@ class GroupEvidence(Evidence):
         common = sums.common if len(sums.common[0]) else None
         grams = Grams(self.stand_ins, atoms, common)
         return AtomPair(atoms, sums.cross.squares, sums.bound, grams, common)
-
-    @property
-    def units_used(self) -> tuple[int, int]:
-        """How many units stand for each sample."""
-        return self.meeting.order.units_used
 
     @property
     def known_x(self) -> Known:
@@ -190,7 +185,7 @@ class GroupEvidence(Evidence):
         across = (self.unit_sums.cross.rows, self.unit_sums.cross.cols)[side]
         own = within - np.repeat(atoms.others(atoms.sizes) * atoms.mean, units.rows)
         other = across - np.repeat(atoms.partners * atoms.cross_mean, units.rows)
-        moved = slope * own / atoms.sum(atoms.own_pairs) - other / atoms.sum(atoms.other_pairs)
+        moved = slope * own / atoms.all_pairs[0] - other / atoms.all_pairs[1]
         return sample.in_order(2 * units.row_weights * moved / scale)
 
     def described(self) -> list[tuple[str, str]]:
@@ -240,11 +235,6 @@ class GroupEvidence(Evidence):
     def shared_groups(self) -> int:
         """How many groups are in both samples."""
         return len(self.unit_sums.common[0])
-
-    @cached_property
-    def obstacle(self) -> Caution | None:
-        """Why there is nothing to test with: the same rows on both sides, or copies of rows."""
-        return same_rows(self.x, self.y) or copied_rows(self.x) or copied_rows(self.y)
 
     @property
     def cautions(self) -> tuple[Caution, ...]:

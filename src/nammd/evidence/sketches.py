@@ -49,7 +49,9 @@ class SketchEvidence(Evidence):
     @cached_property
     def meeting(self) -> TotalPair:
         """The two samples, as the statistics see them."""
-        return TotalPair(_totals(self.x), _totals(self.y), (self.x.size, self.y.size), self._bound)
+        weighted = self.units is not None and bool(self.units[0].weights_by)
+        rows = self.x.size, self.y.size
+        return TotalPair(_totals(self.x), _totals(self.y), rows, self._bound, weighted)
 
     @property
     def units_used(self) -> tuple[int, int]:

@@ -26,11 +26,11 @@ from nammd.statistics.margin import margin
 from nammd.views.comparing import group_pair
 from nammd.views.counting import column_values
 from nammd.views.counts import LabelCounts
-from nammd.views.evidence import pair_of_counts
 from nammd.views.features import ColumnRows
 from nammd.views.grouped import AspectUnits, column_units, has_units, is_grouped
 from nammd.views.measure import Measure
 from nammd.views.negligible import Changes
+from nammd.views.placed import pair_of_counts
 
 MOST_COLUMNS = 50
 """With more columns there are too many pairs to say anything about one."""

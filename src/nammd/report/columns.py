@@ -28,11 +28,12 @@ from nammd.statistics.margin import confidence_interval
 from nammd.statistics.standardized import standardized_difference
 from nammd.views.comparing import group_pair
 from nammd.views.counting import tally_columns
-from nammd.views.evidence import pair_of_counts
+from nammd.views.family import WHOLE
 from nammd.views.grouped import has_units, is_grouped
 from nammd.views.limits import ColumnCheck, check_columns, made_limits, part
 from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
+from nammd.views.placed import pair_of_counts
 from nammd.views.tally import ColumnTally
 
 MOST_ROWS = 2000
@@ -94,7 +95,7 @@ class Checked:
         before = tally_columns(x, measures, encoding, negligible=Negligible()).columns
         now = tally_columns(y, measures, encoding).columns
         if own:
-            return cls(own, result.has_column_tolerances, alpha / 2, (before, now))
+            return cls(own, result.has_column_tolerances, WHOLE.level("columns", alpha), (before, now))
         limits = made_limits(measures, before, Negligible())
         kept = {limit.name: replace(before[limit.name], counts=limit.reference) for limit in limits}
         return cls(check_columns(limits, kept, now, alpha, True), False, alpha, (before, now))

@@ -20,7 +20,7 @@ from nammd.evidence import prepare
 from nammd.kernels import Gaussian, Laplace
 from nammd.results import Result, number
 from nammd.spaces import Space
-from nammd.statistics.atoms import pair_of_rows
+from nammd.statistics.atom_pair import pair_of_rows
 from nammd.statistics.moments import Moments, combined
 
 GRID = tuple(np.geomspace(0.1, 10.0, 25).tolist())

@@ -12,49 +12,21 @@ effective number, ``(sum s)² / sum s²``, and so all that is made of them holds
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+import math
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.engines.sums import KernelSums
-from nammd.engines.units import UnitSums
-from nammd.statistics.moments import Components, CrossPairs, Jackknife, Moments
-from nammd.statistics.side import KeptX, SharedX, cube
+from nammd.statistics.moments import Components, Jackknife, freedom
 
 Places = NDArray[np.intp]
 
 LEAST = 4.0
 """The smallest effective number of units that the corrections for few units are made for."""
-
-
-class SecondOrder(Protocol):
-    """How influences meet through the kernel: by evaluating it, on all units or on some that stand for them.
-
-    What follows from it are corrections of relative order ``1/sqrt(m)``, so their precision does not matter
-    much, and it is evaluated when it is first asked for.
-    """
-
-    @property
-    def units_used(self) -> tuple[int, int]:
-        """How many units of each sample stand for it."""
-
-    @property
-    def eigenvalues(self) -> tuple[float, float]:
-        """The largest eigenvalues of the two covariance operators."""
-
-    def form(self, side: int, g: FloatArray) -> FloatArray:
-        """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units of a sample."""
-
-    def felt(self, g: FloatArray) -> FloatArray:
-        """Return, for the units that stand for x, the means of ``k(i, j) g_j`` over the units of y."""
-
-    def mean(self, g: FloatArray, felt: FloatArray) -> FloatArray:
-        """Return the means of the products of influences of x and what is felt there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +35,8 @@ class Atoms:
 
     Attributes
     ----------
-    sizes : array
-        The weight of the rows of each unit.
+    sizes : array or float
+        The weight of the rows of each unit; one number where it is the same for all.
     own, other : array
         For every unit: the weighted sum of kernel values with the other units of its sample, and with those
         of the other sample.
@@ -84,7 +56,7 @@ class Atoms:
         The mean kernel value of two rows of one unit; NaN where that is not known.
     """
 
-    sizes: FloatArray = field(repr=False)
+    sizes: FloatArray | float = field(repr=False)
     own: FloatArray = field(repr=False)
     other: FloatArray = field(repr=False)
     own_sized: FloatArray = field(repr=False)
@@ -97,17 +69,26 @@ class Atoms:
     reach: int = 0
     in_unit: float = float("nan")
 
-    def sum(self, values: FloatArray) -> float:
-        """Return the sum over all units."""
-        return float(values.sum() if self.counts is None else self.counts @ values)
+    def sum(self, *factors: FloatArray | float) -> float:
+        """Return the sum over all units of a product; a number is the same for all of them."""
+        same, arrays = 1.0, [] if self.counts is None else [self.counts]
+        for factor in factors:
+            if isinstance(factor, np.ndarray):
+                arrays.append(factor)
+            else:
+                same *= factor
+        if len(arrays) == (self.counts is not None):  # nothing varies
+            return same * self.count
+        if len(arrays) == 1:
+            return same * float(arrays[0].sum())
+        *first, last = arrays
+        return same * float(math.prod(first[1:], start=first[0]) @ last)
 
-    def dot(self, one: FloatArray, other: FloatArray) -> float:
-        """Return the sum of products over all units."""
-        return float(one @ other if self.counts is None else (self.counts * one) @ other)
-
-    def others(self, values: FloatArray) -> FloatArray:
+    def others(self, values: FloatArray | float) -> Any:
         """Return, for every unit, the sum of the values of the units that it was compared with."""
-        rest: FloatArray = self.sum(values) - values
+        rest: Any = self.sum(values) - values
+        if not isinstance(values, np.ndarray):
+            return rest
         for step in range(1, self.reach + 1):
             assert self.numbers is not None
             # Numbers ascend; a neighbour may be missing, where a block of time has no rows.
@@ -120,7 +101,7 @@ class Atoms:
     @cached_property
     def count(self) -> float:
         """The number of units."""
-        return float(len(self.sizes) if self.counts is None else round(float(self.counts.sum())))
+        return float(len(self.own) if self.counts is None else round(float(self.counts.sum())))
 
     @cached_property
     def weight(self) -> float:
@@ -130,51 +111,56 @@ class Atoms:
     @cached_property
     def effective(self) -> float:
         """The effective number of units."""
-        return max(self.weight**2 / self.dot(self.sizes, self.sizes), LEAST)
+        return max(self.weight**2 / self.sum(self.sizes, self.sizes), LEAST)
 
     @cached_property
     def plain(self) -> bool:
         """Whether every unit is one row, and all count alike."""
-        return self.count == self.rows and bool((self.sizes == self.sizes[0]).all())
+        return self.count == self.rows and bool(np.all(self.sizes == np.ravel(self.sizes)[0]))
 
     @cached_property
-    def own_pairs(self) -> FloatArray:
+    def own_pairs(self) -> Any:
         """The weight of the pairs that each unit has part in, within."""
         return self.sizes * self.others(self.sizes)
 
     @cached_property
-    def other_pairs(self) -> FloatArray:
+    def other_pairs(self) -> Any:
         """The weight of the pairs that each unit has part in, across."""
-        pairs: FloatArray = self.sizes * self.partners
-        return pairs
+        return self.sizes * self.partners
+
+    @cached_property
+    def all_pairs(self) -> tuple[float, float]:
+        """The weight of all pairs, within and across."""
+        return self.sum(self.own_pairs), self.sum(self.other_pairs)
 
     @cached_property
     def mean(self) -> float:
         """The mean kernel value of two rows of different units."""
-        return self.sum(self.own) / self.sum(self.own_pairs)
+        return self.sum(self.own) / self.all_pairs[0]
 
     @cached_property
     def cross_mean(self) -> float:
         """The mean kernel value of a row of this sample and one of the other."""
-        return self.sum(self.other) / self.sum(self.other_pairs)
+        return self.sum(self.other) / self.all_pairs[1]
 
     @cached_property
     def influences(self) -> FloatArray:
         """The p and q of every unit, as two columns."""
-        p = (self.own - self.own_pairs * self.mean) / self.sum(self.own_pairs)
-        q = (self.other - self.other_pairs * self.cross_mean) / self.sum(self.other_pairs)
-        return self.effective * np.column_stack([p, q])
+        g = np.empty((2, len(self.own)))  # by columns: so it is read
+        means, sums = (self.mean, self.cross_mean), (self.own, self.other)
+        for row, own, pairs, mean, weight in zip(
+            g, sums, (self.own_pairs, self.other_pairs), means, self.all_pairs, strict=True
+        ):
+            np.subtract(own, pairs * mean, out=row)
+            row *= self.effective / weight
+        return g.T
 
     @cached_property
     def deviations(self) -> FloatArray:
         """How far the means within and across move when a unit is left out, as two rows."""
-        own, across = self.sum(self.own), self.sum(self.other)
-        moved = np.stack(
-            [
-                (own - 2 * self.own) / (self.sum(self.own_pairs) - 2 * self.own_pairs),
-                (across - self.other) / (self.sum(self.other_pairs) - self.other_pairs),
-            ]
-        )
+        (p, q), n = self.influences.T, self.effective
+        within, across = self.own_pairs / self.all_pairs[0], self.other_pairs / self.all_pairs[1]
+        moved = np.stack([-2 * p / (n * (1 - 2 * within)), -q / (n * (1 - across))])
         means = moved.mean(axis=1) if self.counts is None else moved @ self.counts / self.count
         centred: FloatArray = moved - means[:, None]
         return centred
@@ -182,11 +168,19 @@ class Atoms:
     @cached_property
     def jackknife(self) -> Jackknife:
         """The variances by leaving out one unit at a time."""
-        both = self.deviations
         share = (self.count - 1) / self.count
-        matrix = share * (both if self.counts is None else both * self.counts) @ both.T
+        if not isinstance(self.sizes, np.ndarray):  # all units move the means alike
+            p, q = self.influences.T
+            left = self.effective * (1 - 2 / self.count), self.effective * (1 - 1 / self.count)
+            return Jackknife(
+                share * 4 * self.sum(p, p) / left[0] ** 2,
+                share * self.sum(q, q) / left[1] ** 2,
+                share * 2 * self.sum(p, q) / (left[0] * left[1]),
+            )
+        moved = self.deviations
+        matrix = share * moved @ moved.T
         if self.reach:  # neighbours in time go together; where they do so the other way, it is left out
-            lag = share * both[:, :-1] @ both[:, 1:].T
+            lag = share * moved[:, :-1] @ moved[:, 1:].T
             values, vectors = np.linalg.eigh(lag + lag.T)
             matrix = matrix + (vectors * np.maximum(values, 0.0)) @ vectors.T
         return Jackknife(float(matrix[0, 0]), float(matrix[1, 1]), float(matrix[0, 1]))
@@ -204,34 +198,48 @@ class Atoms:
     def by_pairs(self) -> float:
         """The variance of the mean within that is due to pairs of units: of ``K_gh`` less what each adds."""
         s, n, mean = self.sizes, self.effective, self.mean
-        r = (self.own - self.own_pairs * mean) / self.others(s) * (n - 1) / (n - 2)
         near = self.others(s * s)
+        # What a unit adds to each of its pairs is r, its p in another unit.
+        p, unit = self.influences[:, 0], self.all_pairs[0] / n * ((n - 1) / (n - 2)) / self.others(s)
+        r = (p, unit)
+        if self.reach:
+            moved = p * unit * s
+            crossed = self.sum(moved, self.others(moved))
+        else:
+            crossed = self.sum(*r, s) ** 2 - self.sum(*r, s, *r, s)
         squares = (
             self.squares
-            - 2 * mean * self.dot(s, self.own_sized)
-            - 4 * self.dot(r, self.own_sized)
-            + mean**2 * self.dot(s * s, near)
-            + 4 * mean * self.dot(r * s, near)
-            + 2 * self.dot(r * r, near)
-            + 2 * self.dot(r * s, self.others(r * s))
+            - 2 * mean * self.sum(s, self.own_sized)
+            - 4 * self.sum(*r, self.own_sized)
+            + mean**2 * self.sum(s, s, near)
+            + 4 * mean * self.sum(*r, s, near)
+            + 2 * self.sum(*r, *r, near)
+            + 2 * crossed
         )
-        return 2 * max(squares, 0.0) / self.sum(self.own_pairs) ** 2 * (n - 1) / (n - 3)
+        return 2 * max(squares, 0.0) / self.all_pairs[0] ** 2 * (n - 1) / (n - 3)
 
-    @cached_property
-    def freedom(self) -> float:
-        """The degrees of freedom of a sum of squares over the units."""
-        # Covariances of neighbours vary as much as variances do, and there are two for each.
-        return max((effective_groups(self.sizes, self.counts) - 1.0) / (1 + 2 * self.reach), 1.0)
+    @property
+    def _equal_groups(self) -> float:
+        if isinstance(self.sizes, np.ndarray):
+            return effective_groups(self.sizes)
+        return self.count
 
-    def components(self, cross_by_pairs: float, freedom: float) -> Components:
+    def components(self, cross_by_pairs: float) -> Components:
         """Return the variance components of one unit of the effective size."""
-        n = self.effective
-        pairs = self.by_pairs, cross_by_pairs
-        units = {"per_unit": self.rows / n, "freedom": freedom, "lift": self.lift, "in_unit": self.in_unit}
-        return Components.of(n, self.mean, self.jackknife, pairs, **units)
+        n, per_unit = self.effective, self.rows / self.effective
+        return Components.of(
+            n,
+            self.mean,
+            self.jackknife,
+            (self.by_pairs, cross_by_pairs),
+            per_unit=per_unit,
+            freedom=freedom(self._equal_groups, per_unit, self.reach),
+            lift=self.lift,
+            in_unit=self.in_unit,
+        )
 
 
-def effective_groups(sizes: FloatArray, counts: FloatArray | None = None) -> float:
+def effective_groups(sizes: FloatArray) -> float:
     """Return how many groups of equal size tell as much about a variance as groups of these sizes.
 
     >>> import numpy as np
@@ -239,281 +247,4 @@ def effective_groups(sizes: FloatArray, counts: FloatArray | None = None) -> flo
     3.0
     """
     squares = (sizes / sizes.max()) ** 2
-    if counts is None:
-        return float(squares.sum() ** 2 / (squares @ squares))
-    return float((counts @ squares) ** 2 / (counts @ (squares * squares)))
-
-
-@dataclass(frozen=True, eq=False)
-class AtomPair:
-    """Two samples by their units, and how they meet.
-
-    Attributes
-    ----------
-    atoms : tuple of two Atoms
-        The units of x and of y.
-    squares : float
-        The sum of the squared kernel sums of a unit of x and one of y.
-    bound : float
-        The bound of the kernel.
-    second_order : SecondOrder or None
-        How influences meet through the kernel; None where nothing beyond the moments will be asked for.
-    common : tuple of two arrays of int
-        The places, in x and in y, of the units that are in both.
-    off_diagonal : float or None
-        The mean over off-diagonal cross pairs, if that is the one to use.
-    """
-
-    atoms: tuple[Atoms, Atoms]
-    squares: float
-    bound: float
-    second_order: SecondOrder | None = field(default=None, repr=False)
-    common: tuple[Places, Places] | None = None
-    off_diagonal: float | None = None
-
-    @cached_property
-    def moments(self) -> Moments:
-        """The first and second moments."""
-        x, y = self.atoms
-        pairs = self._by_pairs
-        plain = x.plain and y.plain and self.common is None
-        own_x, own_y = (one.components(pairs, np.inf if plain else one.freedom) for one in self.atoms)
-        found = Moments.of(own_x, own_y, x.cross_mean, pairs, self.bound, self._between)
-        return (
-            found if self.off_diagonal is None else replace(found, xy=self.off_diagonal, cross="off-diagonal")
-        )
-
-    @cached_property
-    def _by_pairs(self) -> float:
-        """The variance of twice the mean across that is due to pairs of units."""
-        x, y = self.atoms
-        s, t, mean, m, n = x.sizes, y.sizes, x.cross_mean, x.effective, y.effective
-        r = (x.other - x.other_pairs * mean) / x.partners
-        c = (y.other - y.other_pairs * mean) / y.partners
-
-        def total(one: FloatArray, two: FloatArray) -> float:
-            """Return the sum of products over the pairs of units that were compared."""
-            every = x.sum(one) * y.sum(two)
-            return every if self.common is None else every - float(one[self.common[0]] @ two[self.common[1]])
-
-        squares = (
-            self.squares
-            - 2 * mean * x.dot(s, x.other_sized)
-            - 2 * x.dot(r, x.other_sized)
-            - 2 * y.dot(c, y.other_sized)
-            + mean**2 * total(s * s, t * t)
-            + 2 * mean * total(r * s, t * t)
-            + 2 * mean * total(s * s, c * t)
-            + total(r * r, t * t)
-            + total(s * s, c * c)
-            + 2 * total(r * s, c * t)
-        )
-        return 4 * max(squares, 0.0) / x.sum(x.other_pairs) ** 2 * m * n / ((m - 1) * (n - 1))
-
-    @cached_property
-    def _between(self) -> tuple[float, float, float] | None:
-        """What units in both samples add to the variance of U, as coefficients of 1, a and a².
-
-        Twice the covariance of the two sides. What pairs of units add to the jackknife is not taken off again
-        here: how those of the two samples go together is not known, and so the variance errs on the safe
-        side.
-        """
-        if self.common is None:
-            return None
-        (own_x, across_x), (own_y, across_y) = (
-            side.deviations[:, places] for side, places in zip(self.atoms, self.common, strict=True)
-        )
-        share = float(np.sqrt(np.prod([(side.count - 1) / side.count for side in self.atoms])))
-        constant = 8 * float(across_x @ across_y)
-        linear = -4 * float(own_x @ across_y + across_x @ own_y)
-        square = 2 * float(own_x @ own_y)
-        corrected = sum(side.by_pairs * side.effective / (side.effective - 2) for side in self.atoms)
-        return share * constant + self._by_pairs, share * linear, share * square + corrected
-
-    @property
-    def order(self) -> SecondOrder:
-        """How influences meet through the kernel."""
-        assert self.second_order is not None
-        return self.second_order
-
-    @cached_property
-    def sides(self) -> tuple[AtomSide, AtomSide]:
-        """Both samples as the tests see them."""
-        return AtomSide(self, 0), AtomSide(self, 1)
-
-    @cached_property
-    def influences(self) -> tuple[FloatArray, FloatArray]:
-        """The p and q of every unit of x and of y; a unit that is in both has the sum of both, in each."""
-        x, y = (side.influences for side in self.atoms)
-        if self.common is None:
-            return x, y
-        (here, there), ratio = self.common, self.atoms[0].effective / self.atoms[1].effective
-        joint_x, joint_y = x.copy(), y.copy()
-        joint_x[here] += y[there] * ratio
-        joint_y[there] += x[here] / ratio
-        return joint_x, joint_y
-
-    @cached_property
-    def _felt(self) -> FloatArray:
-        return self.order.felt(self.influences[1])
-
-    def form(self) -> FloatArray:
-        """Return the means of ``g_x(i) k(i, j) g_y(j)``, as a matrix."""
-        return self.order.mean(self.influences[0], self._felt)
-
-    def kept(self, slope: float, scale: float) -> KeptX:
-        """Return what a distance of that slope and scale keeps of the units of x."""
-        felt = self._felt @ np.array([2 * slope / scale, -2 / scale])
-        p = self.atoms[0].influences[:, 0]
-        # With the p of the sample alone, which any distance from it knows.
-        across = self.atoms[0].influences[:, 1]
-        if self.common is not None:
-            across = slope * p - self.influences[0] @ np.array([slope, -1.0])
-        return KeptX(across, felt, self.common is not None)
-
-
-@dataclass(frozen=True, eq=False)
-class AtomSide:
-    """One of two samples by its units; a `Side`."""
-
-    pair: AtomPair
-    number: int
-
-    @property
-    def atoms(self) -> Atoms:
-        """The units."""
-        return self.pair.atoms[self.number]
-
-    @property
-    def size(self) -> float:
-        """The effective number of units."""
-        return self.atoms.effective
-
-    @property
-    def eigenvalue(self) -> float:
-        """The largest eigenvalue of the covariance operator."""
-        return self.pair.order.eigenvalues[self.number]
-
-    def second(self) -> FloatArray:
-        """Return the means of the products of p and q."""
-        return self._second
-
-    def third(self, w: FloatArray) -> float:
-        """Return the mean of ``(g w)³``."""
-        return cube(self._thirds, w)
-
-    def form(self) -> FloatArray:
-        """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units."""
-        return self._form
-
-    # An interval asks for a hundred margins, and each costs no pass over the units.
-
-    @cached_property
-    def _second(self) -> FloatArray:
-        return self._average(self._g, self._g) / self.size
-
-    @cached_property
-    def _thirds(self) -> FloatArray:
-        p, q = self._g.T
-        return self._average(np.column_stack([p * p, q * q]), self._g).ravel() / self.size
-
-    @cached_property
-    def _form(self) -> FloatArray:
-        return self.pair.order.form(self.number, self._g)
-
-    def beside(self, first: KeptX, second: KeptX) -> SharedX:
-        """Return how two distances depend on this sample."""
-        atoms, order = self.atoms, self.pair.order
-        g = np.column_stack([atoms.influences[:, 0], first.across, second.across])
-        weighted = _weighted(g, atoms.counts)
-
-        def third(w: FloatArray) -> float:
-            moved = g @ w
-            return atoms.dot(moved * moved, moved) / atoms.effective
-
-        return SharedX(
-            second=weighted.T @ g / atoms.effective,
-            form=order.form(self.number, g),
-            covariance=self._covariance(g),
-            felt=order.mean(g, np.column_stack([first.felt, second.felt])),
-            third=third,
-            joint=first.joint or second.joint,
-        )
-
-    def _covariance(self, g: FloatArray) -> FloatArray:
-        """Return the covariances of influences, by leaving out one unit at a time."""
-        atoms = self.atoms
-        root = np.sqrt((atoms.count - 1) / atoms.count) / (1 - atoms.sizes / atoms.weight)
-        lifted = root[:, None] * g
-        found: FloatArray = _weighted(lifted, atoms.counts).T @ lifted
-        if atoms.reach:
-            lag = lifted[:-1].T @ lifted[1:]
-            found = found + lag + lag.T
-        return found / atoms.effective
-
-    @property
-    def _g(self) -> FloatArray:
-        return self.pair.influences[self.number]
-
-    def _average(self, one: FloatArray, other: FloatArray) -> FloatArray:
-        """Return sums of products; units in both samples count half in each, so that all count once."""
-        found: FloatArray = _weighted(one, self.atoms.counts).T @ other
-        if self.pair.common is not None:
-            both = self.pair.common[self.number]
-            found = found - one[both].T @ other[both] / 2
-        return found
-
-
-def _weighted(values: FloatArray, counts: FloatArray | None) -> FloatArray:
-    return values if counts is None else counts[:, None] * values
-
-
-def atoms_of_rows(sums: KernelSums) -> tuple[Atoms, Atoms]:
-    """Return the rows of two samples as units of one row each."""
-    cross, ones = sums.cross, (np.ones(sums.m), np.ones(sums.n))
-    return (
-        Atoms(
-            ones[0], sums.x.rows, cross.rows, sums.x.rows, cross.rows, sums.x.squares, float(sums.n), sums.m
-        ),
-        Atoms(
-            ones[1], sums.y.rows, cross.cols, sums.y.rows, cross.cols, sums.y.squares, float(sums.m), sums.n
-        ),
-    )
-
-
-def pair_of_rows(
-    sums: KernelSums, cross: CrossPairs = "full", second_order: SecondOrder | None = None
-) -> AtomPair:
-    """Return two samples of rows, from sums for every row."""
-    off_diagonal = None if cross == "full" else sums.cross.off_diagonal_mean
-    return AtomPair(
-        atoms_of_rows(sums), sums.cross.squares, sums.bound, second_order, off_diagonal=off_diagonal
-    )
-
-
-def atoms_of_units(sums: UnitSums, rows: Sequence[int], in_unit: Sequence[float]) -> tuple[Atoms, Atoms]:
-    """Return the units of two samples of so many rows, from sums over pairs of units."""
-    (one, two), (x, y), cross = sums.units, sums.common, sums.cross
-    for_x, for_y = np.full(len(one), two.sizes.sum()), np.full(len(two), one.sizes.sum())
-    for_x[x] -= two.sizes[y]
-    for_y[y] -= one.sizes[x]
-    found = [
-        Atoms(
-            sizes=units.sizes,
-            own=units.totals(within.rows),
-            other=units.totals(across),
-            own_sized=within.sized,
-            other_sized=sized,
-            squares=within.squares,
-            partners=partners,
-            rows=count,
-            numbers=units.numbers,
-            reach=units.reach,
-            in_unit=inside,
-        )
-        for units, within, across, sized, partners, count, inside in (
-            (one, sums.x, cross.rows, cross.sized_rows, for_x, rows[0], in_unit[0]),
-            (two, sums.y, cross.cols, cross.sized_cols, for_y, rows[1], in_unit[1]),
-        )
-    ]
-    return found[0], found[1]
+    return float(squares.sum() ** 2 / (squares @ squares))

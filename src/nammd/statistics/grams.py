@@ -52,12 +52,6 @@ class Grams:
     atoms: tuple[Atoms, Atoms]
     common: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
 
-    @property
-    def units_used(self) -> tuple[int, int]:
-        """How many units of each sample stand for it."""
-        one, two = self.stand_ins
-        return len(one.chosen), len(two.chosen)
-
     def form(self, side: int, g: FloatArray) -> FloatArray:
         """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units of a sample."""
         gram, some = self._within[side], g[self.stand_ins[side].chosen]
@@ -89,8 +83,8 @@ class Grams:
         return x * share, y * share
 
     def _sizes(self, side: int) -> FloatArray:
-        sizes: FloatArray = self.atoms[side].sizes[self.stand_ins[side].chosen]
-        return sizes
+        sizes, chosen = self.atoms[side].sizes, self.stand_ins[side].chosen
+        return sizes[chosen] if isinstance(sizes, np.ndarray) else np.full(len(chosen), sizes)
 
     def _numbers(self, side: int) -> NDArray[np.intp]:
         numbers, chosen = self.atoms[side].numbers, self.stand_ins[side].chosen

@@ -6,6 +6,7 @@ Every function here takes a `Pair` and a margin eps and returns numbers; no data
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -23,7 +24,7 @@ NEAR_DEGENERATE = 0.3
 SWITCH = 0.05
 """Share from which the lower tail is not normal any more and the law of `near_zero` is needed."""
 
-FEW_DEGREES = 4.0
+BOLD_DEGREES = 4.0
 """With so few degrees of freedom of groups, skewness never makes a test bolder; with more it does in part."""
 
 _REACH = 1e60
@@ -74,7 +75,7 @@ class Margin:
     degrees : float
         The degrees of freedom of the deviation: infinite, unless random frequencies have a part in it.
     unseen : float
-        No proof of closeness is stronger: the chance that a sample has only equal rows at this distance.
+        No proof is stronger: the chance that a sample has only equal rows while the distance is the margin.
     """
 
     u: float
@@ -103,7 +104,7 @@ class Margin:
         if not self.usable:
             return math.nan
         if alternative == "greater":
-            return upper_tail(self.z, self.degrees)
+            return max(upper_tail(self.z, self.degrees), self.unseen)
         pvalue = max(upper_tail(-self.z, self.degrees), self.unseen)
         if self.law is not None:
             pvalue = max(pvalue, self.law.below(self.u + self.law.centre))
@@ -114,10 +115,10 @@ class Margin:
         if not self.usable:
             return math.nan
         z = quantile(1 - alpha, self.degrees)
+        if self.unseen > alpha:  # no estimate would do
+            return math.inf if alternative == "greater" else -math.inf
         if alternative == "greater":
             return eps + self._inverse(z) * self.deviation / self.scale
-        if self.unseen > alpha:  # no estimate would do
-            return -math.inf
         t = self._inverse(-z) * self.deviation
         if self.law is not None:
             t = min(t, self.law.quantile(alpha) - self.law.centre)
@@ -166,7 +167,7 @@ def margin(
     cubic, quadratic = (shrink * part for part in pair.cubic_and_quadratic(eps, alternative))
     if (2 * cubic + 3 * quadratic > 0) == (alternative == "greater"):
         # Where it would make the test bolder it has to be known: not from the few groups that matter most.
-        known = max(1.0 - FEW_DEGREES / moments.degrees(a), 0.0)
+        known = max(1.0 - BOLD_DEGREES / moments.degrees(a), 0.0)
         cubic, quadratic = known * cubic, known * quadratic
     cubic += pair.approximation_cubic(eps)
     if alternative == "greater":
@@ -188,7 +189,7 @@ def margin(
         law,
         scale,
         pair.degrees_of_freedom(extra, safe, a),
-        _unseen(pair, eps) if alternative == "less" else 0.0,
+        _unseen(pair, eps),
     )
 
 
@@ -208,7 +209,7 @@ def near_zero(pair: Pair, eps: float, quadratic: float, added: float = 0.0) -> N
     the margin that norm is known: MMD2 = eps D. How much it varies is brought there too. `quadratic` is the
     variance due to pairs of rows, and `added` what a margin's own error and random frequencies add.
     """
-    centre, a, samples = eps * pair.scale, pair.slope(eps), []
+    centre, a, samples = max(eps * pair.scale, sys.float_info.min), pair.slope(eps), []
     for number, side in enumerate((pair.moments.x, pair.moments.y)):
         top = math.sqrt(pair.eigenvalues[number])
         spread = top + (a - 1.0) * math.sqrt(max(side.v1, 0.0) / centre)

@@ -17,6 +17,37 @@ from typing import Any, Literal, NamedTuple
 
 CrossPairs = Literal["full", "off-diagonal"]
 
+FEW_UNITS = 20.0
+"""Up to so many groups one of a kind that was not met counts in full."""
+
+FEW_DEGREES = 3.0
+"""Up to so many degrees of freedom a variance is known as badly as Student's law has it."""
+
+
+def _grouped(per_unit: float) -> float:
+    # Of single rows it is one up to rounding.
+    return min(max(per_unit - 1.0, 0.0), 1.0) if per_unit > 1.0 + 1e-9 else 0.0
+
+
+def freedom(units: float, per_unit: float, neighbours: int = 0) -> float:
+    """Return the degrees of freedom of a variance over so many groups of equal size.
+
+    Where they are very few, or one has most of the rows, that is Student's law. The expansion of the tests
+    knows what an estimated variance does to them, so that soon more of it would be too much: the degrees grow
+    with the third power of their number. Single rows have infinitely many, and groups of less than two rows
+    each are in between. Covariances with `neighbours` in time vary as much as variances do, and there are two
+    for each.
+
+    >>> [round(freedom(units, 5.0), 1) for units in (2.0, 4.0, 12.0, 30.0)]
+    [1.0, 3.0, 147.9, 2709.9]
+    >>> freedom(12.0, 1.0)
+    inf
+    """
+    grouped = _grouped(per_unit)
+    degrees = max((units - 1.0) / (1 + 2 * neighbours), 1.0)
+    degrees *= max(degrees / FEW_DEGREES, 1.0) ** 2
+    return degrees / grouped if grouped > 0 else math.inf
+
 
 class Jackknife(NamedTuple):
     """The jackknife's variance of the mean within a sample, that of the mean across, and their covariance.
@@ -55,7 +86,7 @@ class Components:
     per_unit : float
         How many rows there are for each unit of `size`.
     freedom : float
-        The degrees of freedom of a variance over the units; infinite where rows are the units.
+        The degrees of freedom of a variance over the units; infinite where rows are the units. See `freedom`.
     lift : float
         Of units that follow each other in time: how many times their neighbours multiply the variance. So
         many units tell as much as one that stands alone.
@@ -94,6 +125,11 @@ class Components:
             w=n * found.both / 2,
             **units,
         )
+
+    @property
+    def grouped(self) -> float:
+        """How far rows belong together: zero where every unit is one row, one from two rows a unit on."""
+        return _grouped(self.per_unit)
 
     def linear(self, a: float) -> float:
         """Return the variance of one unit's influence on U, over 4."""
@@ -202,15 +238,15 @@ class Moments:
         Groups are few, and what one in G of them is like is easily missed. Nothing brings two laws closer
         than rows of one that are like those of the other: one such group would move U by the differences
         below, over G. One is added to each sample, as by the rule of succession; it counts by as much as its
-        rows go together.
+        rows go together, and less and less from `FEW_UNITS` groups on: many show what there is.
         """
-        if math.isinf(self.x.freedom) and math.isinf(self.y.freedom):
-            return 0.0
         one, two = self.x.mean - self.xy, self.y.mean - self.xy
         found = 0.0
         for side, other, moved in ((self.x, self.y, a * one + two), (self.y, self.x, a * two + one)):
-            size = side.size / side.lift
-            found += (2 * moved / size) ** 2 * self._together(side, other, min(1 / size, 0.5))
+            if side.grouped:
+                size = side.size / side.lift
+                known = side.grouped * min(FEW_UNITS / size, 1.0)
+                found += known * (2 * moved / size) ** 2 * self._together(side, other, min(1 / size, 0.5))
         return found
 
     def _together(self, side: Components, other: Components, share: float) -> float:

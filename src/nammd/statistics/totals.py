@@ -19,7 +19,7 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.statistics.atoms import LEAST
-from nammd.statistics.moments import Components, Jackknife, Moments
+from nammd.statistics.moments import Components, Jackknife, Moments, freedom
 from nammd.statistics.side import KeptX, SharedX, top_eigenvalue
 
 MORE = 4
@@ -150,6 +150,11 @@ class UnitTotals:
         """How many units of equal size tell as much about a variance."""
         return self.squares**2 / self.fourths
 
+    def in_unit(self, rows: int, bound: float) -> float:
+        """Return the mean kernel value of two rows of one unit, none of which has a weight; NaN for none."""
+        pairs = self.squares - rows
+        return float(self.total[SQUARE] - rows * bound) / pairs if pairs > 0.5 else math.nan
+
     @property
     def singles(self) -> bool:
         """Whether every unit is of the same size, as single rows are."""
@@ -166,11 +171,14 @@ class TotalSide:
         The totals of this sample and of the other.
     rows : int
         The number of rows.
+    in_unit : float
+        The mean kernel value of two rows of one unit; NaN where that is not known.
     """
 
     own: UnitTotals
     other: UnitTotals
     rows: int
+    in_unit: float = math.nan
 
     @property
     def size(self) -> float:
@@ -291,16 +299,18 @@ class TotalSide:
         )
         return 2 * max(squares, 0.0) / own.pairs**2 * (n - 1) / (n - 3)
 
-    @property
-    def plain(self) -> bool:
-        """Whether every unit is one row, and all count alike."""
-        return self.own.singles and self.own.count == self.rows
-
-    def components(self, cross_by_pairs: float, plain: bool) -> Components:
+    def components(self, cross_by_pairs: float) -> Components:
         """Return the variance components of one unit of the effective size."""
-        n, pairs = self.size, (self.by_pairs, cross_by_pairs)
-        freedom = math.inf if plain else max(self.own.equal_groups - 1.0, 1.0)
-        return Components.of(n, self.own.mean, self.jackknife, pairs, per_unit=self.rows / n, freedom=freedom)
+        n, pairs, per_unit = self.size, (self.by_pairs, cross_by_pairs), self.rows / self.size
+        return Components.of(
+            n,
+            self.own.mean,
+            self.jackknife,
+            pairs,
+            per_unit=per_unit,
+            freedom=freedom(self.own.equal_groups, per_unit),
+            in_unit=self.in_unit,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,30 +325,31 @@ class TotalPair:
         The rows of both.
     bound : float
         The bound of the kernel.
+    weighted : bool
+        Whether rows may have weights; else it is known how alike two rows of one unit are.
     """
 
     x: UnitTotals
     y: UnitTotals
     rows: tuple[int, int]
     bound: float
+    weighted: bool = True
 
     @cached_property
     def sides(self) -> tuple[TotalSide, TotalSide]:
         """Both samples as the tests see them."""
-        return TotalSide(self.x, self.y, self.rows[0]), TotalSide(self.y, self.x, self.rows[1])
+        one, two = (
+            math.nan if self.weighted else totals.in_unit(rows, self.bound)
+            for totals, rows in zip((self.x, self.y), self.rows, strict=True)
+        )
+        return TotalSide(self.x, self.y, self.rows[0], one), TotalSide(self.y, self.x, self.rows[1], two)
 
     @cached_property
     def moments(self) -> Moments:
         """The first and second moments."""
         (x, y), pairs = self.sides, self._by_pairs
-        plain = x.plain and y.plain
-        own_x, own_y = (side.components(pairs, plain) for side in (x, y))
+        own_x, own_y = (side.components(pairs) for side in (x, y))
         return Moments.of(own_x, own_y, x.cross_mean, pairs, self.bound)
-
-    @property
-    def second_order_units(self) -> tuple[int, int]:
-        """How many units the terms of higher order are averaged over: all of them."""
-        return self.x.count, self.y.count
 
     def form(self) -> FloatArray:
         """Return the means of ``g_x(i) k(i, j) g_y(j)``, as a matrix."""

@@ -116,9 +116,7 @@ class Constructors(Result):
         named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
         if not named:
             raise ValueError("give at least one accepted dataset")
-        how = {
-            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
-        }  # fmt: skip
+        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading}
         grouping = RowGrouping(groups, row_weights)
         allowed = Negligible.of(for_columns(negligible, grouping))
         bench = Reference.of(x, how, engine, grouping.part(0, 1 + len(named)), negligible=allowed)
@@ -193,9 +191,7 @@ class Constructors(Result):
         -------
         Tolerance
         """
-        how = {
-            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
-        }  # fmt: skip
+        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading}
         grouping = RowGrouping(groups, row_weights)
         refuse_blocks(groups)
         allowed = Negligible.of(for_columns(negligible, grouping))
@@ -268,9 +264,7 @@ class Constructors(Result):
         ValueError
             If the rows are sorted by one of the columns that are compared: then blocks differ by the sorting.
         """
-        how = {
-            "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
-        }  # fmt: skip
+        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading}
         grouping = RowGrouping(groups, row_weights)
         require_splits(blocks, splits)
         allowed = Negligible.of(for_columns(negligible, grouping))

@@ -56,12 +56,8 @@ def combined(held: Sequence[Held]) -> tuple[float, float]:
     return min(len(held) * min(close), 1.0), max(far)
 
 
-def decided(close: float, far: float, alpha: float, beyond: Sequence[bool] | None = None) -> Decision:
-    """Return what the p-values of both tests come to, and whether columns are beyond their tolerances.
-
-    Where columns take part (`beyond` is not None), the joint test of "beyond" has half of the level. A NaN
-    proves nothing.
-    """
-    if far <= (alpha if beyond is None else alpha / 2) or any(beyond or ()):
+def decided(close: float, beyond: float, alpha: float) -> Decision:
+    """Return what the p-values of "within" and "one of the views is beyond" come to; NaN proves nothing."""
+    if beyond <= alpha:
         return Decision.FAR
     return Decision.CLOSE if close <= alpha else Decision.UNDECIDED

@@ -28,6 +28,7 @@ from nammd.tolerances.gate_columns import GateColumns
 from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
+from nammd.views.family import JOINT, WHOLE, Family
 from nammd.views.limits import ColumnCheck
 from nammd.views.tally import Tally
 
@@ -148,10 +149,12 @@ class Gate:
         comparable = self._columns.comparable(candidate.sample.dataset)
         columns: tuple[ColumnCheck, ...] = ()
         if comparable and not estimate.pair.void:
-            columns = self._columns.check(candidate.tally, alpha / 2)
+            columns = self._columns.check(candidate.tally, WHOLE.level("columns", alpha))
         changed = self._columns.changed_constants(candidate.tally)
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
-        decision = decided(p_close, p_far, alpha, [each.beyond for each in columns] if judged else None)
+        family = WHOLE if judged else JOINT
+        beyond = family.pvalue(p_far, [each.adjusted for each in columns])
+        decision = decided(p_close, beyond, alpha)
         return Verdict(
             decision=decision,
             distance=estimate.value,
@@ -165,9 +168,9 @@ class Gate:
             estimate=estimate,
             warnings=cautions_of(self, estimate, decision, tuple(changed), comparable),
             tolerance=self.tolerance,
-            setting=self._setting(estimate, alpha, judged),
+            setting=self._setting(estimate, alpha, family),
             columns=columns,
-            judged=judged,
+            family=family,
             alerts=self._alerts(candidate, changed),
             fail_on=fails,
         )
@@ -369,9 +372,7 @@ class Gate:
             found += column_fact_alerts(encoding, x.dataset, y.dataset, changed, tally.fractions)
         return found
 
-    def _setting(self, estimate: Estimate, alpha: float, judged: bool | None = None) -> Setting:
-        bar = self.tolerance.farthest
-        if judged is None:
-            judged = self.tolerance.columns is not None
-        several, part = len(self.tolerance.bars), 0.5 if judged else 1.0
+    def _setting(self, estimate: Estimate, alpha: float, family: Family | None = None) -> Setting:
+        bar, several = self.tolerance.farthest, len(self.tolerance.bars)
+        part = (family or self.tolerance.family).level("joint", 1.0)
         return Setting(bar, several, estimate.pair, estimate.m, self.is_the_one, alpha, part)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.encoding import Column, Encoding
@@ -84,19 +85,41 @@ def _some(points: FloatArray) -> FloatArray:
 
 
 def _apart(column: Column, x: FloatArray, y: FloatArray) -> bool:
-    if column.kind in ("categorical", "boolean"):
-        return _total_variation(x, y) >= SHARES_APART * column.weight
-    if column.labels[-1] == "missing" and abs(x[:, -1].mean() - y[:, -1].mean()) >= (
-        SHARES_APART * column.weight
-    ):
+    flagged = column.labels[-1] == "missing"
+    if flagged and abs(x[:, -1].mean() - y[:, -1].mean()) >= SHARES_APART * column.weight:
         return True
+    if column.kind in ("categorical", "boolean"):
+        here, there = (slots[slots[:, -1] == 0] if flagged else slots for slots in (x, y))
+        return _labels_apart(here, there) >= SHARES_APART
     if column.kind not in ("numeric", "datetime"):
         return False  # of a vector no single number speaks
     return not 1 - APART < _above(_present(column, x), _present(column, y)) < APART
 
 
-def _total_variation(x: FloatArray, y: FloatArray) -> float:
-    return float(np.abs(x.mean(axis=0) - y.mean(axis=0)).sum() / 2)
+def _labels_apart(x: FloatArray, y: FloatArray) -> float:
+    """Return the largest difference of the shares of labels, beyond what chance makes of very many labels.
+
+    Rows are encoded alike if and only if they have the same label. Two samples of names that hardly ever
+    come twice have few in common, whatever they were drawn from; so both are compared with themselves,
+    shuffled.
+    """
+    if min(len(x), len(y)) < _LEAST:
+        return 0.0
+    _, labels = np.unique(np.concatenate([x, y]), axis=0, return_inverse=True)
+    labels = labels.reshape(-1)
+    seen, chance = (
+        _total_variation(each, len(x)) for each in (labels, np.random.default_rng(0).permutation(labels))
+    )
+    return (seen - chance) / (1.0 - chance) if chance < 1.0 else 0.0
+
+
+def _total_variation(labels: NDArray[np.intp], first: int) -> float:
+    """Return the total variation between the first of some labels and the others."""
+    one, two = (
+        np.bincount(part, minlength=int(labels.max()) + 1) / len(part)
+        for part in (labels[:first], labels[first:])
+    )
+    return float(np.abs(one - two).sum() / 2)
 
 
 def _present(column: Column, slots: FloatArray) -> FloatArray:

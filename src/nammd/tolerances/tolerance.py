@@ -32,6 +32,7 @@ from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.provenance import Origin
 from nammd.tolerances.soundness import refused_or_noted
 from nammd.tolerances.verdict import Verdict
+from nammd.views.family import JOINT, WHOLE, Family
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,11 @@ class Tolerance(Constructors):
     def checked(self, anyway: bool) -> Self:
         """Return the tolerance with its cautions; one that resolves nothing is refused unless wanted."""
         return replace(self, origin=replace(self.origin, cautions=refused_or_noted(self, anyway)))
+
+    @property
+    def family(self) -> Family:
+        """Which views take part in verdicts, and how they share the level."""
+        return JOINT if self.columns is None else WHOLE
 
     @property
     def epsilon(self) -> float:
@@ -209,7 +215,7 @@ class Tolerance(Constructors):
                 ),
             )
         alpha = between(alpha, "alpha", 0.5)
-        part = 1.0 if self.columns is None else 0.5
+        part = self.family.level("joint", 1.0)
         setting = Setting(self.farthest, len(self.bars), None, self.origin.rows, True, alpha, part)
         close, far = setting.close(rows, distance), setting.far(rows, distance)
         return Forecast(rows, distance, close, far, self.epsilon, alpha)

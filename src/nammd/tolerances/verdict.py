@@ -23,6 +23,7 @@ from nammd.results import (
 from nammd.tolerances.decision import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
 from nammd.tolerances.verdict_words import MOST_REASONS, code_again, differs_most, rows_of_table, sentence
+from nammd.views.family import JOINT, WHOLE, Family
 from nammd.views.limits import ColumnCheck
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ class Verdict(Reportable):
         The check, as far as a forecast needs it.
     columns : tuple of ColumnCheck
         Every column against its own tolerance, those beyond it first, then by distance over tolerance.
-    judged : bool
-        Whether columns take part in the verdict.
+    family : Family
+        Which views take part in the verdict, and how they share its level.
     alerts : tuple of Alert
         Facts that need no test.
     fail_on : tuple of str
@@ -89,7 +90,7 @@ class Verdict(Reportable):
     tolerance: Tolerance = field(repr=False, compare=False)
     setting: Setting = field(repr=False, compare=False)
     columns: tuple[ColumnCheck, ...] = ()
-    judged: bool = False
+    family: Family = JOINT
     alerts: tuple[Alert, ...] = ()
     fail_on: tuple[str, ...] = ()
     adjusted: str = field(default="", repr=False)
@@ -111,6 +112,11 @@ class Verdict(Reportable):
         return self.estimate
 
     @property
+    def judged(self) -> bool:
+        """Whether columns take part in the verdict."""
+        return "columns" in self.family.kinds
+
+    @property
     def is_close(self) -> bool:
         """Whether the candidate is proven to be within the tolerance."""
         return self.decision is Decision.CLOSE
@@ -123,19 +129,16 @@ class Verdict(Reportable):
     @property
     def jointly_far(self) -> bool:
         """Whether the joint distance is proven to be beyond the joint tolerance."""
-        return self.pvalue_far <= (self.alpha / 2 if self.judged else self.alpha)
+        return self.pvalue_far <= self.family.level("joint", self.alpha)
 
     def decided_again(self) -> Verdict:
         """Return the verdict that follows from the p-values, where these were adjusted."""
-        beyond = [each.beyond for each in self.columns] if self.judged else None
-        return replace(self, decision=decided(self.pvalue_close, self.pvalue_far, self.alpha, beyond))
+        return replace(self, decision=decided(self.pvalue_close, self.pvalue_beyond, self.alpha))
 
     @property
     def pvalue_beyond(self) -> float:
-        """The p-value of FAR as a whole: of the joint distance and of all columns that take part."""
-        if not self.judged:
-            return self.pvalue_far
-        return min(1.0, 2 * min(self.pvalue_far, *(each.adjusted for each in self.columns)))
+        """The p-value of FAR as a whole: of all views that take part."""
+        return self.family.pvalue(self.pvalue_far, [each.adjusted for each in self.columns])
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:
@@ -156,7 +159,7 @@ class Verdict(Reportable):
         measures = {each.measure.name: each.measure for each in self.columns}
         encoding = self.tolerance.space.encoding
         order = [measures[column.name] for column in encoding.columns if column.name in measures]
-        return changed_pairs(order, x, y, encoding, self.alpha / 2)
+        return changed_pairs(order, x, y, encoding, WHOLE.level("columns", self.alpha))
 
     @property
     def failures(self) -> tuple[Alert, ...]:

@@ -28,6 +28,7 @@ from nammd.statistics.adjusting import holm
 from nammd.tolerances.decision import Decision
 from nammd.tolerances.many_datasets import in_turn
 from nammd.tolerances.verdict import Verdict
+from nammd.views.family import WHOLE
 
 Adjustment: TypeAlias = Literal["none", "holm"]
 """How the p-values of several candidates are adjusted for their number."""
@@ -338,7 +339,7 @@ def _farther_by(verdict: Verdict, pvalue: float, most: int, alpha: float) -> Ver
     own = verdict.pvalue_beyond
     factor = pvalue / own if own > 0 else float(most)
     columns = tuple(
-        replace(each, adjusted=p, beyond=p <= alpha / 2)
+        replace(each, adjusted=p, beyond=p <= WHOLE.level("columns", alpha))
         for each in verdict.columns
         for p in [min(1.0, factor * each.adjusted)]
     )

@@ -17,7 +17,7 @@ from nammd.data.arrays import FloatArray
 from nammd.data.row_units import RowUnits, numbered
 from nammd.data.sampling import representatives
 from nammd.engines.units import UnitCross, Units, UnitSums, UnitWithin
-from nammd.statistics.atoms import AtomPair, atoms_of_units
+from nammd.statistics.atom_pair import AtomPair, atoms_of_units
 from nammd.statistics.grams import Grams, unit_eigenvalue
 from nammd.statistics.pair import Pair
 from nammd.views.features import united
@@ -67,7 +67,7 @@ def pair_of_groups(x: AspectUnits, y: AspectUnits) -> Pair:
     common = sums.common if len(sums.common[0]) else None
     if common is not None:
         sums = replace(sums, cross=_less_common(sums, *z))
-    atoms = atoms_of_units(sums, (x.rows, y.rows), (math.nan, math.nan))
+    atoms = atoms_of_units(sums, (x.rows, y.rows), (_in_unit(x), _in_unit(y)))
     grams = Grams((GroupStandIns(z[0], units[0]), GroupStandIns(z[1], units[1])), atoms, common)
     meeting = AtomPair(atoms, sums.cross.squares, 1.0, grams, common)
     return Pair(meeting, alike=(x.constant, y.constant))
@@ -81,6 +81,13 @@ def _named(sample: AspectUnits) -> RowUnits:
 def _sizes(sample: AspectUnits) -> FloatArray:
     assert sample.each is not None
     return sample.each.sizes
+
+
+def _in_unit(sample: AspectUnits) -> float:
+    """Return the mean kernel value of two rows of one group; NaN where rows have weights."""
+    sizes = _sizes(sample)
+    weighted = bool((sizes != np.rint(sizes)).any())
+    return math.nan if weighted else sample.totals.in_unit(sample.rows, 1.0)
 
 
 def _within(z: FloatArray, units: Units) -> UnitWithin:

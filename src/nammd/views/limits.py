@@ -23,10 +23,10 @@ from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
 from nammd.views.comparing import Compared, accepted_pairs, all_single, by_units
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
-from nammd.views.evidence import pair_of_placed, placed
 from nammd.views.grouped import ColumnUnits
 from nammd.views.measure import Measure
 from nammd.views.negligible import Negligible
+from nammd.views.placed import pair_of_placed, placed
 from nammd.views.tally import ColumnTally
 
 LEAST_ROWS = 4

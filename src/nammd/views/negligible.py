@@ -15,8 +15,8 @@ import numpy as np
 from nammd.errors.checks import between
 from nammd.errors.naming import suggestion
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
-from nammd.views.evidence import PlacedSample, placed
 from nammd.views.lattice import bent, straight
+from nammd.views.placed import PlacedSample, placed
 from nammd.views.support import APART
 
 

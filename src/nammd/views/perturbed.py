@@ -15,11 +15,11 @@ from nammd.data.arrays import FloatArray
 from nammd.data.row_units import RowUnits
 from nammd.views.comparing import group_pair
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
-from nammd.views.evidence import PlacedSample, pair_of_placed, placed
 from nammd.views.features import ColumnRows
 from nammd.views.grouped import column_units
 from nammd.views.limits import LEAST_ROWS, aspects, part
 from nammd.views.negligible import moved_by
+from nammd.views.placed import PlacedSample, pair_of_placed, placed
 from nammd.views.support import APART
 
 _NODES = 15

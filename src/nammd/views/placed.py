@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.statistics.atoms import AtomPair, Atoms
+from nammd.statistics.atom_pair import AtomPair
+from nammd.statistics.atoms import Atoms
 from nammd.statistics.pair import Pair
 from nammd.views.counts import Counts
 from nammd.views.support import Support, support_of
@@ -98,11 +99,6 @@ class PlacedOrder:
     y: PlacedSample
 
     @property
-    def units_used(self) -> tuple[int, int]:
-        """All rows."""
-        return self.x.size, self.y.size
-
-    @property
     def eigenvalues(self) -> tuple[float, float]:
         """The largest eigenvalues of the two covariance operators."""
         return self.x.eigenvalue, self.y.eigenvalue
@@ -136,7 +132,7 @@ def pair_of_placed(x: PlacedSample, y: PlacedSample) -> Pair:
 def _atoms(sample: PlacedSample, other: PlacedSample) -> Atoms:
     own = sample.seen - 1.0
     return Atoms(
-        sizes=np.ones(len(own)),
+        sizes=1.0,
         own=own,
         other=other.seen,
         own_sized=own,

@@ -1,0 +1,318 @@
+"""Two samples by their units, and how they meet: `AtomPair`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from nammd.data.arrays import FloatArray
+from nammd.engines.sums import KernelSums
+from nammd.engines.units import UnitSums
+from nammd.statistics.atoms import Atoms, Places
+from nammd.statistics.moments import CrossPairs, Moments
+from nammd.statistics.side import KeptX, SharedX, cube
+
+
+class SecondOrder(Protocol):
+    """How influences meet through the kernel: by evaluating it, on all units or on some that stand for them.
+
+    What follows from it are corrections of relative order ``1/sqrt(m)``, so their precision does not matter
+    much, and it is evaluated when it is first asked for.
+    """
+
+    @property
+    def eigenvalues(self) -> tuple[float, float]:
+        """The largest eigenvalues of the two covariance operators."""
+
+    def form(self, side: int, g: FloatArray) -> FloatArray:
+        """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units of a sample."""
+
+    def felt(self, g: FloatArray) -> FloatArray:
+        """Return, for the units that stand for x, the means of ``k(i, j) g_j`` over the units of y."""
+
+    def mean(self, g: FloatArray, felt: FloatArray) -> FloatArray:
+        """Return the means of the products of influences of x and what is felt there."""
+
+
+@dataclass(frozen=True, eq=False)
+class AtomPair:
+    """Two samples by their units, and how they meet.
+
+    Attributes
+    ----------
+    atoms : tuple of two Atoms
+        The units of x and of y.
+    squares : float
+        The sum of the squared kernel sums of a unit of x and one of y.
+    bound : float
+        The bound of the kernel.
+    second_order : SecondOrder or None
+        How influences meet through the kernel; None where nothing beyond the moments will be asked for.
+    common : tuple of two arrays of int
+        The places, in x and in y, of the units that are in both.
+    off_diagonal : float or None
+        The mean over off-diagonal cross pairs, if that is the one to use.
+    """
+
+    atoms: tuple[Atoms, Atoms]
+    squares: float
+    bound: float
+    second_order: SecondOrder | None = field(default=None, repr=False)
+    common: tuple[Places, Places] | None = None
+    off_diagonal: float | None = None
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The first and second moments."""
+        pairs = self._by_pairs
+        own_x, own_y = (one.components(pairs) for one in self.atoms)
+        found = Moments.of(own_x, own_y, self.atoms[0].cross_mean, pairs, self.bound, self._between)
+        return (
+            found if self.off_diagonal is None else replace(found, xy=self.off_diagonal, cross="off-diagonal")
+        )
+
+    @cached_property
+    def _by_pairs(self) -> float:
+        """The variance of twice the mean across that is due to pairs of units."""
+        x, y = self.atoms
+        s, t, mean, m, n = x.sizes, y.sizes, x.cross_mean, x.effective, y.effective
+        # What a unit adds to each of its pairs across: its q in another unit.
+        r, c = (
+            (side.influences[:, 1], side.all_pairs[1] / side.effective / side.partners) for side in self.atoms
+        )
+
+        def total(one: tuple[Any, ...], two: tuple[Any, ...]) -> float:
+            """Return the sum of products over the pairs of units that were compared."""
+            every = x.sum(*one) * y.sum(*two)
+            if self.common is None:
+                return every
+            here, there = self.common
+            return every - float(
+                math.prod(one[1:], start=one[0])[here] @ math.prod(two[1:], start=two[0])[there]
+            )
+
+        squares = (
+            self.squares
+            - 2 * mean * x.sum(s, x.other_sized)
+            - 2 * x.sum(*r, x.other_sized)
+            - 2 * y.sum(*c, y.other_sized)
+            + mean**2 * total((s, s), (t, t))
+            + 2 * mean * total((*r, s), (t, t))
+            + 2 * mean * total((s, s), (*c, t))
+            + total((*r, *r), (t, t))
+            + total((s, s), (*c, *c))
+            + 2 * total((*r, s), (*c, t))
+        )
+        return 4 * max(squares, 0.0) / x.all_pairs[1] ** 2 * m * n / ((m - 1) * (n - 1))
+
+    @cached_property
+    def _between(self) -> tuple[float, float, float] | None:
+        """What units in both samples add to the variance of U, as coefficients of 1, a and a².
+
+        Twice the covariance of the two sides. What pairs of units add to the jackknife is not taken off again
+        here: how those of the two samples go together is not known, and so the variance errs on the safe
+        side.
+        """
+        if self.common is None:
+            return None
+        (own_x, across_x), (own_y, across_y) = (
+            side.deviations[:, places] for side, places in zip(self.atoms, self.common, strict=True)
+        )
+        share = float(np.sqrt(np.prod([(side.count - 1) / side.count for side in self.atoms])))
+        constant = 8 * float(across_x @ across_y)
+        linear = -4 * float(own_x @ across_y + across_x @ own_y)
+        square = 2 * float(own_x @ own_y)
+        corrected = sum(side.by_pairs * side.effective / (side.effective - 2) for side in self.atoms)
+        return share * constant + self._by_pairs, share * linear, share * square + corrected
+
+    @property
+    def order(self) -> SecondOrder:
+        """How influences meet through the kernel."""
+        assert self.second_order is not None
+        return self.second_order
+
+    @cached_property
+    def sides(self) -> tuple[AtomSide, AtomSide]:
+        """Both samples as the tests see them."""
+        return AtomSide(self, 0), AtomSide(self, 1)
+
+    @cached_property
+    def influences(self) -> tuple[FloatArray, FloatArray]:
+        """The p and q of every unit of x and of y; a unit that is in both has the sum of both, in each."""
+        x, y = (side.influences for side in self.atoms)
+        if self.common is None:
+            return x, y
+        (here, there), ratio = self.common, self.atoms[0].effective / self.atoms[1].effective
+        joint_x, joint_y = x.copy(), y.copy()
+        joint_x[here] += y[there] * ratio
+        joint_y[there] += x[here] / ratio
+        return joint_x, joint_y
+
+    @cached_property
+    def _felt(self) -> FloatArray:
+        return self.order.felt(self.influences[1])
+
+    def form(self) -> FloatArray:
+        """Return the means of ``g_x(i) k(i, j) g_y(j)``, as a matrix."""
+        return self.order.mean(self.influences[0], self._felt)
+
+    def kept(self, slope: float, scale: float) -> KeptX:
+        """Return what a distance of that slope and scale keeps of the units of x."""
+        felt = self._felt @ np.array([2 * slope / scale, -2 / scale])
+        p = self.atoms[0].influences[:, 0]
+        # With the p of the sample alone, which any distance from it knows.
+        across = self.atoms[0].influences[:, 1]
+        if self.common is not None:
+            across = slope * p - self.influences[0] @ np.array([slope, -1.0])
+        return KeptX(across, felt, self.common is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class AtomSide:
+    """One of two samples by its units; a `Side`."""
+
+    pair: AtomPair
+    number: int
+
+    @property
+    def atoms(self) -> Atoms:
+        """The units."""
+        return self.pair.atoms[self.number]
+
+    @property
+    def size(self) -> float:
+        """The effective number of units."""
+        return self.atoms.effective
+
+    @property
+    def eigenvalue(self) -> float:
+        """The largest eigenvalue of the covariance operator."""
+        return self.pair.order.eigenvalues[self.number]
+
+    def second(self) -> FloatArray:
+        """Return the means of the products of p and q."""
+        return self._second
+
+    def third(self, w: FloatArray) -> float:
+        """Return the mean of ``(g w)³``."""
+        return cube(self._thirds, w)
+
+    def form(self) -> FloatArray:
+        """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units."""
+        return self._form
+
+    # An interval asks for a hundred margins, and each costs no pass over the units.
+
+    @cached_property
+    def _second(self) -> FloatArray:
+        p, q = self._g.T
+        both = self._mean(p, q)
+        return np.array([[self._mean(p, p), both], [both, self._mean(q, q)]])
+
+    @cached_property
+    def _thirds(self) -> FloatArray:
+        p, q = self._g.T
+        squares = p * p, q * q
+        return np.array([self._mean(square, each) for square in squares for each in (p, q)])
+
+    @cached_property
+    def _form(self) -> FloatArray:
+        return self.pair.order.form(self.number, self._g)
+
+    def beside(self, first: KeptX, second: KeptX) -> SharedX:
+        """Return how two distances depend on this sample."""
+        atoms, order = self.atoms, self.pair.order
+        g = np.column_stack([atoms.influences[:, 0], first.across, second.across])
+        weighted = _weighted(g, atoms.counts)
+
+        def third(w: FloatArray) -> float:
+            moved = g @ w
+            return atoms.sum(moved, moved, moved) / atoms.effective
+
+        return SharedX(
+            second=weighted.T @ g / atoms.effective,
+            form=order.form(self.number, g),
+            covariance=self._covariance(g),
+            felt=order.mean(g, np.column_stack([first.felt, second.felt])),
+            third=third,
+            joint=first.joint or second.joint,
+        )
+
+    def _covariance(self, g: FloatArray) -> FloatArray:
+        """Return the covariances of influences, by leaving out one unit at a time."""
+        atoms = self.atoms
+        root = np.sqrt((atoms.count - 1) / atoms.count) / (1 - atoms.sizes / atoms.weight)
+        lifted = np.reshape(root, (-1, 1)) * g
+        found: FloatArray = _weighted(lifted, atoms.counts).T @ lifted
+        if atoms.reach:
+            lag = lifted[:-1].T @ lifted[1:]
+            found = found + lag + lag.T
+        return found / atoms.effective
+
+    @property
+    def _g(self) -> FloatArray:
+        return self.pair.influences[self.number]
+
+    def _mean(self, one: FloatArray, other: FloatArray) -> float:
+        """Return a mean product; units in both samples count half in each, so that all count once."""
+        found = self.atoms.sum(one, other)
+        if self.pair.common is not None:
+            both = self.pair.common[self.number]
+            found -= float(one[both] @ other[both]) / 2
+        return found / self.size
+
+
+def _weighted(values: FloatArray, counts: FloatArray | None) -> FloatArray:
+    return values if counts is None else counts[:, None] * values
+
+
+def atoms_of_rows(sums: KernelSums) -> tuple[Atoms, Atoms]:
+    """Return the rows of two samples as units of one row each."""
+    cross = sums.cross
+    return (
+        Atoms(1.0, sums.x.rows, cross.rows, sums.x.rows, cross.rows, sums.x.squares, float(sums.n), sums.m),
+        Atoms(1.0, sums.y.rows, cross.cols, sums.y.rows, cross.cols, sums.y.squares, float(sums.m), sums.n),
+    )
+
+
+def pair_of_rows(
+    sums: KernelSums, cross: CrossPairs = "full", second_order: SecondOrder | None = None
+) -> AtomPair:
+    """Return two samples of rows, from sums for every row."""
+    off_diagonal = None if cross == "full" else sums.cross.off_diagonal_mean
+    return AtomPair(
+        atoms_of_rows(sums), sums.cross.squares, sums.bound, second_order, off_diagonal=off_diagonal
+    )
+
+
+def atoms_of_units(sums: UnitSums, rows: Sequence[int], in_unit: Sequence[float]) -> tuple[Atoms, Atoms]:
+    """Return the units of two samples of so many rows, from sums over pairs of units."""
+    (one, two), (x, y), cross = sums.units, sums.common, sums.cross
+    for_x, for_y = np.full(len(one), two.sizes.sum()), np.full(len(two), one.sizes.sum())
+    for_x[x] -= two.sizes[y]
+    for_y[y] -= one.sizes[x]
+    found = [
+        Atoms(
+            sizes=units.sizes,
+            own=units.totals(within.rows),
+            other=units.totals(across),
+            own_sized=within.sized,
+            other_sized=sized,
+            squares=within.squares,
+            partners=partners,
+            rows=count,
+            numbers=units.numbers,
+            reach=units.reach,
+            in_unit=inside,
+        )
+        for units, within, across, sized, partners, count, inside in (
+            (one, sums.x, cross.rows, cross.sized_rows, for_x, rows[0], in_unit[0]),
+            (two, sums.y, cross.cols, cross.sized_cols, for_y, rows[1], in_unit[1]),
+        )
+    ]
+    return found[0], found[1]

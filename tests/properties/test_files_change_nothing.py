@@ -1,0 +1,178 @@
+"""Saving and loading change nothing: every number is the same to the last bit."""
+
+import dask
+import pytest
+
+import nammd
+from tests.properties.numbers import differences
+from tests.properties.samples import FEATURES, groups_of_points, people, points
+from tests.properties.ways_to_tolerances import WAYS
+
+
+def forecasts(tolerance):
+    """What is forecast at several sizes and distances."""
+    if "given" in tolerance.to_dict()["origin"]["how"]:
+        return []
+    return [
+        tolerance.power(rows, factor * tolerance.epsilon)
+        for rows, factor in ((20, 0.0), (100, 0.5), (100, 2.0), (900, 2.0))
+    ]
+
+
+def told(result):
+    """A result as numbers, and as it is printed."""
+    return {"numbers": result, "text": str(result)}
+
+
+UNSAVED = pytest.mark.xfail(
+    strict=True,
+    raises=ValueError,
+    reason="how alike the rows of a group are is no number where none has two rows, and such is not written",
+)
+LOST = pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="how alike the rows of a group are, and how much neighbouring blocks lift the variance, is "
+    "written and not read again",
+)
+"""What is not so yet."""
+
+ALONE = {way for way in WAYS if way.endswith("weights") and "given" not in way} | {"groups of one row"}
+GROUPED = {way for way in WAYS if way.endswith(("groups", "both", "blocks", "rule")) and "given" not in way}
+SEARCHED = {way for way in GROUPED if "noise" in way or "split" in way}
+"""Those with weights and without groups, those with groups, and those of which a forecast knows it."""
+
+
+def marked(lost):
+    """All ways, with what is not so yet."""
+    marks = dict.fromkeys(ALONE, UNSAVED) | dict.fromkeys(lost, LOST)
+    return [pytest.param(way, marks=marks[way]) if way in marks else way for way in WAYS]
+
+
+@pytest.fixture(autouse=True)
+def here():
+    """Compute what is in pieces in this process."""
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture
+def both(way, tmp_path):
+    """A tolerance as it was made, and as it is read again."""
+    made = WAYS[way].made
+    made.save(tmp_path / "t.json")
+    return made, nammd.Tolerance.load(tmp_path / "t.json")
+
+
+@pytest.mark.parametrize("way", marked(GROUPED))
+def test_a_tolerance_says_the_same_of_itself(way, both, tmp_path):
+    made, loaded = both
+    assert differences(told(made), told(loaded), ignored=()) == []
+    assert (loaded.epsilon, loaded.epsilon_error) == (made.epsilon, made.epsilon_error)
+    loaded.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "t.json").read_bytes()
+
+
+@pytest.mark.parametrize("way", marked(SEARCHED))
+def test_a_tolerance_forecasts_the_same(way, both):
+    made, loaded = both
+    assert differences(forecasts(made), forecasts(loaded)) == []
+
+
+@pytest.mark.parametrize("way", marked(()))
+def test_a_tolerance_decides_the_same(way, both):
+    before, after = (WAYS[way].checks(tolerance) for tolerance in both)
+    for name, verdict in before.items():
+        assert differences(told(verdict), told(after[name]), ignored=()) == [], name
+
+
+ROWS, LABELS, WEIGHTS = zip(*(groups_of_points(40 + k, shift=0.3 * k) for k in range(3)), strict=True)
+SKETCHES = {
+    "rows": lambda k: nammd.Sketch.of(ROWS[k], FEATURES, threads=1),
+    "groups": lambda k: nammd.Sketch.of(ROWS[k], FEATURES, groups=LABELS[k], threads=1),
+    "weights": lambda k: nammd.Sketch.of(ROWS[k], FEATURES, row_weights=WEIGHTS[k], threads=1),
+    "both": lambda k: nammd.Sketch.of(ROWS[k], FEATURES, groups=LABELS[k], row_weights=WEIGHTS[k], threads=1),
+    "added": lambda k: nammd.Sketch.of(ROWS[k][:40], FEATURES, threads=1).update(ROWS[k][40:]),
+}
+
+
+@pytest.mark.parametrize("kind", SKETCHES)
+def test_sketches_answer_the_same(kind, tmp_path):
+    made = [SKETCHES[kind](k) for k in range(3)]
+    loaded = [nammd.Sketch.load(each.save(tmp_path / f"{k}.sketch")) for k, each in enumerate(made)]
+    for how in ({"kernel": None}, {"kernel": FEATURES}, {"kernel": FEATURES, "statistic": "mmd2"}):
+        answers = [
+            {
+                "distance": told(nammd.distance(x, y, **how)),
+                "less": nammd.closeness_test(x, y, 0.03, alternative="less", **how).pvalue,
+                "greater": nammd.closeness_test(x, y, 0.03, **how).pvalue,
+                "compared": nammd.compare_pairs((x, y), (x, z), **how),
+            }
+            for x, y, z in (made, loaded)
+        ]
+        assert differences(*answers) == []
+    assert repr(made) == repr(loaded)
+
+
+ROUNDED = pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="rows that are divided between two points of a lattice are rounded when they are written",
+)
+"""What is not so yet."""
+
+
+@pytest.fixture(params=[{}, {"groups": "customer", "row_weights": "w"}], ids=["rows", "groups"])
+def checks_of_tables(request, tmp_path):
+    """The check of sketches of tables: as they were made, read from a file, and from a file of these."""
+    said = request.param
+    customers = 45 if said else None
+    x, candidate = people(51, customers=customers), people(52, older=1.0, customers=customers)
+    space = nammd.Space.fit(x.drop(columns=["customer", "w"], errors="ignore"))
+    features = nammd.RandomFeatures(space.kernel, 48, 0)
+    tolerance = nammd.Tolerance.at(0.02, space=space, negligible=True, **said)
+
+    def read_again(sketches):
+        return [
+            nammd.Sketch.load(each.save(tmp_path / f"{number}.sketch"))
+            for number, each in enumerate(sketches)
+        ]
+
+    made = [
+        nammd.Sketch.of(each, features, encoding=space.encoding, threads=1, **said) for each in (x, candidate)
+    ]
+    loaded = read_again(made)
+    return [tolerance.check(*each) for each in (made, loaded, read_again(loaded))]
+
+
+@ROUNDED
+def test_sketches_of_tables_are_checked_the_same(checks_of_tables):
+    made, loaded, _ = checks_of_tables
+    assert made.columns
+    assert differences(told(made), told(loaded)) == []
+
+
+def test_sketches_of_tables_are_checked_nearly_the_same_and_then_the_same_for_ever(checks_of_tables):
+    made, loaded, again = checks_of_tables
+    assert differences(made, loaded, rel=1e-7) == []
+    assert differences(told(loaded), told(again)) == []
+
+
+BATCHES = [points(60 + k, 80, loc=0.5 * k) for k in range(4)]
+
+
+@pytest.mark.parametrize("way", ["accepted", "noise", "given", "features"])
+def test_a_monitor_that_is_opened_anew_for_every_batch_says_the_same(way, tmp_path):
+    """The tolerance and the reference are in the file, and what was summed of the reference too."""
+    reference = WAYS[way].reference
+    for claim in ("reference", "population"):
+        kept, opened = (tmp_path / f"{claim}-{name}" / "stream.monitor" for name in ("kept", "opened"))
+        for path in (kept, opened):
+            path.parent.mkdir()
+            nammd.Monitor.create(path, WAYS[way].made, reference, claim=claim)
+        one = nammd.Monitor.open(kept)
+        for key, batch in enumerate(BATCHES):
+            before, after = one.add(batch, key=key), nammd.Monitor.open(opened).add(batch, key=key)
+            assert differences(told(before), told(after)) == []
+        states = [nammd.Monitor.open(path).state.to_dict() for path in (kept, opened)]
+        assert states[0] == states[1]
