@@ -272,7 +272,8 @@ class Gate:
         if dataset is not self.reference.dataset:
             settled = self.grouping_spec.settled(grouping or grouping_of_summary(dataset), True)
             dataset = dataset_with_grouping(dataset, settled.part(0, 1))
-        tally = self._columns.tally(dataset) if columns else Tally()
+        # Rows become points while their columns are read; a sketch has to be one of this space first.
+        tally = self._columns.tally(dataset) if columns and dataset.keeps_rows else Tally()
         reference, sample = prepared(
             [self.reference.dataset, dataset],
             space=self.tolerance.space,
@@ -280,6 +281,8 @@ class Gate:
             digest=digest,
             known=[self.reference],
         )
+        if columns and not dataset.keeps_rows:
+            tally = self._columns.tally(dataset)
         return Candidate(reference, sample, tally)
 
     def _open(self, candidate: Any) -> Dataset:

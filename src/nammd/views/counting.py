@@ -75,6 +75,8 @@ def tally_columns(
         kept = dataset.summary
         groups = kept.unit_tally or {}
         return Tally({m.name: ColumnTally(kept.tally[m.name], groups.get(m.name)) for m in measures})
+    if dataset.frame is None:
+        encoding.points(dataset)  # refuses what is not like the reference
     if not dataset.in_memory:
         return _on_cluster(dataset, measures, encoding, constants)
     units = dataset.units if has_units(dataset) else None
