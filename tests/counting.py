@@ -6,18 +6,37 @@ import sys
 from nammd.statistics import margin
 
 
-def count_margins(monkeypatch):
-    """Return a list that gets an entry for every margin that is tested from here on."""
-    asked, test = [], margin.margin
+def count_calls(monkeypatch, function):
+    """Return a list that gets the arguments of every call of a function from here on, whoever calls it."""
+    asked = []
 
     def counted(*given, **options):
         asked.append(given)
-        return test(*given, **options)
+        return function(*given, **options)
 
     for module in list(sys.modules.values()):
-        if getattr(module, "__name__", "").startswith("nammd") and vars(module).get("margin") is test:
-            monkeypatch.setattr(module, "margin", counted)
+        if getattr(module, "__name__", "").startswith("nammd"):
+            for name, value in list(vars(module).items()):
+                if value is function:
+                    monkeypatch.setattr(module, name, counted)
     return asked
+
+
+def count_method(monkeypatch, kind, name):
+    """Return a list that gets the arguments of every call of a method from here on, the object first."""
+    asked, method = [], getattr(kind, name)
+
+    def counted(*given, **options):
+        asked.append(given)
+        return method(*given, **options)
+
+    monkeypatch.setattr(kind, name, counted)
+    return asked
+
+
+def count_margins(monkeypatch):
+    """Return a list that gets an entry for every margin that is tested from here on."""
+    return count_calls(monkeypatch, margin.margin)
 
 
 def trace_statements(monkeypatch):

@@ -14,8 +14,8 @@ import numpy as np
 from nammd.data.values import Values
 from nammd.encoding.choosing import robust_scale
 from nammd.encoding.columns import CategoricalColumn, Column, NumericColumn
-from nammd.views.counts import Counts
 from nammd.views.measure import Measure
+from nammd.views.tally import ColumnTally
 
 KINDS = ("normal", "lognormal", "few values", "labels", "missing")
 LABELS = ("a", "b", "c")
@@ -91,6 +91,8 @@ class Frozen:
         """Return rows as points."""
         return np.hstack([each.encode(table.columns[each.name]) for each in self.encoders])
 
-    def counts(self, table: Drawn) -> dict[str, Counts]:
+    def tally(self, table: Drawn) -> dict[str, ColumnTally]:
         """Return the counts of all columns."""
-        return {measure.name: measure.count(table.columns[measure.name]) for measure in self.measures}
+        return {
+            measure.name: ColumnTally(measure.count(table.columns[measure.name])) for measure in self.measures
+        }

@@ -94,9 +94,10 @@ def _level(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
         candidate = _negligible(rng, candidate)
     frozen = Frozen.fit(reference)
     limits = made_limits(
-        frozen.measures, frozen.counts(reference), Negligible(), {"accepted": frozen.counts(accepted)}
+        frozen.measures, frozen.tally(reference), Negligible(), {"accepted": frozen.tally(accepted)}
     )
-    held = check_columns(limits, None, frozen.counts(candidate), WHOLE.level("columns", ALPHA))
+    kept = {limit.name: limit.made_from for limit in limits}
+    held = check_columns(limits, kept, frozen.tally(candidate), WHOLE.level("columns", ALPHA), True)
     kernel = nammd.Gaussian.median(frozen.points(reference))
     x = frozen.points(reference)
     bar, estimate = (
@@ -164,9 +165,10 @@ def _fault(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
         candidate.columns["price"] = ColumnValues("numeric", nothing, numbers=np.round(factor * numbers, 2))
     frozen = Frozen.fit(reference)
     limits = made_limits(
-        frozen.measures, frozen.counts(reference), Negligible(), {"accepted": frozen.counts(accepted)}
+        frozen.measures, frozen.tally(reference), Negligible(), {"accepted": frozen.tally(accepted)}
     )
-    held = check_columns(limits, None, frozen.counts(candidate), WHOLE.level("columns", ALPHA))
+    kept = {limit.name: limit.made_from for limit in limits}
+    held = check_columns(limits, kept, frozen.tally(candidate), WHOLE.level("columns", ALPHA), True)
     named = [each.name for each in held if each.beyond]
     return {"found": spoiled in named, "others": any(name != spoiled for name in named)}
 

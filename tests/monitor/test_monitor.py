@@ -433,6 +433,8 @@ def test_rows_that_belong_together_are_taken_as_the_tolerance_says(tmp_path):
     verdict = tolerance.with_reference(visits(0)).check(visits(3, 4.0), alpha=1 / 365)
     assert (again.pvalue_far, again.distance) == (verdict.pvalue_far, verdict.distance)
     assert again.is_far
+    came_back = visits(4).assign(user=visits(0)["user"])
+    assert made.add(came_back, key="2026-03-03").state.told[2].batch.n == 400
     # With the reference fixed, a group counts once: the deviation is larger than that of as many single rows.
     alone = nammd.Tolerance.at(tolerance.epsilon, space=tolerance.space)
     rows_alone = nammd.Monitor.create(tmp_path / "b.monitor", alone, visits(0)[["amount"]])

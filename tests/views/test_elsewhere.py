@@ -6,7 +6,7 @@ import pytest
 
 import nammd
 from nammd.data.opening import open_dataset
-from nammd.views.counting import count_columns
+from nammd.views.counting import tally_columns
 from nammd.views.measure import measures_of
 
 dask = pytest.importorskip("dask")
@@ -55,9 +55,9 @@ def test_partitions_are_counted_by_the_workers_and_merged():
         "kind": "labels",
         "code": "cells",
     }
-    here = count_columns(open_dataset(REFERENCE, "x"), measures, TOLERANCE.encoding)
+    here = tally_columns(open_dataset(REFERENCE, "x"), measures, TOLERANCE.encoding).counts
     pieces = open_dataset(dd.from_pandas(REFERENCE, npartitions=5), "x")
-    there = count_columns(pieces, measures, TOLERANCE.encoding)
+    there = tally_columns(pieces, measures, TOLERANCE.encoding).counts
     same_counts(here, there)
 
 
@@ -91,7 +91,7 @@ def test_sketches_keep_counts_that_merge_and_a_check_of_them_names_columns(tmp_p
     parts = [nammd.Sketch.of(part, space=space) for part in (candidate[:700], candidate[700:])]
     y = sum(parts)
     measures = measures_of(space.encoding, open_dataset(candidate, "y"))
-    same_counts(y.tally, count_columns(open_dataset(candidate, "y"), measures, space.encoding))
+    same_counts(y.tally, tally_columns(open_dataset(candidate, "y"), measures, space.encoding).counts)
     streamed = nammd.Sketch.of_batches([candidate[:700], candidate[700:]], space=space)
     same_counts(streamed.tally, y.tally)
     y.save(tmp_path / "y.sketch")

@@ -14,6 +14,7 @@ from nammd.statistics.margin import margin
 from nammd.statistics.totals import TotalPair
 from nammd.tables import Encoding
 from nammd.views.comparing import group_pair
+from nammd.views.counting import tally_columns
 from nammd.views.counts import LabelCounts, NumberCounts
 from nammd.views.each_group import pair_of_groups
 from nammd.views.features import MOST_LABELS, ColumnRows, unit_features
@@ -23,7 +24,6 @@ from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
 from nammd.views.placed import pair_of_counts
 from nammd.views.serial import units_from_dict, units_to_dict
-from nammd.views.unit_negligible import negligible_by_groups
 
 NAMES = ("mean", "v1", "v2", "c", "w")
 
@@ -203,6 +203,10 @@ def test_columns_that_a_group_has_in_common_are_not_called_beyond():
     assert named["naive"] >= 15
 
 
+def by_groups(dataset, measure, encoding, allowed):
+    return tally_columns(dataset, [measure], encoding, negligible=allowed).columns[measure.name].negligible
+
+
 @pytest.mark.parametrize("correlation", [0.0, 1.0])
 def test_what_is_negligible_does_not_grow_with_what_a_group_has_in_common(correlation):
     """The mean over many draws is what a shift does to the law; row by row it is too large."""
@@ -217,7 +221,7 @@ def test_what_is_negligible_does_not_grow_with_what_a_group_has_in_common(correl
         [dataset] = with_grouping([open_dataset(table, "x")], RowGrouping("g"))
         encoding = Encoding.fit(table.drop_columns(["g"]))
         allowed = Negligible.of({"shift": shift})
-        found.append(negligible_by_groups(dataset, [measure], encoding, allowed)["x"]["values"])
+        found.append(by_groups(dataset, measure, encoding, allowed)["values"])
         naive.append(allowed.changes.distance("values", NumberCounts.of(x, 0)))
     assert np.mean(found) == pytest.approx(expected, rel=0.1)
     if correlation:
@@ -232,7 +236,7 @@ def test_what_is_negligible_in_labels_is_that_of_rows_where_each_is_a_group_but_
     [dataset] = with_grouping([open_dataset(table, "x")], RowGrouping("g"))
     encoding = Encoding.fit(table.drop_columns(["g"]))
     [measure] = measures_of(encoding, dataset)
-    found = negligible_by_groups(dataset, [measure], encoding, Negligible())["city"]["labels"]
+    found = by_groups(dataset, measure, encoding, Negligible())["labels"]
     rows = {label: float(sum(each == label for each in city.to_pylist())) for label in ("Ulm", "Bonn")}
     expected = Negligible().changes.distance("labels", LabelCounts(rows, float(city.null_count)))
     assert found == pytest.approx(expected, rel=1e-3)

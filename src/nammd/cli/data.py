@@ -121,9 +121,9 @@ class Inputs:
             return self.tolerance.space
         if self.sketches:
             return None
-        from nammd.spaces import Space
+        from nammd.spaces.space import fit_space
 
-        return Space.fit(*(self.datasets[:1] if reference else self.datasets), **self.options)
+        return fit_space(self.datasets[:1] if reference else self.datasets, **self.options)
 
     def require_rows(self, option: str) -> None:
         """Refuse, before it is computed, what needs rows that only the workers of a cluster have."""

@@ -107,7 +107,9 @@ def open_all(
     found = []
     for name, value in data.items():
         key = str(value) if isinstance(value, (str, os.PathLike)) else id(value)
-        if key not in opened:
+        if isinstance(value, Dataset):  # it is open already
+            opened[key] = value
+        elif key not in opened:
             opened[key] = open_dataset(value, name, by_workers=by_workers, reading=reading)
         found.append(opened[key])
     for dataset in found:
@@ -371,12 +373,9 @@ def _floating_rows(piece: Any, name: str) -> Array:
 
 def _require_finite(array: Array, name: str) -> None:
     xp = namespace(array)
-    finite = xp.isfinite(array)
-    if bool(xp.all(finite)):
+    if bool(xp.all(finite := xp.isfinite(array))):
         return
-    bad = int(
-        xp.sum(xp.astype(xp.any(~finite, axis=1), xp.int64)) if xp is not np else (~finite).any(1).sum()
-    )
+    bad = int((to_numpy(finite) == 0).any(axis=1).sum())
     raise not_finite(name, bad, array.shape[0])
 
 

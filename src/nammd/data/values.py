@@ -74,6 +74,14 @@ class Values:
         """The length of the vectors; 1 for other columns."""
         return 1 if self.numbers is None or self.numbers.ndim == 1 else int(self.numbers.shape[1])
 
+    @property
+    def has_fractions(self) -> bool:
+        """Whether the column holds numbers, and some of them are not whole."""
+        if self.kind != "numeric" or self.whole or self.numbers is None:
+            return False
+        present = self.numbers[~self.missing]
+        return bool((present != np.rint(present)).any())
+
     def take(self, positions: NDArray[np.intp]) -> Values:
         """Return the values of some rows."""
         return replace(

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,8 +21,6 @@ from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.data.values import Values
-from nammd.encoding.changes import Changes, changes
-from nammd.encoding.choosing import CONSTANT
 from nammd.encoding.columns import ArrayColumn, Column, LeftOut
 from nammd.encoding.fitting import fitted_columns
 from nammd.encoding.matching import (
@@ -36,6 +34,9 @@ from nammd.errors.checks import counted
 from nammd.errors.naming import listed, require_unique, suggestion
 from nammd.reading.text_formats.options import Reading
 from nammd.reading.text_formats.understanding import Remark, in_form, without_words
+
+Look: TypeAlias = Callable[[str, Values], None]
+"""What is shown a column, by its name, and its values."""
 
 _TOLD = 12
 """So many columns that are left out are named with their reasons."""
@@ -149,12 +150,15 @@ class Encoding:
         """
         return self.points(open_dataset(table, name, reading=self.for_files))
 
-    def points(self, dataset: Dataset) -> Array:
-        """Return the rows of a dataset as points; they are made once."""
-        refuse_summaries(dataset)
-        return dataset.points(self, lambda: self._points(dataset))
+    def points(self, dataset: Dataset, look: Look | None = None) -> Array:
+        """Return the rows of a dataset as points; they are made once.
 
-    def _points(self, dataset: Dataset) -> Array:
+        Where they are made of a table in memory now, `look` is shown every column and its values on the way.
+        """
+        refuse_summaries(dataset)
+        return dataset.points(self, lambda: self._points(dataset, look))
+
+    def _points(self, dataset: Dataset, look: Look | None) -> Array:
         if self.array_columns is not None:
             return self._array_points(dataset)
         if not dataset.is_table:
@@ -165,15 +169,17 @@ class Encoding:
         if dataset.one_column and len(self._starts) == 1 and not self.left_out:
             dataset = dataset.renamed(self.columns[0].name)
         require_known(self._starts, dataset.names, dataset.name)
-        return dataset.encoded(self.encode, self.width)
+        return dataset.encoded(self.encode if look is None else partial(self.encode, look=look), self.width)
 
-    def encode(self, frame: Frame) -> FloatArray:
-        """Return the rows of a table that has all columns as points."""
+    def encode(self, frame: Frame, look: Look | None = None) -> FloatArray:
+        """Return the rows of a table that has all columns as points; see `points`."""
         rows = np.empty((frame.rows, self.width))
         for column in self.columns:
             values = self.values(frame, column.name)
             require_kind(values, column, frame.owner)
             rows[:, self.slots(column.name)] = column.weight * column.encode(values)
+            if look is not None:
+                look(column.name, values)
         return rows
 
     def values(self, frame: Frame, name: str) -> Values:
@@ -204,23 +210,14 @@ class Encoding:
 
     def extra_columns(self, table: Any) -> tuple[str, ...]:
         """Return the columns of a table that the reference did not have; `transform` ignores them."""
-        dataset = open_dataset(table, "the data")
+        return self.unknown_columns(open_dataset(table, "the data"))
+
+    def unknown_columns(self, dataset: Dataset) -> tuple[str, ...]:
+        """Return the same of a dataset that is open; a summary has noticed them when it was made."""
         if dataset.summary is not None:
             return tuple(dataset.summary.noticed.extra)
         known = {*self._starts, *(entry.column for entry in self.left_out)}
         return tuple(name for name in dataset.names if name not in known)
-
-    def changed_constants(self, reference: Any, table: Any) -> tuple[str, ...]:
-        """Return columns that are left out because the reference has one value, where a table has others."""
-        constant = [entry.column for entry in self.left_out if entry.reason == CONSTANT]
-        if not constant:
-            return ()
-        datasets = [open_dataset(data, "the data") for data in (reference, table)]
-        both = [name for name in constant if all(name in dataset.names for dataset in datasets)]
-        if not both:
-            return ()
-        before, now = (_distinct_values(dataset, both) for dataset in datasets)
-        return tuple(name for name, old, new in zip(both, before, now, strict=True) if new - old)
 
     def slots(self, name: str) -> slice:
         """Return where in the encoded rows a column is.
@@ -315,10 +312,6 @@ class Encoding:
             f", {more} more" if more else ""
         )
 
-    def changes(self, table: Any) -> Changes:
-        """Return which of the columns left out hold something else in a table, or could be compared now."""
-        return changes(self.left_out, self.reading, open_dataset(table, "the data"))
-
     def read_as(self) -> dict[str, str]:
         """Return, for each column that the reference holds as text, what it is read as."""
         forms = ((column.name, getattr(column, "form", None)) for column in self.columns)
@@ -385,30 +378,3 @@ def fit_datasets(
     said = Reading.of(reading)
     found = fitted_columns(datasets, weights, columns, exclude, said)
     return Encoding(found.columns, found.left_out, found.array_columns, said, found.remarks)
-
-
-_MANY = 100
-"""So many different values of a column say as much as all of them."""
-
-
-def _distinct_values(dataset: Dataset, names: Sequence[str]) -> list[set[Any]]:
-    """Return the different values of some columns, as far as they are few."""
-    found = dataset.each_frame(partial(_distinct_in, names=tuple(names)))
-    return [set[Any]().union(*(part[k] for part in found)) for k in range(len(names))]
-
-
-def _distinct_in(frame: Frame, names: Sequence[str]) -> list[set[Any]]:
-    return [set(list(_distinct(frame, name))[:_MANY]) for name in names]
-
-
-def _distinct(frame: Frame, name: str) -> set[Any]:
-    """Return the different values of a column; None stands for missing ones."""
-    values = frame.values(name)
-    present: set[Any] = set()
-    if values.codes is not None:
-        present = {values.categories[code] for code in np.unique(values.codes[values.codes >= 0])}
-    elif values.numbers is not None:
-        present = {
-            tuple(np.atleast_1d(v).tolist()) for v in np.unique(values.numbers[~values.missing], axis=0)
-        }
-    return present | ({None} if values.missing.any() else set())

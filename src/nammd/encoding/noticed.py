@@ -6,14 +6,14 @@ what is written down here is known later; what parts of a dataset tell adds up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
-from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN
+from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN, changes
 from nammd.errors.naming import listed
 from nammd.reading.text_formats.understanding import Unread
 
@@ -49,8 +49,8 @@ class Noticed:
         cells = unread(encoding, dataset)
         if not first:
             return cls(cells)
-        types, usable = encoding.changes(dataset)
-        return cls(cells, types, usable, encoding.extra_columns(dataset))
+        types, usable = changes(encoding.left_out, encoding.reading, dataset)
+        return cls(cells, types, usable, encoding.unknown_columns(dataset))
 
     def __add__(self, other: Noticed) -> Noticed:
         return Noticed(
@@ -119,20 +119,44 @@ def unread(encoding: Encoding, dataset: Dataset) -> Cells:
 
 
 def _on_cluster(encoding: Encoding, dataset: Dataset) -> Cells:
-    known = {column.name for column in encoding.columns if column.kind not in ("categorical", "vector")}
+    known = _readable(encoding)
     some = dataset.first_rows(1) if known & set(dataset.names) else None
     texts = [] if some is None else [n for n in dataset.names if n in known and some.values(n).text]
     if not texts:
         return {}
-    parts = dataset.each_frame(partial(_unread_in, texts=texts, encoding=encoding))
-    rows = sum(size for size, _ in parts)
-    return {name: replace(each, rows=rows) for name, each in _together(cells for _, cells in parts).items()}
+    return _of_pieces(dataset.each_frame(partial(_read, texts=texts, encoding=encoding)))
 
 
-def _unread_in(frame: Frame, texts: list[str], encoding: Encoding) -> tuple[int, Cells]:
+def _read(frame: Frame, texts: list[str], encoding: Encoding) -> tuple[int, Cells]:
     for name in texts:
         encoding.values(frame, name)
+    return unread_in(frame)
+
+
+def unread_in(frame: Frame) -> tuple[int, Cells]:
+    """Return how many rows a table has, and which of its cells could not be read, of columns that were."""
     return frame.rows, dict(frame.unread)
+
+
+def note_unread(
+    encoding: Encoding, dataset: Dataset, names: Collection[str], parts: Sequence[tuple[int, Cells]]
+) -> None:
+    """Note what could not be read in the pieces of a table on a cluster, for those who will ask.
+
+    `names` are the columns that were read; if some of those that matter were not, nothing is noted.
+    """
+    if _readable(encoding) <= set(names):
+        dataset.looked_at(encoding, lambda: _of_pieces(parts))
+
+
+def _readable(encoding: Encoding) -> set[str]:
+    """Return the columns with numbers or times, which texts may stand for."""
+    return {column.name for column in encoding.columns if column.kind not in ("categorical", "vector")}
+
+
+def _of_pieces(parts: Sequence[tuple[int, Cells]]) -> Cells:
+    rows = sum(size for size, _ in parts)
+    return {name: replace(each, rows=rows) for name, each in _together(cells for _, cells in parts).items()}
 
 
 def _together(parts: Iterable[Mapping[str, Unread]]) -> Cells:

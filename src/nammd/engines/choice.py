@@ -16,7 +16,7 @@ from nammd.engines.sums import KernelSums
 from nammd.kernels import Kernel, as_kernel
 from nammd.kernels.operations import check
 from nammd.spaces.sample import together
-from nammd.spaces.space import Space
+from nammd.spaces.space import fit_space, sample_of
 
 
 def given_engine(engine: Any) -> Engine | None:
@@ -120,7 +120,7 @@ def kernel_sums(x: Any, y: Any, kernel: Any, engine: Engine | None = None) -> Ke
     given_engine(engine)  # what is none is refused before the data are read
     datasets = open_all({"x": x, "y": y}, min_rows=2)
     refuse_summaries(*datasets)
-    space = Space.fit(*datasets, kernel=kernel)
-    one, other = (s.points for s in together([space.sample(dataset) for dataset in datasets]))
+    space = fit_space(datasets, kernel=kernel)
+    one, other = (s.points for s in together([sample_of(dataset, space) for dataset in datasets]))
     check(kernel, first_rows(one, 7), first_rows(other, 5))
     return choose_engine(engine, one, other).pair_sums(kernel, one, other)

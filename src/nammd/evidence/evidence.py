@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nammd.data.arrays import FloatArray
 from nammd.engines.sums import KernelSums
 from nammd.errors.advice import Caution
 from nammd.statistics.pair import Meeting, Pair, Statistic
 from nammd.statistics.spread import Spread
+
+if TYPE_CHECKING:
+    from nammd.evidence.rows import Known
 
 
 class Evidence(ABC):
@@ -52,6 +55,11 @@ class Evidence(ABC):
     @abstractmethod
     def units_used(self) -> tuple[int, int]:
         """How many units of each sample the terms of higher order are averaged over."""
+
+    @property
+    def known_x(self) -> Known | None:
+        """What is within x, for further pairs with it; None where no rows are known."""
+        return None
 
     @property
     def sums(self) -> KernelSums:

@@ -5,7 +5,7 @@ Every question begins here: the data are opened, the space is settled, and the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from nammd.kernels.operations import check
 from nammd.sketches.sample import SketchSample, require_alike
 from nammd.spaces import Sample, Space
 from nammd.spaces.sample import together
+from nammd.spaces.space import fit_space, sample_of
 
 MIN_ROWS = 4
 """The unbiased variance components are averages over four distinct rows."""
@@ -63,18 +64,59 @@ def prepare(
     list of samples
         One for each dataset; of a dataset that is given twice, the same one.
     """
-    by_workers = workers_read_files(engine)
+    return prepared(
+        opened(data, space=space, kernel=kernel, engine=engine, least=least, grouping=grouping),
+        space=space,
+        kernel=kernel,
+        reference=reference,
+        engine=engine,
+        digest=digest,
+        least=least,
+    )
+
+
+def opened(
+    data: Mapping[str, Any],
+    *,
+    space: Space | None = None,
+    kernel: Any = None,
+    engine: Engine | None = None,
+    least: int = MIN_ROWS,
+    grouping: RowGrouping = NO_GROUPING,
+) -> list[Dataset]:
+    """Open the datasets of a question, as its space reads files, and put their rows into groups."""
     if space is not None and kernel is not None:
         raise TypeError("a space has a kernel already; give either space or kernel, not both")
     if space is not None and not isinstance(space, Space):
         raise TypeError(f"space must be a space such as nammd.Space.fit(x, y), not {space!r}")
-    known = None if space is None else space.encoding.for_files
-    datasets = with_grouping(open_all(data, min_rows=least, by_workers=by_workers, reading=known), grouping)
+    written = None if space is None else space.encoding.for_files
+    datasets = open_all(data, min_rows=least, by_workers=workers_read_files(engine), reading=written)
+    return with_grouping(datasets, grouping)
+
+
+def prepared(
+    datasets: Sequence[Dataset],
+    *,
+    space: Space | None = None,
+    kernel: Any = None,
+    reference: bool = False,
+    engine: Engine | None = None,
+    digest: bool = False,
+    least: int = MIN_ROWS,
+    known: Sequence[Any] = (),
+) -> list[Any]:
+    """Return datasets that are open, and know their groups, as samples of one space; see `prepare`.
+
+    `known` are samples that were made of some of them before.
+    """
+    made = {id(sample.dataset): sample for sample in known}
     if any(not dataset.keeps_rows for dataset in datasets):
-        return _sketched(datasets, space, kernel, engine)
+        return _sketched(datasets, space, kernel, engine, made)
     if space is None:
-        space = Space.fit(*(datasets[:1] if reference else datasets), kernel=kernel)
-    made = {id(dataset): space.sample(dataset, digest=digest) for dataset in datasets}
+        space = fit_space(datasets[:1] if reference else datasets, kernel=kernel)
+    for dataset in datasets:
+        if id(dataset) not in made:
+            made[id(dataset)] = sample_of(dataset, space, digest)
     distinct = dict(zip(made, together(list(made.values())), strict=True))
     samples: list[Sample] = [distinct[id(dataset)] for dataset in datasets]
     for sample in samples:  # of some data the size is known only now
@@ -85,7 +127,11 @@ def prepare(
 
 
 def _sketched(
-    datasets: list[Dataset], space: Space | None, kernel: Any, engine: Engine | None
+    datasets: Sequence[Dataset],
+    space: Space | None,
+    kernel: Any,
+    engine: Engine | None,
+    known: Mapping[int, Any],
 ) -> list[SketchSample]:
     """Return sketches as samples; they fix their space themselves, so it is only checked."""
     first = next(dataset for dataset in datasets if not dataset.keeps_rows)
@@ -103,7 +149,7 @@ def _sketched(
     if engine is not None:
         raise ValueError("sketches are summed already, so no engine is needed; leave engine out")
     if space is not None:
-        made = {id(dataset): space.sample(dataset) for dataset in datasets}
+        made = {id(d): known[id(d)] if id(d) in known else sample_of(d, space) for d in datasets}
     else:
         sketch = first.summary
         plain = Space(Encoding.identity(first.width), sketch.features.kernel if kernel is None else kernel)

@@ -7,7 +7,7 @@ several times, constants and types that changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from nammd.data.frames import Frame
 from nammd.data.repeats import DISTINCT, MANY, in_common
 from nammd.encoding import Encoding
 from nammd.encoding.choosing import CONSTANT
+from nammd.encoding.constants import ChangedConstant
 from nammd.errors.naming import plain_name, suggestion
 from nammd.explaining.sentences import quoted, writer_for
 from nammd.explaining.summaries import NumberSummary, summary_of_counts
@@ -193,20 +194,27 @@ def _repeated(keys: Any) -> float:
     return 1.0 - len(np.unique(keys)) / len(keys)
 
 
-def column_fact_alerts(encoding: Encoding, reference: Dataset, candidate: Dataset) -> tuple[Alert, ...]:
-    """Return the alerts about constants and types, of tables in memory also in columns that are left out."""
-    found = [Alert("constant-changed", name, _other_values(name, reference, candidate, encoding))
-             for name in encoding.changed_constants(reference, candidate)]  # fmt: skip
+def column_fact_alerts(
+    encoding: Encoding,
+    reference: Dataset,
+    candidate: Dataset,
+    changed: Mapping[str, ChangedConstant],
+    fractions: Collection[str],
+) -> tuple[Alert, ...]:
+    """Return the alerts about constants and types, of tables in memory also in columns that are left out.
+
+    `changed` are columns of one value in the reference that have others now, `fractions` columns of the
+    candidate with numbers that are not whole.
+    """
+    found = [Alert("constant-changed", name, _other_values(each)) for name, each in changed.items()]
     if reference.frame is not None and candidate.frame is not None and not reference.one_column:
-        found += _types(encoding, reference.frame, candidate.frame)
+        found += _types(encoding, reference.frame, candidate.frame, fractions)
     return tuple(found)
 
 
-def _other_values(name: str, reference: Dataset, candidate: Dataset, encoding: Encoding) -> str:
+def _other_values(changed: ChangedConstant) -> str:
     told = "one value in the reference, others now"
-    if reference.frame is None or candidate.frame is None:
-        return told
-    before, now = (_first_values(frame, name, encoding) for frame in (reference.frame, candidate.frame))
+    before, now = ([_written(value) for value in each.meant] for each in changed)
     new = [value for value in now if value not in before]
     if not before or not new:
         return told
@@ -215,16 +223,11 @@ def _other_values(name: str, reference: Dataset, candidate: Dataset, encoding: E
     )
 
 
-def _first_values(frame: Frame, name: str, encoding: Encoding) -> list[str]:
-    values = encoding.values(frame, name)
-    if values.codes is not None:
-        return [quoted(values.categories[code]) for code in np.unique(values.codes[values.codes >= 0])]
-    if values.numbers is not None and values.numbers.ndim == 1:
-        return [readable(float(v)) for v in np.unique(values.numbers[~values.missing])[:100]]
-    return []
+def _written(value: str | float) -> str:
+    return quoted(value) if isinstance(value, str) else readable(value)
 
 
-def _types(encoding: Encoding, reference: Frame, candidate: Frame) -> list[Alert]:
+def _types(encoding: Encoding, reference: Frame, candidate: Frame, fractions: Collection[str]) -> list[Alert]:
     found = []
     ignored = {entry.column for entry in encoding.left_out if entry.reason != CONSTANT}
     for name in reference.names:
@@ -234,13 +237,8 @@ def _types(encoding: Encoding, reference: Frame, candidate: Frame) -> list[Alert
             before, now = (_dtype_kind(frame, name) for frame in (reference, candidate))
             if before != now:
                 found.append(Alert("type-changed", name, f"{before} in the reference, {now} now"))
-        elif reference.holds_whole_numbers(name) and not candidate.holds_whole_numbers(name):
-            values = encoding.values(candidate, name)
-            numbers = values.numbers
-            if numbers is not None and values.kind == "numeric":
-                present = numbers[~values.missing]
-                if (present != np.rint(present)).any():
-                    found.append(Alert("type-changed", name, "whole numbers in the reference, fractions now"))
+        elif name in fractions and reference.holds_whole_numbers(name):
+            found.append(Alert("type-changed", name, "whole numbers in the reference, fractions now"))
     return found
 
 

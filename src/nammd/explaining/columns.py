@@ -13,7 +13,7 @@ from nammd.explaining.summaries import (
     summary_of_values,
 )
 from nammd.explaining.writing import percent
-from nammd.views.counting import column_values, count_columns, distinct_numbers
+from nammd.views.counting import column_values, distinct_numbers, tally_columns
 from nammd.views.measure import Measure
 
 EXACT_ROWS = 1_000_000
@@ -49,7 +49,7 @@ def before_and_now(aspect: str, before: Summary, now: Summary) -> tuple[str, str
 def summary_of(measure: Measure, dataset: Dataset, encoding: Encoding) -> Summary:
     """Summarise a column of a dataset."""
     if not dataset.in_memory:
-        counts = count_columns(dataset, [measure], encoding)[measure.name]
+        counts = tally_columns(dataset, [measure], encoding).columns[measure.name].counts
         if not dataset.is_table or measure.counted != "numbers" or counts.size > EXACT_ROWS:
             return summary_of_counts(counts, measure)
         points, rows, missing = distinct_numbers(dataset, measure, encoding)

@@ -18,7 +18,7 @@ import numpy as np
 from nammd.data.arrays import Array, FloatArray, to_numpy
 from nammd.engines import Engine
 from nammd.errors.checks import whole_settings
-from nammd.kernels.bandwidth import pooled_rows
+from nammd.kernels.bandwidth import drawn_rows
 from nammd.methods.agg import aggregate_tests
 from nammd.methods.bandwidths import fuse_bandwidths
 from nammd.questions.two_sample import TwoSampleResult
@@ -94,7 +94,7 @@ class ACTT:
         """Test two checked samples; it computes with goodpoints whatever the engine."""
         x, y = (rng.permutation(to_numpy(sample)) for sample in (x, y))
         # Of large samples 2000 rows are taken at random: all distances would cost more than the test.
-        bandwidths = fuse_bandwidths(pooled_rows(x, y), "euclidean", self.bandwidths)
+        bandwidths = fuse_bandwidths(drawn_rows([x, y], []), "euclidean", self.bandwidths)
         seeds = [int(seed) for seed in rng.integers(2**32, size=2)]
         statistics, level_statistics = self.compressed_statistics(x, y, bandwidths, *seeds)
         weights = np.full(len(bandwidths), 1 / len(bandwidths))

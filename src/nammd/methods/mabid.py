@@ -21,7 +21,7 @@ import numpy as np
 from nammd.data.arrays import Array, FloatArray, is_constant, to_numpy
 from nammd.engines import Engine
 from nammd.errors.checks import choice, positive, whole_settings
-from nammd.kernels.bandwidth import median_distance, pooled_rows
+from nammd.kernels.bandwidth import drawn_rows, median_distance
 from nammd.questions.two_sample import TwoSampleResult
 
 # Added to the diagonal of the covariance, so that features which hardly vary do not decide alone.
@@ -273,7 +273,7 @@ def _starting_features(rows: FloatArray, n1: int, count: int, rng: np.random.Gen
     locations = np.concatenate(
         [_fitted_gaussian(rows[:n1], from_x, rng), _fitted_gaussian(rows[n1:], count - from_x, rng)]
     )
-    scale = 1.0 if is_constant(rows) else median_distance(pooled_rows(rows), "euclidean") ** 2
+    scale = 1.0 if is_constant(rows) else median_distance(drawn_rows([rows], []), "euclidean") ** 2
     candidates = (LocalFeatures.gaussian(locations, scale * factor) for factor in _WIDTH_FACTORS)
     # With the number of locations given, power grows with T alone.
     return max(candidates, key=lambda f: separation(f(rows[:n1]), f(rows[n1:])))

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray
-from nammd.data.dataset import Dataset
-from nammd.data.opening import open_dataset
+from nammd.data.arrays import FloatArray, digest_of
+from nammd.data.opening import open_content, open_dataset
 from nammd.monitor.pooling import sketched, sums_of
 from nammd.monitor.records import Batch, Era, Moved
 from nammd.monitor.storage import sketch_bytes, source_name
@@ -22,7 +21,7 @@ from nammd.results import Caution
 from nammd.sketches import Sketch
 from nammd.statistics.spread import effective_number
 from nammd.statistics.stream import GivenReference
-from nammd.tolerances.gate import Gate
+from nammd.tolerances.gate import Candidate, Gate
 from nammd.tolerances.verdict import Verdict
 
 FAR_OUT = 0.01
@@ -39,35 +38,38 @@ COLUMNS = 20
 
 
 @dataclass(frozen=True)
-class BatchSample:
+class OpenedBatch:
     """A batch that has been opened.
 
     Attributes
     ----------
-    dataset : Dataset
-        The batch; where the reference is a sketch, a sketch.
+    candidate : Candidate
+        The batch, ready for a check; where the reference is a sketch, a sketch.
     digest : str
         Of its rows as points, in their order; of a sketch, of its sums.
     source : str
         The name of its file; empty where it was data in memory.
     """
 
-    dataset: Dataset
+    candidate: Candidate
     digest: str
     source: str
 
 
-def sample_of(gate: Gate, data: Any, key: str) -> BatchSample:
+def open_batch(gate: Gate, data: Any, key: str) -> OpenedBatch:
     """Open a batch; rows are sketched where the reference is a sketch."""
     space = gate.tolerance.space
     dataset = open_dataset(data, f"the batch {key}", reading=space.encoding.for_files)
     source = source_name(dataset, otherwise="")
     if not gate.reference.keeps_rows and dataset.keeps_rows:
         sketch = sketched(gate, dataset, gate.reference.sketch.features)  # type: ignore[attr-defined]
-        dataset = open_dataset(sketch, f"the batch {key}")
-    sample = space.sample(dataset, digest=True)
-    digest = sample.digest or sums_digest(sample.sketch)
-    return BatchSample(dataset, digest, source)
+        dataset = open_content(sketch, f"the batch {key}")
+    candidate = gate.candidate(dataset, digest=True)
+    if dataset.keeps_rows:
+        digest = digest_of(space.encoding.points(candidate.sample.dataset))
+    else:
+        digest = sums_digest(candidate.sample.sketch)
+    return OpenedBatch(candidate, digest, source)
 
 
 def sums_digest(sketch: Sketch) -> str:
@@ -95,11 +97,11 @@ class MeasuredBatch:
         return replace(self, batch=replace(self.batch, report=Path(where).as_posix()))
 
 
-def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -> MeasuredBatch:
+def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -> MeasuredBatch:
     """Check a batch, and keep what the stream needs of it."""
     from nammd import __version__
 
-    verdict = gate.check(sample.dataset, level)
+    verdict = gate.verdict(opened.candidate, level)
     pair, eps = verdict.estimate.pair, gate.tolerance.epsilon
     tested = verdict.estimate.margin_test(eps, "greater")
     given = GivenReference.of(pair, eps)
@@ -107,9 +109,9 @@ def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -
         key=key,
         number=0,  # it gets one when it is stored
         era=era.number,
-        digest=sample.digest,
+        digest=opened.digest,
         added=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        source=sample.source,
+        source=opened.source,
         m=verdict.estimate.m,
         n=verdict.estimate.n,
         epsilon=eps,
@@ -135,7 +137,7 @@ def measure(gate: Gate, sample: BatchSample, key: str, era: Era, level: float) -
             "failures": sorted({alert.code for alert in verdict.failures}),
         },
     )
-    sums = sums_of(gate, sample.dataset)
+    sums = sums_of(gate, opened.candidate.sample.dataset)
     return MeasuredBatch(batch, verdict, b"" if sums is None else sketch_bytes(sums))
 
 

@@ -14,7 +14,7 @@ from nammd.monitor.alarms import OnAlarm, tell
 from nammd.monitor.history import History, Writer
 from nammd.monitor.history_view import HistoryView
 from nammd.monitor.keys import as_key
-from nammd.monitor.measuring import measure, sample_of
+from nammd.monitor.measuring import measure, open_batch
 from nammd.monitor.rates import RateName, Spending
 from nammd.monitor.state import next_level, state_of
 from nammd.monitor.storage import CurrentGate, opened_reference, packed_reference, reference_sums
@@ -184,10 +184,10 @@ class Monitor(HistoryView):
         name = as_key(key)
         seen = self._history.read()
         era, gate = self._current_gate.load(self._history, seen, self.engine)
-        sample = sample_of(gate, data, name)
-        if alarms.is_there(seen, name, sample.digest, replace):
+        batch = open_batch(gate, data, name)
+        if alarms.is_there(seen, name, batch.digest, replace):
             return BatchVerdict.of(state_of(seen), name)
-        measured = measure(gate, sample, name, era, next_level(seen))
+        measured = measure(gate, batch, name, era, next_level(seen))
         if report is not None:
             measured = measured.with_report(measured.verdict.report(report), self.path)
         found, state = self._history.write(

@@ -125,7 +125,7 @@ class Batch:
         for each in dataclasses.fields(self):
             value = getattr(self, each.name)
             if isinstance(value, float):
-                value = None if math.isnan(value) else value
+                value = None if math.isnan(value) else float(value)  # no scalar of NumPy
             elif isinstance(value, (tuple, dict)):
                 value = json.dumps(value, sort_keys=True, allow_nan=False)
             values.append(value)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nammd.data.arrays import namespace
-from nammd.data.opening import open_all
-from nammd.data.row_grouping import RowGrouping, with_grouping
+from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine
 from nammd.errors.checks import between, choice
-from nammd.evidence import gather, prepare
+from nammd.evidence import gather
 from nammd.evidence.cautions import groups_of_both_pairs, same_on_both_sides
+from nammd.evidence.preparing import opened, prepared
 from nammd.questions.distance import Estimate
 from nammd.results import (
     NAMES,
@@ -29,6 +29,7 @@ from nammd.results import (
     with_error,
 )
 from nammd.spaces import Space
+from nammd.spaces.space import fit_space
 from nammd.statistics.difference import Difference
 from nammd.statistics.moments import CrossPairs
 from nammd.statistics.pair import Statistic
@@ -255,13 +256,11 @@ def compare_pairs(
     (x1, y1), (x2, y2) = _two(first, "first"), _two(second, "second")
     named = {"first[0]": x1, "first[1]": y1, "second[0]": x2, "second[1]": y2}
     grouping = RowGrouping(_flat(groups), _flat(row_weights))
-    if shared and x1 is not x2 and space is None:
+    data = opened(named, space=space, kernel=kernel, engine=engine, grouping=grouping)
+    if shared and x1 is not x2 and space is None and all(each.keeps_rows for each in data):
         # One dataset, though in two copies: it counts once in the scale of the space.
-        opened = with_grouping(open_all(named), grouping)
-        named = dict(zip(named, opened, strict=True))
-        if all(dataset.keeps_rows for dataset in opened):
-            space, kernel = Space.fit(opened[0], opened[1], opened[3], kernel=kernel), None
-    samples = prepare(named, space=space, kernel=kernel, engine=engine, grouping=grouping)
+        space, kernel = fit_space([data[0], data[1], data[3]], kernel=kernel), None
+    samples = prepared(data, space=space, kernel=kernel, engine=engine)
     one, two, shared = _line_up((samples[0], samples[1]), (samples[2], samples[3]), shared)
     if shared and one[0] is not two[0]:
         _require_same(one[0], two[0])

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, is_spread
-from nammd.data.opening import open_all, refuse_summaries
-from nammd.data.row_grouping import RowGrouping
-from nammd.engines import Engine, choose_engine, workers_read_files
+from nammd.data.opening import refuse_summaries
+from nammd.data.row_grouping import RowGrouping, with_grouping
+from nammd.engines import Engine, choose_engine
 from nammd.errors.checks import between, choice, whole
-from nammd.evidence import prepare
+from nammd.evidence.preparing import opened, prepared
 from nammd.kernels import Gaussian, Kernel
 from nammd.results import Result, number, p_value
 from nammd.spaces import Space
@@ -203,19 +203,14 @@ def two_sample_test(
     1.0
     """
     chosen, alpha = _method(method, kernel, permutations), between(alpha, "alpha")
-    datasets = open_all({"x": x, "y": y}, min_rows=2, by_workers=workers_read_files(engine))
+    datasets = opened({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, least=2)
     refuse_summaries(*datasets)
-    if space is not None and kernel is not None:
-        raise TypeError("a space has a kernel already; give either space or kernel, not both")
     one_kernel = "kernel" in _settings_of(chosen)
     if kernel is None:
         # A method with kernels of its own uses nothing but the points of a space.
         kernel = getattr(chosen, "kernel", None) if one_kernel else Gaussian(1.0)
-    named = {"x": datasets[0], "y": datasets[1]}
-    grouping = RowGrouping(groups, row_weights)
-    samples = prepare(
-        named, space=space, kernel=None if space else kernel, engine=engine, least=2, grouping=grouping
-    )
+    datasets = with_grouping(datasets, RowGrouping(groups, row_weights))
+    samples = prepared(datasets, space=space, kernel=None if space else kernel, engine=engine, least=2)
     points = [sample.points for sample in samples]
     if is_spread(points[0]) and chosen.name in set(METHODS) - set(_ON_A_CLUSTER):
         raise TypeError(

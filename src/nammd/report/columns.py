@@ -26,16 +26,15 @@ from nammd.report.source import Source, Variable, evenly
 from nammd.results import Reportable
 from nammd.statistics.margin import confidence_interval
 from nammd.statistics.standardized import standardized_difference
-from nammd.views.comparing import UnitsOfBoth, group_pair
-from nammd.views.counting import count_columns
-from nammd.views.counts import Counts
+from nammd.views.comparing import group_pair
+from nammd.views.counting import tally_columns
 from nammd.views.family import WHOLE
-from nammd.views.grouped import has_units, is_grouped, unit_columns
+from nammd.views.grouped import has_units, is_grouped
 from nammd.views.limits import ColumnCheck, check_columns, made_limits, part
 from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
 from nammd.views.placed import pair_of_counts
-from nammd.views.unit_negligible import negligible_by_groups
+from nammd.views.tally import ColumnTally
 
 MOST_ROWS = 2000
 LEAST_ROWS = 500
@@ -71,17 +70,14 @@ class Checked:
         Whether the tolerances are those of the result; else they are what is negligible by default.
     level : float
         The level for all columns together.
-    counts : tuple of two mappings of str to Counts
+    tallies : tuple of two mappings of str to ColumnTally
         The columns of each dataset.
-    units : tuple of two mappings of str to ColumnUnits, or None
-        Their groups, where rows belong together.
     """
 
     checks: tuple[ColumnCheck, ...]
     own: bool
     level: float
-    counts: tuple[Mapping[str, Counts], Mapping[str, Counts]]
-    units: UnitsOfBoth | None = None
+    tallies: tuple[Mapping[str, ColumnTally], Mapping[str, ColumnTally]]
 
     @classmethod
     def of(cls, result: Reportable, alpha: float) -> Checked:
@@ -96,26 +92,21 @@ class Checked:
         if own:
             measures = [check.measure for check in own]
         encoding = evidence.x.space.encoding
-        before, now = (count_columns(dataset, measures, encoding) for dataset in (x, y))
-        units: UnitsOfBoth | None = None
-        if grouped:
-            units = unit_columns(x, measures, encoding), unit_columns(y, measures, encoding)
+        before = tally_columns(x, measures, encoding, negligible=Negligible()).columns
+        now = tally_columns(y, measures, encoding).columns
         if own:
-            return cls(own, result.has_column_tolerances, WHOLE.level("columns", alpha), (before, now), units)
-        least = negligible_by_groups(x, measures, encoding, Negligible())
-        mine = None if units is None else units[0]
-        limits = made_limits(measures, before, Negligible(), units=mine, by_groups=least)
-        return cls(check_columns(limits, None, now, alpha, units), False, alpha, (before, now), units)
+            return cls(own, result.has_column_tolerances, WHOLE.level("columns", alpha), (before, now))
+        limits = made_limits(measures, before, Negligible())
+        kept = {limit.name: replace(before[limit.name], counts=limit.reference) for limit in limits}
+        return cls(check_columns(limits, kept, now, alpha, True), False, alpha, (before, now))
 
     def estimate(self, check: ColumnCheck, statistic: str) -> DistanceInterval:
         """Return the distance of a column alone, with its 95 % interval."""
-        name = check.measure.name
-        if self.units is None:
-            x, y = (part(check.aspect, counts[name]) for counts in self.counts)
-            pair = pair_of_counts(x, y)
+        one, two = (columns[check.measure.name] for columns in self.tallies)
+        if one.units is None or two.units is None:
+            pair = pair_of_counts(part(check.aspect, one.counts), part(check.aspect, two.counts))
         else:
-            one, two = (each[name][check.aspect] for each in self.units)
-            pair = group_pair(one, two)
+            pair = group_pair(one.units[check.aspect], two.units[check.aspect])
         if statistic != "nammd":
             pair = replace(pair, statistic="mmd2")
         return DistanceInterval(pair.value, *confidence_interval(pair, 0.95))
@@ -218,8 +209,8 @@ def _table(result: Reportable, checked: Checked) -> tuple[ColumnRow, ...]:
     datasets, rows = (evidence.x.dataset, evidence.y.dataset), []
     for check in checked.checks:
         summaries: list[Summary] = []
-        for dataset, counts in zip(datasets, checked.counts, strict=True):
-            own = counts[check.measure.name]
+        for dataset, columns in zip(datasets, checked.tallies, strict=True):
+            own = columns[check.measure.name].counts
             if own.size <= EXACT_ROWS:
                 summaries.append(summary_of(check.measure, dataset, evidence.x.space.encoding))
             else:

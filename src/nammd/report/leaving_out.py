@@ -13,7 +13,7 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray, like
 from nammd.kernels import Kernel
-from nammd.kernels.bandwidth import pooled_rows
+from nammd.kernels.bandwidth import drawn_rows
 from nammd.kernels.operations import for_columns
 from nammd.questions.distance import Estimate, distance
 from nammd.report.model import DistanceInterval
@@ -76,7 +76,7 @@ class WithoutColumns:
 
     @cached_property
     def _rows(self) -> FloatArray:
-        return pooled_rows(self.x, self.y, max_rows=_BANDWIDTH_ROWS)
+        return drawn_rows([self.x, self.y], [], _BANDWIDTH_ROWS)
 
     def _own_kernel(self, x: FloatArray, y: FloatArray) -> Estimate:
         # A kernel of the user's own may know one kind of array only: the kind it was given.

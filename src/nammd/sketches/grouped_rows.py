@@ -15,7 +15,9 @@ import numpy as np
 from nammd.data.arrays import Array, FloatArray, namespace, take_rows, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.row_units import RowUnits
+from nammd.data.values import Values
 from nammd.encoding import Encoding
+from nammd.encoding.noticed import Noticed
 from nammd.engines.progress import Progress
 from nammd.engines.tiles.pool import Buffers, Tick, run
 from nammd.kernels import RandomFeatures
@@ -23,14 +25,54 @@ from nammd.kernels.base import precision_of
 from nammd.kernels.random_features import Waves
 from nammd.sketches.building import block_rows
 from nammd.sketches.group_totals import SketchUnits, Trace
+from nammd.sketches.options import encoding_for
 from nammd.statistics.totals import MORE, UnitTotals, unit_vectors
-from nammd.views.counting import column_values
+from nammd.views.counting import look_at_columns
+from nammd.views.counts import Counts
 from nammd.views.features import ColumnRows
 from nammd.views.grouped import ColumnUnits, column_units
-from nammd.views.measure import measures_of
+from nammd.views.measure import Measure, measures_of
 
 HELD = 1 << 30
 """Bytes of points that are held until groups are whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReadRows:
+    """Rows on the way into a sketch, every column of them read once.
+
+    Attributes
+    ----------
+    points : array
+        The rows as points.
+    tally : mapping of str to Counts, or None
+        The columns of a table, counted.
+    columns : mapping of str to ColumnRows, or None
+        The same row by row, where rows belong together.
+    noticed : Noticed
+        What there is to say of them.
+    """
+
+    points: Array = field(repr=False)
+    tally: dict[str, Counts] | None = field(default=None, repr=False)
+    columns: dict[str, ColumnRows] | None = field(default=None, repr=False)
+    noticed: Noticed = field(default_factory=Noticed)
+
+    @classmethod
+    def of(cls, dataset: Dataset, encoding: Encoding | None, first: bool) -> ReadRows:
+        """Read data in memory; what types their columns have is noticed in the `first` part of a dataset."""
+        chosen = encoding_for(dataset, encoding)
+        if encoding is None or not dataset.is_table:
+            return cls(chosen.points(dataset))
+        columns: dict[str, ColumnRows] | None = None if dataset.units is None else {}
+
+        def look(measure: Measure, values: Values) -> Counts:
+            if columns is not None:
+                columns[measure.name] = ColumnRows.of(measure, values)
+            return measure.count(values)
+
+        tally = look_at_columns(dataset, measures_of(encoding, dataset), encoding, look)
+        return cls(chosen.points(dataset), tally, columns, Noticed.of(encoding, dataset, first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,19 +94,13 @@ class GroupedRows:
     columns: dict[str, ColumnRows] | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, dataset: Dataset, points: Array, encoding: Encoding | None) -> GroupedRows:
-        """Take the rows of a dataset that knows its groups, and their points."""
+    def of(cls, dataset: Dataset, read: ReadRows) -> GroupedRows:
+        """Take the rows of a dataset that knows its groups, as they were read."""
         units = dataset.units
         assert units is not None
         if units.weights is not None:
             units = replace(units, weights=units.weights * units.weight_unit)
-        if encoding is None or not dataset.is_table:
-            return cls(points, units)
-        columns = {
-            measure.name: ColumnRows.of(measure, column_values(dataset, measure, encoding))
-            for measure in measures_of(encoding, dataset)
-        }
-        return cls(points, units, columns)
+        return cls(read.points, units, read.columns)
 
     @property
     def size(self) -> int:

@@ -21,50 +21,35 @@ from nammd.kernels import Gaussian, RandomFeatures
 from nammd.sketches import grouped_rows
 from nammd.sketches.building import feature_totals
 from nammd.sketches.group_totals import SketchUnits
-from nammd.sketches.grouped_rows import GroupedRows
+from nammd.sketches.grouped_rows import GroupedRows, ReadRows
 from nammd.sketches.options import columns_alone, digest_of_encoding, encoding_for
 from nammd.sketches.sketch import RowProgress, Sketch
-from nammd.views.counting import count_columns
+from nammd.spaces.space import fitted_kernel
 from nammd.views.counts import Counts, merged
-from nammd.views.measure import measures_of
 
 
 def sketch_of(
-    x: Any,
+    dataset: Dataset,
     features: RandomFeatures | None,
     encoding: Encoding | None,
     threads: int | None,
     progress: Progress,
-    name: str = "x",
     first: bool = True,
 ) -> Sketch:
-    """Sketch data that are here and know their groups, under the name that errors give them.
+    """Sketch data that are here and know their groups.
 
     What types the columns have is noticed in the `first` part of a dataset.
     """
-    dataset = open_dataset(x, name)
     refuse_summaries(dataset)
-    rows = encoding_for(dataset, encoding).points(dataset)
+    read = ReadRows.of(dataset, encoding, first)
     if features is None:
-        features = RandomFeatures(Gaussian.median(rows))
+        features = RandomFeatures(fitted_kernel(encoding_for(dataset, encoding), [dataset], Gaussian))
+    size, digest = (int(read.points.shape[0]), int(read.points.shape[1])), digest_of_encoding(encoding)
     if dataset.units is not None:
-        some = GroupedRows.of(dataset, rows, encoding)
-        tally, noticed = None, Noticed()
-        if encoding is not None and dataset.is_table:
-            tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
-            noticed = Noticed.of(encoding, dataset, first)
-        units = some.summed(features, threads, progress)
-        size = int(rows.shape[0]), int(rows.shape[1])
-        return of_units(features, size, units, digest_of_encoding(encoding), tally, noticed)
-    totals = feature_totals(rows, features, threads, progress)
-    size, tally, noticed = (int(rows.shape[0]), int(rows.shape[1])), None, Noticed()
-    if encoding is not None and dataset.is_table:
-        del rows
-        if dataset is not x:  # opened here: nobody else will ask for its points
-            dataset.forget_points()
-        tally = count_columns(dataset, measures_of(encoding, dataset), encoding)
-        noticed = Noticed.of(encoding, dataset, first)
-    return Sketch(features, *size, *totals, digest_of_encoding(encoding), tally, noticed)
+        units = GroupedRows.of(dataset, read).summed(features, threads, progress)
+        return of_units(features, size, units, digest, read.tally, read.noticed)
+    totals = feature_totals(read.points, features, threads, progress)
+    return Sketch(features, *size, *totals, digest, read.tally, read.noticed)
 
 
 def of_units(
@@ -100,7 +85,9 @@ def of_batches(
             if _rows(batch) == 0:
                 continue
             within = False if meter is None else _adding_to(meter)
-            part = sketch_of(batch, features, encoding, threads, within, first=sketch is None)
+            dataset = open_dataset(batch, "x")
+            part = sketch_of(dataset, features, encoding, threads, within, first=sketch is None)
+            del dataset  # or its points would be there while the next batch is read
             if sketch is None:
                 sketch = part
             else:
@@ -147,17 +134,16 @@ def of_grouped_batches(
             if _rows(batch) == 0:
                 continue
             dataset = dataset_with_grouping(open_dataset(batch, "a batch"), row_grouping, 1)
-            points = encoding_for(dataset, encoding).points(dataset)
-            if size[0] and int(points.shape[1]) != size[1]:
+            read = ReadRows.of(dataset, encoding, first=not size[0])
+            width = int(read.points.shape[1])
+            if size[0] and width != size[1]:
                 raise ValueError(
-                    f"the batches differ: one has {counted(size[1], 'column')}, a later one {points.shape[1]}"
+                    f"the batches differ: one has {counted(size[1], 'column')}, a later one {width}"
                 )
-            if encoding is not None and dataset.is_table:
-                counts = count_columns(dataset, measures_of(encoding, dataset), encoding)
-                tally = _taken_in(tally, counts) if size[0] else counts
-                noticed += Noticed.of(encoding, dataset, first=not size[0])
-            size = size[0] + int(points.shape[0]), int(points.shape[1])
-            held.append(GroupedRows.of(dataset, points, encoding))
+            tally = _taken_in(tally, read.tally) if size[0] else read.tally
+            noticed += read.noticed
+            size = size[0] + int(read.points.shape[0]), width
+            held.append(GroupedRows.of(dataset, read))
             if meter is None and callable(progress):
                 progress(size[0], None)
             if row_grouping.groups is None or sum(part.size for part in held) > grouped_rows.HELD:
@@ -236,7 +222,7 @@ def of_cluster(
     columns_alone(row_grouping)
     chosen = encoding_for(dataset, encoding)
     if features is None:
-        features = RandomFeatures(Gaussian.median(chosen.points(dataset)))
+        features = RandomFeatures(fitted_kernel(chosen, [dataset], Gaussian))
     pieces = dataset.in_pieces()
     name = fresh_name("sketch")
     level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
@@ -274,10 +260,9 @@ def _part(
 ) -> Sketch | None:
     if not _rows(block):
         return None
-    name = "a partition of x"
     # The scheduler runs partitions side by side, so each has one thread.
-    dataset = dataset_with_grouping(open_dataset(block, name), row_grouping, 1)
-    return sketch_of(dataset, features, encoding, 1, False, name, first=first)
+    dataset = dataset_with_grouping(open_dataset(block, "a partition of x"), row_grouping, 1)
+    return sketch_of(dataset, features, encoding, 1, False, first=first)
 
 
 def _counted_rows(sketch: Sketch | None) -> int:

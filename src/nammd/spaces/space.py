@@ -103,10 +103,9 @@ class Space:
         names = ["x", "y"] if len(data) <= 2 else [f"dataset {k + 1}" for k in range(len(data))]
         said = Reading.of(reading)
         datasets = open_all(dict(zip(names, data, strict=False)), reading=said)
-        if len(datasets) > 2:  # one that is there twice counts once
-            datasets = list({id(dataset): dataset for dataset in datasets}.values())
-        encoding = fit_datasets(datasets, weights=weights, columns=columns, exclude=exclude, reading=said)
-        return cls(encoding, fitted_kernel(encoding, datasets, kernel))
+        return fit_space(
+            datasets, kernel=kernel, exclude=exclude, columns=columns, weights=weights, reading=said
+        )
 
     def sample(self, data: Any, name: str = "the data", *, digest: bool = False) -> Any:
         """Return the rows of a dataset as points of this space.
@@ -124,13 +123,7 @@ class Space:
         -------
         Sample
         """
-        dataset = open_dataset(data, name, reading=self.encoding.for_files)
-        if not dataset.keeps_rows:
-            return dataset.summary.as_sample(self, dataset)
-        points = self.encoding.points(dataset)
-        if dataset.on_cluster:
-            require_finite_blocks(points, dataset.name, digest)
-        return Sample(dataset, self, points)
+        return sample_of(open_dataset(data, name, reading=self.encoding.for_files), self, digest)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the space as numbers, strings, lists and dictionaries, ready for JSON."""
@@ -143,6 +136,32 @@ class Space:
 
     def __str__(self) -> str:
         return f"{self.encoding.describe('Space')}\nKernel: {self.kernel}"
+
+
+def fit_space(
+    datasets: Sequence[Dataset],
+    *,
+    kernel: Any = None,
+    exclude: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    weights: Mapping[str, float] | None = None,
+    reading: Reading | None = None,
+) -> Space:
+    """Fit a space on datasets that are open; see `Space.fit`."""
+    if len(datasets) > 2:  # one that is there twice counts once
+        datasets = list({id(dataset): dataset for dataset in datasets}.values())
+    encoding = fit_datasets(datasets, weights=weights, columns=columns, exclude=exclude, reading=reading)
+    return Space(encoding, fitted_kernel(encoding, datasets, kernel))
+
+
+def sample_of(dataset: Dataset, space: Space, digest: bool = False) -> Any:
+    """Return the rows of a dataset that is open as points of a space; see `Space.sample`."""
+    if not dataset.keeps_rows:
+        return dataset.summary.as_sample(space, dataset)
+    points = space.encoding.points(dataset)
+    if dataset.on_cluster:
+        require_finite_blocks(points, dataset.name, digest)
+    return Sample(dataset, space, points)
 
 
 def fitted_kernel(encoding: Encoding, datasets: Sequence[Dataset], kernel: Any) -> Kernel:

@@ -123,7 +123,7 @@ class AtomPair:
         (own_x, across_x), (own_y, across_y) = (
             side.deviations[:, places] for side, places in zip(self.atoms, self.common, strict=True)
         )
-        share = np.sqrt(np.prod([(side.count - 1) / side.count for side in self.atoms]))
+        share = float(np.sqrt(np.prod([(side.count - 1) / side.count for side in self.atoms])))
         constant = 8 * float(across_x @ across_y)
         linear = -4 * float(own_x @ across_y + across_x @ own_y)
         square = 2 * float(own_x @ own_y)

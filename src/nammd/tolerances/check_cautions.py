@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nammd.data.dataset import Dataset
-from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN
+from nammd.encoding import Encoding
+from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN, changes
 from nammd.errors.advice import Caution
 from nammd.errors.naming import listed
 from nammd.questions.distance import Estimate
@@ -19,16 +21,18 @@ if TYPE_CHECKING:
 
 
 def cautions_of(
-    gate: Gate, estimate: Estimate, decision: Decision, by_columns: bool = True
+    gate: Gate, estimate: Estimate, decision: Decision, changed: Sequence[str], by_columns: bool
 ) -> tuple[Caution, ...]:
-    """Return what to know before relying on a verdict; `by_columns`: whether columns could be compared."""
+    """Return what to know before relying on a verdict.
+
+    `changed` are columns of one value in the reference that have others now; `by_columns`: whether columns
+    could be compared.
+    """
     found = [*estimate.warnings, *gate.tolerance.origin.cautions]
-    reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
-    encoding = gate.tolerance.space.encoding
-    extra = encoding.extra_columns(candidate)
+    candidate, encoding = estimate.evidence.y.dataset, gate.tolerance.space.encoding
+    extra = encoding.unknown_columns(candidate)
     if extra:
         found.append(Caution("extra-columns", UNKNOWN.format(listed(extra))))
-    changed = encoding.changed_constants(reference, candidate)
     if changed:
         found.append(
             Caution(
@@ -37,7 +41,7 @@ def cautions_of(
                 f"now: {listed(changed)}",
             )
         )
-    found += _changed_columns(gate.tolerance, candidate)
+    found += _changed_columns(encoding, candidate)
     made_from = gate.tolerance.origin.digest
     # A digest of data on a cluster is a pass over them, so it is made only where it is needed.
     given = gate.reference.digest if made_from else ""
@@ -65,9 +69,9 @@ def cautions_of(
     return (*found, *(() if by_columns else _ungrouped(gate.tolerance)))
 
 
-def _changed_columns(tolerance: Tolerance, candidate: Dataset) -> list[Caution]:
+def _changed_columns(encoding: Encoding, candidate: Dataset) -> list[Caution]:
     """Say which columns that are not compared became something else, or could be compared now."""
-    types, usable = tolerance.space.encoding.changes(candidate)
+    types, usable = changes(encoding.left_out, encoding.reading, candidate)
     found = []
     if types:
         found.append(Caution("type-changed", TYPE_CHANGED.format(", ".join(types))))

@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nammd.data.dataset import Dataset
-from nammd.encoding import Encoding
-from nammd.views.counting import count_columns, count_parts
-from nammd.views.grouped import ColumnUnits, has_units, unit_columns
+from nammd.views.grouped import ColumnUnits
 from nammd.views.limits import ColumnLimit, made_limits
-from nammd.views.measure import measures_of
+from nammd.views.measure import Measure
 from nammd.views.negligible import Changes, Negligible
-from nammd.views.perturbed import block_distances, perturbed_distances, unit_block_distances
+from nammd.views.perturbed import perturbed_distances
 from nammd.views.serial import (
     counts_from_dict,
     counts_to_dict,
@@ -22,7 +19,7 @@ from nammd.views.serial import (
     units_from_dict,
     units_to_dict,
 )
-from nammd.views.unit_negligible import negligible_by_groups
+from nammd.views.tally import Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,46 +39,16 @@ class ColumnTolerances:
     limits: tuple[ColumnLimit, ...] | None = field(default=None, repr=False)
 
     @classmethod
-    def of_reference(
+    def of_tallies(
         cls,
-        encoding: Encoding,
-        reference: Dataset,
-        negligible: Any,
-        accepted: Mapping[str, Dataset] | None = None,
-    ) -> ColumnTolerances | None:
-        """Count a reference and accepted datasets; None where columns are to have no tolerances."""
-        allowed = Negligible.of(negligible)
-        if allowed is None:
-            return None
-        measures = measures_of(encoding, reference)
-        counts = count_columns(reference, measures, encoding)
-        accepted = accepted or {}
-        others = {label: count_columns(data, measures, encoding) for label, data in accepted.items()}
-        if not has_units(reference):
-            return cls(allowed, made_limits(measures, counts, allowed, others))
-        units = unit_columns(reference, measures, encoding)
-        groups = {label: unit_columns(data, measures, encoding) for label, data in accepted.items()}
-        least = negligible_by_groups(reference, measures, encoding, allowed)
-        limits = made_limits(
-            measures, counts, allowed, others, units=units, accepted_units=groups, by_groups=least
-        )
-        return cls(allowed, limits)
-
-    def with_blocks(self, encoding: Encoding, reference: Dataset, edges: Sequence[int]) -> ColumnTolerances:
-        """Return the same, but a column may be as far away as a block of the reference is from the rest."""
-        limits = self.limits or ()
-        if has_units(reference):
-            measures = [limit.measure for limit in limits]
-            far = unit_block_distances(reference, measures, edges, encoding)
-            return replace(self, limits=tuple(replace(limit, fixed=far[limit.name]) for limit in limits))
-        parts = count_parts(reference, [limit.measure for limit in limits], edges, encoding)
-        return replace(
-            self,
-            limits=tuple(
-                replace(limit, fixed=block_distances([part[limit.name] for part in parts]))
-                for limit in limits
-            ),
-        )
+        measures: Sequence[Measure],
+        negligible: Negligible,
+        reference: Tally,
+        accepted: Mapping[str, Tally] | None = None,
+    ) -> ColumnTolerances:
+        """Make them from what the columns of a reference, and of accepted datasets, tell."""
+        others = {label: each.columns for label, each in (accepted or {}).items()}
+        return cls(negligible, made_limits(measures, reference.columns, negligible, others))
 
     def perturbed(self, kind: str, level: float) -> ColumnTolerances:
         """Return the same, but a column may be as far away as a perturbation moves it."""
@@ -92,16 +59,6 @@ class ColumnTolerances:
                 replace(limit, fixed=perturbed_distances(limit.reference, kind, level)) for limit in limits
             ),
         )
-
-    def of_gate(self, encoding: Encoding, reference: Dataset) -> tuple[ColumnLimit, ...]:
-        """Return the limits for checks with a reference."""
-        if self.limits is not None:
-            return self.limits
-        measures = measures_of(encoding, reference)
-        units = unit_columns(reference, measures, encoding) if has_units(reference) else None
-        counts = count_columns(reference, measures, encoding)
-        least = negligible_by_groups(reference, measures, encoding, self.negligible)
-        return made_limits(measures, counts, self.negligible, units=units, by_groups=least)
 
     def tolerances(self) -> dict[str, float]:
         """Return the tolerance of every column: of its values, or of its labels."""

@@ -13,9 +13,10 @@ from nammd.data.blocks_in_time import Blocks
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
 from nammd.encoding import Encoding
+from nammd.encoding.encoding import fit_datasets
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
-from nammd.errors.advice import Advice, Caution, refusal
+from nammd.errors.advice import Caution
 from nammd.errors.checks import between
 from nammd.evidence.cautions import copied_rows
 from nammd.kernels import as_kernel
@@ -25,12 +26,14 @@ from nammd.spaces import Space
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.grouping_spec import GroupingSpec, for_columns
-from nammd.tolerances.ladder import Rung, block_edges, paired_influences, split_rungs
+from nammd.tolerances.ladder import Rung, paired_influences, require_splits, split_rungs
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
 from nammd.tolerances.reference import Reference
 from nammd.tolerances.soundness import (
     drifting,
+    refuse_blocks,
+    refuse_no_difference,
     refuse_ordered_rows,
     refuse_separating_columns,
     too_wide,
@@ -117,36 +120,24 @@ class Constructors(Result):
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
         grouping = RowGrouping(groups, row_weights)
-        bench = Reference.of(x, how, engine, grouping.part(0, 1 + len(named)))
-        estimates = bench.distances({str(name): data for name, data in named.items()}, grouping)
+        allowed = Negligible.of(for_columns(negligible, grouping))
+        bench = Reference.of(x, how, engine, grouping.part(0, 1 + len(named)), negligible=allowed)
+        others = bench.opened({str(name): data for name, data in named.items()}, grouping)
+        tallies = {} if allowed is None else bench.tallied(others)
+        estimates = bench.distances(others)
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
         bars = tuple(Accepted(name, estimate.pair.kept()) for name, estimate in estimates.items())
         farthest = max(bars, key=lambda bar: bar.value)
-        if not farthest.value > 0:
-            raise refusal(
-                ValueError,
-                "the accepted data cannot be told apart from the reference (its estimated distance is "
-                f"{farthest.value:.3g}), so it sets no tolerance",
-                Advice(
-                    "use Tolerance.from_split or Tolerance.from_noise instead, or an accepted dataset that "
-                    "really differs",
-                    "use --split or --noise instead, or an accepted dataset that really differs",
-                ),
-            )
-
-        opened = {name: estimate.evidence.y.dataset for name, estimate in estimates.items()}
+        refuse_no_difference(farthest.value)
 
         def without(columns: tuple[str, ...]) -> float:
             left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
             other = Reference.of(bench.reference.dataset, left, engine)
-            return max(estimate.value for estimate in other.distances(opened).values())
+            return max(estimate.value for estimate in other.distances(others).values())
 
         samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
         refuse_separating_columns(bench.reference, samples, keep, without, farthest.value)
-        others = {name: estimate.evidence.y.dataset for name, estimate in estimates.items()}
-        columns = ColumnTolerances.of_reference(
-            bench.space.encoding, bench.reference.dataset, for_columns(negligible, grouping), others
-        )
+        columns = None if allowed is None else bench.columns(allowed, tallies)
         return cls._made(bench, bars, "reference", rungs, farthest.label, columns, anyway, grouping)
 
     @classmethod
@@ -206,27 +197,20 @@ class Constructors(Result):
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
         grouping = RowGrouping(groups, row_weights)
-        if isinstance(groups, Blocks):
-            raise refusal(
-                ValueError,
-                "a perturbed copy is no series of its own, so blocks of time do not go with a tolerance from "
-                "noise",
-                Advice("use Tolerance.from_reference or Tolerance.from_split", "use ACCEPTED or --split"),
-            )
-        bench = Reference.of(x, how, engine, grouping.part(0, 1)).in_memory("from_noise")
+        refuse_blocks(groups)
+        allowed = Negligible.of(for_columns(negligible, grouping))
+        bench = Reference.of(
+            x, how, engine, grouping.part(0, 1), negligible=allowed, in_memory_for="from_noise"
+        )
         rungs, estimates, kind = noise_rungs(
-            bench.points, bench.space.encoding, bench.paired_distance, level, levels, kind, rng
+            bench.points, bench.space.encoding, bench.distance_to_copy, level, levels, kind, rng
         )
         chosen = next(r for r in rungs if r.kind == kind and r.level == level)
         value, estimate = chosen.epsilon("raise the level"), estimates[chosen.label]
         influences = paired_influences(estimate)
         variance = float(influences @ influences)
         bar = Perturbed(chosen.label, value, variance, influences, estimate.pair.kept(units=False))
-        columns = ColumnTolerances.of_reference(
-            bench.space.encoding, bench.reference.dataset, for_columns(negligible, grouping)
-        )
-        if columns is not None:
-            columns = columns.perturbed(kind, level)
+        columns = None if allowed is None else bench.columns(allowed).perturbed(kind, level)
         return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway, grouping)
 
     @classmethod
@@ -288,7 +272,11 @@ class Constructors(Result):
             "space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading
         }  # fmt: skip
         grouping = RowGrouping(groups, row_weights)
-        bench = Reference.of(x, how, engine, grouping.part(0, 1)).in_memory("from_split")
+        require_splits(blocks, splits)
+        allowed = Negligible.of(for_columns(negligible, grouping))
+        bench = Reference.of(
+            x, how, engine, grouping.part(0, 1), negligible=allowed, blocks=blocks, in_memory_for="from_split"
+        )
         refuse_ordered_rows(bench.reference, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.
         rows, units = len(bench.points), bench.reference.units
@@ -300,14 +288,7 @@ class Constructors(Result):
         if value <= resolution:
             label, value = "upper ends of the random halves", resolution
         bar = Fixed(label, between(value, "epsilon"), estimates[drift.label].pair.kept(units=False))
-        reference = bench.reference.dataset
-        columns = ColumnTolerances.of_reference(
-            bench.space.encoding, reference, for_columns(negligible, grouping)
-        )
-        if columns is not None:
-            columns = columns.with_blocks(
-                bench.space.encoding, reference, block_edges(len(bench.points), blocks)
-            )
+        columns = None if allowed is None else bench.columns(allowed)
         cautions = () if label != drift.label else (drifting(label),)
         return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, grouping, cautions)
 
@@ -370,7 +351,7 @@ class Constructors(Result):
             if columns is not None:
                 encoding = Encoding.identity(columns)
             elif encoding is None:
-                encoding = Encoding.fit(dataset_with_grouping(open_dataset(x, "x"), grouping))
+                encoding = fit_datasets([dataset_with_grouping(open_dataset(x, "x"), grouping)])
             space = Space(encoding, as_kernel(kernel))
         origin = Origin.now("given", 0, space.encoding, None, (), "")
         allowed = Negligible.of(for_columns(negligible, grouping))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.encoding import Encoding
-from nammd.questions.distance import Estimate
 from nammd.tolerances.perturbation import KINDS, applies, perturb
 
 _ROWS = 1000
@@ -31,26 +30,26 @@ _WORDS = {
 def equivalents(
     x: FloatArray,
     encoding: Encoding,
-    paired_distance: Callable[[FloatArray, FloatArray], Estimate],
+    distances: Callable[[FloatArray, Sequence[FloatArray]], Sequence[float]],
     epsilon: float,
 ) -> tuple[tuple[str, float], ...]:
     """Return which level of each perturbation of some points is about as far as epsilon.
 
-    Between two levels the distance is taken for a power of the level; beyond the last one nothing is said,
-    unless values are missing: then all of them are.
+    `distances` returns those of points to several copies of them; it is called once. Between two levels the
+    distance is taken for a power of the level; beyond the last one nothing is said, unless values are
+    missing: then all of them are.
     """
     generator = np.random.default_rng(0)
     if len(x) > _ROWS:
         x = x[np.sort(generator.choice(len(x), _ROWS, replace=False))]
+    kinds = [kind for kind in reversed(KINDS) if any(applies(kind, c) for c in encoding.columns)]
+    steps = [(kind, level) for kind in kinds for level in _LEVELS[kind]]
+    values = distances(x, [perturb(x, encoding, kind, level, generator) for kind, level in steps])
     found = []
-    for kind in reversed(KINDS):
-        if not any(applies(kind, column) for column in encoding.columns):
-            continue
-        distances = [
-            paired_distance(x, perturb(x, encoding, kind, level, generator)).value for level in _LEVELS[kind]
-        ]
-        level = _level_at(epsilon, _LEVELS[kind], distances)
-        if level is None and kind == "missing" and epsilon > max(distances):
+    for kind in kinds:
+        own = [value for (each, _), value in zip(steps, values, strict=True) if each == kind]
+        level = _level_at(epsilon, _LEVELS[kind], own)
+        if level is None and kind == "missing" and epsilon > max(own):
             level = 1.0
         if level is not None:
             found.append((kind, level))

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from nammd.data.arrays import is_spread
 from nammd.data.dataset import Dataset
-from nammd.data.opening import open_dataset
+from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
+from nammd.encoding.constants import ChangedConstant
 from nammd.engines import Engine, workers_read_files
 from nammd.errors.checks import between, whole
-from nammd.evidence import MIN_ROWS, gather, prepare
+from nammd.evidence import MIN_ROWS, gather
+from nammd.evidence.preparing import prepared
 from nammd.evidence.rows import Known
 from nammd.explaining.alerts import Alert, column_alerts, column_fact_alerts, known_alerts, row_alerts
 from nammd.questions.distance import Estimate
@@ -21,22 +22,37 @@ from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
 from nammd.statistics.power import distribution_free
 from nammd.tolerances.check_cautions import cautions_of
-from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.decision import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
+from nammd.tolerances.gate_columns import GateColumns
 from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
-from nammd.views.comparing import UnitsOfBoth
-from nammd.views.counting import count_columns, has_counts
-from nammd.views.counts import Counts
 from nammd.views.family import JOINT, WHOLE, Family
-from nammd.views.grouped import ColumnUnits, has_units, is_grouped, unit_columns
-from nammd.views.limits import ColumnCheck, ColumnLimit, check_columns
-from nammd.views.negligible import Negligible
+from nammd.views.limits import ColumnCheck
+from nammd.views.tally import Tally
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Data in question, opened and read once: all that a check needs of them.
+
+    Attributes
+    ----------
+    reference : Sample
+        The reference, of the same library and type of numbers as the candidate.
+    sample : Sample
+        The rows of the candidate as points of the space of the tolerance; or a sketch.
+    tally : Tally
+        What its columns tell; empty where nobody asked, or where that would be too dear.
+    """
+
+    reference: Any
+    sample: Any
+    tally: Tally = field(default_factory=Tally)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +94,12 @@ class Gate:
     ) -> Gate:
         """Make the reference ready, whatever it is, and whatever was said of its rows."""
         by_workers, written = workers_read_files(engine), tolerance.space.encoding.for_files
-        dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
+        named = {"the reference": x}
+        [dataset] = open_all(named, min_rows=MIN_ROWS, by_workers=by_workers, reading=written)
         wanted, given = bool(tolerance.origin.digest), tolerance.origin.how == "given"
         settled = tolerance.grouping_spec.settled(grouping or grouping_of_summary(dataset), given)
         dataset = dataset_with_grouping(dataset, settled)
-        [reference] = prepare(
-            {"the reference": dataset}, space=tolerance.space, engine=engine, digest=wanted, least=MIN_ROWS
-        )
+        [reference] = prepared([dataset], space=tolerance.space, engine=engine, digest=wanted)
         return cls(tolerance, reference, engine, GroupingSpec.of(settled))
 
     def check(
@@ -117,16 +132,25 @@ class Gate:
         -------
         Verdict
         """
+        between(alpha, "alpha", 0.5)
+        known_alerts((*self.tolerance.fail_on, *fail_on))
+        opened = self.candidate(self._open(candidate), RowGrouping(groups, row_weights))
+        return self.verdict(opened, alpha, joint_only=joint_only, fail_on=fail_on)
+
+    def verdict(
+        self, candidate: Candidate, alpha: float, *, joint_only: bool = False, fail_on: Sequence[str] = ()
+    ) -> Verdict:
+        """Decide about a candidate that has been opened; see `check`."""
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
         fails = known_alerts((*self.tolerance.fail_on, *fail_on))
-        grouping = RowGrouping(groups, row_weights)
-        estimate, shared = self.distance(candidate, **grouping.options), self.is_the_one
+        estimate, shared = self._estimate(candidate), self.is_the_one
         held = [Held.of(bar, *bar.pvalues(estimate, shared)) for bar in self.tolerance.bars]
         p_close, p_far = combined(held)
-        counted = self._counted(estimate)
-        comparable, units = self._units(estimate)
-        level = WHOLE.level("columns", alpha)
-        columns = self._columns(counted, units, level) if comparable and not estimate.pair.void else ()
+        comparable = self._columns.comparable(candidate.sample.dataset)
+        columns: tuple[ColumnCheck, ...] = ()
+        if comparable and not estimate.pair.void:
+            columns = self._columns.check(candidate.tally, WHOLE.level("columns", alpha))
+        changed = self._columns.changed_constants(candidate.tally)
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
         family = WHOLE if judged else JOINT
         beyond = family.pvalue(p_far, [each.adjusted for each in columns])
@@ -142,12 +166,12 @@ class Gate:
             alpha=alpha,
             held=tuple(held),
             estimate=estimate,
-            warnings=cautions_of(self, estimate, decision, comparable),
+            warnings=cautions_of(self, estimate, decision, tuple(changed), comparable),
             tolerance=self.tolerance,
             setting=self._setting(estimate, alpha, family),
             columns=columns,
             family=family,
-            alerts=self._alerts(estimate, counted),
+            alerts=self._alerts(candidate, changed),
             fail_on=fails,
         )
 
@@ -221,20 +245,56 @@ class Gate:
         -------
         Estimate
         """
-        by_workers = workers_read_files(self.engine)
-        written = self.tolerance.space.encoding.for_files
-        opened = open_dataset(candidate, "the candidate", by_workers=by_workers, reading=written)
-        if opened is not self.reference.dataset:
-            grouping = RowGrouping(groups, row_weights) or grouping_of_summary(opened)
-            opened = dataset_with_grouping(opened, self.grouping_spec.settled(grouping, True).part(0, 1))
-        named = {"the reference": self.reference.dataset, "the candidate": opened}
-        reference, sample = prepare(named, space=self.tolerance.space, engine=self.engine)
-        if reference.keeps_rows and reference.points is self.reference.points:
-            reference = self.reference  # which knows its digest and keys from earlier checks
+        opened = self.candidate(self._open(candidate), RowGrouping(groups, row_weights), columns=False)
+        return self._estimate(opened)
+
+    def candidate(
+        self,
+        dataset: Dataset,
+        grouping: RowGrouping = NO_GROUPING,
+        *,
+        columns: bool = True,
+        digest: bool = False,
+    ) -> Candidate:
+        """Make a candidate that is open ready for a verdict; its columns are read once.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            The candidate.
+        grouping : RowGrouping
+            Which of its rows belong together, and how much each counts, as far as the gate does not know.
+        columns : bool
+            Whether single columns will be looked at.
+        digest : bool
+            Whether a digest of its rows will be asked for.
+        """
+        if dataset is not self.reference.dataset:
+            settled = self.grouping_spec.settled(grouping or grouping_of_summary(dataset), True)
+            dataset = dataset_with_grouping(dataset, settled.part(0, 1))
+        tally = self._columns.tally(dataset) if columns else Tally()
+        reference, sample = prepared(
+            [self.reference.dataset, dataset],
+            space=self.tolerance.space,
+            engine=self.engine,
+            digest=digest,
+            known=[self.reference],
+        )
+        return Candidate(reference, sample, tally)
+
+    def _open(self, candidate: Any) -> Dataset:
+        by_workers, written = workers_read_files(self.engine), self.tolerance.space.encoding.for_files
+        named = {"the candidate": candidate}
+        [dataset] = open_all(named, min_rows=MIN_ROWS, by_workers=by_workers, reading=written)
+        return dataset
+
+    def _estimate(self, candidate: Candidate) -> Estimate:
+        """Estimate the distance of a candidate; what is within the reference is summed once."""
+        reference = candidate.reference
         known = self._known[0] if self._known else None
-        [evidence] = gather([(reference, sample)], engine=self.engine, known=known)
-        if reference.keeps_rows and not self._known and reference.points is self.reference.points:
-            self._known.append(evidence.known_x)  # type: ignore[attr-defined]
+        [evidence] = gather([(reference, candidate.sample)], engine=self.engine, known=known)
+        if reference is self.reference and not self._known and evidence.known_x is not None:
+            self._known.append(evidence.known_x)
         return Estimate.of(evidence)
 
     def plan(
@@ -295,79 +355,21 @@ class Gate:
     @property
     def is_the_one(self) -> bool:
         """Whether the reference is the data that the tolerance was made from."""
-        made_from = self.tolerance.origin.digest
-        return bool(made_from) and made_from == self.reference.digest
+        return self._columns.is_the_one
 
     @cached_property
-    def _limits(self) -> tuple[ColumnLimit, ...]:
-        """The columns with their tolerances; where they have none, with what is negligible by default."""
-        reference = self.reference.dataset
-        if not has_counts(reference):
-            return ()
-        columns = self.tolerance.columns or ColumnTolerances(Negligible())
-        return columns.of_gate(self.tolerance.space.encoding, reference)
+    def _columns(self) -> GateColumns:
+        return GateColumns(self.tolerance, self.reference)
 
-    @cached_property
-    def _reference_counts(self) -> dict[str, Counts]:
-        if self._made_here:
-            return {limit.name: limit.reference for limit in self._limits}
-        return self._count(self.reference.dataset)
-
-    @property
-    def _made_here(self) -> bool:
-        """Whether the limits of columns were made from the reference of these checks."""
-        made = self.tolerance.columns
-        return made is None or made.limits is None or self.is_the_one
-
-    def _counted(self, estimate: Estimate) -> dict[str, Counts]:
-        candidate = estimate.evidence.y
-        # A pass over an array on a cluster is too dear for words alone.
-        unjudged = self.tolerance.columns is None and not candidate.dataset.is_table
-        if unjudged and candidate.keeps_rows and is_spread(candidate.points):
-            return {}
-        if not has_counts(candidate.dataset):
-            return {}
-        return self._count(candidate.dataset)
-
-    def _count(self, dataset: Dataset) -> dict[str, Counts]:
-        measures = [limit.measure for limit in self._limits]
-        return count_columns(dataset, measures, self.tolerance.space.encoding)
-
-    @cached_property
-    def _reference_units(self) -> dict[str, ColumnUnits]:
-        measures = [limit.measure for limit in self._limits]
-        return unit_columns(self.reference.dataset, measures, self.tolerance.space.encoding)
-
-    def _units(self, estimate: Estimate) -> tuple[bool, UnitsOfBoth | None]:
-        """Tell whether columns can be compared, and return their groups where rows belong together."""
-        reference, candidate = estimate.evidence.x.dataset, estimate.evidence.y.dataset
-        if not (is_grouped(reference) or is_grouped(candidate)):
-            return True, None
-        known = all(limit.units is not None for limit in self._limits)
-        if not (known and has_units(reference) and has_units(candidate)):
-            return False, None
-        measures = [limit.measure for limit in self._limits]
-        return True, (
-            self._reference_units,
-            unit_columns(candidate, measures, self.tolerance.space.encoding),
-        )
-
-    def _columns(
-        self, counted: dict[str, Counts], units: UnitsOfBoth | None, level: float
-    ) -> tuple[ColumnCheck, ...]:
-        if not counted:
-            return ()
-        reference = None if self._made_here else self._reference_counts
-        return check_columns(self._limits, reference, counted, level, units)
-
-    def _alerts(self, estimate: Estimate, counted: dict[str, Counts]) -> tuple[Alert, ...]:
-        x, y = estimate.evidence.x, estimate.evidence.y
+    def _alerts(self, candidate: Candidate, changed: Mapping[str, ChangedConstant]) -> tuple[Alert, ...]:
+        x, y, tally = candidate.reference, candidate.sample, candidate.tally
         found = row_alerts(x, y)
-        if counted:
-            measures = [limit.measure for limit in self._limits]
-            found += column_alerts(measures, self._reference_counts, counted)
+        if tally.columns:
+            before = {name: column.counts for name, column in self._columns.of_reference.items()}
+            found += column_alerts(self._columns.measures, before, tally.counts)
         if x.keeps_rows and y.keeps_rows:
-            found += column_fact_alerts(self.tolerance.space.encoding, x.dataset, y.dataset)
+            encoding = self.tolerance.space.encoding
+            found += column_fact_alerts(encoding, x.dataset, y.dataset, changed, tally.fractions)
         return found
 
     def _setting(self, estimate: Estimate, alpha: float, family: Family | None = None) -> Setting:

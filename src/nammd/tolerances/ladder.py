@@ -81,6 +81,12 @@ def block_edges(rows: int, blocks: int) -> list[int]:
     return edges
 
 
+def require_splits(blocks: int, splits: int) -> None:
+    """Refuse to divide a reference into less than two parts."""
+    if blocks < 2 or splits < 1:
+        raise ValueError(f"at least 2 blocks and 1 split are needed, not {blocks} and {splits}")
+
+
 def split_rungs(
     rows: int,
     distance: Callable[[Positions, Positions], Estimate],
@@ -94,8 +100,6 @@ def split_rungs(
     `distance` takes the positions of the rows of each side. Rows that belong together stay together in the
     random halves. The estimates of the blocks come along, by label.
     """
-    if blocks < 2 or splits < 1:
-        raise ValueError(f"at least 2 blocks and 1 split are needed, not {blocks} and {splits}")
     if rows < MIN_ROWS * max(blocks, 2):
         raise ValueError(
             f"the reference has {rows} rows, too few to split into {blocks} blocks of at least {MIN_ROWS}"

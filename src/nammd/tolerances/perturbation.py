@@ -15,6 +15,7 @@ from nammd.data.arrays import FloatArray
 from nammd.encoding import Column, Encoding
 from nammd.engines.progress import comparing, passes
 from nammd.errors.checks import choice, positive
+from nammd.evidence.rows import Known
 from nammd.questions.distance import Estimate
 from nammd.tolerances.ladder import Rung
 
@@ -25,7 +26,7 @@ KINDS = ("noise", "flips", "missing")
 def noise_rungs(
     x: FloatArray,
     encoding: Encoding,
-    paired_distance: Callable[[FloatArray, FloatArray], Estimate],
+    distance_to_copy: Callable[[FloatArray, Known | None], Estimate],
     level: float,
     levels: Sequence[float],
     kind: str | None,
@@ -35,7 +36,7 @@ def noise_rungs(
 
     Every row is compared with the perturbed copies of the other rows, not with its own: such a distance
     is unbiased, and since the rows and their copies vary together it is far more precise than one
-    between two halves of the data.
+    between two halves of the data. What is within the data is summed once.
     """
     steps = sorted({positive(v, "a level") for v in (*levels, level)})
     kinds = [k for k in KINDS if any(applies(k, c) for c in encoding.columns)]
@@ -47,12 +48,13 @@ def noise_rungs(
     if kind != "noise" and level > 1:
         raise ValueError(f"level is a share of the rows for {kind!r}, at most 1, not {level:g}")
     generator = np.random.default_rng(rng)
-    rungs, estimates = [], {}
+    rungs, estimates, known = [], {}, None
     ladder = [(each, step) for each in kinds for step in steps if each == "noise" or step <= 1]
     with passes(*[1.0] * len(ladder), what=comparing(len(x), len(x))):
         for each, step in ladder:
             label = f"{each} {step:g}"
-            estimates[label] = paired_distance(x, perturb(x, encoding, each, step, generator))
+            estimate = distance_to_copy(perturb(x, encoding, each, step, generator), known)
+            estimates[label], known = estimate, estimate.evidence.known_x
             rungs.append(Rung.paired(label, estimates[label], each, step))
     return tuple(rungs), estimates, kind
 

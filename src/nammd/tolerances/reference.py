@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nammd.data.arrays import FloatArray, is_spread, to_numpy
-from nammd.data.opening import open_dataset, refuse_summaries, require_rows
+from nammd.data.dataset import Dataset
+from nammd.data.opening import open_all, refuse_summaries
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping
 from nammd.data.sampling import Positions
+from nammd.encoding.encoding import fit_datasets
 from nammd.engines import Engine, workers_read_files
 from nammd.engines.progress import aside
 from nammd.errors.advice import Advice, refusal
-from nammd.evidence import MIN_ROWS, gather, prepare
+from nammd.evidence import MIN_ROWS, gather
+from nammd.evidence.preparing import prepared
+from nammd.evidence.rows import Known
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample, Space
+from nammd.spaces.space import fitted_kernel, sample_of
 from nammd.statistics.moments import CrossPairs
+from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.equivalents import equivalents
+from nammd.tolerances.ladder import block_edges
+from nammd.views.counting import tally_columns
+from nammd.views.measure import Measure, measures_of
+from nammd.views.negligible import Negligible
+from nammd.views.tally import Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,29 +41,76 @@ class Reference:
         The reference.
     engine : Engine or None
         Which engine computes; None for the one where the data is.
+    measures : tuple of Measure
+        How columns are counted; none where they have no tolerances of their own.
+    tally : Tally
+        What the columns of the reference tell.
     """
 
     reference: Sample
     engine: Engine | None
+    measures: tuple[Measure, ...] = ()
+    tally: Tally = field(default_factory=Tally)
 
     @classmethod
     def of(
-        cls, x: Any, how: Mapping[str, Any], engine: Engine | None, grouping: RowGrouping = NO_GROUPING
+        cls,
+        x: Any,
+        how: Mapping[str, Any],
+        engine: Engine | None,
+        grouping: RowGrouping = NO_GROUPING,
+        *,
+        negligible: Negligible | None = None,
+        blocks: int = 0,
+        in_memory_for: str = "",
     ) -> Reference:
-        """Open a reference, and settle its space; `how` are the options of `Space.fit`, or a space."""
+        """Open a reference, and settle its space; its columns are read once to fit it, and once for all else.
+
+        Parameters
+        ----------
+        x : dataset
+            The reference.
+        how : mapping of str to object
+            The options of `Space.fit`, or a space.
+        engine : Engine or None
+            Which engine computes.
+        grouping : RowGrouping
+            Which of its rows belong together, and how much each counts.
+        negligible : Negligible, optional
+            What is negligible in single columns; without it they are not looked at.
+        blocks : int
+            Into how many blocks its rows are divided, for how far columns of these are apart.
+        in_memory_for : str
+            The constructor that needs its rows in memory, if it does.
+        """
         by_workers = workers_read_files(engine)
         options = {name: value for name, value in how.items() if value is not None}
         space = options.pop("space", None)
         if space is not None and options:
             raise TypeError(f"a space is fixed already; give either space or {', '.join(options)}, not both")
         written = options.get("reading") if space is None else space.encoding.for_files
-        dataset = open_dataset(x, "the reference", by_workers=by_workers, reading=written)
+        named = {"the reference": x}
+        [dataset] = open_all(named, min_rows=MIN_ROWS, by_workers=by_workers, reading=written)
         refuse_summaries(dataset)
-        require_rows(dataset, MIN_ROWS)
         dataset = dataset_with_grouping(dataset, grouping)
+        if in_memory_for and dataset.on_cluster:
+            raise _not_in_memory(in_memory_for)
+        kernel, encoding = options.pop("kernel", None), None if space is None else space.encoding
+        if encoding is None:
+            encoding = fit_datasets([dataset], **options)
+        measures: tuple[Measure, ...] = ()
+        edges: list[int] = []
+        if negligible is not None:
+            measures = measures_of(encoding, dataset)
+        if 0 < blocks * MIN_ROWS <= (dataset.rows or 0):
+            edges = block_edges(dataset.rows or 0, blocks)
+        tally = tally_columns(dataset, measures, encoding, negligible=negligible, edges=edges)
         if space is None:
-            space = Space.fit(dataset, **options)
-        return cls(space.sample(dataset, digest=True), engine)
+            space = Space(encoding, fitted_kernel(encoding, [dataset], kernel))
+        sample = sample_of(dataset, space, digest=True)
+        if in_memory_for:
+            sample = replace(sample, points=to_numpy(sample.points))
+        return cls(sample, engine, measures, tally)
 
     @property
     def space(self) -> Space:
@@ -65,50 +123,48 @@ class Reference:
         points: FloatArray = self.reference.points
         return points
 
-    def in_memory(self, constructor: str) -> Reference:
-        """Return the same with points that can be perturbed and divided."""
-        if is_spread(self.reference.points):
-            raise refusal(
-                TypeError,
-                f"Tolerance.{constructor} perturbs or divides the reference in memory, and this one is "
-                "spread over a Dask cluster",
-                Advice(
-                    "give a sample of its rows, such as x.sample(frac=0.01).compute(), or use "
-                    "Tolerance.from_reference",
-                    "add --sample N to look at N rows of each file, or leave --engine out",
-                ),
-            )
-        return replace(self, reference=replace(self.reference, points=to_numpy(self.reference.points)))
-
     def equivalents(self, epsilon: float) -> tuple[tuple[str, float], ...]:
         """Return which perturbations of the reference are about as far as epsilon; see `units`."""
         if is_spread(self.reference.points):
             return ()
         # A few rows, wherever they come from, and each for itself: this is about how far, not how certain.
         alone = replace(self.reference, dataset=replace(self.reference.dataset, units=None))
-        here = replace(self, engine=None, reference=alone)
-        points = to_numpy(self.reference.points)
+
+        def distances(points: FloatArray, copies: Sequence[FloatArray]) -> list[float]:
+            x = replace(alone, points=points)
+            pairs = [(x, replace(alone, points=copy)) for copy in copies]
+            return [evidence.pair().value for evidence in gather(pairs, cross="off-diagonal")]
+
         with aside():
-            return equivalents(points, self.space.encoding, here.paired_distance, epsilon)
+            points = to_numpy(self.reference.points)
+            return equivalents(points, self.space.encoding, distances, epsilon)
 
-    def distances(
-        self, others: Mapping[str, Any], grouping: RowGrouping = NO_GROUPING
-    ) -> dict[str, Estimate]:
-        """Estimate the distances of other datasets to the reference, all in one run.
-
-        `grouping` is of the reference and of all the others, in this order.
-        """
-        by_workers = workers_read_files(self.engine)
-        written = self.space.encoding.for_files
-        opened = {
-            name: open_dataset(data, name, by_workers=by_workers, reading=written)
-            for name, data in others.items()
+    def opened(self, others: Mapping[str, Any], grouping: RowGrouping) -> dict[str, Dataset]:
+        """Open other datasets as the space reads files; `grouping` is of the reference and of all of them."""
+        by_workers, written = workers_read_files(self.engine), self.space.encoding.for_files
+        datasets = open_all(others, min_rows=MIN_ROWS, by_workers=by_workers, reading=written)
+        refuse_summaries(*datasets)
+        every = len(datasets) + 1
+        return {
+            name: dataset_with_grouping(dataset, grouping.part(number, every))
+            for number, (name, dataset) in enumerate(zip(others, datasets, strict=True), 1)
         }
-        refuse_summaries(*opened.values())
-        for number, name in enumerate(opened):
-            opened[name] = dataset_with_grouping(opened[name], grouping.part(number + 1, len(opened) + 1))
-        named = {"the reference": self.reference.dataset, **opened}
-        reference, *samples = prepare(named, space=self.space, engine=self.engine)
+
+    def tallied(self, others: Mapping[str, Dataset]) -> dict[str, Tally]:
+        """Return what the columns of other datasets tell, of which the rows become points on the way."""
+        encoding = self.space.encoding
+        return {name: tally_columns(dataset, self.measures, encoding) for name, dataset in others.items()}
+
+    def columns(
+        self, negligible: Negligible, accepted: Mapping[str, Tally] | None = None
+    ) -> ColumnTolerances:
+        """Return how far each column may be away, from what the columns tell."""
+        return ColumnTolerances.of_tallies(self.measures, negligible, self.tally, accepted)
+
+    def distances(self, others: Mapping[str, Dataset]) -> dict[str, Estimate]:
+        """Estimate the distances of other datasets to the reference, all in one run."""
+        datasets = [self.reference.dataset, *others.values()]
+        reference, *samples = prepared(datasets, space=self.space, engine=self.engine, known=[self.reference])
         found = gather([(reference, sample) for sample in samples], engine=self.engine)
         return {name: Estimate.of(evidence) for name, evidence in zip(others, found, strict=True)}
 
@@ -118,12 +174,26 @@ class Reference:
         [evidence] = gather([pair], engine=self.engine)
         return Estimate.of(evidence)
 
-    def paired_distance(self, one: FloatArray, other: FloatArray) -> Estimate:
-        """Estimate the distance of points to copies of them: no row is compared with its own copy.
+    def distance_to_copy(self, copy: FloatArray, known: Known | None = None) -> Estimate:
+        """Estimate the distance of the reference to a copy of it: no row is compared with its own copy.
 
-        Nor with that of another row of its group, where rows belong together.
+        Nor with that of another row of its group, where rows belong together. `known` is what is within the
+        reference, from an earlier call.
         """
-        pair = replace(self.reference, points=one), replace(self.reference, points=other)
+        pair = self.reference, replace(self.reference, points=copy)
         cross: CrossPairs = "off-diagonal" if self.reference.units is None else "full"
-        [evidence] = gather([pair], cross=cross, engine=self.engine)
+        [evidence] = gather([pair], cross=cross, engine=self.engine, known=known)
         return Estimate.of(evidence)
+
+
+def _not_in_memory(constructor: str) -> Exception:
+    return refusal(
+        TypeError,
+        f"Tolerance.{constructor} perturbs or divides the reference in memory, and this one is spread over a "
+        "Dask cluster",
+        Advice(
+            "give a sample of its rows, such as x.sample(frac=0.01).compute(), or use "
+            "Tolerance.from_reference",
+            "add --sample N to look at N rows of each file, or leave --engine out",
+        ),
+    )

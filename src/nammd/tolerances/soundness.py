@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nammd.data.arrays import is_spread, to_numpy
+from nammd.data.blocks_in_time import Blocks
 from nammd.errors.advice import Advice, Caution, refusal
 from nammd.errors.naming import listed
 from nammd.results import number, with_error
@@ -28,6 +29,32 @@ WIDE = 0.5
 
 RESOLVED = 0.5
 """A fault-free file has to be called CLOSE with at least this probability."""
+
+
+def refuse_no_difference(epsilon: float) -> None:
+    """Refuse accepted data that cannot be told from the reference; `epsilon` is the largest distance."""
+    if not epsilon > 0:
+        raise refusal(
+            ValueError,
+            "the accepted data cannot be told apart from the reference (its estimated distance is "
+            f"{epsilon:.3g}), so it sets no tolerance",
+            Advice(
+                "use Tolerance.from_split or Tolerance.from_noise instead, or an accepted dataset that "
+                "really differs",
+                "use --split or --noise instead, or an accepted dataset that really differs",
+            ),
+        )
+
+
+def refuse_blocks(groups: Any) -> None:
+    """Refuse blocks of time where the reference is compared with copies of it."""
+    if isinstance(groups, Blocks):
+        raise refusal(
+            ValueError,
+            "a perturbed copy is no series of its own, so blocks of time do not go with a tolerance from "
+            "noise",
+            Advice("use Tolerance.from_reference or Tolerance.from_split", "use ACCEPTED or --split"),
+        )
 
 
 def refuse_separating_columns(

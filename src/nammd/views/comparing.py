@@ -7,9 +7,9 @@ totals too, so that both are known in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from nammd.statistics.pair import Pair
 from nammd.views.each_group import pair_of_groups
@@ -17,9 +17,6 @@ from nammd.views.grouped import AspectUnits, ColumnUnits, pairs_by_totals
 
 if TYPE_CHECKING:
     from nammd.views.limits import ColumnLimit
-
-UnitsOfBoth: TypeAlias = tuple[Mapping[str, ColumnUnits], Mapping[str, ColumnUnits]]
-"""The groups of the reference and of the candidate, by column."""
 
 LEAST_GROUPS = 4
 """With fewer groups nothing can be said about how they vary."""

@@ -1,22 +1,37 @@
-"""From a dataset to the counts of its columns: in memory, or by the workers of a cluster, piece by piece."""
+"""From a dataset to the tally of its columns: in memory, or by the workers of a cluster, piece by piece.
+
+Every column is read once. Where the rows are in memory and are no points yet, they become points in the same
+pass: an encoding shows the values of each column on the way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from nammd.data.arrays import FloatArray, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
+from nammd.data.row_units import RowUnits
 from nammd.data.values import Values
 from nammd.encoding import Encoding
+from nammd.encoding.constants import Constant, constants_in, constants_together
+from nammd.encoding.noticed import Cells, note_unread, unread_in
 from nammd.views.counts import Counts, merged
+from nammd.views.features import ColumnRows
+from nammd.views.grouped import column_units, has_units
 from nammd.views.measure import Measure
+from nammd.views.negligible import Negligible
+from nammd.views.perturbed import block_distances, unit_block_distances
+from nammd.views.tally import ColumnTally, Tally
+from nammd.views.unit_negligible import negligible_by_groups
+
+T = TypeVar("T")
 
 
 def has_counts(dataset: Dataset) -> bool:
@@ -24,21 +39,119 @@ def has_counts(dataset: Dataset) -> bool:
     return dataset.keeps_rows or getattr(getattr(dataset, "summary", None), "tally", None) is not None
 
 
-def count_columns(dataset: Dataset, measures: Sequence[Measure], encoding: Encoding) -> dict[str, Counts]:
-    """Return the counts of columns by name: all rows, in one pass, in linear time.
+def tally_columns(
+    dataset: Dataset,
+    measures: Sequence[Measure],
+    encoding: Encoding,
+    *,
+    constants: Sequence[str] = (),
+    negligible: Negligible | None = None,
+    edges: Sequence[int] = (),
+) -> Tally:
+    """Return what the columns of a dataset tell: all rows, in one pass, in linear time.
 
-    `encoding` says how the values of a table are written, numbers and dates in texts for example.
+    Parameters
+    ----------
+    dataset : Dataset
+        The dataset; of a table in memory the rows become points on the way, where they are none yet.
+    measures : sequence of Measure
+        How the columns that are compared are counted.
+    encoding : Encoding
+        How the values of a table are written, numbers and dates in texts for example.
+    constants : sequence of str
+        Columns of a table that are left out since they have one value in a reference.
+    negligible : Negligible, optional
+        What is negligible, where that is to be worked out by groups.
+    edges : sequence of int
+        Where blocks of rows end, for how far each of them is from the rest; of data in memory.
+
+    Returns
+    -------
+    Tally
     """
-    if not measures:
-        return {}
+    if not measures and not constants:
+        return Tally()
     if dataset.summary is not None:
-        return {measure.name: dataset.summary.tally[measure.name] for measure in measures}
+        kept = dataset.summary
+        groups = kept.unit_tally or {}
+        return Tally({m.name: ColumnTally(kept.tally[m.name], groups.get(m.name)) for m in measures})
+    if not dataset.in_memory:
+        return _on_cluster(dataset, measures, encoding, constants)
+    units = dataset.units if has_units(dataset) else None
+    look = partial(_look, units=units, negligible=negligible, edges=tuple(edges))
+    if dataset.frame is None:
+        block = to_numpy(dataset.array)
+        return Tally({m.name: look(m, _numbers(block, m)) for m in measures})
+    columns = look_at_columns(dataset, measures, encoding, look)
+    return Tally(columns, constants_in(dataset.frame, constants, encoding.reading))
+
+
+def look_at_columns(
+    dataset: Dataset, measures: Sequence[Measure], encoding: Encoding, look: Callable[[Measure, Values], T]
+) -> dict[str, T]:
+    """Return what a look at each column of a table in memory tells; its rows become points on the way."""
+    wanted, found = {measure.name: measure for measure in measures}, dict[str, T]()
+
+    def keep(name: str, values: Values) -> None:
+        if name in wanted:
+            found[name] = look(wanted[name], values)
+
+    if measures:
+        encoding.points(dataset, keep)
+    for measure in measures:
+        if measure.name not in found:  # the points were there already
+            keep(measure.name, column_values(dataset, measure, encoding))
+    return {measure.name: found[measure.name] for measure in measures}
+
+
+def _look(
+    measure: Measure,
+    values: Values,
+    units: RowUnits | None,
+    negligible: Negligible | None,
+    edges: Sequence[int],
+) -> ColumnTally:
+    """Return what the values of a column tell."""
+    # Arrays have floating-point numbers only, so fractions in them are no news.
+    found = ColumnTally(measure.count(values), fractions=not measure.of_array and values.has_fractions)
+    if units is None:
+        if edges:
+            parts = [measure.count(values.take(np.arange(*ends))) for ends in pairwise(edges)]
+            found = replace(found, blocks=block_distances(parts))
+        return found
+    rows = ColumnRows.of(measure, values)
+    least = (
+        {} if negligible is None else negligible_by_groups(rows, units, negligible.of_column(measure.name))
+    )
+    blocks = unit_block_distances(rows, units, edges) if edges else {}
+    return replace(found, units=column_units(rows, units), negligible=least, blocks=blocks)
+
+
+def _on_cluster(
+    dataset: Dataset, measures: Sequence[Measure], encoding: Encoding, constants: Sequence[str]
+) -> Tally:
+    """Return the tally of a dataset on a cluster; what comes back are counts, and values of constants."""
     if not dataset.is_table:
-        return _together(dataset.each_block(partial(_count_block, measures=tuple(measures))), measures)
+        counts = _together(dataset.each_block(partial(_count_block, measures=tuple(measures))), measures)
+        return Tally({name: ColumnTally(each) for name, each in counts.items()})
     if dataset.one_column and len(measures) == 1:
         dataset = dataset.renamed(measures[0].name)
-    count = partial(_counts_of, measures=tuple(measures), encoding=encoding)
-    return _together(dataset.each_frame(count), measures)
+    parts = dataset.each_frame(
+        partial(_look_at_piece, measures=tuple(measures), encoding=encoding, constants=tuple(constants))
+    )
+    note_unread(encoding, dataset, [measure.name for measure in measures], [cells for *_, cells in parts])
+    counts = _together([part for part, *_ in parts], measures)
+    return Tally(
+        {name: ColumnTally(each) for name, each in counts.items()},
+        constants_together([part for _, part, _ in parts]),
+    )
+
+
+def _look_at_piece(
+    frame: Frame, measures: Sequence[Measure], encoding: Encoding, constants: Sequence[str]
+) -> tuple[dict[str, Counts], dict[str, Constant], tuple[int, Cells]]:
+    counts = {measure.name: measure.count(encoding.values(frame, measure.name)) for measure in measures}
+    return counts, constants_in(frame, constants, encoding.reading), unread_in(frame)
 
 
 def column_values(dataset: Dataset, measure: Measure, encoding: Encoding) -> Values:
@@ -46,7 +159,12 @@ def column_values(dataset: Dataset, measure: Measure, encoding: Encoding) -> Val
     if dataset.frame is not None:
         frame = dataset.frame.renamed(measure.name) if dataset.one_column else dataset.frame
         return encoding.values(frame, measure.name)
-    numbers = _column_of(to_numpy(dataset.array), measure)
+    return _numbers(to_numpy(dataset.array), measure)
+
+
+def _numbers(block: Any, measure: Measure) -> Values:
+    """Return the values of a column of an array."""
+    numbers = _column_of(block, measure)
     return Values("numeric", np.zeros(len(numbers), dtype=bool), numbers=numbers)
 
 
@@ -68,10 +186,6 @@ def _distinct_of(frame: Frame, measure: Measure, encoding: Encoding) -> tuple[Fl
     return points, rows.astype(np.float64), int(np.count_nonzero(values.missing))
 
 
-def _counts_of(frame: Frame, measures: Sequence[Measure], encoding: Encoding) -> dict[str, Counts]:
-    return {measure.name: measure.count(encoding.values(frame, measure.name)) for measure in measures}
-
-
 def _column_of(block: Any, measure: Measure) -> FloatArray:
     """Return a column of an array, by its number."""
     number = int(measure.name)
@@ -89,21 +203,3 @@ def _count_block(block: Any, measures: Sequence[Measure]) -> dict[str, Counts]:
 def _together(parts: Sequence[dict[str, Counts]], measures: Sequence[Measure]) -> dict[str, Counts]:
     filled = [part for part in parts if part]
     return {m.name: reduce(merged, (part[m.name] for part in filled)) for m in measures}
-
-
-def count_parts(
-    dataset: Dataset, measures: Sequence[Measure], edges: Sequence[int], encoding: Encoding
-) -> list[dict[str, Counts]]:
-    """Return the counts of consecutive blocks of rows of a dataset in memory, which end at some edges."""
-    found: list[dict[str, Counts]] = [{} for _ in range(len(edges) - 1)]
-    for measure in measures:
-        values = column_values(dataset, measure, encoding)
-        for k, (start, stop) in enumerate(pairwise(edges)):
-            found[k][measure.name] = measure.count(_rows(values, slice(start, stop)))
-    return found
-
-
-def _rows(values: Values, rows: slice) -> Values:
-    numbers = None if values.numbers is None else values.numbers[rows]
-    codes = None if values.codes is None else values.codes[rows]
-    return replace(values, missing=values.missing[rows], numbers=numbers, codes=codes)

@@ -18,12 +18,9 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.row_units import RowUnits
-from nammd.encoding import Encoding
 from nammd.statistics.pair import Pair
 from nammd.statistics.totals import MORE, TotalPair, UnitTotals
-from nammd.views.counting import column_values
 from nammd.views.features import ColumnRows, Key, UnitFeatures, aligned, unit_features, united
-from nammd.views.measure import Measure
 
 MOST_KEPT = 4096
 """Of so many groups the sums of each are kept; of more, totals alone tell as much."""
@@ -110,18 +107,6 @@ def has_units(dataset: Dataset) -> bool:
     if dataset.summary is not None:
         return getattr(dataset.summary, "unit_tally", None) is not None
     return dataset.units is not None and not dataset.units.reach
-
-
-def unit_columns(dataset: Dataset, measures: Sequence[Measure], encoding: Encoding) -> dict[str, ColumnUnits]:
-    """Return what is kept of the groups of a dataset in memory, by column; or what a summary kept."""
-    if dataset.summary is not None:
-        return {measure.name: dataset.summary.unit_tally[measure.name] for measure in measures}
-    units = dataset.units
-    assert units is not None
-    return {
-        measure.name: column_units(ColumnRows.of(measure, column_values(dataset, measure, encoding)), units)
-        for measure in measures
-    }
 
 
 def column_units(column: ColumnRows, units: RowUnits) -> ColumnUnits:

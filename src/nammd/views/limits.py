@@ -21,12 +21,13 @@ from nammd.statistics.adjusting import holm
 from nammd.statistics.difference import Difference
 from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
-from nammd.views.comparing import Compared, UnitsOfBoth, accepted_pairs, all_single, by_units
+from nammd.views.comparing import Compared, accepted_pairs, all_single, by_units
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.grouped import ColumnUnits
 from nammd.views.measure import Measure
 from nammd.views.negligible import Negligible
 from nammd.views.placed import pair_of_placed, placed
+from nammd.views.tally import ColumnTally
 
 LEAST_ROWS = 4
 """The unbiased variance components are averages over four distinct rows."""
@@ -69,6 +70,11 @@ class ColumnLimit:
     def name(self) -> str:
         """The column."""
         return self.measure.name
+
+    @property
+    def made_from(self) -> ColumnTally:
+        """The reference, as it was when the limit was made."""
+        return ColumnTally(self.reference, self.units)
 
     def tolerances(self) -> dict[str, float]:
         """Return how far each aspect may be away: the largest of what is acceptable."""
@@ -182,13 +188,9 @@ def part(aspect: str, counts: Counts) -> Counts:
 
 def made_limits(
     measures: Sequence[Measure],
-    reference: Mapping[str, Counts],
+    reference: Mapping[str, ColumnTally],
     negligible: Negligible,
-    accepted: Mapping[str, Mapping[str, Counts]] | None = None,
-    fixed: Mapping[str, Mapping[str, float]] | None = None,
-    units: Mapping[str, ColumnUnits] | None = None,
-    accepted_units: Mapping[str, Mapping[str, ColumnUnits]] | None = None,
-    by_groups: Mapping[str, Mapping[str, float]] | None = None,
+    accepted: Mapping[str, Mapping[str, ColumnTally]] | None = None,
 ) -> tuple[ColumnLimit, ...]:
     """Return the limits of columns from a reference, and from what is acceptable where that is known.
 
@@ -196,47 +198,41 @@ def made_limits(
     ----------
     measures : sequence of Measure
         The columns.
-    reference : mapping of str to Counts
+    reference : mapping of str to ColumnTally
         The reference, by column.
     negligible : Negligible
         What is negligible.
-    accepted : mapping of str to mapping of str to Counts, optional
+    accepted : mapping of str to mapping of str to ColumnTally, optional
         Accepted datasets by name, each by column.
-    fixed : mapping of str to mapping of str to float, optional
-        Acceptable distances by column and aspect.
-    units, accepted_units : mapping, optional
-        The groups of the reference by column, and those of accepted datasets by name.
-    by_groups : mapping of str to mapping of str to float, optional
-        What is negligible by column and aspect, where that was worked out by groups.
     """
     from nammd.views.serial import rounded
 
     negligible.require_known(tuple(measure.name for measure in measures))
     found = []
     for measure in measures:
-        counts, changes = reference[measure.name], negligible.of_column(measure.name)
+        own, changes = reference[measure.name], negligible.of_column(measure.name)
         least = {}
-        for aspect in aspects(counts):
-            some = part(aspect, counts)
+        for aspect in aspects(own.counts):
+            some = part(aspect, own.counts)
             if some.size >= LEAST_ROWS:
                 least[aspect] = changes.distance(aspect, some)
-        least |= (by_groups or {}).get(measure.name, {})
-        others = tuple((label, rounded(each[measure.name])) for label, each in (accepted or {}).items())
-        numbers = (fixed or {}).get(measure.name, {})
-        made = ColumnLimit(measure, rounded(counts), least, others, numbers)
-        if units is not None:
-            groups = tuple(_alone(each[measure.name]) for each in (accepted_units or {}).values())
-            made = replace(made, units=_alone(units[measure.name]), accepted_units=groups)
+        least |= own.negligible
+        others = {label: each[measure.name] for label, each in (accepted or {}).items()}
+        counts = tuple((label, rounded(other.counts)) for label, other in others.items())
+        made = ColumnLimit(measure, rounded(own.counts), least, counts, own.blocks)
+        if own.units is not None:
+            groups = tuple(_alone(other.units) for other in others.values() if other.units is not None)
+            made = replace(made, units=_alone(own.units), accepted_units=groups)
         found.append(made)
     return tuple(found)
 
 
 def check_columns(
     limits: Sequence[ColumnLimit],
-    reference: Mapping[str, Counts] | None,
-    candidate: Mapping[str, Counts],
+    reference: Mapping[str, ColumnTally],
+    candidate: Mapping[str, ColumnTally],
     level: float,
-    units: UnitsOfBoth | None = None,
+    shared: bool,
 ) -> tuple[ColumnCheck, ...]:
     """Hold every column of a candidate against its limit.
 
@@ -244,29 +240,28 @@ def check_columns(
     ----------
     limits : sequence of ColumnLimit
         The columns.
-    reference : mapping of str to Counts, or None
-        The reference of this check; None where it is the one that the limits were made from.
-    candidate : mapping of str to Counts
+    reference : mapping of str to ColumnTally
+        The reference of this check, by column.
+    candidate : mapping of str to ColumnTally
         The candidate.
     level : float
         The level for all columns together.
-    units : pair of mappings of str to ColumnUnits, optional
-        The groups of the reference of this check and of the candidate, where rows belong together.
+    shared : bool
+        Whether the reference is the one that the limits were made from.
 
     Returns
     -------
     tuple of ColumnCheck
         The column with the largest distance over tolerance first.
     """
-    found, shared, alike = [], reference is None, dict[object, ColumnCheck | None]()
+    found, alike = [], dict[object, ColumnCheck | None]()
     for limit in limits:
-        both = None if units is None else (units[0][limit.name], units[1][limit.name])
+        x, y = reference[limit.name], candidate[limit.name]
         check: Callable[[str], ColumnCheck | None]
-        if both is None or all_single(both, limit):
-            x = limit.reference if reference is None else reference[limit.name]
-            check = partial(_by_counts, limit, x, candidate[limit.name], shared, alike)
+        if x.units is None or y.units is None or all_single((x.units, y.units), limit):
+            check = partial(_by_counts, limit, x.counts, y.counts, shared, alike)
         else:
-            check = partial(_by_groups, limit, both, shared)
+            check = partial(_by_groups, limit, (x.units, y.units), shared)
         found.append(_checked(limit, check))
     adjusted = holm([each.pvalue for each in found])
     noted = [replace(each, adjusted=p, beyond=p <= level) for each, p in zip(found, adjusted, strict=True)]

@@ -12,15 +12,12 @@ from itertools import pairwise
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.dataset import Dataset
-from nammd.encoding import Encoding
+from nammd.data.row_units import RowUnits
 from nammd.views.comparing import group_pair
-from nammd.views.counting import column_values
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.features import ColumnRows
 from nammd.views.grouped import column_units
 from nammd.views.limits import LEAST_ROWS, aspects, part
-from nammd.views.measure import Measure
 from nammd.views.negligible import moved_by
 from nammd.views.placed import PlacedSample, pair_of_placed, placed
 from nammd.views.support import APART
@@ -61,27 +58,21 @@ def block_distances(parts: list[Counts]) -> dict[str, float]:
     return found
 
 
-def unit_block_distances(
-    reference: Dataset, measures: Sequence[Measure], edges: Sequence[int], encoding: Encoding
-) -> dict[str, dict[str, float]]:
-    """Return the same, by column, of rows that belong together; a group may be in a block and in the rest."""
-    units = reference.units
-    assert units is not None
-    found: dict[str, dict[str, float]] = {measure.name: {} for measure in measures}
-    for measure in measures:
-        column, far = ColumnRows.of(measure, column_values(reference, measure, encoding)), found[measure.name]
-        for start, stop in pairwise(edges):
-            block = np.arange(start, stop)
-            rest = np.delete(np.arange(len(units.codes)), block)
-            one, two = (column_units(column.taken(rows), units.take(rows)) for rows in (rest, block))
-            for aspect in column.aspects:
-                x, y = one[aspect], two[aspect]
-                if min(x.totals.count, y.totals.count) < LEAST_ROWS:
-                    continue
-                value = group_pair(x, y).value
-                if value > 0:
-                    far[aspect] = max(value, far.get(aspect, 0.0))
-    return found
+def unit_block_distances(column: ColumnRows, units: RowUnits, edges: Sequence[int]) -> dict[str, float]:
+    """Return the same of rows that belong together; a group may be in a block and in the rest."""
+    far: dict[str, float] = {}
+    for start, stop in pairwise(edges):
+        block = np.arange(start, stop)
+        rest = np.delete(np.arange(len(units.codes)), block)
+        one, two = (column_units(column.taken(rows), units.take(rows)) for rows in (rest, block))
+        for aspect in column.aspects:
+            x, y = one[aspect], two[aspect]
+            if min(x.totals.count, y.totals.count) < LEAST_ROWS:
+                continue
+            value = group_pair(x, y).value
+            if value > 0:
+                far[aspect] = max(value, far.get(aspect, 0.0))
+    return far
 
 
 def _noise(reference: NumberCounts, level: float) -> float:

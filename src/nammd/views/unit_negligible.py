@@ -6,47 +6,27 @@ becomes of one: of few groups that would make a change look larger than it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.data.dataset import Dataset
 from nammd.data.row_units import RowUnits
-from nammd.encoding import Encoding
-from nammd.views.counting import column_values
 from nammd.views.features import MISSING, ColumnRows, UnitFeatures, aligned, unit_features, united
 from nammd.views.grouped import MOST_KEPT
 from nammd.views.lattice import bent, straight
-from nammd.views.measure import Measure
-from nammd.views.negligible import Changes, Negligible, distance_to_mixture
+from nammd.views.negligible import Changes, distance_to_mixture
 from nammd.views.support import APART
 
 
-def negligible_by_groups(
-    dataset: Dataset, measures: Sequence[Measure], encoding: Encoding, negligible: Negligible
-) -> Mapping[str, Mapping[str, float]]:
-    """Return what is negligible in each aspect of columns; nothing where single rows tell as much.
+def negligible_by_groups(column: ColumnRows, units: RowUnits, changes: Changes) -> dict[str, float]:
+    """Return what is negligible in each aspect of a column; nothing where single rows tell as much.
 
     That is, where every row is a group of its own, or there are so many groups that pairs within one hardly
-    count; and of summaries, which keep no rows.
+    count.
     """
-    units = dataset.units
-    if units is None or units.reach or not 4 <= units.count <= MOST_KEPT:
+    if units.reach or not 4 <= units.count <= MOST_KEPT:
         return {}
     if units.singles and units.weights is None:
         return {}
-    return {
-        measure.name: _of_column(
-            ColumnRows.of(measure, column_values(dataset, measure, encoding)),
-            units,
-            negligible.of_column(measure.name),
-        )
-        for measure in measures
-    }
-
-
-def _of_column(column: ColumnRows, units: RowUnits, changes: Changes) -> dict[str, float]:
     codes = units.codes if units.names is not None else np.arange(len(units.codes))
     count = int(codes.max()) + 1
     found = {}

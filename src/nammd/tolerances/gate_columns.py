@@ -1,0 +1,143 @@
+"""The columns of a reference, ready for many candidates: `GateColumns`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from nammd.data.dataset import Dataset
+from nammd.encoding import Encoding
+from nammd.encoding.constants import ChangedConstant, Constant, changed_constants, constant_columns
+from nammd.tolerances.columns import ColumnTolerances
+from nammd.views.counting import has_counts, tally_columns
+from nammd.views.grouped import has_units, is_grouped
+from nammd.views.limits import ColumnCheck, ColumnLimit, check_columns, made_limits
+from nammd.views.measure import Measure, measures_of
+from nammd.views.negligible import Negligible
+from nammd.views.tally import ColumnTally, Tally
+
+if TYPE_CHECKING:
+    from nammd.tolerances.tolerance import Tolerance
+
+
+@dataclass(frozen=True, eq=False)
+class GateColumns:
+    """Single columns of a reference, and how far those of candidates may be from them.
+
+    What is needed of the reference is read with the first check, and only then: where the limits were made
+    from these very rows, they know all but the groups.
+
+    Attributes
+    ----------
+    tolerance : Tolerance
+        What close enough means.
+    reference : Sample
+        What candidates are compared with.
+    """
+
+    tolerance: Tolerance
+    reference: Any
+
+    @property
+    def is_the_one(self) -> bool:
+        """Whether the reference is the data that the tolerance was made from."""
+        made_from = self.tolerance.origin.digest
+        return bool(made_from) and made_from == self.reference.digest
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """How columns are counted."""
+        if not has_counts(self._dataset):
+            return ()
+        if self._made.limits is not None:
+            return tuple(limit.measure for limit in self._made.limits)
+        return measures_of(self._encoding, self._dataset)
+
+    @cached_property
+    def limits(self) -> tuple[ColumnLimit, ...]:
+        """The columns with their tolerances; where they have none, with what is negligible by default."""
+        if not self.measures:
+            return ()
+        if self._made.limits is not None:
+            return self._made.limits
+        return made_limits(self.measures, self._tally.columns, self._made.negligible)
+
+    @cached_property
+    def of_reference(self) -> Mapping[str, ColumnTally]:
+        """The reference by column, with the counts of the limits where these were made from it."""
+        if not self._shared:
+            return self._tally.columns
+        kept = {limit.name: limit.made_from for limit in self.limits}
+        if not has_units(self._dataset):
+            return kept
+        found = self._tally.columns
+        return {name: replace(column, units=found[name].units) for name, column in kept.items()}
+
+    def tally(self, candidate: Dataset) -> Tally:
+        """Read the columns of a candidate, once; nothing where that would be too dear, or is not possible."""
+        # A pass over an array on a cluster is too dear for words alone.
+        dear = self.tolerance.columns is None and candidate.on_cluster and not candidate.is_table
+        if dear or not has_counts(candidate) or candidate.keeps_rows != self._dataset.keeps_rows:
+            return Tally()
+        constants = [name for name in self._constant_columns if name in candidate.names]
+        return tally_columns(candidate, self.measures, self._encoding, constants=constants)
+
+    def comparable(self, candidate: Dataset) -> bool:
+        """Tell whether columns can be compared, as far as groups go."""
+        both = self._dataset, candidate
+        if not any(map(is_grouped, both)):
+            return True
+        return all(map(has_units, both)) and all(limit.units is not None for limit in self.limits)
+
+    def check(self, candidate: Tally, level: float) -> tuple[ColumnCheck, ...]:
+        """Hold every column of a candidate against its tolerance."""
+        if not candidate.columns:
+            return ()
+        return check_columns(self.limits, self.of_reference, candidate.columns, level, self._shared)
+
+    def changed_constants(self, candidate: Tally) -> dict[str, ChangedConstant]:
+        """Return the columns of one value in the reference that have others in a candidate."""
+        return changed_constants(self._constants, candidate.constants) if candidate.constants else {}
+
+    @property
+    def _dataset(self) -> Dataset:
+        dataset: Dataset = self.reference.dataset
+        return dataset
+
+    @property
+    def _encoding(self) -> Encoding:
+        return self.tolerance.space.encoding
+
+    @cached_property
+    def _made(self) -> ColumnTolerances:
+        return self.tolerance.columns or ColumnTolerances(Negligible())
+
+    @property
+    def _shared(self) -> bool:
+        """Whether the limits of columns were made from the reference of these checks."""
+        return self._made.limits is None or self.is_the_one
+
+    @cached_property
+    def _tally(self) -> Tally:
+        """What the columns of the reference tell, where its limits do not."""
+        return tally_columns(
+            self._dataset,
+            self.measures,
+            self._encoding,
+            constants=self._constant_columns,
+            negligible=self._made.negligible,
+        )
+
+    @cached_property
+    def _constant_columns(self) -> tuple[str, ...]:
+        return constant_columns(self._encoding.left_out, self._dataset.names)
+
+    @cached_property
+    def _constants(self) -> Mapping[str, Constant]:
+        if self._shared and self._made.limits is not None and not has_units(self._dataset):
+            # The other columns need not be read again.
+            found = tally_columns(self._dataset, (), self._encoding, constants=self._constant_columns)
+            return found.constants
+        return self._tally.constants
