@@ -4,14 +4,20 @@ A simulation asks for p-values of many thousand small pairs, and for nothing els
 straight from its Gram matrix, without opening, checking and describing data, which is most of the work for
 small samples. This module is the only one that knows how; tests/statistics/test_coverage.py shows that the
 public functions give the same p-values and intervals.
+
+Of a tolerance and its checks a simulation wants the decisions, and `only_decisions` leaves out what is told
+beside them; tests/tolerances/test_forecast.py shows that they stay the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
+from types import SimpleNamespace
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -21,6 +27,7 @@ from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 from nammd.statistics.margin import Pair, margin
 from nammd.statistics.moments import Moments
 from nammd.statistics.skewness import Skewness, largest_eigenvalue
+from nammd.tolerances.measuring import Measuring
 
 KERNEL = nammd.Gaussian(1.0)
 REPETITIONS = 1500
@@ -29,6 +36,17 @@ REPETITIONS = 1500
 def noise(probability: float, repetitions: int = REPETITIONS) -> float:
     """The standard error of a rejection rate."""
     return float(np.sqrt(probability * (1 - probability) / repetitions))
+
+
+@contextmanager
+def only_decisions() -> Iterator[None]:
+    """Leave out the intervals, forecasts and comparisons that tolerances and verdicts come with."""
+    with (
+        patch.object(nammd.Estimate, "confidence_interval", lambda *_: (0.0, 1.0)),
+        patch.object(nammd.Tolerance, "power", lambda *_: SimpleNamespace(close=1.0)),
+        patch.object(Measuring, "equivalents", lambda *_: ()),
+    ):
+        yield
 
 
 class Asked(NamedTuple):
