@@ -90,23 +90,33 @@ def pvalue(pair: Pair, eps: float, alternative: Any = "greater", variance: Any =
 
 def pair_of(x: Any, y: Any, kernel: Any = KERNEL, statistic: Any = "nammd") -> Pair:
     """The pair of two samples of some hundred rows; nothing is looked for that would make it void."""
-    both = np.concatenate([x, y])
-    gram = kernel(both, both)
-    grams = Grams(gram[: len(x), : len(x)], gram[len(x) :, len(x) :], gram[: len(x), len(x) :])
-    cross = CrossSums(grams.cross.sum(axis=1), grams.cross.sum(axis=0), _squares(grams.cross), None)
-    sums = KernelSums(_within(grams.x), _within(grams.y), cross, kernel.bound)
-    skewness = Skewness.of(sums, (np.arange(len(x)), np.arange(len(y))), grams)
+    grams = Grams.of(x, y, kernel)
+    skewness = Skewness.of(grams.sums, (np.arange(len(x)), np.arange(len(y))), grams)
     alike = bool((x == x[0]).all()), bool((y == y[0]).all())
-    return Pair(Moments.of(sums), skewness, statistic, alike)
+    return Pair(Moments.of(grams.sums), skewness, statistic, alike)
 
 
 @dataclass(frozen=True, eq=False)
 class Grams:
-    """The kernel values within both samples and across, and what else is asked of them."""
+    """The kernel values within two samples and across, and what else is asked of them."""
 
     x: Any
     y: Any
     cross: Any
+    bound: float
+
+    @classmethod
+    def of(cls, x: Any, y: Any, kernel: Any = KERNEL) -> Grams:
+        both = np.concatenate([x, y])
+        gram = kernel(both, both)
+        return cls(gram[: len(x), : len(x)], gram[len(x) :, len(x) :], gram[: len(x), len(x) :], kernel.bound)
+
+    @cached_property
+    def sums(self) -> KernelSums:
+        across = self.cross
+        diagonal = float(np.trace(across)) if across.shape[0] == across.shape[1] else None
+        sums = CrossSums(across.sum(axis=1), across.sum(axis=0), _squares(across), diagonal)
+        return KernelSums(_within(self.x), _within(self.y), sums, self.bound)
 
     @cached_property
     def eigenvalues(self) -> tuple[float, float]:

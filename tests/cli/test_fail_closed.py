@@ -8,7 +8,6 @@ from pyarrow import compute, parquet
 import nammd as library
 from nammd.datasets import applications
 
-
 ROWS = 1200
 
 
