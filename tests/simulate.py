@@ -68,6 +68,12 @@ def pvalues(family: str, eps: float, m: int, n: int, *asked: Asked) -> Any:
     return np.array(found).T
 
 
+def close_calls(pvalues: Any, alpha: float, count: int = 20) -> set[int]:
+    """Which p-values are nearest to a level: there it shows whether others are at the same level."""
+    ratios = np.maximum(pvalues, 1e-300) / alpha
+    return set(np.argsort(np.abs(np.log(ratios)))[:count].tolist())
+
+
 def at_the_boundary(family: str, eps: float, m: int, n: int) -> tuple[Any, Any]:
     """The p-values of "farther than eps" and of "closer" where neither is true."""
     greater, less = pvalues(family, eps, m, n, Asked(eps), Asked(eps, "less"))
