@@ -18,11 +18,12 @@ demo: $(VENV)/.demo
 	@rm -rf demo/applications
 	@$(BIN)/nammd demo --keep demo/applications
 
+# What Python compiles is kept: else every program that a test starts would compile all modules anew.
 test: $(VENV)/.test
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Hostile inputs; INPUTS=1000000 for a night. What is found is told by its number.
 INPUTS ?= 100000

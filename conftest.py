@@ -4,6 +4,7 @@ import os
 import signal
 from doctest import NORMALIZE_WHITESPACE
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -36,6 +37,58 @@ def pytest_configure(config: pytest.Config) -> None:
         "ignore:Creating scratch directories is taking a surprisingly long time",  # Dask, after a second
     ):
         config.addinivalue_line("filterwarnings", slowness)
+
+
+SPREAD = (
+    "tests/cli/test_demo.py",
+    "tests/statistics/test_estimated_level.py",
+    "tests/statistics/test_group_level.py",
+    "tests/tolerances/test_forecast.py",
+)
+"""Long files whose tests share nothing, but for those with the same parameters."""
+
+TOGETHER = {
+    "docs/cli/": "files of the demo",
+    "docs/guide/many.md": "files of the demo",
+    "tests/integrations/test_action.py": "months",
+    "tests/integrations/test_pre_commit.py": "months",
+    "tests/statistics/test_level.py": "simulated p-values",
+    "tests/statistics/test_coverage.py": "simulated p-values",
+}
+"""What files share with each other; a worker that has one of them has them all."""
+
+
+def shared_by(nodeid: str) -> str:
+    """Return what a test shares with others: its file, unless something is known of that."""
+    file, _, name = nodeid.partition("::")
+    for start, shared in TOGETHER.items():
+        if file.startswith(start):
+            return shared
+    if file in SPREAD:
+        _, bracket, parameters = name.partition("[")
+        return f"{file}[{parameters}" if bracket else nodeid
+    return file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist loadfile``, give tests that share fixtures and caches to one worker.
+
+    The marks of ``--dist loadgroup`` would say the same, but version 3.8 of pytest-xdist does not see them
+    with version 9.2 of pytest.
+    """
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    gone = [name for name in (*SPREAD, *TOGETHER) if not (config.rootpath / name).exists()]
+    assert not gone, f"tests that share something are not there any more: {gone}"
+
+    class BySharing(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return shared_by(nodeid)
+
+    return BySharing(config, log)
 
 
 pytest_collect_file = Sybil(

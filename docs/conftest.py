@@ -9,10 +9,12 @@ import os
 import shlex
 import shutil
 import tempfile
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
+from functools import cache
 from glob import glob
 from io import StringIO
+from pathlib import Path
 
 from sybil import Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
@@ -22,12 +24,34 @@ collect_ignore_glob = ["conf.py", "_build/*", "_ext/*", "api/generated/*"]
 
 def enter_folder(namespace):
     namespace["home"], namespace["folder"] = os.getcwd(), tempfile.mkdtemp()
+    namespace["write_demo_files"] = write_demo_files
     os.chdir(namespace["folder"])
 
 
 def leave_folder(namespace):
     os.chdir(namespace["home"])
     shutil.rmtree(namespace["folder"])
+
+
+def write_demo_files(calibrated=True):
+    """Write the files of ``nammd demo`` here, and the tolerance that it makes of them."""
+    for name, content in demo_files().items():
+        if calibrated or name != "tolerance.json":
+            Path(name).write_bytes(content)
+
+
+@cache
+def demo_files():
+    """Return what those files hold; many pages begin with them."""
+    from nammd.cli.demo import ACCEPTED, REFERENCE, write_files
+
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        write_files(Path())
+        printed, code = run(
+            ["calibrate", REFERENCE, ACCEPTED, "--exclude", "submitted", "-o", "tolerance.json"]
+        )
+        assert code == 0, printed
+        return {path.name: path.read_bytes() for path in Path().iterdir()}
 
 
 def run_console(example):

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,15 @@ UPWARD = {
 }
 
 
+@cache
 def modules():
+    """Return every module of the package, by its name, as what was parsed, and all that is in it."""
+    found = []
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE).with_suffix("").parts
-        yield ".".join(part for part in parts if part != "__init__"), ast.parse(path.read_text("utf-8"))
+        tree = ast.parse(path.read_text("utf-8"))
+        found.append((".".join(part for part in parts if part != "__init__"), list(ast.walk(tree))))
+    return found
 
 
 def imported(node):
@@ -55,20 +61,18 @@ def is_left_out(node):
     return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
 
 
+@cache
 def imports():
-    """Yield every import of the package: by whom, of what, and whether importing the module leaves it out."""
-    for module, tree in modules():
-        inner = {id(node) for block in ast.walk(tree) if is_left_out(block) for node in ast.walk(block)}
-        for node in ast.walk(tree):
-            for target in imported(node):
-                yield module, target, id(node) in inner
+    """Return every import of the rooms: by whom, of what, and whether importing the module leaves it out."""
+    found = []
+    for module, nodes in modules():
+        inner = {id(node) for block in nodes if is_left_out(block) for node in ast.walk(block)}
+        found += [(module, target, id(node) in inner) for node in nodes for target in imported(node)]
+    return [one for one in found if room(one[0]) in ROOMS]
 
 
 def room(module):
     return module.split(".")[0]
-
-
-IMPORTS = [i for i in imports() if room(i[0]) in ROOMS]
 
 
 def test_every_folder_is_a_room_of_the_page_and_says_what_belongs_there():
@@ -80,10 +84,10 @@ def test_every_folder_is_a_room_of_the_page_and_says_what_belongs_there():
 
 
 def test_a_room_imports_only_from_rooms_above_it():
-    assert len(IMPORTS) > 300
+    assert len(imports()) > 300
     up = [
         (module, target, lazy)
-        for module, target, lazy in IMPORTS
+        for module, target, lazy in imports()
         if room(target) in ROOMS and ROOMS.index(room(target)) > ROOMS.index(room(module))
     ]
     assert [i for i in up if not i[2]] == []
@@ -97,17 +101,17 @@ def test_the_methods_that_are_loaded_by_name_are_a_call_that_goes_up():
 
 
 def test_no_room_imports_a_public_name_beside_the_rooms():
-    outside = {(m, t) for m, t, _ in IMPORTS if room(t) not in ROOMS}
+    outside = {(m, t) for m, t, _ in imports() if room(t) not in ROOMS}
     assert {t for _, t in outside} == {"__version__"}
 
 
 def names_in(module_prefix, words):
     """Return the modules below a room whose code mentions one of some names."""
     found = set()
-    for module, tree in modules():
+    for module, nodes in modules():
         if not module.startswith(module_prefix):
             continue
-        for node in ast.walk(tree):
+        for node in nodes:
             if (isinstance(node, ast.Name) and node.id in words) or (
                 isinstance(node, ast.ImportFrom) and any(alias.name in words for alias in node.names)
             ):
@@ -128,8 +132,8 @@ def test_dask_is_recognised_by_the_door_the_readers_and_the_cluster_engine_only(
 
 def calls(function):
     """Yield every call of a built-in function: by whom, the call, and the names in its second argument."""
-    for module, tree in modules():
-        for node in ast.walk(tree):
+    for module, nodes in modules():
+        for node in nodes:
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == function:
                 yield module, node, {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
 

@@ -41,6 +41,7 @@ def test_a_demo_that_goes_wrong_says_so(nammd, monkeypatch):
 
 
 def test_a_year_of_days_goes_as_told(nammd, tmp_path):
+    """It takes its time: the demo is the whole year, and every one of its days is compared and stored."""
     ran = nammd("demo", "--monitor", "--keep", "year", "--json")
     assert (ran.code, ran.err) == (0, "")
     april, november = ran.json["steps"][3]["result"], ran.json["steps"][5]["result"]

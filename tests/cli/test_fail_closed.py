@@ -8,8 +8,10 @@ from pyarrow import compute, parquet
 import nammd as library
 from nammd.datasets import applications
 
+ROWS = 1200
 
-def month(k, rows=3000, **options):
+
+def month(k, rows=ROWS, **options):
     return pa.table(applications(k, rows, **options))
 
 
@@ -31,9 +33,9 @@ def months(tmp_path_factory):
     made = {"january": month(24), "accepted": month(0), "february": month(25), "twin": month(24, rng=1)}
     made["sorted"] = made["january"].sort_by("income")
     made["by-region"] = made["january"].sort_by("region")
-    counter = pa.array(np.arange(3000) + 0.5)
+    counter = pa.array(np.arange(ROWS) + 0.5)
     made["counted"] = made["january"].append_column("ticket", counter)
-    made["counted-before"] = made["accepted"].append_column("ticket", compute.subtract(counter, 3000.0))
+    made["counted-before"] = made["accepted"].append_column("ticket", compute.subtract(counter, float(ROWS)))
     made["broken"] = broken(made["february"])
     for name, table in made.items():
         parquet.write_table(table, folder / f"{name}.parquet")
@@ -77,7 +79,7 @@ def test_two_such_columns_are_named_together(nammd, months):
 @pytest.mark.parametrize("name", ["income", "region"])
 def test_categories_and_numbers_that_do_not_overlap_are_found(name):
     reference, accepted = month(24).drop_columns("submitted"), month(0).drop_columns("submitted")
-    values = compute.add(accepted["income"], 1e7) if name == "income" else pa.array(["elsewhere"] * 3000)
+    values = compute.add(accepted["income"], 1e7) if name == "income" else pa.array(["elsewhere"] * ROWS)
     moved = replaced(accepted, name, values)
     with pytest.raises(ValueError, match=f"the values of '{name}' hardly overlap") as refused:
         library.Tolerance.from_reference(reference, {"moved": moved})

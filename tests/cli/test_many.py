@@ -139,7 +139,7 @@ def test_the_index_leads_to_a_page_for_each(nammd, weeks, tmp_path, reference, t
     assert "ERROR" in pages[4]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted([*links, "index.html"])
     # Once more, into the folder that is there now.
-    assert nammd("check", reference, *weeks, "-t", tolerance, "--html", "out").code == 1
+    assert nammd("check", reference, *weeks[1:3], "-t", tolerance, "--html", "out").code == 1
 
 
 @pytest.mark.parametrize("place", ["a-file", "no/folder"])
@@ -237,8 +237,9 @@ def test_other_questions_write_pages_too(nammd, weeks, tmp_path, reference, comm
 
 
 def test_json_is_the_only_thing_on_stdout_with_files_too(nammd, weeks, reference, tolerance):
+    two = weeks[1:3]
     ran = nammd(
-        "check", reference, *weeks, "-t", tolerance, "--json", "--html", "out", "--junit", "o.xml", "-v"
+        "check", reference, *two, "-t", tolerance, "--json", "--html", "out", "--junit", "o.xml", "-v"
     )
-    assert len(json.loads(ran.out)) == 4
+    assert len(json.loads(ran.out)) == 2
     assert ran.err == ""

@@ -13,10 +13,10 @@ from tests.cli.conftest import program
 from tests.waiting import GUARD, running, until
 
 
-def test_exit_codes_0_1_2_and_3(files, reference, close, far, tolerance):
-    assert program("check", reference, close, "-t", tolerance).code == 0
-    assert program("check", reference, far, "-t", tolerance).code == 1
-    assert program("check", reference, files / "nothing.csv", "-t", tolerance).sentence
+def test_exit_codes_0_1_2_and_3(files):
+    assert program("check", files / "x.npy", files / "y.npy", "-e", 0.1).code == 0
+    assert program("check", files / "x.npy", files / "z.npy", "-e", 0.01).code == 1
+    assert program("check", files / "x.npy", files / "nothing.csv", "-e", 0.1).sentence
     assert program("check", files / "x.npy", files / "y.npy", "-e", 0.002).code == 3
 
 

@@ -70,9 +70,9 @@ def test_prices_and_dates_of_every_style_are_compared(nammd, tmp_path, style):
 
 
 def test_a_small_rise_of_prices_is_found_in_a_european_file(nammd, tmp_path):
-    reference = month(tmp_path / "reference.csv", "European", 0, rows=3000)
+    reference = month(tmp_path / "reference.csv", "European", 0, rows=1000)
     nammd("calibrate", reference, "--noise", 0.1, "--anyway", "-o", "t.json")
-    dearer = month(tmp_path / "next.csv", "European", 1, factor=1.6, rows=3000)
+    dearer = month(tmp_path / "next.csv", "European", 1, factor=1.6, rows=1000)
     assert nammd("check", reference, dearer, "-t", "t.json").code == 1
 
 

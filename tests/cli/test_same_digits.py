@@ -12,12 +12,19 @@ from nammd.tables import read
 from tests.cli.conftest import people
 
 KINDS = ("parquet", "csv", "arrow", "npy")
+EXCLUDED = (["--exclude", "city"], {"exclude": ["city"]})
+WEIGHTED = (["--weights", "age=2,income=0.5"], {"weights": {"age": 2.0, "income": 0.5}})
+# Together, so that one call notices whichever of them is lost on its way.
 OPTIONS = {
     "plain": ([], {}),
-    "excluded": (["--exclude", "city"], {"exclude": ["city"]}),
-    "weighted": (["--weights", "age=2,income=0.5"], {"weights": {"age": 2.0, "income": 0.5}}),
-    "laplace": (["--kernel", "laplace"], {"kernel": library.Laplace}),
-    "bandwidth": (["--bandwidth", "1.7"], {"kernel": library.Gaussian(1.7)}),
+    "excluded, weighted, laplace": (
+        [*EXCLUDED[0], *WEIGHTED[0], "--kernel", "laplace"],
+        {**EXCLUDED[1], **WEIGHTED[1], "kernel": library.Laplace},
+    ),
+    "excluded, weighted, bandwidth": (
+        [*EXCLUDED[0], *WEIGHTED[0], "--bandwidth", "1.7"],
+        {**EXCLUDED[1], **WEIGHTED[1], "kernel": library.Gaussian(1.7)},
+    ),
 }
 
 
@@ -80,6 +87,13 @@ def test_plain_calls_need_no_space(nammd, paths, kind):
     same(nammd("plan", x, z, "--epsilon", 0.01, "--json").json, library.plan(0.01, pilot=(x, z)))
 
 
+def test_every_option_of_the_space_makes_another_number():
+    x, y = (people(seed, older) for seed, older in ((1, 0.0), (2, 0.3)))
+    every = [{}, EXCLUDED[1], WEIGHTED[1], *(options for _, options in list(OPTIONS.values())[1:])]
+    found = [library.distance(x, y, space=library.Space.fit(x, y, **options)).value for options in every]
+    assert len(set(found)) == len(every)
+
+
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_question_with_every_option_of_the_space(nammd, paths, name):
     words, options = OPTIONS[name]
@@ -111,14 +125,14 @@ def test_calibrate_and_check(nammd, paths, name, way):
     more, make = ways[way]
     said, expected = nammd("calibrate", x, *more, *words, "-o", "t.json", "--json").json, make()
     same(said, expected, ignored=("created",))
-    same(nammd("check", x, y, "--tolerance", "t.json", "--json").json, expected.check(x, y))
+    checked = expected.check(x, y)
+    same(nammd("check", x, y, "--tolerance", "t.json", "--json").json, checked)
     loaded = library.Tolerance.load("t.json")
-    assert loaded.check(x, y).pvalue_far == expected.check(x, y).pvalue_far
+    assert loaded.check(x, y).pvalue_far == checked.pvalue_far
 
 
-@pytest.mark.parametrize("name", ["plain", "weighted"])
-def test_the_format_makes_no_difference(nammd, paths, name):
-    words, _ = OPTIONS[name]
+@pytest.mark.parametrize("words", [[], WEIGHTED[0]], ids=["plain", "weighted"])
+def test_the_format_makes_no_difference(nammd, paths, words):
     found = {
         kind: nammd("distance", *paths[kind][:2], *words, "--json").json["value"]
         for kind in ("parquet", "csv", "arrow")

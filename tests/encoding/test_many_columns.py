@@ -37,7 +37,9 @@ def _seconds(columns: int, kind: str, folder: Path) -> float:
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_four_times_the_columns_take_four_times_the_time(kind: str, tmp_path: Path) -> None:
     _seconds(50, kind, tmp_path)  # imports
-    few, many = (min(_seconds(n, kind, tmp_path) for _ in range(2)) for n in (1500, 6000))
+    few, many = _seconds(1500, kind, tmp_path), _seconds(6000, kind, tmp_path)
+    if many >= 9 * few:  # the machine may have been busy
+        many = _seconds(6000, kind, tmp_path)
     assert many < 9 * few, (few, many)  # the square would be sixteen times
 
 

@@ -16,6 +16,8 @@ from nammd.kernels.networks import mlp
 pytest.importorskip("triton", reason="Triton is not installed")
 
 ON_GPU = torch.cuda.is_available()
+# More than one tile each; step by step on the CPU, a few tiles take a second.
+SEVERAL_TILES, MANY_TILES = ((300, 280), (600, 900)) if ON_GPU else ((150, 140), (270, 390))
 FIELDS = ["xx_rows", "yy_rows", "xy_rows", "xy_cols", "xx_squares", "yy_squares", "xy_squares"]
 KERNELS = {
     "gaussian": nammd.Gaussian(2.0),
@@ -45,7 +47,7 @@ def both(x, y, kernel, precision="high"):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_sums_of_every_kernel_have_the_accuracy_of_float32(name):
-    ours, exact = both(*samples(300, 140), KERNELS[name])
+    ours, exact = both(*samples(*SEVERAL_TILES), KERNELS[name])
     for field in FIELDS:
         np.testing.assert_allclose(getattr(ours, field), getattr(exact, field), rtol=2e-6, err_msg=field)
     assert ours.xy_diagonal is None
@@ -67,7 +69,7 @@ def test_any_number_of_columns(d):
 
 @pytest.mark.parametrize("name", ["gaussian", "laplace", "deep"])
 def test_pairs_of_the_same_row_number(name):
-    ours, exact = both(*samples(300, 300), KERNELS[name])
+    ours, exact = both(*samples(SEVERAL_TILES[0], SEVERAL_TILES[0]), KERNELS[name])
     assert ours.xy_diagonal == pytest.approx(exact.xy_diagonal, rel=1e-6)
 
 
@@ -75,7 +77,7 @@ def test_matrices_larger_than_the_buffers_are_done_in_turns(monkeypatch):
     from nammd.engines.cuda import engine as cuda
     from nammd.engines.cuda import launch as cuda_launch
 
-    x, y = samples(600, 900)
+    x, y = samples(*MANY_TILES)
     whole, exact = both(x, y, KERNELS["gaussian"])
     monkeypatch.setattr(cuda, "_BUFFER_BYTES", 2 * 4 * 768)  # the row sums of two tiles
     monkeypatch.setattr(cuda_launch, "_PANEL_ROWS", 128)
@@ -87,7 +89,7 @@ def test_matrices_larger_than_the_buffers_are_done_in_turns(monkeypatch):
 
 
 def test_results_are_the_same_bits_every_time():
-    x, y = there(*samples(300, 280))
+    x, y = there(*samples(*SEVERAL_TILES))
     one, two = (nammd.kernel_sums(x, y, KERNELS["gaussian"], nammd.Cuda()) for _ in range(2))
     for field in FIELDS:
         assert np.array_equal(getattr(one, field), getattr(two, field)), field

@@ -1,41 +1,57 @@
-"""The pages and figures of the documentation are those of the result files."""
+"""The pages and figures of the documentation are those of the result files.
+
+They are drawn once for all tests here.
+"""
 
 import matplotlib
 import pytest
 from benchmarks.tables import tables as speeds
 from experiments.figures import svg
-from experiments.page import DOCS, pages, write
+from experiments.page import DOCS, write
 from experiments.section import Picture, table
 
-PAGES = pages()
+from experiments import page
+
+FIGURES = sorted(f"figures/{path.name}" for path in (DOCS / "figures").glob("*.svg"))
+TABLES = sorted(f"tables/{path.name}" for path in (DOCS / "tables").iterdir())
+KEPT = ["paper.md", "calibration.md", *FIGURES, *(set(TABLES) - {f"tables/{name}" for name in speeds()})]
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_documentation_is_made_from_result_files(name):
+@pytest.fixture(scope="module")
+def docs(tmp_path_factory):
+    """A folder that the documentation was written into."""
+    folder = tmp_path_factory.mktemp("docs")
+    assert {path.relative_to(folder).as_posix() for path in write(docs=folder)} == made_in(folder)
+    return folder
+
+
+def made_in(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", sorted(KEPT))
+def test_the_documentation_is_made_from_result_files(docs, name):
     kept = (DOCS / name).read_bytes()
     if name.endswith(".svg") and f"matplotlib {matplotlib.__version__}".encode() not in kept:
         pytest.skip("another version of matplotlib draws other bytes")
-    assert kept == PAGES[name], "run: python -m experiments page"
+    assert kept == (docs / name).read_bytes(), "run: python -m experiments page"
 
 
-def test_no_figure_is_left_over():
-    figures = {f"figures/{path.name}" for path in (DOCS / "figures").glob("*.svg")}
-    assert figures == {name for name in PAGES if name.startswith("figures/")}
+def test_all_is_kept_and_no_figure_or_table_is_left_over(docs):
+    assert made_in(docs) == set(KEPT)
 
 
-def test_no_table_is_left_over():
-    kept = {f"tables/{path.name}" for path in (DOCS / "tables").iterdir()}
-    made = {name for name in PAGES if name.startswith("tables/")} | {f"tables/{name}" for name in speeds()}
-    assert kept == made
+def test_no_table_is_made_twice(docs):
+    assert not made_in(docs) & {f"tables/{name}" for name in speeds()}
 
 
-def test_no_table_is_made_twice():
-    assert not set(PAGES) & {f"tables/{name}" for name in speeds()}
-
-
-def test_writing_a_second_time_changes_nothing(tmp_path):
-    assert {path.relative_to(tmp_path).as_posix() for path in write(docs=tmp_path)} == set(PAGES)
-    assert write(docs=tmp_path) == []
+def test_writing_a_second_time_changes_nothing_and_another_time_what_is_new(docs, monkeypatch, tmp_path):
+    same = {name: (docs / name).read_bytes() for name in made_in(docs)}
+    monkeypatch.setattr(page, "pages", lambda folder: same)
+    assert write(docs=docs) == []
+    assert {path.relative_to(tmp_path).as_posix() for path in write(docs=tmp_path)} == set(same)
+    monkeypatch.setattr(page, "pages", lambda folder: same | {"paper.md": b"new"})
+    assert write(docs=tmp_path) == [tmp_path / "paper.md"]
 
 
 def test_figures_have_the_same_bytes_every_time():

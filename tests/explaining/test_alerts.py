@@ -1,5 +1,7 @@
 """Alerts: facts, each with data that produce it and data that must not; and checks that fail on them."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,11 +26,13 @@ def table(seed=0, rows=ROWS):
     )
 
 
-TOLERANCE = nammd.Tolerance.from_noise(table(), level=0.5, levels=(0.5,))
+@cache
+def made():
+    return nammd.Tolerance.from_noise(table(), level=0.5, levels=(0.5,))
 
 
-def alerts_of(candidate, reference=None, tolerance=TOLERANCE):
-    return tolerance.check(table() if reference is None else reference, candidate).alerts
+def alerts_of(candidate, reference=None, tolerance=None):
+    return (tolerance or made()).check(table() if reference is None else reference, candidate).alerts
 
 
 def codes(candidate, **how):
@@ -126,17 +130,17 @@ def test_a_check_fails_on_chosen_alerts_and_a_tolerance_remembers_them(tmp_path)
     kinds = table(1)["kind"].to_numpy().copy()
     kinds[:3] = "d"
     candidate = changed("kind", kinds)
-    verdict = TOLERANCE.check(table(), candidate, fail_on=["new-categories"])
+    verdict = made().check(table(), candidate, fail_on=["new-categories"])
     assert verdict.is_close
     assert not verdict.passed
     assert "The check fails: kind: 'd' is new, 0.5 % of rows." in str(verdict)
     with pytest.raises(AssertionError, match="'d' is new"):
-        assert_close(table(), candidate, TOLERANCE, fail_on=["new-categories"])
-    TOLERANCE.failing_on("new-categories", "factor").save(tmp_path / "t.json")
+        assert_close(table(), candidate, made(), fail_on=["new-categories"])
+    made().failing_on("new-categories", "factor").save(tmp_path / "t.json")
     again = nammd.Tolerance.load(tmp_path / "t.json")
     assert again.fail_on == ("new-categories", "factor")
     assert not again.check(table(), candidate).passed
-    assert TOLERANCE.check(table(), candidate).passed
+    assert made().check(table(), candidate).passed
     assert again.check(table(), table(2)).passed
 
 

@@ -4,6 +4,7 @@ import os
 import sys
 import tomllib
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -49,11 +50,12 @@ def environment(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def months(tmp_path_factory):
-    """A folder with the months of the demo and their tolerance."""
+    """A folder with the months of the demo, of fewer rows, and their tolerance."""
     from nammd.cli import main
 
     folder = tmp_path_factory.mktemp("months")
-    write_files(folder)
+    with patch("nammd.cli.demo.ROWS", 1500):
+        write_files(folder)
     words = ["calibrate", folder / REFERENCE, folder / ACCEPTED, "--exclude", "submitted"]
     assert main([*map(str, words), "-o", str(folder / "tolerance.json")]) == 0
     assert (folder / CLOSE).exists()

@@ -32,7 +32,7 @@ def test_the_order_of_the_support_and_its_coordinates_do_not_matter(name):
     assert canonne_test(x, y, 0.1, rng=0).statistic == pytest.approx(case["T"])
 
 
-def rejection_rate(truth, epsilon, rows, runs, resamples=199, **options):
+def rejection_rate(truth, epsilon, rows, runs, resamples=99, **options):
     rng = np.random.default_rng(12)
     results = [
         canonne_test(*truth.sample(rows, rng=rng), epsilon, support=truth.support,

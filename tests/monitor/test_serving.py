@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -21,17 +22,26 @@ TOKEN = "0123456789abcdef0123"
 HOSTILE = "<script>alert(1)</script>'\""
 
 
-@pytest.fixture
-def monitor(tmp_path):
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """A folder with a monitor and its reports, which take their time."""
+    folder = tmp_path_factory.mktemp("shop")
     rng = np.random.default_rng(0)
     tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
     made = nammd.Monitor.create(
-        tmp_path / "shop.monitor", tolerance, rng.normal(size=(200, 2)), title=f"shop {HOSTILE}"
+        folder / "shop.monitor", tolerance, rng.normal(size=(200, 2)), title=f"shop {HOSTILE}"
     )
     for day, shift in ((1, 0.0), (2, 0.05), (3, 1.0)):
-        made.add(rng.normal(shift, size=(100, 2)), key=f"2026-03-0{day}", report=tmp_path / f"{day}.html")
+        made.add(rng.normal(shift, size=(100, 2)), key=f"2026-03-0{day}", report=folder / f"{day}.html")
     made.note(HOSTILE, key="2026-03-01")
-    return made
+    return folder
+
+
+@pytest.fixture
+def monitor(shop, tmp_path):
+    """A monitor of its own for every test."""
+    shutil.copytree(shop, tmp_path, dirs_exist_ok=True)
+    return nammd.Monitor.open(tmp_path / "shop.monitor")
 
 
 @contextmanager

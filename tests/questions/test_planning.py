@@ -7,26 +7,30 @@ import pytest
 
 import nammd
 from nammd.statistics.power import power_at
-from tests.simulate import estimates, noise, rejection_rate
+from tests.simulate import KERNEL, Asked, noise, pvalues, samples
 
 
 @pytest.fixture(scope="module")
 def pilot():
-    return estimates("concentrated normal", 0.2, 400, 400, repetitions=1)[0]
+    [(x, y)] = samples("concentrated normal", 0.2, 400, 400, repetitions=1)
+    return nammd.distance(x, y, kernel=KERNEL)
 
 
-@pytest.mark.parametrize(("eps", "side"), [(0.14, "greater"), (0.16, "greater"), (0.26, "less")])
-def test_planned_power_is_the_power_of_simulated_tests(pilot, eps, side):
-    planned = nammd.plan(eps, 0.2, pilot=pilot, rows=100)
-    simulated = rejection_rate(estimates("concentrated normal", 0.2, 100, 100), eps, side)
-    assert planned.alternative == side
-    assert planned.power == pytest.approx(simulated, abs=3 * noise(0.5) + 0.06)
+PLANNED = (Asked(0.14), Asked(0.16), Asked(0.26, "less"))
+
+
+@pytest.mark.parametrize("asked", PLANNED)
+def test_planned_power_is_the_power_of_simulated_tests(pilot, asked):
+    planned = nammd.plan(asked.margin, 0.2, pilot=pilot, rows=100)
+    found = pvalues("concentrated normal", 0.2, 100, 100, *PLANNED)[PLANNED.index(asked)]
+    assert planned.alternative == asked.alternative
+    assert planned.power == pytest.approx(np.mean(found <= 0.05), abs=3 * noise(0.5) + 0.06)
 
 
 def test_unequal_sizes_are_planned_too(pilot):
     planned = nammd.plan(0.15, 0.2, pilot=pilot, rows=(60, 240))
-    simulated = rejection_rate(estimates("concentrated normal", 0.2, 60, 240), 0.15)
-    assert planned.power == pytest.approx(simulated, abs=3 * noise(0.5) + 0.06)
+    [found] = pvalues("concentrated normal", 0.2, 60, 240, Asked(0.15))
+    assert planned.power == pytest.approx(np.mean(found <= 0.05), abs=3 * noise(0.5) + 0.06)
 
 
 @pytest.mark.parametrize("distance", [0.1, 0.3])

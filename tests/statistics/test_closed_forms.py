@@ -8,8 +8,7 @@ import pytest
 import nammd
 from nammd.datasets.laws import mixtures as laws
 from nammd.statistics.atom_pair import pair_of_rows
-
-KERNEL = nammd.Gaussian(1.0)
+from tests.simulate import KERNEL, Grams, pair_of
 
 
 @pytest.mark.parametrize("family", laws.FAMILIES)
@@ -31,7 +30,7 @@ def sums_of_small_samples():
     """The sums of both kinds of cross pairs, which are read off the same."""
     p, q = laws.pair_at("contaminated", 0.1)
     rng = np.random.default_rng(2)
-    return [nammd.kernel_sums(p.sample(rng, 12), q.sample(rng, 12), KERNEL) for _ in range(4000)]
+    return [Grams.of(p.sample(rng, 12), q.sample(rng, 12)).sums for _ in range(4000)]
 
 
 @pytest.mark.parametrize("cross", ["full", "off-diagonal"])
@@ -50,9 +49,9 @@ def test_mmd2_is_unbiased_and_its_variance_estimate_too(cross):
 def test_unequal_sizes_have_the_right_standard_error():
     p, q = laws.pair_at("concentrated normal", 0.2)
     rng = np.random.default_rng(3)
-    estimates = [nammd.distance(p.sample(rng, 40), q.sample(rng, 160), kernel=KERNEL) for _ in range(3000)]
-    deviation = np.std([e.value for e in estimates])
-    typical = np.sqrt(np.mean([e.standard_error**2 for e in estimates]))
+    pairs = [pair_of(p.sample(rng, 40), q.sample(rng, 160)) for _ in range(3000)]
+    deviation = np.std([pair.value for pair in pairs])
+    typical = np.sqrt(np.mean([pair.standard_error**2 for pair in pairs]))
     assert typical == pytest.approx(deviation, rel=0.06)
 
 
@@ -66,6 +65,17 @@ def test_float32_near_identical_data_is_accurate_far_from_the_origin(offset):
     exact = nammd.distance(x, y, kernel=kernel)
     single = nammd.distance((x + offset).astype(np.float32), (y + offset).astype(np.float32), kernel=kernel)
     assert abs(single.value - exact.value) < 1e-4 * exact.standard_error
+
+
+@pytest.mark.parametrize(("m", "n"), [(12, 12), (40, 160)])
+def test_simulated_sums_and_errors_are_those_of_the_engine(m, n):
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(m, 2)), rng.normal(0.5, size=(n, 2))
+    estimate, pair, sums = nammd.distance(x, y, kernel=KERNEL), pair_of(x, y), Grams.of(x, y).sums
+    assert (pair.value, pair.standard_error) == pytest.approx((estimate.value, estimate.standard_error))
+    for field in ("xx_rows", "yy_rows", "xy_rows", "xy_cols", "xx_squares", "yy_squares", "xy_squares"):
+        np.testing.assert_allclose(getattr(sums, field), getattr(estimate.sums, field), 1e-12, err_msg=field)
+    assert sums.xy_diagonal == (None if m != n else pytest.approx(estimate.sums.xy_diagonal))
 
 
 def test_nammd_approaches_one_for_two_distant_points_and_is_zero_for_equal_laws():

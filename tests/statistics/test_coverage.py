@@ -1,10 +1,16 @@
-"""Confidence intervals contain the true distance as often as they say."""
+"""Confidence intervals contain the true distance as often as they say.
+
+A margin is in the interval where neither one-sided test rejects it at half of the level, so that two p-values
+tell whether an interval covers the true distance; a few intervals are inverted to show that it is so.
+"""
+
+from itertools import islice
 
 import numpy as np
 import pytest
 
 import nammd
-from tests.simulate import KERNEL, estimates, noise
+from tests.simulate import KERNEL, REPETITIONS, at_the_boundary, close_calls, noise, pair_of, pvalue, samples
 
 SETTINGS = [
     ("concentrated normal", 0.7, 100, 100),
@@ -16,32 +22,52 @@ SETTINGS = [
 ]
 
 
-def ends(runs, level):
-    return np.array([e.confidence_interval(level) for e in runs])
+@pytest.mark.parametrize(("family", "eps", "m", "n"), SETTINGS)
+def test_intervals_cover_the_true_distance(family, eps, m, n):
+    greater, less = at_the_boundary(family, eps, m, n)
+    above, below = greater <= 0.05, less <= 0.05  # the whole interval is, at the level 0.9
+    assert np.mean(~above & ~below) >= 0.9 - 3 * noise(0.9) - 0.01
+    assert np.mean(above) <= 0.05 + 3 * noise(0.05) + 0.01
+    assert np.mean(below) <= 0.05 + 3 * noise(0.05) + 0.01
 
 
 @pytest.mark.parametrize(("family", "eps", "m", "n"), SETTINGS)
-def test_intervals_cover_the_true_distance(family, eps, m, n):
-    runs = estimates(family, eps, m, n)[:500]
-    low, high = ends(runs, 0.9).T
-    covered = np.mean((low <= eps) & (eps <= high))
-    assert covered >= 0.9 - 3 * noise(0.9, 500) - 0.01
-    assert np.mean(low > eps) <= 0.05 + 3 * noise(0.05, 500) + 0.01
-    assert np.mean(high < eps) <= 0.05 + 3 * noise(0.05, 500) + 0.01
+def test_they_are_what_the_tests_do_not_reject_and_simulated_p_values_are_those_of_the_tests(
+    family, eps, m, n
+):
+    greater, less = at_the_boundary(family, eps, m, n)
+    chosen = close_calls(np.minimum(greater, less), 0.05)
+    for k, (x, y) in enumerate(islice(samples(family, eps, m, n), max(chosen) + 1)):
+        if k in chosen:
+            results = {
+                side: nammd.closeness_test(x, y, eps, kernel=KERNEL, alternative=side)
+                for side in ("greater", "less")
+            }
+            low, high = results["less"].confidence_interval(0.9)
+            assert (low > eps, high < eps) == (greater[k] <= 0.05, less[k] <= 0.05)
+            assert results["greater"].pvalue == pytest.approx(greater[k], rel=1e-9)
+            assert results["less"].pvalue == pytest.approx(less[k], rel=1e-9)
 
 
 def test_wald_intervals_would_not_cover_near_zero():
     """Why the upper end is not the estimate plus standard errors."""
-    runs = estimates("correlated", 0.02, 100, 200)[:500]
-    wald = np.array([e.value + 1.2816 * e.standard_error for e in runs])
+    setting = ("correlated", 0.02, 100, 200)
+    pairs = [pair_of(x, y) for x, y in samples(*setting, repetitions=500)]
+    wald = np.array([pair.value + 1.2816 * pair.standard_error for pair in pairs])
     assert np.mean(wald >= 0.02) < 0.9 - 3 * noise(0.9, 500)
-    assert np.mean(ends(runs, 0.8)[:, 1] >= 0.02) >= 0.9 - 3 * noise(0.9, 500)
+    assert np.mean(at_the_boundary(*setting)[1] > 0.1) >= 0.9 - 3 * noise(0.9, REPETITIONS)
 
 
 def test_equal_laws_give_intervals_that_reach_zero():
     rng = np.random.default_rng(7)
-    runs = [nammd.distance(*rng.normal(size=(2, 80, 3)), kernel=KERNEL) for _ in range(200)]
-    low, high = ends(runs, 0.95).T
-    assert np.mean(low == 0) >= 0.93
-    assert np.all(high > 0)
-    assert np.median(high) < 0.05
+    drawn = [rng.normal(size=(2, 80, 3)) for _ in range(200)]
+    pairs = [pair_of(x, y) for x, y in drawn]
+    asked = {"low": (1e-12, "greater"), "above": (1e-12, "less"), "short": (0.05, "less")}
+    found = {name: np.array([pvalue(pair, *what) for pair in pairs]) for name, what in asked.items()}
+    zero, above, short = found["low"] > 0.025, found["above"] > 0.025, found["short"] <= 0.025
+    assert np.mean(zero) >= 0.93
+    assert np.all(above)
+    assert np.mean(short) > 0.5
+    for k in close_calls(found["low"], 0.025, 10) | close_calls(found["short"], 0.025, 10):
+        low, high = nammd.distance(*drawn[k], kernel=KERNEL).confidence_interval(0.95)
+        assert (low == 0, high > 0, high < 0.05) == (zero[k], above[k], short[k])

@@ -7,9 +7,8 @@ what the approximation is known to miss at these sizes. The paper's variance bre
 import numpy as np
 import pytest
 
-import nammd
 from nammd.datasets.laws import mixtures as laws
-from tests.simulate import KERNEL, estimates, noise, rejection_rate
+from tests.simulate import Asked, at_the_boundary, noise, pair_of, pvalue, pvalues
 
 SEPARATED = ["concentrated normal", "contaminated", "uneven spread", "rare stray"]
 BOUNDARY = [
@@ -25,48 +24,55 @@ BOUNDARY = [
 HIGHEST = 0.05 + 3 * noise(0.05) + 0.006
 
 
+def rate(pvalues, alpha=0.05):
+    """How often a test rejects."""
+    return np.mean(pvalues <= alpha)
+
+
 @pytest.mark.parametrize(("family", "eps", "m", "n"), BOUNDARY)
 def test_proving_too_far_holds_its_level(family, eps, m, n):
-    rate = rejection_rate(estimates(family, eps, m, n), eps)
-    assert rate <= HIGHEST
-    assert rate >= 0.015  # and is not merely silent
+    greater, _ = at_the_boundary(family, eps, m, n)
+    assert rate(greater) <= HIGHEST
+    assert rate(greater) >= 0.015  # and is not merely silent
 
 
 @pytest.mark.parametrize("family", SEPARATED)
 def test_the_papers_variance_does_not_hold_its_level_for_separated_pairs(family):
-    runs = estimates(family, 0.7, 100, 100)
-    assert rejection_rate(runs, 0.7, variance="paper") > HIGHEST
-    assert rejection_rate(runs, 0.7, variance="delta") < rejection_rate(runs, 0.7, variance="paper")
+    asked = [Asked(0.7, variance=variance) for variance in ("paper", "delta")]
+    paper, delta = pvalues(family, 0.7, 100, 100, *asked)
+    assert rate(paper) > HIGHEST
+    assert rate(delta) < rate(paper)
 
 
 @pytest.mark.parametrize(("family", "eps", "m", "n"), BOUNDARY)
 def test_proving_closeness_holds_its_level(family, eps, m, n):
-    assert rejection_rate(estimates(family, eps, m, n), eps, "less") <= HIGHEST
+    _, less = at_the_boundary(family, eps, m, n)
+    assert rate(less) <= HIGHEST
 
 
 def test_a_stricter_level_is_held_too():
     for family in SEPARATED:
-        rate = rejection_rate(estimates(family, 0.7, 100, 100), 0.7, alpha=0.01)
-        assert rate <= 0.01 + 3 * noise(0.01) + 0.003
+        greater, _ = at_the_boundary(family, 0.7, 100, 100)
+        assert rate(greater, 0.01) <= 0.01 + 3 * noise(0.01) + 0.003
 
 
 def test_equal_laws_are_hardly_ever_called_farther_than_a_small_margin():
     rng = np.random.default_rng(0)
-    runs = [nammd.distance(*rng.normal(size=(2, 60, 2)), kernel=KERNEL) for _ in range(400)]
-    assert rejection_rate(runs, 0.005) <= 0.05 + 3 * noise(0.05, 400)
+    found = [pvalue(pair_of(*rng.normal(size=(2, 60, 2))), 0.005) for _ in range(400)]
+    assert rate(np.array(found)) <= 0.05 + 3 * noise(0.05, 400)
 
 
 @pytest.mark.parametrize(("m", "n"), [(100, 100), (60, 240)])
 def test_mmd2_tests_hold_their_level(m, n):
     """The plain MMD test has no denominator, so its margin is the exact MMD2 of the pair."""
-    same_samples = estimates("concentrated normal", 0.2, m, n)
-    runs = [nammd.Estimate.of(e.evidence, "mmd2") for e in same_samples]
-    margin = laws.mmd2_of(*laws.pair_at("concentrated normal", 0.2))
-    assert 0.015 <= rejection_rate(runs, margin) <= HIGHEST
-    assert rejection_rate(runs, margin, "less") <= HIGHEST + 0.01
+    exact = laws.mmd2_of(*laws.pair_at("concentrated normal", 0.2))
+    asked = [Asked(exact, side, statistic="mmd2") for side in ("greater", "less")]
+    greater, less = pvalues("concentrated normal", 0.2, m, n, *asked)
+    assert 0.015 <= rate(greater) <= HIGHEST
+    assert rate(less) <= HIGHEST + 0.01
 
 
 def test_both_directions_have_power():
-    runs = estimates("concentrated normal", 0.2, 100, 100)
-    assert rejection_rate(runs, 0.1) > 0.95
-    assert rejection_rate(runs, 0.3, "less") > 0.95
+    greater, less = pvalues("concentrated normal", 0.2, 100, 100, Asked(0.1), Asked(0.3, "less"))
+    assert rate(greater) > 0.95
+    assert rate(less) > 0.95

@@ -2,6 +2,7 @@
 
 import html
 import json
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,11 @@ def table(seed, rows=ROWS, fault="", drift=0.0):
 
 
 REFERENCE, ACCEPTED = table(0), table(1, drift=0.5)
-TOLERANCE = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
+
+
+@cache
+def made():
+    return nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
 
 
 def checked(verdict):
@@ -52,7 +57,7 @@ def checked(verdict):
     ],
 )
 def test_a_fault_in_one_column_is_far_though_the_joint_distance_is_accepted(fault, column, words):
-    verdict = TOLERANCE.check(REFERENCE, table(2, fault=fault))
+    verdict = made().check(REFERENCE, table(2, fault=fault))
     assert not verdict.jointly_far
     assert verdict.decision is Decision.FAR
     assert verdict.headline() == f"FAR: {column} is beyond its own tolerance."
@@ -61,31 +66,31 @@ def test_a_fault_in_one_column_is_far_though_the_joint_distance_is_accepted(faul
     assert words in html.unescape(verdict._repr_html_())
     assert [each.name for each in verdict.beyond] == [column]
     with pytest.raises(AssertionError, match=words.split(":")[0]):
-        assert_close(REFERENCE, table(2, fault=fault), TOLERANCE)
+        assert_close(REFERENCE, table(2, fault=fault), made())
 
 
 def test_data_like_the_reference_are_close_and_no_column_is_named():
-    verdict = TOLERANCE.check(REFERENCE, table(3))
+    verdict = made().check(REFERENCE, table(3))
     assert verdict.is_close
     assert verdict.beyond == verdict.reasons == verdict.alerts == ()
     assert "changed" not in str(verdict)
 
 
 def test_the_accepted_data_set_the_tolerance_of_a_column_and_what_is_negligible_that_of_others():
-    limits = {limit.name: limit for limit in TOLERANCE.columns.limits}
+    limits = {limit.name: limit for limit in made().columns.limits}
     age, income = limits["age"].tolerances(), limits["income"].tolerances()
     assert age["values"] > 10 * limits["age"].negligible["values"]
     assert income["missing"] == limits["income"].negligible["missing"]
     # As far as the accepted data in that column, and much farther.
-    as_far = checked(TOLERANCE.check(REFERENCE, table(4, drift=0.5)))["age"]
-    farther = checked(TOLERANCE.check(REFERENCE, table(4, drift=1.0)))["age"]
+    as_far = checked(made().check(REFERENCE, table(4, drift=0.5)))["age"]
+    farther = checked(made().check(REFERENCE, table(4, drift=1.0)))["age"]
     assert not as_far.beyond
     assert farther.beyond
     assert 0.5 < as_far.ratio < 2 < farther.ratio
 
 
 def test_joint_only_leaves_columns_out_of_the_verdict_and_not_out_of_the_explanation():
-    verdict = TOLERANCE.check(REFERENCE, table(2, fault="new"), joint_only=True)
+    verdict = made().check(REFERENCE, table(2, fault="new"), joint_only=True)
     assert not verdict.is_far
     assert not verdict.judged
     assert verdict.reasons == ("purpose: 'crypto' is new, 9.2 % of rows",)
@@ -110,7 +115,7 @@ def test_without_tolerances_of_columns_the_joint_test_has_all_of_the_level():
     assert not verdict.is_far
     assert [each.name for each in verdict.beyond] == ["purpose"]  # explained, not judged
     assert verdict.setting.part == 1.0
-    assert TOLERANCE.check(REFERENCE, table(3)).setting.part == 0.5
+    assert made().check(REFERENCE, table(3)).setting.part == 0.5
 
 
 @pytest.mark.parametrize("make", ["split", "noise"])
@@ -149,10 +154,10 @@ def test_a_number_has_columns_only_if_asked():
 
 
 def test_a_file_keeps_all_of_it_to_the_last_digit(tmp_path):
-    TOLERANCE.save(tmp_path / "t.json")
+    made().save(tmp_path / "t.json")
     again = nammd.Tolerance.load(tmp_path / "t.json")
     candidate = table(2, fault="missing")
-    first, second = (t.check(REFERENCE, candidate) for t in (TOLERANCE, again))
+    first, second = (t.check(REFERENCE, candidate) for t in (made(), again))
     assert first.columns == second.columns
     stored = json.loads((tmp_path / "t.json").read_text())
     assert stored["negligible"] == {"shift": 0.1, "categories": 0.01, "missing": 0.01}
@@ -163,14 +168,14 @@ def test_a_file_keeps_all_of_it_to_the_last_digit(tmp_path):
 
 def test_another_reference_is_counted_anew():
     other = table(9)
-    verdict = TOLERANCE.check(other, table(2, fault="new"))
+    verdict = made().check(other, table(2, fault="new"))
     assert [each.name for each in verdict.beyond] == ["purpose"]
-    mine = TOLERANCE.check(REFERENCE, table(2, fault="new"))
+    mine = made().check(REFERENCE, table(2, fault="new"))
     assert checked(verdict)["age"].distance != checked(mine)["age"].distance
 
 
 def test_json_has_every_column_and_the_words():
-    told = TOLERANCE.check(REFERENCE, table(2, fault="new")).to_dict()
+    told = made().check(REFERENCE, table(2, fault="new")).to_dict()
     json.dumps(told)
     assert told["columns"][0]["name"] == "purpose"
     assert {column["name"] for column in told["columns"]} == {"age", "income", "purpose"}
@@ -192,14 +197,14 @@ def test_columns_of_arrays_have_numbers_for_names_and_wide_arrays_have_none():
 
 
 def test_a_column_that_is_empty_or_constant_in_the_candidate_is_beyond():
-    gone = nammd.Tolerance.check(TOLERANCE, REFERENCE, table(2).assign(income=np.nan))
+    gone = nammd.Tolerance.check(made(), REFERENCE, table(2).assign(income=np.nan))
     assert gone.reasons[0] == "income: missing 4.3 % -> 100 %"
-    same = TOLERANCE.check(REFERENCE, table(2).assign(income=3000.0))
+    same = made().check(REFERENCE, table(2).assign(income=3000.0))
     assert same.reasons[0] == "income: now always 3,000"
 
 
 def test_holm_counts_every_column():
-    limits = TOLERANCE.columns.limits
+    limits = made().columns.limits
     same = {limit.name: limit.made_from for limit in limits}
     found = check_columns(limits, same, same, 0.025, True)
     assert len(found) == 3
@@ -215,7 +220,7 @@ def test_null_checks_name_no_column():
 
 def test_columns_take_no_part_where_rows_belong_together():
     groups = np.arange(ROWS) // 4
-    verdict = TOLERANCE.with_reference(REFERENCE).check(table(2, fault="new"), groups=groups)
+    verdict = made().with_reference(REFERENCE).check(table(2, fault="new"), groups=groups)
     assert verdict.columns == ()
     assert not verdict.judged
     assert "columns-not-judged" in {caution.code for caution in verdict.warnings}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import nammd
-
-KERNEL = nammd.Gaussian(1.0)
+from nammd.datasets.laws import mixtures as laws
+from tests.simulate import KERNEL, only_decisions, pair_of
 
 
 def draw(rng, shift, rows):
@@ -15,10 +15,11 @@ def draw(rng, shift, rows):
 def simulated(shift, rows, repetitions=150, accepted=300):
     """How often each verdict comes, the tolerance being made anew each time."""
     rng, counts = np.random.default_rng(3), {"CLOSE": 0, "FAR": 0, "UNDECIDED": 0}
-    for _ in range(repetitions):
-        train = draw(rng, 0.0, accepted)
-        tolerance = nammd.Tolerance.from_reference(train, draw(rng, 0.6, accepted), kernel=KERNEL)
-        counts[tolerance.check(train, draw(rng, shift, rows)).decision.value] += 1
+    with only_decisions():
+        for _ in range(repetitions):
+            train = draw(rng, 0.0, accepted)
+            tolerance = nammd.Tolerance.from_reference(train, draw(rng, 0.6, accepted), kernel=KERNEL)
+            counts[tolerance.check(train, draw(rng, shift, rows)).decision.value] += 1
     return {name: count / repetitions for name, count in counts.items()}
 
 
@@ -33,15 +34,31 @@ def tolerance():
 def test_power_is_what_happens(shift, rows):
     rng = np.random.default_rng(1)
     train = draw(rng, 0.0, 300)
-    margin = nammd.distance(draw(rng, 0, 4000), draw(rng, 0.6, 4000), kernel=KERNEL).value
-    true = nammd.distance(draw(rng, 0, 4000), draw(rng, shift, 4000), kernel=KERNEL).value if shift else 0.0
-    # Of several tolerances that with the epsilon of the law: the forecast takes epsilon for what it is.
-    made = [nammd.Tolerance.from_reference(train, draw(rng, 0.6, 300), kernel=KERNEL) for _ in range(40)]
-    typical = min(made, key=lambda tolerance: abs(tolerance.epsilon - margin))
-    told, seen = typical.power(rows, max(true, 0.0)), simulated(shift, rows)
+    margin, true = (laws.nammd_of(laws.normal(0, 1), laws.normal(by, 1)) for by in (0.6, shift))
+    # Of several accepted datasets that at the distance of the law: the forecast takes epsilon for what it is.
+    accepted = [draw(rng, 0.6, 300) for _ in range(40)]
+    typical = min(accepted, key=lambda rows: abs(pair_of(train, rows).value - margin))
+    tolerance = nammd.Tolerance.from_reference(train, typical, kernel=KERNEL)
+    told, seen = tolerance.power(rows, max(true, 0.0)), simulated(shift, rows)
     assert told.close == pytest.approx(seen["CLOSE"], abs=0.17)
     assert told.far == pytest.approx(seen["FAR"], abs=0.17)
     assert told.close + told.far + told.undecided == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5, 1.0])
+def test_simulated_decisions_are_those_of_tolerances_that_tell_everything(shift):
+    rng = np.random.default_rng(4)
+    train, accepted, candidate = draw(rng, 0.0, 100), draw(rng, 0.6, 100), draw(rng, shift, 100)
+
+    def verdict():
+        tolerance = nammd.Tolerance.from_reference(train, accepted, kernel=KERNEL)
+        return tolerance.check(train, candidate)
+
+    whole = verdict()
+    with only_decisions():
+        fast = verdict()
+    told = ("decision", "distance", "epsilon", "epsilon_error", "pvalue_close", "pvalue_far", "columns")
+    assert [getattr(fast, name) for name in told] == [getattr(whole, name) for name in told]
 
 
 def test_more_rows_and_a_farther_candidate_have_more_power(tolerance):

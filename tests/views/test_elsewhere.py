@@ -1,5 +1,7 @@
 """Columns of data on a cluster, and of sketches: the same counts, merged."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,7 +33,12 @@ def table(seed, rows=1500, fault=False):
 
 
 REFERENCE = table(0)
-TOLERANCE = nammd.Tolerance.from_reference(REFERENCE, table(1).assign(members=lambda d: d["members"] + 1))
+
+
+@cache
+def made():
+    accepted = table(1).assign(members=lambda d: d["members"] + 1)
+    return nammd.Tolerance.from_reference(REFERENCE, accepted)
 
 
 def same_counts(one, other):
@@ -48,24 +55,24 @@ def same_counts(one, other):
 
 
 def test_partitions_are_counted_by_the_workers_and_merged():
-    measures = measures_of(TOLERANCE.encoding, open_dataset(REFERENCE, "x"))
+    measures = measures_of(made().encoding, open_dataset(REFERENCE, "x"))
     assert {m.name: m.counted for m in measures} == {
         "price": "numbers",
         "members": "numbers",
         "kind": "labels",
         "code": "cells",
     }
-    here = tally_columns(open_dataset(REFERENCE, "x"), measures, TOLERANCE.encoding).counts
+    here = tally_columns(open_dataset(REFERENCE, "x"), measures, made().encoding).counts
     pieces = open_dataset(dd.from_pandas(REFERENCE, npartitions=5), "x")
-    there = tally_columns(pieces, measures, TOLERANCE.encoding).counts
+    there = tally_columns(pieces, measures, made().encoding).counts
     same_counts(here, there)
 
 
 def test_a_verdict_on_a_cluster_names_the_same_columns():
     candidate = table(2, fault=True)
-    here = TOLERANCE.check(REFERENCE, candidate)
+    here = made().check(REFERENCE, candidate)
     x, y = (dd.from_pandas(data, npartitions=4) for data in (REFERENCE, candidate))
-    there = TOLERANCE.check(x, y)
+    there = made().check(x, y)
     assert [each.name for each in there.beyond] == [each.name for each in here.beyond] == ["price", "kind"]
     for mine, theirs in zip(here.columns, there.columns, strict=True):
         assert theirs.distance == pytest.approx(mine.distance, rel=1e-6, abs=1e-12)
@@ -86,7 +93,7 @@ def test_dask_arrays_are_counted_too():
 
 def test_sketches_keep_counts_that_merge_and_a_check_of_them_names_columns(tmp_path):
     candidate = table(2, fault=True)
-    space = TOLERANCE.space
+    space = made().space
     x = nammd.Sketch.of(REFERENCE, space=space)
     parts = [nammd.Sketch.of(part, space=space) for part in (candidate[:700], candidate[700:])]
     y = sum(parts)
@@ -97,7 +104,7 @@ def test_sketches_keep_counts_that_merge_and_a_check_of_them_names_columns(tmp_p
     y.save(tmp_path / "y.sketch")
     again = nammd.Sketch.load(tmp_path / "y.sketch")
     same_counts(again.tally, y.tally)
-    verdict = TOLERANCE.check(x, again)
+    verdict = made().check(x, again)
     assert verdict.judged
     assert [each.name for each in verdict.beyond] == ["price", "kind"]
     assert verdict.reasons[0].startswith("price: missing 11 % -> ")

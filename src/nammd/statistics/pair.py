@@ -162,6 +162,8 @@ class Pair:
     @cached_property
     def standard_error(self) -> float:
         """The standard error of the estimate: the root of the unbiased variance, where that is positive."""
+        if self.constant:  # what is left of a variance is rounding
+            return 0.0
         total = self.variance_parts[1]
         return math.sqrt(total + self.by_frequencies) if total > 0 else self.deviation
 

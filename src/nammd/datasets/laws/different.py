@@ -205,25 +205,35 @@ def known_triple(name: str, nammd: float) -> KnownTriple | None:
 @cache
 def _triple_at(name: str, nammd: float) -> KnownTriple | None:
     family = TRIPLES[name]
-    found = [_moved_to(family, move, nammd) for move in family.moves]
+    found = [_moved_to(name, which, nammd) for which in range(len(family.moves))]
     if any(law is None for law in found):
         return None
     exact = _distance(family, found[0])
     return KnownTriple(family.start, found[0], found[1], family.kernel, exact)
 
 
-def _moved_to(family: _Family, move: Move, nammd: float) -> Any:
+def _moved_to(name: str, which: int, nammd: float) -> Any:
     """Return the law moved until it is so far away, the first time that it is."""
     from scipy.optimize import brentq
+
+    family = TRIPLES[name]
+    move = family.moves[which]
 
     def excess(t: float) -> float:
         return _distance(family, move(family.start, t)) - nammd
 
-    grid = np.concatenate([[0.0], np.geomspace(1e-4, 1e3, 41)])
-    for low, high in pairwise(grid):
-        if excess(low) <= 0 < excess(high):
+    for (low, below), (high, above) in pairwise(_on_the_way(name, which)):
+        if below <= nammd < above:
             return move(family.start, brentq(excess, low, high, xtol=1e-14))
     return None
+
+
+@cache
+def _on_the_way(name: str, which: int) -> tuple[tuple[float, float], ...]:
+    """Return how far a law is from the first one when it was moved by so much; the same for all distances."""
+    family = TRIPLES[name]
+    grid = np.concatenate([[0.0], np.geomspace(1e-4, 1e3, 41)])
+    return tuple((t, _distance(family, family.moves[which](family.start, t))) for t in grid)
 
 
 def _distance(family: _Family, law: Any) -> float:

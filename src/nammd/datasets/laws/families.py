@@ -230,11 +230,17 @@ def _pair_at(name: str, margin: float) -> KnownPair | None:
         p = family.make(0.0)[0]
         return KnownPair(p, p, family.kernel, 0.0)
     # Not all families rise all the way, or start at zero: take the first time the margin is crossed.
-    grid = np.concatenate([[0.0], family.high * np.geomspace(1e-4, 1.0, 41)])
-    excess = [family.make(t)[2] - margin for t in grid]
-    for (low, below), (high, above) in pairwise(zip(grid, excess, strict=True)):
-        if below <= 0 < above:
+    for (low, below), (high, above) in pairwise(_on_the_way(name)):
+        if below <= margin < above:
             t = brentq(lambda t: family.make(t)[2] - margin, low, high, xtol=1e-14)
             p, q, exact = family.make(t)
             return KnownPair(p, q, family.kernel, exact)
     return None
+
+
+@cache
+def _on_the_way(name: str) -> tuple[tuple[float, float], ...]:
+    """Return the distances of a family at some of its parameters; they serve every margin."""
+    family = FAMILIES[name]
+    grid = np.concatenate([[0.0], family.high * np.geomspace(1e-4, 1.0, 41)])
+    return tuple((t, family.make(t)[2]) for t in grid)

@@ -57,7 +57,7 @@ def mmd2_of(p: Mixture, q: Mixture, bandwidth: float = 1.0) -> float:
 def nammd_of(p: Mixture, q: Mixture, bandwidth: float = 1.0) -> float:
     """Return the exact NAMMD under a Gaussian kernel."""
     norms = inner(p, p, bandwidth) + inner(q, q, bandwidth)
-    return mmd2_of(p, q, bandwidth) / (4 - norms)
+    return (norms - 2 * inner(p, q, bandwidth)) / (4 - norms)
 
 
 def normal(mean: Any, variance: float) -> Mixture:
