@@ -196,7 +196,7 @@ def margin(
 def _unseen(pair: Pair, eps: float) -> float:
     """Bound the chance that a sample has only equal rows while the distance is eps."""
     moments = pair.moments
-    outward = math.sqrt(eps * pair.scale) - math.sqrt(max(moments.mmd2, 0.0))
+    outward = math.sqrt(max(eps * pair.scale, 0.0)) - math.sqrt(max(moments.mmd2, 0.0))
     sizes = [side.size for side, alike in zip((moments.x, moments.y), pair.alike, strict=True) if alike]
     return max((all_alike(size, outward, moments.bound) for size in sizes), default=0.0)
 
