@@ -24,31 +24,6 @@ def told(result):
     return {"numbers": result, "text": str(result)}
 
 
-UNSAVED = pytest.mark.xfail(
-    strict=True,
-    raises=ValueError,
-    reason="how alike the rows of a group are is no number where none has two rows, and such is not written",
-)
-LOST = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="how alike the rows of a group are, and how much neighbouring blocks lift the variance, is "
-    "written and not read again",
-)
-"""What is not so yet."""
-
-ALONE = {way for way in WAYS if way.endswith("weights") and "given" not in way} | {"groups of one row"}
-GROUPED = {way for way in WAYS if way.endswith(("groups", "both", "blocks", "rule")) and "given" not in way}
-SEARCHED = {way for way in GROUPED if "noise" in way or "split" in way}
-"""Those with weights and without groups, those with groups, and those of which a forecast knows it."""
-
-
-def marked(lost):
-    """All ways, with what is not so yet."""
-    marks = dict.fromkeys(ALONE, UNSAVED) | dict.fromkeys(lost, LOST)
-    return [pytest.param(way, marks=marks[way]) if way in marks else way for way in WAYS]
-
-
 @pytest.fixture(autouse=True)
 def here():
     """Compute what is in pieces in this process."""
@@ -64,7 +39,7 @@ def both(way, tmp_path):
     return made, nammd.Tolerance.load(tmp_path / "t.json")
 
 
-@pytest.mark.parametrize("way", marked(GROUPED))
+@pytest.mark.parametrize("way", WAYS)
 def test_a_tolerance_says_the_same_of_itself(way, both, tmp_path):
     made, loaded = both
     assert differences(told(made), told(loaded), ignored=()) == []
@@ -73,13 +48,13 @@ def test_a_tolerance_says_the_same_of_itself(way, both, tmp_path):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "t.json").read_bytes()
 
 
-@pytest.mark.parametrize("way", marked(SEARCHED))
+@pytest.mark.parametrize("way", WAYS)
 def test_a_tolerance_forecasts_the_same(way, both):
     made, loaded = both
     assert differences(forecasts(made), forecasts(loaded)) == []
 
 
-@pytest.mark.parametrize("way", marked(()))
+@pytest.mark.parametrize("way", WAYS)
 def test_a_tolerance_decides_the_same(way, both):
     before, after = (WAYS[way].checks(tolerance) for tolerance in both)
     for name, verdict in before.items():

@@ -114,14 +114,6 @@ def test_single_precision():
     assert grouped.standard_error == pytest.approx(plain.standard_error, rel=1e-5)
 
 
-ONE_WEIGHT = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="rows with weights, though all alike, are tested by Student's law, and rows by the normal",
-)
-"""What is not so yet."""
-
-
 @pytest.mark.parametrize("weight", [1.0, 3.0])
 def test_rows_that_all_weigh_the_same_have_the_distance_of_rows(weight):
     x, y = points(1, 40), points(2, 30, loc=0.4)
@@ -130,7 +122,6 @@ def test_rows_that_all_weigh_the_same_have_the_distance_of_rows(weight):
     same([plain.value, plain.standard_error], [weighted.value, weighted.standard_error])
 
 
-@ONE_WEIGHT
 @pytest.mark.parametrize("weight", [1.0, 3.0])
 @pytest.mark.parametrize("alternative", ["greater", "less"])
 def test_rows_that_all_weigh_the_same_have_the_tests_of_rows(alternative, weight):

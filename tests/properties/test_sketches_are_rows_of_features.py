@@ -17,17 +17,6 @@ TOTALS = pytest.mark.xfail(
     reason="leaving out one group divides by what is left, which totals take to be the same for all groups: "
     "the standard error is up to two percent off",
 )
-ONE_WEIGHT = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="weights that are all alike make groups of rows, and Student's law of the normal one, but not of "
-    "totals",
-)
-NOT_MET = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="how alike the rows of a group are is known of rows, and not of totals",
-)
 """What is not so yet."""
 
 
@@ -120,7 +109,7 @@ def test_standard_errors(name):
 
 
 @pytest.mark.parametrize("variance", ["delta", "paper"])
-@pytest.mark.parametrize("name", marked(equal_weights=ONE_WEIGHT))
+@pytest.mark.parametrize("name", marked())
 def test_tests_without_a_correction_for_skewness(name, variance):
     found = SAMPLES[name]()
     for epsilon in (0.003, 0.03, 0.3):
@@ -157,7 +146,7 @@ def test_differences_of_distances_and_their_standard_errors(name):
         same(*([each.difference, each.standard_error, each.statistic] for each in (rows, totals)))
 
 
-@pytest.mark.parametrize("name", marked(equal_weights=ONE_WEIGHT, equal_groups=NOT_MET))
+@pytest.mark.parametrize("name", marked())
 def test_plans(name):
     found = SAMPLES[name]()
     rows = nammd.distance(*found.rows[:2], **found.how(0, 1))
