@@ -217,16 +217,6 @@ NOISE = pytest.mark.xfail(
     reason="a perturbed copy of a row is independent of it by rows, and the same group by groups: standard "
     "errors, and what is forecast, differ",
 )
-SPLIT = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="random halves of groups are drawn otherwise than those of rows",
-)
-INVERTED = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the tolerances of columns are inverted by bisection to a millionth, along other paths",
-)
 """What is not so yet."""
 
 
@@ -244,10 +234,10 @@ def power_of(tolerance):
 @pytest.mark.parametrize(
     "way",
     [
-        pytest.param("accepted", marks=INVERTED),
-        pytest.param("several", marks=INVERTED),
+        "accepted",
+        "several",
         pytest.param("noise", marks=NOISE),
-        pytest.param("split", marks=SPLIT),
+        "split",
         "given",
         "given, columns",
     ],
@@ -263,7 +253,7 @@ def test_tolerances_of_arrays(way):
         "accepted",
         "several",
         pytest.param("noise", marks=NOISE),
-        pytest.param("split", marks=SPLIT),
+        "split",
         "given",
         "given, columns",
     ],
@@ -319,7 +309,7 @@ def from_tables(groups):
         pytest.param("noise", marks=NOISE),
         pytest.param("flips", marks=NOISE),
         pytest.param("missing", marks=NOISE),
-        pytest.param("split", marks=SPLIT),
+        "split",
         "given",
     ],
 )
@@ -334,7 +324,7 @@ def test_tolerances_of_tables_and_all_that_is_made_of_them(way):
         same(expected, found)
 
 
-@pytest.mark.parametrize("way", ["noise", "flips", "missing", pytest.param("split", marks=INVERTED)])
+@pytest.mark.parametrize("way", ["noise", "flips", "missing", "split"])
 def test_single_columns_are_the_same_whatever_the_tolerance_was_made_from(way):
     plain, grouped = (from_tables(groups)[way]() for groups in (False, True))
     for candidate in TABLE_CANDIDATES.values():

@@ -70,7 +70,8 @@ class ColumnTolerances:
     def with_blocks(self, encoding: Encoding, reference: Dataset, edges: Sequence[int]) -> ColumnTolerances:
         """Return the same, but a column may be as far away as a block of the reference is from the rest."""
         limits = self.limits or ()
-        if has_units(reference):
+        units = reference.units
+        if units is not None and has_units(reference) and not units.all_alike:
             measures = [limit.measure for limit in limits]
             far = unit_block_distances(reference, measures, edges, encoding)
             return replace(self, limits=tuple(replace(limit, fixed=far[limit.name]) for limit in limits))

@@ -15,7 +15,7 @@ from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.data.values import Values
 from nammd.encoding import Encoding
-from nammd.views.counts import Counts, merged
+from nammd.views.counts import Counts, merged, rounded
 from nammd.views.measure import Measure
 
 
@@ -32,7 +32,8 @@ def count_columns(dataset: Dataset, measures: Sequence[Measure], encoding: Encod
     if not measures:
         return {}
     if dataset.summary is not None:
-        return {measure.name: dataset.summary.tally[measure.name] for measure in measures}
+        # As from its file, so that a summary answers the same before it was written.
+        return {measure.name: rounded(dataset.summary.tally[measure.name]) for measure in measures}
     if not dataset.is_table:
         return _together(dataset.each_block(partial(_count_block, measures=tuple(measures))), measures)
     if dataset.one_column and len(measures) == 1:

@@ -22,7 +22,7 @@ from nammd.statistics.difference import Difference
 from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
 from nammd.views.comparing import Compared, UnitsOfBoth, accepted_pairs, all_single, by_units
-from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.counts import Counts, LabelCounts, NumberCounts, rounded
 from nammd.views.grouped import ColumnUnits
 from nammd.views.measure import Measure
 from nammd.views.negligible import Negligible
@@ -82,7 +82,7 @@ class ColumnLimit:
         return found
 
     def _accepted_values(self, aspect: str) -> list[float]:
-        if self.units is not None:
+        if self.units is not None and not all_single(self.units, *self.accepted_units):
             found = accepted_pairs(self.units, self.accepted_units, aspect)
             return [pair.value for pair in found]
         every = [part(aspect, counts) for counts in (self.reference, *(c for _, c in self.accepted))]
@@ -209,8 +209,6 @@ def made_limits(
     by_groups : mapping of str to mapping of str to float, optional
         What is negligible by column and aspect, where that was worked out by groups.
     """
-    from nammd.views.serial import rounded
-
     negligible.require_known(tuple(measure.name for measure in measures))
     found = []
     for measure in measures:
@@ -262,7 +260,7 @@ def check_columns(
     for limit in limits:
         both = None if units is None else (units[0][limit.name], units[1][limit.name])
         check: Callable[[str], ColumnCheck | None]
-        if both is None or all_single(both, limit):
+        if both is None or all_single(*both, limit.units or {}, *limit.accepted_units):
             x = limit.reference if reference is None else reference[limit.name]
             check = partial(_by_counts, limit, x, candidate[limit.name], shared, alike)
         else:

@@ -34,7 +34,7 @@ def negligible_by_groups(
     units = dataset.units
     if units is None or units.reach or not 4 <= units.count <= MOST_KEPT:
         return {}
-    if units.singles and units.weights is None:
+    if units.all_alike:
         return {}
     return {
         measure.name: _of_column(
