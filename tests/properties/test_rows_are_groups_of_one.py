@@ -219,8 +219,7 @@ def power_of(tolerance):
         return []
     return [
         tolerance.power(rows, factor * tolerance.epsilon)
-        for rows in (30, 200, 2000)
-        for factor in (0.0, 0.5, 2.0)
+        for rows, factor in ((30, 0.0), (200, 0.0), (200, 0.5), (2000, 2.0))
     ]
 
 
@@ -305,7 +304,8 @@ def test_tolerances_of_tables_and_all_that_is_made_of_them(way):
     plain, grouped = (from_tables(groups)[way]() for groups in (False, True))
     same(plain, grouped)
     same(power_of(plain), power_of(grouped))
-    for candidate in TABLE_CANDIDATES.values():
+    for name in TABLE_CANDIDATES if way == "accepted" else ["missing"]:
+        candidate = TABLE_CANDIDATES[name]
         expected = plain.check(plain_rows(TABLE), plain_rows(candidate))
         found = grouped.check(TABLE, candidate)
         assert found.columns
@@ -313,7 +313,7 @@ def test_tolerances_of_tables_and_all_that_is_made_of_them(way):
 
 
 NEARLY = ("epsilon_error", "standard_error", "low", "high", "rows_needed", "pvalue_close", "pvalue_far")
-"""What differs where a row has its own copy: by rows it is left out of a mean alone, by groups of all sums."""
+"""What differs where rows have copies: by rows such a pair is left out of a mean, by groups of all sums."""
 
 
 @pytest.mark.parametrize(
