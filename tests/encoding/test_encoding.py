@@ -386,6 +386,13 @@ def test_weights_multiply_the_slots_of_a_column():
         np.testing.assert_array_equal(other[:, slots], factor * one[:, slots])
 
 
+def test_an_empty_list_leaves_out_nothing():
+    table = pd.DataFrame({"a": np.arange(9.0), "b": list("xyzxyzxyz")})
+    assert Encoding.fit(table, exclude=[]) == Encoding.fit(table)
+    with pytest.raises(TypeError, match="columns must be a list of names"):
+        Encoding.fit(table, exclude="")
+
+
 def test_chosen_columns_keep_the_order_of_the_table():
     encoding = Encoding.fit(pa.table(COLUMNS), columns=["city", "age"])
     assert [c.name for c in encoding.columns] == ["age", "city"]

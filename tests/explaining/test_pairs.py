@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm, poisson
 
 import nammd
 from nammd.data.opening import open_dataset
@@ -95,3 +96,46 @@ def test_pairs_are_looked_for_by_groups():
     broken["weight"] = broken["weight"].sample(frac=1, random_state=0).to_numpy()
     assert ("height", "weight") in {pair.names for pair in pairs(visits(0), broken, groups="person")}
     assert pairs(visits(0).drop(columns="person"), broken, groups=nammd.Blocks(length=10)) == ()
+
+
+def counted_things(seed, persons=100, visits=3, more=0.0, correlation=0.6):
+    """Few whole numbers, two of which go together, and several rows of each person."""
+    rng = np.random.default_rng([77, seed])
+    a = np.repeat(0.8 * rng.normal(size=persons), visits) + 0.6 * rng.normal(size=persons * visits)
+    b = correlation * a + np.sqrt(1 - correlation**2) * rng.normal(size=len(a))
+    numbers = {name: poisson.ppf(norm.cdf(each + more), 1.2) for name, each in (("a", a), ("b", b))}
+    return pd.DataFrame(
+        {
+            **numbers,
+            "c": rng.normal(size=len(a)).round(1),
+            "person": [f"{seed}-{k // visits}" for k in range(len(a))],
+        }
+    )
+
+
+@pytest.mark.parametrize("more", [0.0, 0.5])
+def test_whole_numbers_that_go_together_as_before_are_no_pair(more):
+    """A number that occurs often makes classes of unequal size, which are to be the same in both datasets."""
+    found = {"groups": 0, "rows": 0}
+    for seed in range(20):
+        data = counted_things(2 * seed), counted_things(2 * seed + 1, more=more)
+        found["groups"] += bool(pairs(*data, groups="person"))
+        alone = (counted_things(40 + 2 * seed, 300, 1), counted_things(41 + 2 * seed, 300, 1, more))
+        found["rows"] += bool(pairs(*(each.drop(columns="person") for each in alone)))
+    assert max(found.values()) <= 2
+
+
+def test_whole_numbers_that_no_longer_go_together_are_a_pair():
+    one, other = counted_things(1, 300), counted_things(2, 300, correlation=0.0)
+    for groups in ("person", None):
+        data = (one, other) if groups else (each.drop(columns="person") for each in (one, other))
+        assert [pair.names for pair in pairs(*data, groups=groups)] == [("a", "b")]
+
+
+def test_rows_in_classes_that_the_other_dataset_has_none_of_are_left_out():
+    """Cities that are gone, or new, are a change of the column alone, and missing values too."""
+    one, other = people(0), people(1)
+    some = other[other["city"] != "Graz"].dropna().reset_index(drop=True)
+    assert pairs(one, some) == pairs(some, one) == ()
+    assert pairs(one, other.assign(city="Ulm")) == ()
+    assert pairs(one.assign(age=np.nan), other) == ()

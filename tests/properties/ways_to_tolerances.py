@@ -24,7 +24,7 @@ class Way:
     reference : dataset
         What candidates are compared with.
     candidates : mapping of str to dataset
-        Two that are near and one that is far. Few of them are undecided: to work out how many rows would
+        One that is near and one that is far. Few of them are undecided: to work out how many rows would
         decide takes longer than all the rest, and is known from the forecasts.
     said : mapping of str to mapping
         What has to be said to the check of each candidate: labels and weights that come as arrays.
@@ -49,7 +49,7 @@ class Way:
 
 
 X, ACCEPTED, OTHER = points(1, 90), points(2, 80, loc=0.9), points(3, 85, loc=1.0)
-ARRAYS = {"near": points(4, 70), "nearer": points(5, 75, loc=0.2), "far": points(6, 80, loc=2.5)}
+ARRAYS = {"near": points(4, 70), "far": points(6, 80, loc=2.5)}
 MAKE = nammd.Tolerance
 ANYWAY = {"anyway": True}
 
@@ -96,8 +96,10 @@ def _arrays():
 def _grouped_arrays():
     """Labels and weights that come as arrays, and have to be said to every check."""
     (x, gx, wx), (accepted, ga, wa) = groups_of_points(11), groups_of_points(12, shift=1.4)
-    shifts = {"near": 0.0, "nearer": 0.2, "far": 3.5}
-    drawn = {name: groups_of_points(13 + k, shift=shift) for k, (name, shift) in enumerate(shifts.items())}
+    shifts = {"near": 0.0, "far": 3.5}
+    drawn = {
+        name: groups_of_points(13 + 2 * k, shift=shift) for k, (name, shift) in enumerate(shifts.items())
+    }
     data = {name: rows for name, (rows, _, _) in drawn.items()}
     found = {}
     for name, options in {"groups": (True, False), "weights": (False, True)}.items():
@@ -121,16 +123,9 @@ def _grouped_arrays():
         data,
         {key: {"groups": (gx, labels)} for key, (_, labels, _) in drawn.items()},
     )
-    between, own, _ = groups_of_points(15, shift=0.7)
-    found["undecided, groups"] = Way(
-        lambda: MAKE.from_reference(x, between, groups=(gx, own), **ANYWAY),
-        x,
-        {"it": between + 0.1},
-        {"it": {"groups": (gx, 200_000 + own)}},
-    )
     # The same customers in the reference and in what was accepted, and in one candidate.
-    later = {"near": x + 0.3 * points(14, len(x)), **{key: data[key] for key in ("nearer", "far")}}
-    labels = {"near": gx, **{key: drawn[key][1] for key in ("nearer", "far")}}
+    later = {"near": x + 0.3 * points(14, len(x)), "far": data["far"]}
+    labels = {"near": gx, "far": drawn["far"][1]}
     found["the same groups"] = Way(
         lambda: MAKE.from_reference(x, x + 1.2, groups=(gx, gx), **ANYWAY),
         x,
@@ -142,7 +137,7 @@ def _grouped_arrays():
 
 def _blocks():
     x, accepted = series(21), series(22, shift=2.0)
-    data = {"near": series(23), "nearer": series(24, shift=0.3), "far": series(25, shift=4.5)}
+    data = {"near": series(23), "far": series(25, shift=4.5)}
     found = {}
     for name, blocks in {"blocks": nammd.Blocks(length=8), "blocks by a rule": nammd.Blocks()}.items():
         ways = {
@@ -165,7 +160,6 @@ def _people(customers=None):
     )
     data = {
         "near": people(34, customers=customers),
-        "nearer": people(35, older=0.2, customers=customers),
         "far": people(36, older=2.5, missing=0.6, customers=customers),
     }
     return x, accepted, other, data

@@ -6,11 +6,11 @@ import pytest
 import nammd
 from nammd.statistics.difference import Difference
 from nammd.statistics.margin import margin
-from nammd.views.counts import FEW, LabelCounts, NumberCounts
+from nammd.views.counts import FEW, LabelCounts, NumberCounts, rounded
 from nammd.views.lattice import bent, straight
 from nammd.views.negligible import Changes, Negligible
 from nammd.views.placed import pair_of_counts, pair_of_placed, placed
-from nammd.views.serial import counts_from_dict, counts_to_dict, rounded
+from nammd.views.serial import counts_from_dict, counts_to_dict
 from nammd.views.support import APART, Labels, Lattice, Values
 
 KERNEL = nammd.Gaussian(1.0)

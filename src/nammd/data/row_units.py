@@ -76,6 +76,11 @@ class RowUnits:
         """Whether every row is a group of its own."""
         return self.count == len(self.codes)
 
+    @property
+    def all_alike(self) -> bool:
+        """Whether every row is a group of its own, and all count alike: as if nothing had been said."""
+        return self.singles and (self.weights is None or bool((self.weights == self.weights[0]).all()))
+
     def take(self, rows: NDArray[np.intp]) -> RowUnits:
         """Return the units of some of the rows."""
         weights = None if self.weights is None else self.weights[rows]

@@ -58,7 +58,7 @@ def fitted_columns(
 ) -> Fitted:
     """Fit columns on datasets that are open, all of them alike; see `Encoding.fit`."""
     names, first = named_columns(datasets), datasets[0]
-    dropped = [] if exclude is None else chosen_columns(exclude, names, first.name)
+    dropped = [] if exclude is None else chosen_columns(exclude, names, first.name, 0)
     if reading.text:
         chosen_columns(reading.text, names, first.name)
     frames = frames_of(datasets, dropped)

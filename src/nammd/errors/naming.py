@@ -72,12 +72,12 @@ def plain_name(name: str) -> str:
     return "".join(name.split()).casefold()
 
 
-def chosen_columns(columns: Any, available: Sequence[str], owner: str) -> list[str]:
-    """Return the names asked for, after checking that `owner` has each of them."""
+def chosen_columns(columns: Any, available: Sequence[str], owner: str, least: int = 1) -> list[str]:
+    """Return the names asked for, `least` of them or more, after checking that `owner` has each of them."""
     if isinstance(columns, (str, bytes)) or not isinstance(columns, Iterable):
         raise TypeError(f"columns must be a list of names, such as ['age', 'city'], not {columns!r}")
     names = list(columns)
-    if not names:
+    if len(names) < least:
         raise ValueError("columns is empty; name at least one column, or leave it out to take all")
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:

@@ -1,15 +1,17 @@
 """Pairs of columns that no longer go together as before, though neither of them changed alone.
 
-Every column is cut into a few classes of its own dataset: equally many rows each of numbers, the commonest
-labels of others. So the two datasets have the same classes of each column by itself, as far as ties allow;
-the rest is removed by bringing the candidate's table of a pair to the margins of the reference. What is left
-is how the columns go together. The cells of that table are labels, and are tested as those of a column are;
-where rows belong together, by their groups, a row counting as much as its cell was changed by.
+Every column is cut into a few classes of its own dataset: about equally many rows each of numbers, the
+commonest labels of others. Numbers that occur often allow few cuts: one is made only where both datasets have
+one at about the same share of their rows, so that a class is the same part of both. Rows in a class that the
+other dataset has none of are left out. What then differs in each column by itself is removed by bringing the
+candidate's table of a pair to the margins of the reference, and what is left is how the columns go together.
+The cells of that table are labels, and are tested as those of a column are; where rows belong together, by
+their groups, a row counting as much as its cell was changed by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -23,11 +25,12 @@ from nammd.data.values import Values
 from nammd.encoding import Encoding
 from nammd.statistics.adjusting import holm
 from nammd.statistics.margin import margin
-from nammd.views.comparing import group_pair
+from nammd.views.comparing import LEAST_GROUPS, group_pair
 from nammd.views.counting import column_values
 from nammd.views.counts import LabelCounts
 from nammd.views.features import ColumnRows
 from nammd.views.grouped import AspectUnits, column_units, has_units, is_grouped
+from nammd.views.limits import LEAST_ROWS
 from nammd.views.measure import Measure
 from nammd.views.negligible import Changes
 from nammd.views.placed import pair_of_counts
@@ -42,6 +45,9 @@ CLASSES = 8
 _SIZE = CLASSES + 1
 
 _ROUNDS = 20
+
+NEAR = 0.5 / CLASSES
+"""Two cuts are the same where the shares of rows below them differ by at most half a class."""
 
 
 @dataclass(frozen=True)
@@ -113,16 +119,17 @@ def changed_pairs(
     units = [
         None if each.units is None else each.units.take(_chosen(each)) for each in (reference, candidate)
     ]
-    common = {each.name: _commonest(column_values(reference, each, encoding)) for each in measures}
-    x, y = (
-        [_classes(each, column_values(dataset, each, encoding), common[each.name]) for each in measures]
-        for dataset in (reference, candidate)
-    )
+    classes = []
+    for measure in measures:
+        values = [column_values(each, measure, encoding) for each in (reference, candidate)]
+        by = _number_classes if measure.counted == "numbers" else _label_classes
+        classes.append(by(values[0], values[1]))
     found = []
     for i, j in combinations(range(len(measures)), 2):
-        cells = [sample[i] * _SIZE + sample[j] for sample in (x, y)]
+        cells = [one * _SIZE + two for one, two in zip(classes[i], classes[j], strict=True)]
         ordered = measures[i].counted == measures[j].counted == "numbers"
-        found.append(_checked((measures[i].title, measures[j].title), cells, units, ordered))
+        pair = _checked((measures[i].title, measures[j].title), cells, units, ordered)
+        found += [] if pair is None else [pair]
     adjusted = holm([pair.pvalue for pair in found])
     noted = [replace(p, adjusted=a, beyond=a <= level) for p, a in zip(found, adjusted, strict=True)]
     return tuple(sorted((p for p in noted if p.beyond), key=lambda p: -p.ratio))
@@ -133,17 +140,30 @@ def _checked(
     cells: Sequence[NDArray[np.intp]],
     units: Sequence[RowUnits | None],
     ordered: bool,
-) -> PairCheck:
+) -> PairCheck | None:
+    """Return how two columns go together; None where there is nothing to compare."""
     before, now = (_table(*each) for each in zip(cells, units, strict=True))
-    fitted = _raked(now, before)
-    one, two = (_counts(table) for table in (before, fitted))
+    both = _in_both(before, now)
+    if both.sum() < 2:
+        return None
+    reference, candidate = before * both, now * both
+    fitted = _raked(candidate, reference)
+    one, two = (_counts(table) for table in (reference, fitted))
     tolerance = Changes().distance("labels", one)
-    if units[0] is None or units[1] is None:
+    x, y = units
+    if x is None or y is None or (x.all_alike and y.all_alike):
+        if min(one.size, two.size) < LEAST_ROWS:
+            return None
         pair = pair_of_counts(one, two)
     else:
-        change = np.divide(fitted, now, out=np.zeros_like(now), where=now > 0).ravel()[cells[1]]
-        own = change if units[1].weights is None else change * units[1].weights
-        pair = group_pair(_of_cells(cells[0], units[0]), _of_cells(cells[1], replace(units[1], weights=own)))
+        kept = [np.flatnonzero(both.ravel()[each]) for each in cells]
+        x, y = x.take(kept[0]), y.take(kept[1])
+        if min(x.count, y.count) < LEAST_GROUPS:
+            return None
+        mine, theirs = cells[0][kept[0]], cells[1][kept[1]]
+        change = np.divide(fitted, now, out=np.zeros_like(now), where=now > 0).ravel()[theirs]
+        own = change if y.weights is None else change * y.weights
+        pair = group_pair(_of_cells(mine, x), _of_cells(theirs, replace(y, weights=own)))
     pvalue = margin(pair, tolerance, "corrected", "greater").pvalue("greater")
     strength = _rank_correlation if ordered else _cramer
     return PairCheck(
@@ -177,26 +197,64 @@ def _evenly(rows: int) -> NDArray[np.intp]:
     return np.linspace(0, rows - 1, MOST_ROWS).astype(np.intp)
 
 
-def _classes(measure: Measure, values: Values, common: Sequence[str]) -> NDArray[np.intp]:
-    """Return the class of every row that is looked at; missing values are a class of their own, the last.
+def _number_classes(x: Values, y: Values) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the classes of the rows that are looked at, of both datasets; missing values are the last."""
+    mine, theirs = (_looked_at(each) for each in (x, y))
+    (points, shares), (others, their_shares) = (_cuts(each[~np.isnan(each)]) for each in (mine, theirs))
+    cuts = np.unique(_nearest(shares, np.arange(1, CLASSES) / CLASSES))
+    found = _nearest(their_shares, shares[cuts])
+    # Where two cuts of the reference are one of the candidate, the nearer one is.
+    matched: dict[int, tuple[float, int]] = {}
+    for cut, other in zip(cuts[: len(found)].tolist(), found.tolist(), strict=True):
+        apart = abs(shares[cut] - their_shares[other])
+        if apart <= NEAR and apart < matched.get(other, (np.inf, 0))[0]:
+            matched[other] = (apart, cut)
+    kept = [cut for _, cut in matched.values()]
+    return _between(mine, points[kept]), _between(theirs, others[list(matched)])
 
-    Of labels, the commonest ones of the reference are classes, in both datasets.
-    """
+
+def _looked_at(values: Values) -> FloatArray:
     rows = len(values.missing)
-    chosen = _evenly(rows)
-    if measure.counted == "numbers":
-        numbers = np.full(rows, np.nan) if values.numbers is None else values.numbers
-        numbers = numbers[chosen]
-        present = ~np.isnan(numbers)
-        found = np.full(len(numbers), CLASSES, dtype=np.intp)
-        if present.any():
-            edges = np.quantile(numbers[present], np.linspace(0, 1, CLASSES + 1)[1:-1])
-            found[present] = np.searchsorted(edges, numbers[present], side="right")
-        return found
-    place = {label: k for k, label in enumerate(common)}
+    numbers = np.full(rows, np.nan) if values.numbers is None else values.numbers
+    found: FloatArray = numbers[_evenly(rows)]
+    return found
+
+
+def _cuts(numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return where numbers can be cut, from which number on, and the share of rows below each cut."""
+    points, rows = np.unique(numbers, return_counts=True)
+    return points[1:], np.cumsum(rows)[:-1] / max(len(numbers), 1)
+
+
+def _nearest(ascending: FloatArray, wanted: FloatArray) -> NDArray[np.intp]:
+    """Return the places of the nearest to some numbers; none where there are none."""
+    if not len(ascending):
+        return np.empty(0, dtype=np.intp)
+    above = np.clip(np.searchsorted(ascending, wanted), 1, max(len(ascending) - 1, 1))
+    below = above - 1
+    above = np.minimum(above, len(ascending) - 1)
+    nearer = wanted - ascending[below] <= ascending[above] - wanted
+    return np.where(nearer, below, above).astype(np.intp)
+
+
+def _between(numbers: FloatArray, edges: FloatArray) -> NDArray[np.intp]:
+    found = np.searchsorted(edges, numbers, side="right").astype(np.intp)
+    found[np.isnan(numbers)] = CLASSES
+    return found
+
+
+def _label_classes(x: Values, y: Values) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the same of labels: the commonest ones of the reference are classes, in both datasets."""
+    place = {label: k for k, label in enumerate(_commonest(x))}
+    mine, theirs = (_placed(each, place) for each in (x, y))
+    return mine, theirs
+
+
+def _placed(values: Values, place: Mapping[str, int]) -> NDArray[np.intp]:
+    rows = len(values.missing)
     places = np.array([*(place.get(label, CLASSES - 1) for label in values.categories), CLASSES], np.intp)
     codes = np.full(rows, -1) if values.codes is None else values.codes
-    return np.asarray(places[codes[chosen]], dtype=np.intp)
+    return np.asarray(places[codes[_evenly(rows)]], dtype=np.intp)
 
 
 def _commonest(values: Values) -> list[str]:
@@ -212,10 +270,26 @@ def _table(cells: NDArray[np.intp], units: RowUnits | None) -> FloatArray:
     return np.bincount(cells, weights, _SIZE * _SIZE).reshape(_SIZE, _SIZE).astype(np.float64)
 
 
+def _in_both(before: FloatArray, now: FloatArray) -> NDArray[np.bool_]:
+    """Tell which cells are of classes that both tables have, when all other rows are left out."""
+    kept = np.ones(before.shape, dtype=bool)
+    while True:
+        there = kept.copy()
+        for axis in (0, 1):
+            for table in (before, now):
+                there &= (table * kept).sum(axis=axis, keepdims=True) > 0
+        if (there == kept).all():
+            return kept
+        kept = there
+
+
 def _raked(table: FloatArray, target: FloatArray) -> FloatArray:
-    """Return a table with the margins of another one, as shares, and its own number of rows."""
+    """Return a table with the margins of another one, as shares, and its own number of rows.
+
+    A cell without rows stays so: rows of no group would have to be in it.
+    """
     rows, goal = table.sum(), target / target.sum()
-    fitted: FloatArray = (table + 1e-9) / (table + 1e-9).sum()
+    fitted: FloatArray = table / rows
     for _ in range(_ROUNDS):
         for axis in (0, 1):
             wanted, there = goal.sum(axis=axis, keepdims=True), fitted.sum(axis=axis, keepdims=True)

@@ -38,6 +38,9 @@ class SecondOrder(Protocol):
     def mean(self, g: FloatArray, felt: FloatArray) -> FloatArray:
         """Return the means of the products of influences of x and what is felt there."""
 
+    def apart(self) -> SecondOrder:
+        """Return the same as if units that are in both samples did not vary together."""
+
 
 @dataclass(frozen=True, eq=False)
 class AtomPair:
@@ -57,6 +60,8 @@ class AtomPair:
         The places, in x and in y, of the units that are in both.
     off_diagonal : float or None
         The mean over off-diagonal cross pairs, if that is the one to use.
+    joint : bool
+        Whether units that are in both were drawn once, and so vary together.
     """
 
     atoms: tuple[Atoms, Atoms]
@@ -65,6 +70,17 @@ class AtomPair:
     second_order: SecondOrder | None = field(default=None, repr=False)
     common: tuple[Places, Places] | None = None
     off_diagonal: float | None = None
+    joint: bool = True
+
+    def apart(self) -> AtomPair:
+        """Return the pair as if all units had been drawn apart; no unit meets itself all the same."""
+        order = None if self.second_order is None else self.second_order.apart()
+        return replace(self, second_order=order, joint=False)
+
+    @property
+    def _in_both(self) -> tuple[Places, Places] | None:
+        """The units that vary together."""
+        return self.common if self.joint else None
 
     @cached_property
     def moments(self) -> Moments:
@@ -118,10 +134,10 @@ class AtomPair:
         here: how those of the two samples go together is not known, and so the variance errs on the safe
         side.
         """
-        if self.common is None:
+        if self._in_both is None:
             return None
         (own_x, across_x), (own_y, across_y) = (
-            side.deviations[:, places] for side, places in zip(self.atoms, self.common, strict=True)
+            side.deviations[:, places] for side, places in zip(self.atoms, self._in_both, strict=True)
         )
         share = float(np.sqrt(np.prod([(side.count - 1) / side.count for side in self.atoms])))
         constant = 8 * float(across_x @ across_y)
@@ -145,9 +161,9 @@ class AtomPair:
     def influences(self) -> tuple[FloatArray, FloatArray]:
         """The p and q of every unit of x and of y; a unit that is in both has the sum of both, in each."""
         x, y = (side.influences for side in self.atoms)
-        if self.common is None:
+        if self._in_both is None:
             return x, y
-        (here, there), ratio = self.common, self.atoms[0].effective / self.atoms[1].effective
+        (here, there), ratio = self._in_both, self.atoms[0].effective / self.atoms[1].effective
         joint_x, joint_y = x.copy(), y.copy()
         joint_x[here] += y[there] * ratio
         joint_y[there] += x[here] / ratio
@@ -167,9 +183,9 @@ class AtomPair:
         p = self.atoms[0].influences[:, 0]
         # With the p of the sample alone, which any distance from it knows.
         across = self.atoms[0].influences[:, 1]
-        if self.common is not None:
+        if self._in_both is not None:
             across = slope * p - self.influences[0] @ np.array([slope, -1.0])
-        return KeptX(across, felt, self.common is not None)
+        return KeptX(across, felt, self._in_both is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +277,7 @@ class AtomSide:
     def _mean(self, one: FloatArray, other: FloatArray) -> float:
         """Return a mean product; units in both samples count half in each, so that all count once."""
         found = self.atoms.sum(one, other)
-        if self.pair.common is not None:
+        if self.pair.joint and self.pair.common is not None:
             both = self.pair.common[self.number]
             found -= float(one[both] @ other[both]) / 2
         return found / self.size

@@ -6,7 +6,7 @@ Small samples stand for themselves, and of larger ones the cost stays a small co
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -51,6 +51,11 @@ class Grams:
     stand_ins: tuple[StandIns, StandIns]
     atoms: tuple[Atoms, Atoms]
     common: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
+    joint: bool = True
+
+    def apart(self) -> Grams:
+        """Return the same as if units that are in both samples did not vary together."""
+        return replace(self, joint=False)
 
     def form(self, side: int, g: FloatArray) -> FloatArray:
         """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units of a sample."""
@@ -75,7 +80,7 @@ class Grams:
     def eigenvalues(self) -> tuple[float, float]:
         """The largest eigenvalues of the two covariance operators, of units of the effective size."""
         x, y = (one.eigenvalue * atoms.lift for one, atoms in zip(self.stand_ins, self.atoms, strict=True))
-        if self.common is None:
+        if self.common is None or not self.joint:
             return x, y
         # Groups that are in both move both mean embeddings: as far as these go together, nothing moves.
         apart = x / self.atoms[0].effective + y / self.atoms[1].effective

@@ -44,6 +44,9 @@ class Meeting(Protocol):
     def kept(self, slope: float, scale: float) -> KeptX:
         """Return what a distance of that slope and scale keeps of the units of x."""
 
+    def apart(self) -> Meeting:
+        """Return the meeting as if units that are in both samples had been drawn apart."""
+
 
 @dataclass(frozen=True, eq=False)
 class KnownMeeting:
@@ -81,6 +84,10 @@ class KnownMeeting:
         if self.kept_x is None:
             raise ValueError("nothing was kept of the units of x")
         return self.kept_x
+
+    def apart(self) -> KnownMeeting:
+        """Return the meeting itself: it is not known which units are in both."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,6 +295,10 @@ class Pair:
     def kept_x(self) -> KeptX:
         """What is kept of the units of x, for another distance from the same x."""
         return self.meeting.kept(self.own_slope, self.scale)
+
+    def apart(self) -> Pair:
+        """Return the pair as if units that are in both samples had been drawn apart."""
+        return replace(self, meeting=self.meeting.apart())
 
     def kept(self, units: bool = True) -> Pair:
         """Return the pair by its averages, as a file keeps it; and its units of x, for others to share."""

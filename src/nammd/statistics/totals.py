@@ -361,6 +361,10 @@ class TotalPair:
         along = self.sides[1].directions @ np.array([2 * slope / scale, -2 / scale])
         return KeptX(self.sides[0].directions[:, 1], self._felt(along[:, None])[:, 0])
 
+    def apart(self) -> TotalPair:
+        """Return the pair itself: totals do not tell which units are in both."""
+        return self
+
     def _felt(self, directions: FloatArray) -> FloatArray:
         """Return the directions of what units of x feel of influences of y."""
         moved = self.y.products @ directions

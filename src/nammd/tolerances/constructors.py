@@ -205,7 +205,9 @@ class Constructors(Result):
         value, estimate = chosen.epsilon("raise the level"), estimates[chosen.label]
         influences = paired_influences(estimate)
         variance = float(influences @ influences)
-        bar = Perturbed(chosen.label, value, variance, influences, estimate.pair.kept(units=False))
+        # A candidate is none of the copies: its rows are drawn apart from those of the reference.
+        pilot = estimate.pair.apart().kept(units=False)
+        bar = Perturbed(chosen.label, value, variance, influences, pilot)
         columns = None if allowed is None else bench.columns(allowed).perturbed(kind, level)
         return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway, grouping)
 

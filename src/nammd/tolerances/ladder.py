@@ -119,11 +119,14 @@ def split_rungs(
 
 
 def _halves(rows: int, units: RowUnits | None, generator: np.random.Generator) -> tuple[Positions, Positions]:
-    """Return random halves of the rows, or of the groups that they belong to."""
+    """Return random halves of the rows, or of the groups that they belong to.
+
+    Groups are drawn in the order in which they come, so that groups of one row are drawn as rows are.
+    """
     if units is None:
         order = generator.permutation(rows)
         return order[: rows // 2], order[rows // 2 :]
-    groups = np.unique(units.codes)
-    first = generator.permutation(groups)[: len(groups) // 2]
+    groups, met = np.unique(units.codes, return_index=True)
+    first = generator.permutation(groups[np.argsort(met)])[: len(groups) // 2]
     chosen = np.isin(units.codes, first)
     return np.flatnonzero(chosen), np.flatnonzero(~chosen)

@@ -64,10 +64,9 @@ def by_units(
     return Compared(group_pair(x, y), beside, [between(home, k) for k in enough])
 
 
-def all_single(both: tuple[ColumnUnits, ColumnUnits], limit: ColumnLimit) -> bool:
-    """Tell whether every row stands for itself, in all that a column is compared with."""
-    every = (*both, limit.units or {}, *limit.accepted_units)
-    return all(aspect.singles for units in every for aspect in units.values())
+def all_single(*samples: ColumnUnits) -> bool:
+    """Tell whether every row stands for itself, in all samples of a column: then counts tell all of them."""
+    return all(aspect.singles for units in samples for aspect in units.values())
 
 
 def accepted_pairs(home: ColumnUnits, others: Sequence[ColumnUnits], aspect: str) -> list[Pair]:

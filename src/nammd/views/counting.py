@@ -22,7 +22,7 @@ from nammd.data.values import Values
 from nammd.encoding import Encoding
 from nammd.encoding.constants import Constant, constants_in, constants_together
 from nammd.encoding.noticed import Cells, note_unread, unread_in
-from nammd.views.counts import Counts, merged
+from nammd.views.counts import Counts, merged, rounded
 from nammd.views.features import ColumnRows
 from nammd.views.grouped import column_units, has_units
 from nammd.views.measure import Measure
@@ -74,7 +74,8 @@ def tally_columns(
     if dataset.summary is not None:
         kept = dataset.summary
         groups = kept.unit_tally or {}
-        return Tally({m.name: ColumnTally(kept.tally[m.name], groups.get(m.name)) for m in measures})
+        # As from its file, so that a summary answers the same before it was written.
+        return Tally({m.name: ColumnTally(rounded(kept.tally[m.name]), groups.get(m.name)) for m in measures})
     if dataset.frame is None:
         encoding.points(dataset)  # refuses what is not like the reference
     if not dataset.in_memory:
@@ -116,16 +117,16 @@ def _look(
     """Return what the values of a column tell."""
     # Arrays have floating-point numbers only, so fractions in them are no news.
     found = ColumnTally(measure.count(values), fractions=not measure.of_array and values.has_fractions)
+    if edges and (units is None or units.all_alike):
+        parts = [measure.count(values.take(np.arange(*ends))) for ends in pairwise(edges)]
+        found = replace(found, blocks=block_distances(parts))
     if units is None:
-        if edges:
-            parts = [measure.count(values.take(np.arange(*ends))) for ends in pairwise(edges)]
-            found = replace(found, blocks=block_distances(parts))
         return found
     rows = ColumnRows.of(measure, values)
     least = (
         {} if negligible is None else negligible_by_groups(rows, units, negligible.of_column(measure.name))
     )
-    blocks = unit_block_distances(rows, units, edges) if edges else {}
+    blocks = unit_block_distances(rows, units, edges) if edges and not units.all_alike else found.blocks
     return replace(found, units=column_units(rows, units), negligible=least, blocks=blocks)
 
 

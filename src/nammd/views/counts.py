@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -147,6 +147,21 @@ def merged(one: Any, other: Any) -> Any:
     if isinstance(one, LabelCounts) != isinstance(other, LabelCounts):
         raise ValueError("counts of labels and of numbers are not of one column")
     return one.merged(other)
+
+
+def rounded(counts: Counts) -> Counts:
+    """Return counts as a file keeps them: the rows at a place to 7 digits."""
+    if isinstance(counts, LabelCounts):
+        return counts
+    return replace(counts, rows=scaled(counts.rows.astype("<f4"), counts.present))
+
+
+def scaled(rows: FloatArray, present: int) -> FloatArray:
+    """Bring rounded counts back to the number of rows that they are of."""
+    values = rows.astype(np.float64)
+    total = float(values.sum())
+    found: FloatArray = values * (present / total) if total > 0 else values
+    return found
 
 
 def _filled(start: int, rows: FloatArray) -> tuple[FloatArray, FloatArray]:

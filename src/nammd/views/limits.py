@@ -22,7 +22,7 @@ from nammd.statistics.difference import Difference
 from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
 from nammd.views.comparing import Compared, accepted_pairs, all_single, by_units
-from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.counts import Counts, LabelCounts, NumberCounts, rounded
 from nammd.views.grouped import ColumnUnits
 from nammd.views.measure import Measure
 from nammd.views.negligible import Negligible
@@ -88,7 +88,7 @@ class ColumnLimit:
         return found
 
     def _accepted_values(self, aspect: str) -> list[float]:
-        if self.units is not None:
+        if self.units is not None and not all_single(self.units, *self.accepted_units):
             found = accepted_pairs(self.units, self.accepted_units, aspect)
             return [pair.value for pair in found]
         every = [part(aspect, counts) for counts in (self.reference, *(c for _, c in self.accepted))]
@@ -205,8 +205,6 @@ def made_limits(
     accepted : mapping of str to mapping of str to ColumnTally, optional
         Accepted datasets by name, each by column.
     """
-    from nammd.views.serial import rounded
-
     negligible.require_known(tuple(measure.name for measure in measures))
     found = []
     for measure in measures:
@@ -258,7 +256,11 @@ def check_columns(
     for limit in limits:
         x, y = reference[limit.name], candidate[limit.name]
         check: Callable[[str], ColumnCheck | None]
-        if x.units is None or y.units is None or all_single((x.units, y.units), limit):
+        if (
+            x.units is None
+            or y.units is None
+            or all_single(x.units, y.units, limit.units or {}, *limit.accepted_units)
+        ):
             check = partial(_by_counts, limit, x.counts, y.counts, shared, alike)
         else:
             check = partial(_by_groups, limit, (x.units, y.units), shared)

@@ -1,7 +1,7 @@
 """Counts as plain values for files: short, and the same numbers when they are read.
 
 Places on the lattice are kept as the steps between them, which compress to almost nothing, and the rows at
-each as 32-bit floats: 7 digits, of counts that stand for a sample. `rounded` gives counts that are so.
+each as 32-bit floats: 7 digits, of counts that stand for a sample; `nammd.views.counts.rounded`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,16 @@ import base64
 import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.statistics.totals import MORE, UnitTotals
-from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.counts import Counts, LabelCounts, NumberCounts, scaled
 from nammd.views.grouped import AspectUnits, ColumnUnits
 from nammd.views.lattice import STEP
 from nammd.views.measure import Measure
-
-
-def rounded(counts: Counts) -> Counts:
-    """Return counts as a file keeps them."""
-    if isinstance(counts, LabelCounts):
-        return counts
-    return replace(counts, rows=_scaled(counts.rows.astype("<f4"), counts.present))
 
 
 def counts_to_dict(counts: Counts) -> dict[str, Any]:
@@ -57,7 +49,7 @@ def counts_from_dict(stored: Mapping[str, Any]) -> Counts:
     exact = bool(stored["exact"])
     places = _unpacked(stored["places"], "<f8" if exact else "<i4")
     places = places if exact else np.cumsum(places) * STEP
-    rows = _scaled(_unpacked(stored["rows"], "<f4"), int(stored["present"]))
+    rows = scaled(_unpacked(stored["rows"], "<f4"), int(stored["present"]))
     if len(rows) != len(places) or not np.isfinite(rows).all() or not np.isfinite(places).all():
         raise ValueError("the counts of a column are not numbers")
     low, high = (math.nan if stored[name] is None else float(stored[name]) for name in ("low", "high"))
@@ -121,14 +113,6 @@ def measure_from_dict(stored: Mapping[str, Any]) -> Measure:
         raise ValueError(f"the unit of the column {stored['name']!r} is not valid")
     name, kind, clock = (str(stored[key]) for key in ("name", "kind", "clock"))
     return Measure(name, kind, stored["counted"], center, scale, clock, bool(stored["of_array"]))
-
-
-def _scaled(rows: FloatArray, present: int) -> FloatArray:
-    """Bring rounded counts back to the number of rows that they are of."""
-    values = rows.astype(np.float64)
-    total = float(values.sum())
-    scaled: FloatArray = values * (present / total) if total > 0 else values
-    return scaled
 
 
 def _packed(values: FloatArray, kind: str) -> str:

@@ -25,7 +25,7 @@ def negligible_by_groups(column: ColumnRows, units: RowUnits, changes: Changes) 
     """
     if units.reach or not 4 <= units.count <= MOST_KEPT:
         return {}
-    if units.singles and units.weights is None:
+    if units.all_alike:
         return {}
     codes = units.codes if units.names is not None else np.arange(len(units.codes))
     count = int(codes.max()) + 1
