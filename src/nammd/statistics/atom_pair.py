@@ -245,17 +245,13 @@ class AtomSide:
         atoms, order = self.atoms, self.pair.order
         g = np.column_stack([atoms.influences[:, 0], first.across, second.across])
         weighted = _weighted(g, atoms.counts)
-
-        def third(w: FloatArray) -> float:
-            moved = g @ w
-            return atoms.sum(moved, moved, moved) / atoms.effective
-
+        thirds = np.stack([(weighted * column[:, None]).T @ g for column in g.T])
         return SharedX(
             second=weighted.T @ g / atoms.effective,
             form=order.form(self.number, g),
             covariance=self._covariance(g),
             felt=order.mean(g, np.column_stack([first.felt, second.felt])),
-            third=third,
+            thirds=thirds / atoms.effective,
             joint=first.joint or second.joint,
         )
 

@@ -156,7 +156,7 @@ def _shared(pilot: Pair, first: float, second: float) -> SharedX:
     roots = [0.0, *(math.sqrt(max(value, 0.0) * pilot.scale * noise) for value in (first, second))]
     seconds = np.outer(roots, roots)
     covariance = pilot.moments.x.v1 + seconds
-    return SharedX(seconds, np.zeros((3, 3)), covariance, np.zeros((3, 2)), lambda w: 0.0)
+    return SharedX(seconds, np.zeros((3, 3)), covariance, np.zeros((3, 2)), np.zeros((3, 3, 3)))
 
 
 _SMALLEST = 1e-15

@@ -74,8 +74,8 @@ class SharedX:
         The covariances of the influences over the units, by leaving out one at a time.
     felt : array of shape (3, 2)
         The means of the influences times what is `felt` of the y of each distance.
-    third : Side-like callable
-        Returns the mean of ``(g w)³``; NaN where it is not known.
+    thirds : array of shape (3, 3, 3)
+        The means of the products of three influences; NaN where they are not known.
     joint : bool
         Whether units of x are in a y too.
     """
@@ -84,27 +84,26 @@ class SharedX:
     form: FloatArray
     covariance: FloatArray
     felt: FloatArray
-    third: ThirdMoment
+    thirds: FloatArray
     joint: bool = False
+
+    def third(self, w: FloatArray) -> float:
+        """Return the mean of ``(g w)³``; NaN where it is not known."""
+        return float(self.thirds @ w @ w @ w)
 
     @property
     def swapped(self) -> SharedX:
         """The same with the two distances in each other's place."""
         turn = np.array([0, 2, 1])
-        second, form, covariance = (
-            each[np.ix_(turn, turn)] for each in (self.second, self.form, self.covariance)
-        )
-        third = self.third
+        square = np.ix_(turn, turn)
         return SharedX(
-            second, form, covariance, self.felt[turn][:, ::-1], lambda w: third(w[turn]), self.joint
+            self.second[square],
+            self.form[square],
+            self.covariance[square],
+            self.felt[turn][:, ::-1],
+            self.thirds[np.ix_(turn, turn, turn)],
+            self.joint,
         )
-
-
-class ThirdMoment(Protocol):
-    """A third moment as a function of a direction."""
-
-    def __call__(self, w: FloatArray, /) -> float:
-        """Return the mean of ``(g w)³``."""
 
 
 @dataclass(frozen=True, eq=False)

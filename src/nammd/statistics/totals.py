@@ -242,7 +242,7 @@ class TotalSide:
             form=self._form(g),
             covariance=moments * float(self.lifts[1]) ** 2 * (count - 1) / count,
             felt=self._mean(g, np.column_stack([first.felt, second.felt])),
-            third=self.third,
+            thirds=np.full((3, 3, 3), math.nan),
         )
 
     def _mean(self, one: FloatArray, other: FloatArray) -> FloatArray:

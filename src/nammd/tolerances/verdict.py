@@ -343,8 +343,10 @@ class Verdict(Reportable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and what it would take to settle an undecided check, ready for JSON."""
-        rows = self.rows_needed
-        found = super().to_dict() | {
+        rows, fields = self.rows_needed, super().to_dict()
+        fields = {"judged" if name == "family" else name: value for name, value in fields.items()}
+        found = fields | {
+            "judged": self.judged,
             "held": [plain(asdict(each)) for each in self.held],
             "decided_by": self.decided_by,
             "rows_needed": None if rows is None else list(rows),
