@@ -152,10 +152,6 @@ class Dataset(ABC):
             self._looks[id(by)] = by, look()
         return self._looks[id(by)][1]
 
-    def forget_points(self) -> None:
-        """Let go of the points; they are made again if somebody asks for them."""
-        self._points = None
-
 
 @dataclass(eq=False)
 class TableDataset(Dataset):
