@@ -10,7 +10,7 @@ import pytest
 import nammd
 from nammd.cli import main
 from nammd.statistics.forecast import _first
-from nammd.statistics.margin import _boundary
+from nammd.statistics.margin import boundary
 
 KERNELS = [nammd.Gaussian, nammd.Laplace]
 
@@ -49,9 +49,20 @@ def test_extreme_bandwidths_end(kernel: type, bandwidth: float) -> None:
 @pytest.mark.parametrize(
     ("start", "end"), [(math.nan, 0.0), (0.0, math.nan), (math.inf, 0.0), (math.nan, math.nan)]
 )
-@pytest.mark.parametrize("holds", [True, False])
-def test_a_boundary_without_ends_is_no_number(start: float, end: float, holds: bool) -> None:
-    assert math.isnan(_boundary(lambda eps: holds, start, end))
+@pytest.mark.parametrize("doubt", [1.0, -1.0])
+def test_a_boundary_without_ends_is_no_number(start: float, end: float, doubt: float) -> None:
+    assert math.isnan(boundary(lambda eps: doubt, start, end, 0.1))
+
+
+@pytest.mark.parametrize("step", [math.nan, math.inf, 0.0, 1e-300, 0.1, 5.0])
+@pytest.mark.parametrize(("start", "end"), [(0.2, 1.0), (0.2, 0.0)])
+def test_a_boundary_is_found_with_any_step(start: float, end: float, step: float) -> None:
+    edge = (start + 2 * end) / 3
+    assert boundary(lambda eps: abs(edge - start) - abs(eps - start), start, end, step) == pytest.approx(edge)
+    assert boundary(lambda eps: 1.0 if abs(eps - start) < abs(edge - start) else -1.0, start, end, step) == (
+        pytest.approx(edge)
+    )
+    assert boundary(lambda eps: 1.0, start, end, step) == end
 
 
 @pytest.mark.parametrize("bandwidth", [0.05, 0.03, 0.022, 0.02, 0.0185, 0.017])

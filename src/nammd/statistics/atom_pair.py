@@ -222,7 +222,7 @@ class AtomSide:
         """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units."""
         return self._form
 
-    # An interval asks for a hundred margins, and each costs no pass over the units.
+    # An interval asks for many margins, and each costs no pass over the units.
 
     @cached_property
     def _second(self) -> FloatArray:

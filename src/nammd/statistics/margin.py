@@ -229,38 +229,45 @@ def confidence_interval(pair: Pair, level: float) -> tuple[float, float]:
     alpha = (1 - level) / 2
     start = min(max(pair.value, 0.0), pair.largest)
 
-    def kept(alternative: Alternative) -> Callable[[float], bool]:
-        def inside(eps: float) -> bool:
-            return not margin(pair, eps, "corrected", alternative).pvalue(alternative) <= alpha
+    def doubt(alternative: Alternative) -> Callable[[float], float]:
+        def of(eps: float) -> float:
+            return doubt_at(margin(pair, eps, "corrected", alternative).pvalue(alternative), alpha)
 
-        return inside
+        return of
 
-    lower = _boundary(kept("greater"), start, 0.0)
-    upper = _boundary(kept("less"), start, pair.largest)
-    return lower, upper
+    lower = boundary(doubt("greater"), start, 0.0, pair.deviation / 2)
+    return lower, boundary(doubt("less"), start, pair.largest, pair.deviation / 2)
 
 
-def _boundary(inside: Callable[[float], bool], start: float, end: float) -> float:
-    """Return where, going from `start` to `end`, a condition first stops to hold.
+def doubt_at(pvalue: float, alpha: float) -> float:
+    """Return a number above zero where a p-value does not reject; NaN rejects nothing."""
+    return 1.0 if math.isnan(pvalue) else math.log(max(pvalue, sys.float_info.min) / alpha)
 
-    Walks in growing steps and then bisects. The condition may jump (the lower tail switches
-    formulas), so a method that needs a smooth function would not do.
+
+def boundary(doubt: Callable[[float], float], start: float, end: float, step: float) -> float:
+    """Return where, going from `start` to `end`, a doubt first falls to zero or below; `end` if nowhere.
+
+    It walks in growing steps, of which the first is about `step`, and then narrows the last one down.
     """
-    near, step = start, (end - start) / 2**20
-    if step == 0:
+    if start == end:
         return end
-    if not math.isfinite(step):  # no estimate, so no boundary either
+    least = abs(end - start) / 2**20
+    if not math.isfinite(least):  # no estimate, so no boundary either
         return math.nan
+    step = math.copysign(step if least < step < math.inf else least, end - start)
+    near = start
     while True:
         far = near + step
         if (far - end) * (end - start) >= 0:
             far = end
-        if not inside(far):
+        if not doubt(far) > 0:
             break
         if far == end:
             return end
         near, step = far, step * 1.5
-    for _ in range(60):
-        middle = (near + far) / 2
-        near, far = (middle, far) if inside(middle) else (near, middle)
-    return near
+    if not doubt(near) > 0:
+        return near
+    from scipy.optimize import brentq
+
+    # It keeps a bracket, which is needed: the test may jump, since the lower tail switches formulas.
+    return float(brentq(doubt, near, far, xtol=1e-18, rtol=1e-14))

@@ -214,7 +214,7 @@ class TotalSide:
         """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units."""
         return self._own_form
 
-    # An interval asks for a hundred margins, and each costs no product of matrices.
+    # An interval asks for many margins, and each costs no product of matrices.
 
     @cached_property
     def _second(self) -> FloatArray:
