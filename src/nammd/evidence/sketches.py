@@ -67,26 +67,7 @@ class SketchEvidence(Evidence):
         """How the distance varies over the frequencies, where the exact kernel is meant."""
         if not self.exact:
             return None
-        x, y = self.meeting.x, self.meeting.y
-        half = len(x.features) // 2
-
-        def waves(values: FloatArray) -> FloatArray:
-            return (values[:half] + values[half:]) * half
-
-        one, two = (waves(z.features**2 - z.gram.diagonal()) / z.pairs for z in (x, y))
-        within = one + two
-        across = waves(x.features * y.features) / (x.size * y.size)
-        return Spread(within - 2 * across, 4 * self._bound - within, self.carriers)
-
-    @cached_property
-    def carriers(self) -> float:
-        """How many frequencies carry the distance, or the mean kernel values, whichever are fewer.
-
-        By squares of mean features, which are never negative. Where they are all noise of the rows, that is
-        spread over all frequencies, and so it is taken: the error of the rows is then the larger one.
-        """
-        x, y = (z.features / z.size for z in (self.meeting.x, self.meeting.y))
-        return min(effective_number(_powers(x - y)), effective_number(_powers(x) + _powers(y)))
+        return spread_of(self.meeting.x, self.meeting.y, self._bound)
 
     @property
     def computed_by(self) -> str:  # type: ignore[override]
@@ -178,6 +159,24 @@ class SketchEvidence(Evidence):
             "row_weights": one.weights_by or None,
             "block_lengths": None,
         }
+
+
+def spread_of(x: UnitTotals, y: UnitTotals, bound: float) -> Spread:
+    """Return how the distance of two samples varies over the frequencies of their features."""
+    half = len(x.features) // 2
+
+    def waves(values: FloatArray) -> FloatArray:
+        return (values[:half] + values[half:]) * half
+
+    one, two = (waves(z.features**2 - z.gram.diagonal()) / z.pairs for z in (x, y))
+    within = one + two
+    across = waves(x.features * y.features) / (x.size * y.size)
+    # How many frequencies carry the distance, or the mean kernel values, whichever are fewer: by squares of mean
+    # features, which are never negative. Where they are all noise of the rows, that is spread over all frequencies, and
+    # so it is taken: the error of the rows is then the larger one.
+    p, q = x.features / x.size, y.features / y.size
+    carriers = min(effective_number(_powers(p - q)), effective_number(_powers(p) + _powers(q)))
+    return Spread(within - 2 * across, 4 * bound - within, carriers)
 
 
 def _totals(sample: SketchSample) -> UnitTotals:

@@ -98,7 +98,7 @@ class Checked:
             return cls(own, result.has_column_tolerances, WHOLE.level("columns", alpha), (before, now))
         limits = made_limits(measures, before, Negligible())
         kept = {limit.name: replace(before[limit.name], counts=limit.reference) for limit in limits}
-        return cls(check_columns(limits, kept, now, alpha, True), False, alpha, (before, now))
+        return cls(check_columns(limits, kept, now, alpha), False, alpha, (before, now))
 
     def estimate(self, check: ColumnCheck, statistic: str) -> DistanceInterval:
         """Return the distance of a column alone, with its 95 % interval."""

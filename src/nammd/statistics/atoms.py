@@ -46,7 +46,7 @@ class Atoms:
         The sum of the squared kernel sums of two units of the sample.
     partners : array or float
         For every unit: the weight of the other sample's rows that it was compared with.
-    rows : int
+    rows : float
         The number of rows.
     counts : array or None
         How many units of each kind there are; None where every one is by itself.
@@ -63,7 +63,7 @@ class Atoms:
     other_sized: FloatArray = field(repr=False)
     squares: float
     partners: FloatArray | float = field(repr=False)
-    rows: int
+    rows: float
     counts: FloatArray | None = field(default=None, repr=False)
     numbers: Places | None = field(default=None, repr=False)
     reach: int = 0
@@ -178,7 +178,7 @@ class Atoms:
                 share * 2 * self.sum(p, q) / (left[0] * left[1]),
             )
         moved = self.deviations
-        matrix = share * moved @ moved.T
+        matrix = share * (moved if self.counts is None else moved * self.counts) @ moved.T
         if self.reach:  # neighbours in time go together; where they do so the other way, it is left out
             lag = share * moved[:, :-1] @ moved[:, 1:].T
             values, vectors = np.linalg.eigh(lag + lag.T)

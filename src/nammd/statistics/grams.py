@@ -45,13 +45,15 @@ class Grams:
     Sums are scaled so that a mean over units is one over pairs of rows. The mean kernel value times the sizes
     of two groups is taken off. Influences add up to zero, so that over *all* pairs this changes nothing; over
     pairs of distinct groups it takes off a bias of the order of one group. Of single rows, of which there are
-    many, nothing is taken off.
+    many, nothing is taken off. `repeats` is how many units each of those that stand for a sample stands for, where that
+    differs.
     """
 
     stand_ins: tuple[StandIns, StandIns]
     atoms: tuple[Atoms, Atoms]
     common: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
     joint: bool = True
+    repeats: tuple[FloatArray | None, FloatArray | None] = (None, None)
 
     def apart(self) -> Grams:
         """Return the same as if units that are in both samples did not vary together."""
@@ -59,22 +61,35 @@ class Grams:
 
     def form(self, side: int, g: FloatArray) -> FloatArray:
         """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units of a sample."""
-        gram, some = self._within[side], g[self.stand_ins[side].chosen]
-        count = len(some)
+        gram, some = self._within[side], self._repeated(side, g[self.stand_ins[side].chosen])
         diagonal = (some * np.diagonal(gram)[:, None]).T @ some
-        found: FloatArray = (some.T @ (gram @ some) - diagonal) / (count * (count - 1))
+        found: FloatArray = (some.T @ (gram @ some) - diagonal) / self._distinct(side)
         return found
 
     def felt(self, g: FloatArray) -> FloatArray:
         """Return, for the units that stand for x, the means of ``k(i, j) g_j`` over the units of y."""
-        some = g[self.stand_ins[1].chosen]
-        found: FloatArray = self._cross @ some / len(some)
+        some = self._repeated(1, g[self.stand_ins[1].chosen])
+        found: FloatArray = self._cross @ some / self._count(1)
         return found
 
     def mean(self, g: FloatArray, felt: FloatArray) -> FloatArray:
         """Return the means of the products of influences of x and what is felt there."""
-        found: FloatArray = g[self.stand_ins[0].chosen].T @ felt / len(felt)
+        found: FloatArray = self._repeated(0, g[self.stand_ins[0].chosen]).T @ felt / self._count(0)
         return found
+
+    def _repeated(self, side: int, values: FloatArray) -> FloatArray:
+        """Return values of the units that stand for a sample, by how many each of them stands for."""
+        repeats = self.repeats[side]
+        return values if repeats is None else repeats[:, None] * values
+
+    def _count(self, side: int) -> float:
+        repeats = self.repeats[side]
+        return float(len(self.stand_ins[side].chosen) if repeats is None else repeats.sum())
+
+    def _distinct(self, side: int) -> float:
+        """Return how many pairs of distinct units there are."""
+        repeats, count = self.repeats[side], self._count(side)
+        return count * (count - 1) if repeats is None else count**2 - float(repeats @ repeats)
 
     @cached_property
     def eigenvalues(self) -> tuple[float, float]:
@@ -114,7 +129,8 @@ class Grams:
         pairs = np.where(near, 0.0, pairs)
         # The diagonal stays: whoever takes a mean over distinct groups takes it off.
         kept = np.where(near & ~np.eye(count, dtype=bool), 0.0, found)
-        scaled: FloatArray = kept * (count * (count - 1) / pairs.sum())
+        every = self._repeated(side, self._repeated(side, pairs).T).sum()
+        scaled: FloatArray = kept * (self._distinct(side) / every)
         return scaled
 
     @cached_property
@@ -129,7 +145,8 @@ class Grams:
         if self.common is not None:
             same = self._numbers(0)[:, None] == self._numbers(1)
             found[same] = pairs[same] = 0.0
-        scaled: FloatArray = found * (found.size / pairs.sum())
+        every = self._repeated(0, self._repeated(1, pairs.T).T).sum()
+        scaled: FloatArray = found * (self._count(0) * self._count(1) / every)
         return scaled
 
     def _joint_eigenvalue(self) -> float:
@@ -161,14 +178,24 @@ def _centring(sizes: FloatArray) -> FloatArray:
     return matrix
 
 
-def unit_eigenvalue(gram: FloatArray, sizes: FloatArray, every: FloatArray) -> float:
+def unit_eigenvalue(
+    gram: FloatArray, sizes: FloatArray, every: FloatArray, repeats: FloatArray | None = None
+) -> float:
     """Return the largest eigenvalue of the covariance operator of a unit of the effective size.
 
-    From the sums between units of the given sizes, which stand for those of the sizes `every`.
+    From the sums between units of the given sizes, which stand for those of the sizes `every`; `repeats` is how
+    many each of them stands for, where that differs.
     """
-    means = gram.sum(axis=0) / sizes.sum()
+    total = sizes.sum() if repeats is None else repeats @ sizes
+    means = (gram.sum(axis=0) if repeats is None else repeats @ gram) / total
     moved = np.outer(sizes, means)
-    centred = gram - moved - moved.T + np.outer(sizes, sizes) * (means.sum() / sizes.sum())
+    mean = (means.sum() if repeats is None else means @ repeats) / total
+    centred = gram - moved - moved.T + np.outer(sizes, sizes) * mean
+    trace, count = float(np.trace(gram)), float(len(sizes))
+    if repeats is not None:
+        roots = np.sqrt(repeats)
+        centred *= roots[:, None] * roots
+        trace, count = float(repeats @ np.diagonal(gram)), float(repeats.sum())
     with single_threaded_blas:  # many small products: more threads would mostly wait for each other
-        top = top_eigenvalue(centred, float(np.trace(gram)))
-    return float(top * (len(every) / len(sizes)) / (every @ every))
+        top = top_eigenvalue(centred, trace)
+    return float(top * (len(every) / count) / (every @ every))

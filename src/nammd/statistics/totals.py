@@ -100,6 +100,20 @@ class UnitTotals:
     def __add__(self, other: UnitTotals) -> UnitTotals:
         return UnitTotals(self.count + other.count, self.total + other.total, self.products + other.products)
 
+    def scaled(self, weight: float) -> UnitTotals:
+        """Return the totals of the same units, all rows of which count so many times as much."""
+        each = np.full(len(self.total), weight)
+        each[[SQUARE, SIZE2]] **= 2
+        each[SIZED] **= 3
+        return UnitTotals(self.count, each * self.total, each[:, None] * self.products * each)
+
+    def covariance(self, directions: FloatArray) -> FloatArray:
+        """Return the covariance of the means of some features over all rows, given by their directions."""
+        mean = directions.T @ self.features / self.size
+        crossed = np.outer(directions.T @ self.sized, mean)
+        found: FloatArray = directions.T @ self.gram @ directions - crossed - crossed.T
+        return (found + self.squares * np.outer(mean, mean)) / self.size**2
+
     @property
     def features(self) -> FloatArray:
         """The sum of the features of all rows."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +17,9 @@ from nammd.data.arrays import FloatArray
 from nammd.questions.distance import Estimate
 from nammd.statistics.difference import Difference
 from nammd.statistics.forecast import Rules, estimated_rules, known_rules
-from nammd.statistics.pair import Pair
+from nammd.statistics.hull import Nearest
+from nammd.statistics.margin import boundary, doubt_at
+from nammd.statistics.pair import Alternative, Pair
 
 
 class Bar(Protocol):
@@ -38,8 +41,17 @@ class Bar(Protocol):
     def pilot(self) -> Pair | None:
         """The variability of the pair that it was taken from; None for a number from elsewhere."""
 
-    def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
-        """Return the p-values of "within" and of "beyond"; `shared`: with the reference it was taken from."""
+    def pvalues(self, candidate: Estimate, nearest: Nearest, shared: bool) -> tuple[float, float]:
+        """Return the p-values of "within" and of "beyond".
+
+        `nearest` is the candidate with the nearest mixture of what was accepted; `shared`: the reference is the one
+        that the distance was taken from.
+        """
+
+    def interval(
+        self, candidate: Estimate, nearest: Nearest, shared: bool, beyond: float, within: float
+    ) -> tuple[float, float] | None:
+        """Return the distances that the two tests do not reject, at a level each; None where they have no such."""
 
     def rules(self, pilot: Pair, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
         """Return the two tests as functions of the estimate, for a reference of m and a candidate of n rows.
@@ -83,10 +95,15 @@ class Accepted:
         """The number of accepted rows."""
         return self.pair.rows[1]
 
-    def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
+    def pvalues(self, candidate: Estimate, nearest: Nearest, shared: bool) -> tuple[float, float]:
         """Return the p-values of comparing the two distances, in both directions."""
         difference = Difference.of(self.pair, candidate.pair, shared)
         return difference.closer(), difference.swapped.closer()
+
+    def interval(
+        self, candidate: Estimate, nearest: Nearest, shared: bool, beyond: float, within: float
+    ) -> None:
+        """Return nothing: the two distances are compared with each other, and not with numbers."""
 
     def rules(self, pilot: Pair, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
         """Return the two tests as functions of the estimate; the pilot is its own."""
@@ -120,9 +137,31 @@ class Perturbed:
         """The standard error of the distance."""
         return math.sqrt(self.variance)
 
-    def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
+    def pvalues(self, candidate: Estimate, nearest: Nearest, shared: bool) -> tuple[float, float]:
         """Return the p-values of the margin, its error and what that shares with the candidate's included."""
-        return _margin_pvalues(candidate, self.value, self.variance - 2 * self._covariance(candidate, shared))
+        covariance = self._covariance(candidate, shared)
+        return self._pvalue(candidate, 1.0, covariance, "less"), self._pvalue(
+            candidate, 1.0, covariance, "greater"
+        )
+
+    def interval(
+        self, candidate: Estimate, nearest: Nearest, shared: bool, beyond: float, within: float
+    ) -> tuple[float, float]:
+        """Return the multiples of this distance that the two tests do not reject, as distances."""
+        covariance, start = self._covariance(candidate, shared), max(candidate.value, 0.0) / self.value
+
+        def doubt(alternative: Alternative, level: float, share: float) -> float:
+            return doubt_at(self._pvalue(candidate, share, covariance, alternative), level)
+
+        step, end = candidate.pair.deviation / self.value / 2, 1.0 / self.value
+        lower = boundary(partial(doubt, "greater", beyond), start, 0.0, step)
+        upper = boundary(partial(doubt, "less", within), start, end, step)
+        return lower * self.value, upper * self.value
+
+    def _pvalue(self, candidate: Estimate, share: float, covariance: float, way: Alternative) -> float:
+        """Return the p-value of a multiple of this distance as the margin."""
+        blur = share**2 * self.variance - 2 * share * covariance
+        return candidate.margin_test(share * self.value, way, blur).pvalue(way)
 
     def _covariance(self, candidate: Estimate, shared: bool) -> float:
         if not shared:
@@ -162,15 +201,16 @@ class Fixed:
         """Zero."""
         return 0.0
 
-    def pvalues(self, candidate: Estimate, shared: bool) -> tuple[float, float]:
+    def pvalues(self, candidate: Estimate, nearest: Nearest, shared: bool) -> tuple[float, float]:
         """Return the p-values of a known margin."""
-        return _margin_pvalues(candidate, self.value, 0.0)
+        return nearest.pvalue(self.value, "less"), nearest.pvalue(self.value, "greater")
+
+    def interval(
+        self, candidate: Estimate, nearest: Nearest, shared: bool, beyond: float, within: float
+    ) -> tuple[float, float]:
+        """Return the margins that the two tests do not reject."""
+        return nearest.interval(beyond, within)
 
     def rules(self, pilot: Pair, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
         """Return the two tests as functions of the estimate."""
         return known_rules(pilot, self.value, m, n)
-
-
-def _margin_pvalues(candidate: Estimate, value: float, blur: float) -> tuple[float, float]:
-    within, beyond = (candidate.margin_test(value, way, blur) for way in ("less", "greater"))
-    return within.pvalue("less"), beyond.pvalue("greater")

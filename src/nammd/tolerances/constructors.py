@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -17,15 +17,17 @@ from nammd.encoding.encoding import fit_datasets
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.errors.advice import Caution
-from nammd.errors.checks import between
+from nammd.errors.checks import between, choice
 from nammd.evidence.cautions import copied_rows
 from nammd.kernels import as_kernel
 from nammd.reading.text_formats import Reading
 from nammd.results import Result
 from nammd.spaces import Space
+from nammd.tolerances.accepted import AcceptedDataset, AcceptedSet
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.grouping_spec import GroupingSpec, for_columns
+from nammd.tolerances.joint_margin import joint_margin
 from nammd.tolerances.ladder import Rung, paired_influences, require_splits, split_rungs
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
@@ -41,6 +43,9 @@ from nammd.tolerances.soundness import (
 from nammd.views.negligible import Negligible
 
 
+How: TypeAlias = Literal["hull", "ball"]
+
+
 class Constructors(Result):
     """What `nammd.Tolerance` is made by."""
 
@@ -48,8 +53,11 @@ class Constructors(Result):
     def from_reference(
         cls,
         x: Any,
-        accepted: Any,
+        accepted: Any = None,
         *,
+        how: How = "hull",
+        margin: Any = None,
+        rows: int | None = None,
         space: Space | None = None,
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
@@ -62,15 +70,28 @@ class Constructors(Result):
         groups: Any = None,
         row_weights: Any = None,
     ) -> Self:
-        """Take epsilon from datasets that are known to be acceptable.
+        """Accept data like the reference, like others that are known to be acceptable, or like mixtures of them.
 
         Parameters
         ----------
         x : dataset
             The reference: the data that others are compared with; see `distance`.
-        accepted : dataset, or mapping of str to dataset
-            A dataset that is different and still acceptable, or several by name. A candidate is within the
-            tolerance if it is nearer than the farthest of them, and beyond it if it is farther than each.
+        accepted : dataset, or mapping of str to dataset, optional
+            A dataset that is different and still acceptable, or several by name.
+        how : {"hull", "ball"}
+            With ``"hull"`` accepted data say *where* candidates may be: the distance of a candidate is that to the
+            nearest mixture of the reference and the accepted datasets, and epsilon is what is negligible. A batch like
+            the reference, like accepted data, or like both mixed can be CLOSE, and a fault in any other direction is
+            beyond, however far the accepted data are. With ``"ball"`` they say *how far*: epsilon is the distance of
+            the farthest of them from the reference, an estimate whose error counts, and any change that is smaller is
+            within; this is the test of the paper.
+        margin : float or mapping, optional
+            What is negligible for the whole table: a distance, or the perturbation of the reference that makes it,
+            such as ``{"missing": 0.05}`` for 5 % of all values missing, ``{"noise": 0.2}`` or ``{"flips": 0.1}``. By
+            default ``{"missing": 0.02}``, or what `rows` rows without any fault are proven to be within with
+            probability 0.9, whichever is larger.
+        rows : int, optional
+            How many rows candidates will have; by default as many as the reference.
         space : Space, optional
             Where to measure; by default a space fitted on the reference with the following options.
         kernel : Kernel or class, optional
@@ -80,18 +101,17 @@ class Constructors(Result):
         exclude : sequence of str, optional
             Columns to leave out.
         negligible : mapping, or False, optional
-            What does not matter in a single column, whatever the accepted data do: ``{"shift": 0.1,
-            "categories": 0.01, "missing": 0.01}`` by default, which is a shift by a tenth of a robust
-            standard deviation, and one row in a hundred with another category, or without a value. For one
-            column: ``{"income": {"missing": 0.05}}``. With False, columns have no tolerances of their own.
+            What does not matter in a single column: ``{"shift": 0.1, "categories": 0.01, "missing": 0.01}`` by
+            default, which is a shift by a tenth of a robust standard deviation, and one row in a hundred with
+            another category, or without a value. For one column: ``{"income": {"missing": 0.05}}``. With False,
+            columns have no tolerances of their own.
         reading : Reading, optional
             How numbers, dates and missing values are written, as far as that is not to be found out. The
             tolerance keeps it, and candidates are read in the same way.
         keep : sequence of str
             Columns to compare although they alone tell accepted data from the reference.
         anyway : bool
-            Whether to make a tolerance that is mostly noise, or too small to be resolved; it then carries a
-            caution.
+            Whether to make a tolerance that hides nearly every fault; it then carries a caution.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
         groups : str, Blocks or sequence of arrays, optional
@@ -104,39 +124,52 @@ class Constructors(Result):
         Returns
         -------
         Tolerance
-            It keeps how well each of these distances is known, which every check takes into account.
+            It keeps up to 10 000 rows of each accepted dataset, as points of its space.
 
         Raises
         ------
         ValueError
-            If no accepted dataset is measurably different from the reference, if epsilon is mostly noise, or
-            if the reference's rows cannot resolve it: then use `from_split` or `from_noise`. If a column
-            alone, such as a time of arrival, tells accepted data from the reference: then exclude or keep it.
+            If a column alone, such as a time of arrival, tells accepted data from the reference: then exclude or keep
+            it. If nearly everything would be within the tolerance. With ``how="ball"``, if no accepted dataset is
+            measurably different from the reference.
         """
-        named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
-        if not named:
+        choice(how, "how", ("hull", "ball"))
+        named = {} if accepted is None else accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
+        if how == "ball" and not named:
             raise ValueError("give at least one accepted dataset")
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading}
+        if how == "ball" and not (margin is None and rows is None):
+            raise ValueError("with how='ball' the accepted data set the margin; leave margin and rows out")
+        options = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading}
         grouping = RowGrouping(groups, row_weights)
         allowed = Negligible.of(for_columns(negligible, grouping))
-        bench = Reference.of(x, how, engine, grouping.part(0, 1 + len(named)), negligible=allowed)
+        bench = Reference.of(x, options, engine, grouping.part(0, 1 + len(named)), negligible=allowed)
         others = bench.opened({str(name): data for name, data in named.items()}, grouping)
         tallies = {} if allowed is None else bench.tallied(others)
-        estimates = bench.distances(others)
+        estimates = bench.distances(others) if others else {}
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
-        bars = tuple(Accepted(name, estimate.pair.kept()) for name, estimate in estimates.items())
-        farthest = max(bars, key=lambda bar: bar.value)
-        refuse_no_difference(farthest.value)
+        samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
 
         def without(columns: tuple[str, ...]) -> float:
             left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
             other = Reference.of(bench.reference.dataset, left, engine)
             return max(estimate.value for estimate in other.distances(others).values())
 
-        samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
-        refuse_separating_columns(bench.reference, samples, keep, without, farthest.value)
+        if samples:
+            farthest = max(estimates.values(), key=lambda estimate: estimate.value).value
+            if how == "ball":
+                refuse_no_difference(farthest)
+            refuse_separating_columns(bench.reference, samples, keep, without, farthest)
         columns = None if allowed is None else bench.columns(allowed, tallies)
-        return cls._made(bench, bars, "reference", rungs, farthest.label, columns, anyway, grouping)
+        if how == "ball":
+            bars = tuple(Accepted(name, estimate.pair.kept()) for name, estimate in estimates.items())
+            chosen = max(bars, key=lambda bar: bar.value).label
+            return cls._made(bench, bars, "reference", rungs, chosen, columns, anyway, grouping)
+        found = joint_margin(bench, estimates, margin, rows)
+        kept = [AcceptedDataset.of(name, sample, bench.reference) for name, sample in samples.items()]
+        known = AcceptedSet.of(kept, bench.space) if kept else None
+        return cls._made(
+            bench, (found,), "hull", rungs, found.label, columns, anyway, grouping, accepted=known
+        )
 
     @classmethod
     def from_noise(
@@ -366,6 +399,7 @@ class Constructors(Result):
         anyway: bool,
         grouping: RowGrouping,
         cautions: tuple[Caution, ...] = (),
+        accepted: AcceptedSet | None = None,
     ) -> Self:
         reference, space = bench.reference, bench.space
         copied = copied_rows(reference) if reference.dataset.units is None else None
@@ -374,11 +408,12 @@ class Constructors(Result):
         cautions += () if copied is None else (copied,)
         origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
         grouping_spec = GroupingSpec.of(grouping)
-        made = cls._of(space, bars, origin, columns, grouping_spec).checked(anyway)
         known = bench.equivalents(max(bar.value for bar in bars))
-        told = cautions + made.origin.cautions + too_wide(dict(known))
+        cautions += too_wide(dict(known), anyway)
+        made = cls._of(space, bars, origin, columns, grouping_spec, accepted).noted()
+        told = cautions + made.origin.cautions
         origin = replace(made.origin, equivalents=known, cautions=told)
-        return cls._of(space, bars, origin, columns, grouping_spec)
+        return cls._of(space, bars, origin, columns, grouping_spec, accepted)
 
     origin: Origin
 
@@ -391,9 +426,10 @@ class Constructors(Result):
         origin: Origin,
         columns: ColumnTolerances | None,
         grouping_spec: GroupingSpec,
+        accepted: AcceptedSet | None = None,
     ) -> Self:
         """Make one from its parts."""
 
     @abstractmethod
-    def checked(self, anyway: bool) -> Self:
-        """Return it, with its cautions, if it is of use."""
+    def noted(self) -> Self:
+        """Return it with what to know of it."""

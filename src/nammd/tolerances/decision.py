@@ -56,8 +56,11 @@ def combined(held: Sequence[Held]) -> tuple[float, float]:
     return min(len(held) * min(close), 1.0), max(far)
 
 
-def decided(close: float, beyond: float, alpha: float) -> Decision:
-    """Return what the p-values of "within" and "one of the views is beyond" come to; NaN proves nothing."""
+def decided(close: float, beyond: float, alpha: float, doubtful: bool = False) -> Decision:
+    """Return what the p-values of "within" and "one of the views is beyond" come to; NaN proves nothing.
+
+    Nothing is close while a column is `doubtful`: beyond its tolerance, were it the only one.
+    """
     if beyond <= alpha:
         return Decision.FAR
-    return Decision.CLOSE if close <= alpha else Decision.UNDECIDED
+    return Decision.CLOSE if close <= alpha and not doubtful else Decision.UNDECIDED

@@ -14,6 +14,8 @@ from nammd.tolerances.perturbation import KINDS, applies, perturb
 _ROWS = 1000
 """So many rows say well enough how large a perturbation is meant."""
 
+_COPIES = 8
+
 _LEVELS = {
     "missing": (0.01, 0.03, 0.1, 0.3, 0.9),
     "flips": (0.03, 0.1, 0.3, 0.9),
@@ -54,6 +56,22 @@ def equivalents(
         if level is not None:
             found.append((kind, level))
     return tuple(found)
+
+
+def distance_made(
+    x: FloatArray,
+    encoding: Encoding,
+    distances: Callable[[FloatArray, Sequence[FloatArray]], Sequence[float]],
+    kind: str,
+    level: float,
+) -> float:
+    """Return the distance that a perturbation of some points makes; see `equivalents`."""
+    generator = np.random.default_rng(0)
+    if len(x) > _ROWS:
+        x = x[np.sort(generator.choice(len(x), _ROWS, replace=False))]
+    # Small perturbations are drawn several times: one of them alone may by chance be next to nothing.
+    copies = [perturb(x, encoding, kind, level, generator) for _ in range(_COPIES)]
+    return float(np.mean(distances(x, copies)))
 
 
 def in_words(levels: tuple[tuple[str, float], ...]) -> str:

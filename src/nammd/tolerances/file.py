@@ -15,6 +15,7 @@ from nammd.errors.naming import quoted
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
 from nammd.errors.writing import indented, write_bytes
 from nammd.spaces import Space
+from nammd.tolerances.accepted import AcceptedSet
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.grouping_spec import GroupingSpec
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 FORMAT = "nammd-tolerance"
-VERSION = 5
+VERSION = 6
 _AGAIN = "calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
 
 
@@ -104,7 +105,8 @@ def to_dict(tolerance: Tolerance) -> dict[str, Any]:
     """Return all of a tolerance as plain values."""
     columns = None if tolerance.columns is None else tolerance.columns.to_dict()
     bars = [_bar_to_dict(bar) for bar in tolerance.bars]
-    return summary(tolerance) | {"bars": bars, "columns": columns}
+    accepted = None if tolerance.accepted is None else tolerance.accepted.to_dict()
+    return summary(tolerance) | {"bars": bars, "columns": columns, "accepted": accepted}
 
 
 def from_dict(stored: dict[str, Any]) -> Tolerance:
@@ -121,7 +123,11 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     grouping_spec = GroupingSpec(**stored.get("rows", {}))
     columns = None if stored["columns"] is None else ColumnTolerances.from_dict(stored["columns"])
     fail_on = tuple(map(str, stored["fail_on"]))
-    tolerance = Tolerance(Space.from_dict(stored), bars, Origin(**origin), columns, fail_on, grouping_spec)
+    accepted = None if stored["accepted"] is None else AcceptedSet.from_dict(stored["accepted"])
+    space = Space.from_dict(stored)
+    tolerance = Tolerance(space, bars, Origin(**origin), columns, fail_on, grouping_spec, accepted)
+    if accepted is not None and any(d.points.shape[1] != space.encoding.width for d in accepted.datasets):
+        raise ValueError("the rows of accepted datasets are not points of its space")
     if not 0 < tolerance.epsilon < 1:
         raise ValueError(f"epsilon is {tolerance.epsilon}, not between 0 and 1")
     _require_own_columns(tolerance)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
@@ -15,11 +17,13 @@ from nammd.engines import Engine, workers_read_files
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS, gather
 from nammd.evidence.preparing import prepared
-from nammd.evidence.rows import Known
+from nammd.evidence.accepted import AcceptedRows
+from nammd.evidence.rows import Known, RowEvidence
 from nammd.explaining.alerts import Alert, column_alerts, column_fact_alerts, known_alerts, row_alerts
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
+from nammd.statistics.hull import Nearest
 from nammd.statistics.power import distribution_free
 from nammd.tolerances.check_cautions import cautions_of
 from nammd.tolerances.decision import Held, combined, decided
@@ -87,6 +91,7 @@ class Gate:
     engine: Engine | None = None
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
     _known: list[Known] = field(default_factory=list, init=False, repr=False)
+    _around: list[AcceptedRows] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(
@@ -144,7 +149,9 @@ class Gate:
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
         fails = known_alerts((*self.tolerance.fail_on, *fail_on))
         estimate, shared = self._estimate(candidate), self.is_the_one
-        held = [Held.of(bar, *bar.pvalues(estimate, shared)) for bar in self.tolerance.bars]
+        nearest = self._nearest(estimate)
+        bars = self.tolerance.bars
+        held = [Held.of(bar, *bar.pvalues(estimate, nearest, shared)) for bar in bars]
         p_close, p_far = combined(held)
         comparable = self._columns.comparable(candidate.sample.dataset)
         columns: tuple[ColumnCheck, ...] = ()
@@ -154,11 +161,15 @@ class Gate:
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
         family = WHOLE if judged else JOINT
         beyond = family.pvalue(p_far, [each.adjusted for each in columns])
-        decision = decided(p_close, beyond, alpha)
+        doubtful = judged and any(each.doubtful(alpha) for each in columns)
+        decision = decided(p_close, beyond, alpha, doubtful)
+        levels = family.level("joint", alpha), alpha
+        ends = bars[0].interval(estimate, nearest, shared, *levels) if len(bars) == 1 else None
         return Verdict(
             decision=decision,
-            distance=estimate.value,
-            interval=estimate.confidence_interval(0.95),
+            distance=nearest.value,
+            interval=ends or estimate.confidence_interval(0.95),
+            interval_level=1 - sum(levels) if ends else 0.95,
             epsilon=self.tolerance.epsilon,
             epsilon_error=self.tolerance.epsilon_error,
             pvalue_close=p_close,
@@ -168,7 +179,8 @@ class Gate:
             estimate=estimate,
             warnings=cautions_of(self, estimate, decision, tuple(changed), comparable),
             tolerance=self.tolerance,
-            setting=self._setting(estimate, alpha, family),
+            setting=self._setting(estimate, nearest, alpha, family),
+            nearest=nearest,
             columns=columns,
             family=family,
             alerts=self._alerts(candidate, changed),
@@ -300,6 +312,17 @@ class Gate:
             self._known.append(evidence.known_x)
         return Estimate.of(evidence)
 
+    def _nearest(self, estimate: Estimate) -> Nearest:
+        """Return a candidate with the mixture of what was accepted that is nearest to it."""
+        accepted, evidence = self.tolerance.accepted, estimate.evidence
+        if accepted is None or estimate.pair.void:
+            return Nearest(np.ones(1), estimate.pair)
+        if evidence.x is self.reference and isinstance(evidence, RowEvidence):
+            if not self._around:
+                self._around.append(accepted.around(evidence.x, self.engine, evidence.kernel_sums.x))
+            return accepted.nearest(evidence, self.engine, self._around[0])
+        return accepted.nearest(evidence, self.engine)
+
     def plan(
         self,
         candidate: Any,
@@ -331,7 +354,8 @@ class Gate:
         """
         alpha, power = between(alpha, "alpha", 0.5), between(power, "power")
         estimate, bar = self.distance(candidate), self.tolerance.farthest
-        true, setting = distance_to_plan_for(estimate, distance, bar.value), self._setting(estimate, alpha)
+        setting = self._setting(estimate, self._nearest(estimate), alpha)
+        true = distance_to_plan_for(estimate, distance, bar.value)
         frozen = distance is None  # the pilot's distance is that to these rows of the reference
         m: int | None = estimate.m
         n, obstacle = rows, ""
@@ -375,7 +399,9 @@ class Gate:
             found += column_fact_alerts(encoding, x.dataset, y.dataset, changed, tally.fractions)
         return found
 
-    def _setting(self, estimate: Estimate, alpha: float, family: Family | None = None) -> Setting:
+    def _setting(
+        self, estimate: Estimate, nearest: Nearest, alpha: float, family: Family | None = None
+    ) -> Setting:
         bar, several = self.tolerance.farthest, len(self.tolerance.bars)
         part = (family or self.tolerance.family).level("joint", 1.0)
-        return Setting(bar, several, estimate.pair, estimate.m, self.is_the_one, alpha, part)
+        return Setting(bar, several, nearest.pair, estimate.m, self.is_the_one, alpha, part)

@@ -95,7 +95,7 @@ class GateColumns:
         """Hold every column of a candidate against its tolerance."""
         if not candidate.columns:
             return ()
-        return check_columns(self.limits, self.of_reference, candidate.columns, level, self._shared)
+        return check_columns(self.limits, self.of_reference, candidate.columns, level)
 
     def changed_constants(self, candidate: Tally) -> dict[str, ChangedConstant]:
         """Return the columns of one value in the reference that have others in a candidate."""

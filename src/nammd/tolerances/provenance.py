@@ -13,6 +13,7 @@ from nammd.errors.advice import Caution
 from nammd.tolerances.ladder import Rung
 
 _WORDS = {
+    "hull": "what is negligible beside what was accepted",
     "reference": "the distance to data that were accepted",
     "noise": "a perturbation of the reference that counts as negligible",
     "split": "what no change looks like within the reference",
@@ -26,7 +27,7 @@ class Origin:
 
     Attributes
     ----------
-    how : {"reference", "noise", "split", "given"}
+    how : {"hull", "reference", "noise", "split", "given"}
         By which constructor.
     rows : int
         The number of rows of the reference.

@@ -23,7 +23,7 @@ from nammd.spaces import Sample, Space
 from nammd.spaces.space import fitted_kernel, sample_of
 from nammd.statistics.moments import CrossPairs
 from nammd.tolerances.columns import ColumnTolerances
-from nammd.tolerances.equivalents import equivalents
+from nammd.tolerances.equivalents import distance_made, equivalents
 from nammd.tolerances.ladder import block_edges
 from nammd.views.counting import tally_columns
 from nammd.views.measure import Measure, measures_of
@@ -127,17 +127,23 @@ class Reference:
         """Return which perturbations of the reference are about as far as epsilon; see `units`."""
         if is_spread(self.reference.points):
             return ()
-        # A few rows, wherever they come from, and each for itself: this is about how far, not how certain.
-        alone = replace(self.reference, dataset=replace(self.reference.dataset, units=None))
-
-        def distances(points: FloatArray, copies: Sequence[FloatArray]) -> list[float]:
-            x = replace(alone, points=points)
-            pairs = [(x, replace(alone, points=copy)) for copy in copies]
-            return [evidence.pair().value for evidence in gather(pairs, cross="off-diagonal")]
-
         with aside():
             points = to_numpy(self.reference.points)
-            return equivalents(points, self.space.encoding, distances, epsilon)
+            return equivalents(points, self.space.encoding, self._distances_to_copies, epsilon)
+
+    def distance_made(self, kind: str, level: float) -> float:
+        """Return the distance that a perturbation of the reference makes."""
+        with aside():
+            some = self.reference.representatives[1]
+            encoding = self.space.encoding
+            return distance_made(to_numpy(some), encoding, self._distances_to_copies, kind, level)
+
+    def _distances_to_copies(self, points: FloatArray, copies: Sequence[FloatArray]) -> list[float]:
+        # A few rows, wherever they come from, and each for itself: this is about how far, not how certain.
+        alone = replace(self.reference, dataset=replace(self.reference.dataset, units=None))
+        x = replace(alone, points=points)
+        pairs = [(x, replace(alone, points=copy)) for copy in copies]
+        return [evidence.pair().value for evidence in gather(pairs, cross="off-diagonal")]
 
     def opened(self, others: Mapping[str, Any], grouping: RowGrouping) -> dict[str, Dataset]:
         """Open other datasets as the space reads files; `grouping` is of the reference and of all of them."""

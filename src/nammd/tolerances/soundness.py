@@ -1,7 +1,7 @@
 """What makes a tolerance meaningless, found before anybody relies on it.
 
 Each is a refusal that says what to do. A person who knows better can keep a column (`keep`) or a tolerance
-that resolves nothing (`anyway`); the caution then travels with the tolerance.
+that hides nearly everything (`anyway`); the caution then travels with the tolerance.
 """
 
 from __future__ import annotations
@@ -14,15 +14,12 @@ from nammd.data.arrays import is_spread, to_numpy
 from nammd.data.blocks_in_time import Blocks
 from nammd.errors.advice import Advice, Caution, refusal
 from nammd.errors.naming import listed
-from nammd.results import number, with_error
+from nammd.results import number
 from nammd.spaces import Sample
 from nammd.tolerances.leaky_columns import Separating, ordered_by, separating
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
-
-RIVAL = 0.5
-"""An epsilon whose standard error is a larger part of it is mostly noise."""
 
 WIDE = 0.5
 """A tolerance as far as such a share of all values missing has hardly any fault beyond it."""
@@ -152,67 +149,40 @@ def drifting(block: str) -> Caution:
     )
 
 
-def unresolved(tolerance: Tolerance) -> Caution | None:
-    """Return why a tolerance is too small to be of use, if it is."""
-    epsilon, error, rows = tolerance.epsilon, tolerance.epsilon_error, tolerance.origin.rows
-    if error > RIVAL * epsilon:
-        return Caution(
-            "noisy-tolerance",
-            f"the tolerance is mostly noise: it is {with_error(epsilon, error)}, and its error rivals it",
-        )
+def unresolved(tolerance: Tolerance) -> tuple[Caution, ...]:
+    """Return what to know of a tolerance that is so small that data without any fault are hardly called CLOSE."""
+    epsilon, rows = tolerance.epsilon, tolerance.origin.rows
     if tolerance.farthest.pilot is None:
-        return None
+        return ()
     close = tolerance.power(rows, 0.0).close
-    if close < RESOLVED:
-        return Caution(
+    if close >= RESOLVED:
+        return ()
+    return (
+        Caution(
             "unresolved-tolerance",
             f"the tolerance, {number(epsilon)}, is below what {rows} rows can resolve: without any fault, so "
             f"many would be called CLOSE with probability {close:.2f} only",
-        )
-    return None
-
-
-def too_wide(levels: Mapping[str, float]) -> tuple[Caution, ...]:
-    """Return a caution where a tolerance is so large that most faults are within it."""
-    if levels.get("missing", 0.0) < WIDE:
-        return ()
-    share = f"{100 * levels['missing']:.2g} %"
-    return (
-        Caution(
-            "wide-tolerance",
-            f"the tolerance is very large, as far as {share} of all values missing: hardly any fault is "
-            "beyond it, but for those that single columns show",
         ),
     )
 
 
-def refused_or_noted(tolerance: Tolerance, anyway: bool) -> tuple[Caution, ...]:
-    """Refuse a tolerance that resolves nothing; where it is wanted anyway, return the caution."""
-    caution = unresolved(tolerance)
-    if caution is None:
+def too_wide(levels: Mapping[str, float], anyway: bool) -> tuple[Caution, ...]:
+    """Refuse a tolerance so large that most faults are within it; where it is wanted anyway, return the caution."""
+    if levels.get("missing", 0.0) < WIDE:
         return ()
+    share = f"{100 * levels['missing']:.2g} %"
+    caution = Caution(
+        "wide-tolerance",
+        f"the tolerance is very large, as far as {share} of all values missing: hardly any fault is "
+        "beyond it, but for those that single columns show",
+    )
     if anyway:
         return (caution,)
-    python, shell = _HELP[tolerance.origin.how]
     raise refusal(
         ValueError,
         caution.message,
-        Advice(f"{python}; or keep it with anyway=True", f"{shell}; or keep it with --anyway"),
+        Advice(
+            "take a smaller margin, or accepted data that are nearer; or keep it with anyway=True",
+            "take a smaller margin, or accepted data that are nearer; or keep it with --anyway",
+        ),
     )
-
-
-_HELP = {
-    "reference": (
-        "give more accepted rows, or data that really differ, or use Tolerance.from_split or a larger "
-        "Tolerance.from_noise",
-        "give more accepted rows, or data that really differ, or use --split or a larger --noise",
-    ),
-    "noise": (
-        "take a larger level, or use Tolerance.from_split, or give a reference of more rows",
-        "take a larger --noise, or use --split, or give a reference of more rows",
-    ),
-    "split": (
-        "give a reference of more rows, or use Tolerance.from_noise",
-        "give a reference of more rows, or use --noise",
-    ),
-}

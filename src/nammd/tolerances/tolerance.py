@@ -22,6 +22,7 @@ from nammd.explaining.alerts import known_alerts
 from nammd.kernels import Kernel
 from nammd.results import share_of, with_error
 from nammd.spaces import Space
+from nammd.tolerances.accepted import AcceptedSet
 from nammd.tolerances.bars import Accepted, Bar, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.constructors import Constructors
@@ -30,7 +31,7 @@ from nammd.tolerances.forecasting import Forecast, Setting
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.provenance import Origin
-from nammd.tolerances.soundness import refused_or_noted
+from nammd.tolerances.soundness import unresolved
 from nammd.tolerances.verdict import Verdict
 from nammd.views.family import JOINT, WHOLE, Family
 
@@ -56,6 +57,9 @@ class Tolerance(Constructors):
         The alerts that make a check fail; see `failing_on`.
     grouping_spec : GroupingSpec
         Which rows belong together, and how they count, where that was said; every check says the same.
+    accepted : AcceptedSet or None
+        The data that were accepted, where candidates may be like any mixture of them and of the reference; None
+        where they may be as far away, in any direction.
 
     Examples
     --------
@@ -75,6 +79,7 @@ class Tolerance(Constructors):
     columns: ColumnTolerances | None = field(default=None, compare=False)
     fail_on: tuple[str, ...] = ()
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
+    accepted: AcceptedSet | None = field(default=None, compare=False)
 
     @classmethod
     def _of(
@@ -84,12 +89,13 @@ class Tolerance(Constructors):
         origin: Origin,
         columns: ColumnTolerances | None,
         grouping_spec: GroupingSpec,
+        accepted: AcceptedSet | None = None,
     ) -> Self:
-        return cls(space, bars, origin, columns, grouping_spec=grouping_spec)
+        return cls(space, bars, origin, columns, grouping_spec=grouping_spec, accepted=accepted)
 
-    def checked(self, anyway: bool) -> Self:
-        """Return the tolerance with its cautions; one that resolves nothing is refused unless wanted."""
-        return replace(self, origin=replace(self.origin, cautions=refused_or_noted(self, anyway)))
+    def noted(self) -> Self:
+        """Return the tolerance with what to know of it."""
+        return replace(self, origin=replace(self.origin, cautions=unresolved(self)))
 
     @property
     def family(self) -> Family:
@@ -125,7 +131,7 @@ class Tolerance(Constructors):
         """Return what to know of the tolerance before relying on it."""
         return self.origin.cautions
 
-    def at_level(self, level: float, kind: str | None = None, *, anyway: bool = False) -> Tolerance:
+    def at_level(self, level: float, kind: str | None = None) -> Tolerance:
         """Return the tolerance of another rung of the ladder that this one was taken from.
 
         Parameters
@@ -134,8 +140,6 @@ class Tolerance(Constructors):
             The level of the rung.
         kind : {"noise", "flips", "missing"}, optional
             The kind of perturbation, by default the one that set epsilon.
-        anyway : bool
-            Whether to make a tolerance that is too small to be resolved; it then carries a caution.
 
         Returns
         -------
@@ -146,7 +150,7 @@ class Tolerance(Constructors):
         bar = Perturbed(rung.label, value, rung.standard_error**2, None, self.farthest.pilot)
         origin = replace(self.origin, chosen=rung.label, equivalents=(), cautions=())
         columns = None if self.columns is None else self.columns.perturbed(rung.kind, level)
-        return replace(self, bars=(bar,), origin=origin, columns=columns).checked(anyway)
+        return replace(self, bars=(bar,), origin=origin, columns=columns).noted()
 
     def failing_on(self, *alerts: str) -> Tolerance:
         """Return the same, with alerts that make a check fail, whatever the distance.

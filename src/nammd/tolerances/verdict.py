@@ -20,6 +20,7 @@ from nammd.results import (
     plain,
     share_of,
 )
+from nammd.statistics.hull import Nearest
 from nammd.tolerances.decision import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
 from nammd.tolerances.verdict_words import MOST_REASONS, code_again, differs_most, rows_of_table, sentence
@@ -44,9 +45,11 @@ class Verdict(Reportable):
         CLOSE: significantly within the tolerance. FAR: significantly beyond it. UNDECIDED: the data
         do not settle it.
     distance : float
-        The estimated NAMMD between reference and candidate.
+        The estimated NAMMD between the candidate and what was accepted: the nearest mixture of reference and accepted
+        data, or the reference where the tolerance knows no others.
     interval : tuple of float
-        A 95 % confidence interval for it.
+        The distances that the two tests of the verdict do not reject: CLOSE lies below the tolerance with all of it,
+        and FAR by the joint distance above.
     epsilon, epsilon_error : float
         The tolerance, and its standard error (zero where it was given as a number).
     pvalue_close, pvalue_far : float
@@ -64,6 +67,10 @@ class Verdict(Reportable):
         What the check was made with.
     setting : Setting
         The check, as far as a forecast needs it.
+    nearest : Nearest
+        The candidate with the nearest mixture of what was accepted.
+    interval_level : float
+        The confidence level of the interval.
     columns : tuple of ColumnCheck
         Every column against its own tolerance, those beyond it first, then by distance over tolerance.
     family : Family
@@ -89,6 +96,8 @@ class Verdict(Reportable):
     warnings: tuple[Caution, ...]
     tolerance: Tolerance = field(repr=False, compare=False)
     setting: Setting = field(repr=False, compare=False)
+    nearest: Nearest = field(repr=False, compare=False)
+    interval_level: float = 0.95
     columns: tuple[ColumnCheck, ...] = ()
     family: Family = JOINT
     alerts: tuple[Alert, ...] = ()
@@ -133,7 +142,22 @@ class Verdict(Reportable):
 
     def decided_again(self) -> Verdict:
         """Return the verdict that follows from the p-values, where these were adjusted."""
-        return replace(self, decision=decided(self.pvalue_close, self.pvalue_beyond, self.alpha))
+        doubtful = bool(self.doubtful)
+        decision = decided(self.pvalue_close, self.pvalue_beyond, self.alpha, doubtful)
+        return replace(self, decision=decision)
+
+    @property
+    def doubtful(self) -> tuple[ColumnCheck, ...]:
+        """The columns that would be beyond their tolerances if they were the only ones: nothing is CLOSE with them."""
+        return tuple(each for each in self.columns if each.doubtful(self.alpha)) if self.judged else ()
+
+    @property
+    def like(self) -> tuple[tuple[str, float], ...]:
+        """What the candidate is like: how much of the nearest mixture is the reference, and each accepted dataset."""
+        accepted = self.tolerance.accepted
+        if accepted is None or len(self.nearest.weights) == 1:
+            return (("reference", 1.0),)
+        return accepted.shares(self.nearest.weights)
 
     @property
     def pvalue_beyond(self) -> float:

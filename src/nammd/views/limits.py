@@ -1,32 +1,31 @@
-"""How far a column may be from the reference, and whether one is: `ColumnLimit`, `check_columns`.
+"""How far a column may be from what was accepted for it, and whether one is: `ColumnLimit`, `check_columns`.
 
 A column of numbers has two aspects, its values and whether they are there, each with a distance of its own:
 one row in a hundred without a value is a far smaller change of a distribution than a tenth of a standard
 deviation, and would drown in it. Of labels, a missing one is one more label.
 
-A column is beyond its tolerance if it is beyond what is negligible *and* farther than each of the accepted
-datasets; so the p-value is the largest of those. What the accepted data differ by is uncertain, and counts as
-in the joint test: by the rule of `nammd.statistics.difference`.
+A column is beyond its tolerance if it is farther than what is negligible from each mixture of the reference and the
+accepted datasets; see `nammd.statistics.hull`. Every column has its own mixture.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import partial
 
 import numpy as np
 
 from nammd.statistics.adjusting import holm
-from nammd.statistics.difference import Difference
 from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
-from nammd.views.comparing import Compared, accepted_pairs, all_single, by_units
+from nammd.views.comparing import LEAST_GROUPS, all_single, group_pair, nearest_group_pair
 from nammd.views.counts import Counts, LabelCounts, NumberCounts, rounded
 from nammd.views.grouped import ColumnUnits
 from nammd.views.measure import Measure
+from nammd.views.nearest import nearest_counts
 from nammd.views.negligible import Negligible
-from nammd.views.placed import pair_of_placed, placed
+from nammd.views.placed import pair_of_counts
 from nammd.views.tally import ColumnTally
 
 LEAST_ROWS = 4
@@ -77,44 +76,8 @@ class ColumnLimit:
         return ColumnTally(self.reference, self.units)
 
     def tolerances(self) -> dict[str, float]:
-        """Return how far each aspect may be away: the largest of what is acceptable."""
-        return dict(self._tolerances)
-
-    @cached_property
-    def _tolerances(self) -> dict[str, float]:
-        found = {}
-        for aspect, least in self.negligible.items():
-            found[aspect] = max([least, self.fixed.get(aspect, 0.0), *self._accepted_values(aspect)])
-        return found
-
-    def _accepted_values(self, aspect: str) -> list[float]:
-        if self.units is not None and not all_single(self.units, *self.accepted_units):
-            found = accepted_pairs(self.units, self.accepted_units, aspect)
-            return [pair.value for pair in found]
-        every = [part(aspect, counts) for counts in (self.reference, *(c for _, c in self.accepted))]
-        if aspect == "missing":
-            return _distances_of_presence(tuple(map(_presence, every)))
-        return _distances(every)
-
-
-def _distances(every: Sequence[Counts]) -> list[float]:
-    """Return the distances of samples of one column from the first of them."""
-    first, *others = placed(every)
-    return [
-        pair_of_placed(first, other).value for other in others if min(first.size, other.size) >= LEAST_ROWS
-    ]
-
-
-def _presence(counts: Counts) -> tuple[float, float]:
-    """Return how many rows have a value, and how many have none."""
-    assert isinstance(counts, LabelCounts)
-    return counts.rows["present"], counts.missing
-
-
-@lru_cache(maxsize=256)
-def _distances_of_presence(every: tuple[tuple[float, float], ...]) -> list[float]:
-    """Return the same of whether values are there, which is alike in most columns of a table."""
-    return _distances([LabelCounts({"present": present}, missing) for present, missing in every])
+        """Return how far each aspect may be from what was accepted."""
+        return {aspect: max(least, self.fixed.get(aspect, 0.0)) for aspect, least in self.negligible.items()}
 
 
 @dataclass(frozen=True)
@@ -128,7 +91,7 @@ class ColumnCheck:
     aspect : {"values", "missing", "labels"}
         What of it is shown: the aspect with the largest distance over tolerance.
     distance, standard_error : float
-        The estimated distance of this column alone.
+        The estimated distance of this column alone from what was accepted.
     tolerance : float
         How far it may be away.
     pvalue : float
@@ -152,6 +115,10 @@ class ColumnCheck:
     def name(self) -> str:
         """What people call the column."""
         return self.measure.title
+
+    def doubtful(self, alpha: float) -> bool:
+        """Tell whether it would be beyond its tolerance if it were the only column, and is not proven to be."""
+        return self.pvalue <= alpha and not self.beyond
 
     @property
     def ratio(self) -> float:
@@ -230,7 +197,6 @@ def check_columns(
     reference: Mapping[str, ColumnTally],
     candidate: Mapping[str, ColumnTally],
     level: float,
-    shared: bool,
 ) -> tuple[ColumnCheck, ...]:
     """Hold every column of a candidate against its limit.
 
@@ -244,8 +210,6 @@ def check_columns(
         The candidate.
     level : float
         The level for all columns together.
-    shared : bool
-        Whether the reference is the one that the limits were made from.
 
     Returns
     -------
@@ -261,9 +225,9 @@ def check_columns(
             or y.units is None
             or all_single(x.units, y.units, limit.units or {}, *limit.accepted_units)
         ):
-            check = partial(_by_counts, limit, x.counts, y.counts, shared, alike)
+            check = partial(_by_counts, limit, x.counts, y.counts, alike)
         else:
-            check = partial(_by_groups, limit, (x.units, y.units), shared)
+            check = partial(_by_groups, limit, (x.units, y.units))
         found.append(_checked(limit, check))
     adjusted = holm([each.pvalue for each in found])
     noted = [replace(each, adjusted=p, beyond=p <= level) for each, p in zip(found, adjusted, strict=True)]
@@ -284,66 +248,70 @@ def _checked(limit: ColumnLimit, check: Callable[[str], ColumnCheck | None]) -> 
     return replace(most, pvalue=min(1.0, len(found) * min(each.pvalue for each in found)))
 
 
-def _by_groups(
-    limit: ColumnLimit, both: tuple[ColumnUnits, ColumnUnits], shared: bool, aspect: str
-) -> ColumnCheck | None:
-    """Hold one aspect of a column against its limit, where rows belong together."""
-    compared = by_units(limit, *both, shared, aspect)
-    return None if compared is None else _aspect(limit, aspect, compared, shared)
+def _by_groups(limit: ColumnLimit, both: tuple[ColumnUnits, ColumnUnits], aspect: str) -> ColumnCheck | None:
+    """Hold one aspect of a column against its limit, where rows belong together; None if groups are too few."""
+    x, y = (units[aspect] for units in both)
+    if min(x.totals.count, y.totals.count) < LEAST_GROUPS:
+        return None
+    accepted = [each[aspect] for each in limit.accepted_units]
+
+    def nearest() -> Pair:
+        return nearest_group_pair(x, accepted, y)
+
+    return _aspect(limit, aspect, group_pair(x, y), nearest if accepted else None)
 
 
 def _by_counts(
-    limit: ColumnLimit,
-    x: Counts,
-    y: Counts,
-    shared: bool,
-    alike: dict[object, ColumnCheck | None],
-    aspect: str,
+    limit: ColumnLimit, x: Counts, y: Counts, alike: dict[object, ColumnCheck | None], aspect: str
 ) -> ColumnCheck | None:
     """Hold one aspect against its limit where every row stands for itself; None if rows are too few.
 
     Whether values are there is alike in most columns of a table, and is looked at once.
     """
-    made_from = [] if shared else [limit.reference]
-    every = [part(aspect, counts) for counts in (x, y, *made_from, *(c for _, c in limit.accepted))]
+    every = [part(aspect, counts) for counts in (x, y, *(c for _, c in limit.accepted))]
     if aspect != "missing":
-        return _counted(limit, aspect, every, shared)
-    key = (*map(_presence, every), limit.negligible[aspect], limit.fixed.get(aspect))
+        return _counted(limit, aspect, every)
+    key = (*map(_presence, every), *limit.tolerances().values())
     if key not in alike:
-        alike[key] = _counted(limit, aspect, every, shared)
+        alike[key] = _counted(limit, aspect, every)
     found = alike[key]
     return None if found is None else replace(found, measure=limit.measure)
 
 
-def _counted(limit: ColumnLimit, aspect: str, every: Sequence[Counts], shared: bool) -> ColumnCheck | None:
-    mine, theirs, *rest = placed(every)
+def _presence(counts: Counts) -> tuple[float, float]:
+    """Return how many rows have a value, and how many have none."""
+    assert isinstance(counts, LabelCounts)
+    return counts.rows["present"], counts.missing
+
+
+def _counted(limit: ColumnLimit, aspect: str, every: Sequence[Counts]) -> ColumnCheck | None:
+    mine, theirs, *others = every
     if min(mine.size, theirs.size) < LEAST_ROWS:
         return None
-    home, others = (mine, rest) if shared else (rest[0], rest[1:])
-    pair = pair_of_placed(mine, theirs)
-    bars = [pair_of_placed(home, other) for other in others if min(home.size, other.size) >= LEAST_ROWS]
-    return _aspect(limit, aspect, Compared(pair, pair, bars), shared)
+    accepted = [other for other in others if other.size >= LEAST_ROWS]
+
+    def nearest() -> Pair:
+        return nearest_counts(mine, accepted, theirs).pair
+
+    return _aspect(limit, aspect, pair_of_counts(mine, theirs), nearest if accepted else None)
 
 
-def _aspect(limit: ColumnLimit, aspect: str, compared: Compared, shared: bool) -> ColumnCheck:
-    """Hold one aspect of a column against its limit."""
-    least, pair = limit.negligible[aspect], compared.pair
-    numbers = [value for value in (least, limit.fixed.get(aspect)) if value is not None]
-    pvalue, tolerance = _beyond_numbers(pair, numbers), max(numbers)
-    bars = [bar for bar in compared.bars if not (bar.constant and bar.moments.mmd2 <= least)]
-    tolerance = max([tolerance, *(bar.value for bar in bars)])
-    if bars and pvalue < HOPELESS:
-        pvalue = max([pvalue, *(_farther(bar, compared.beside_bars, shared) for bar in bars)])
+def _aspect(limit: ColumnLimit, aspect: str, pair: Pair, nearest: Callable[[], Pair] | None) -> ColumnCheck:
+    """Hold one aspect of a column against its limit.
+
+    The nearest mixture is looked for where the reference alone is not near enough to be the answer.
+    """
+    tolerance = limit.tolerances()[aspect]
+    pvalue = _beyond(pair, tolerance)
+    if nearest is not None and pvalue < HOPELESS:
+        pair = nearest()
+        pvalue = max(pvalue, _beyond(pair, tolerance))
     return ColumnCheck(limit.measure, aspect, pair.value, pair.standard_error, tolerance, pvalue)
 
 
-def _beyond_numbers(pair: Pair, numbers: Sequence[float]) -> float:
+def _beyond(pair: Pair, eps: float) -> float:
+    """Return the p-value of "farther than eps"; where there is none, nothing is proven."""
     if pair.constant:  # one value in each: they are the same, or as different as can be
-        return float(not pair.value > max(numbers))
-    found = [margin(pair, eps, "corrected", "greater").pvalue("greater") for eps in numbers]
-    return float(np.nan_to_num(max(found), nan=1.0)) if not np.isnan(found).any() else 1.0
-
-
-def _farther(bar: Pair, candidate: Pair, shared: bool) -> float:
-    pvalue = Difference.of(bar, candidate, shared).swapped.closer()
+        return float(not pair.value > eps)
+    pvalue = margin(pair, eps, "corrected", "greater").pvalue("greater")
     return 1.0 if np.isnan(pvalue) else pvalue

@@ -1,0 +1,266 @@
+"""A candidate against all that was accepted, by rows: `AcceptedRows`.
+
+Rows of the reference and of accepted datasets are the corners of a hull (`nammd.statistics.hull`). What they know of
+each other is summed once; a candidate is then met by all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import Array, FloatArray, is_constant, take_rows, to_numpy
+from nammd.data.sampling import REPRESENTATIVES, Positions, representatives
+from nammd.engines import Engine, choose_engine
+from nammd.engines.sums import CrossSums, WithinSums
+from nammd.evidence.rows import RowEvidence
+from nammd.kernels import Kernel
+from nammd.statistics.grams import Grams, unit_eigenvalue
+from nammd.statistics.hull import Corner, Hull, Met, Mixture, Nearest
+from nammd.statistics.pair import Pair
+
+_LEAST = 32
+"""At least so many rows stand for a sample that has part in a mixture."""
+
+_PAIRED = 256
+"""So many rows are compared with their copies at once."""
+
+Sums = dict[tuple[int, int], CrossSums]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that are a corner.
+
+    Attributes
+    ----------
+    points : array of shape (rows, width)
+        The rows, as points.
+    sample : int
+        The corner whose units they are: their own, or, of rows that were moved, that of the rows where they were.
+    units : array of int, or None
+        Which of those units; None for all.
+    """
+
+    points: Array = field(repr=False)
+    sample: int
+    units: Positions | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class AcceptedRows:
+    """The rows of all that was accepted, and what they know of each other.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel.
+    corners : tuple of Rows
+        The reference first.
+    hull : Hull
+        The corners, as the statistics see them.
+    """
+
+    kernel: Kernel
+    corners: tuple[Rows, ...]
+    hull: Hull
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        corners: Sequence[Rows],
+        engine: Engine | None = None,
+        within: Mapping[int, WithinSums] | None = None,
+        known: Sums | None = None,
+    ) -> AcceptedRows:
+        """Sum what the corners know of each other, but for what is known already.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            The kernel.
+        corners : sequence of Rows
+            The corners; the reference first.
+        engine : Engine, optional
+            Which engine computes.
+        within, known : mapping, optional
+            Sums within corners, by their numbers, and between two of them, the smaller number first.
+        """
+        within, known, count = dict(within or {}), dict(known or {}), len(corners)
+        sums_between(kernel, [corner.points for corner in corners], engine, within, known)
+        seen = [np.empty((corner.points.shape[0], count)) for corner in corners]
+        squares = np.empty((count, count))
+        for v in range(count):
+            seen[v][:, v], squares[v, v] = within[v].rows, within[v].squares
+        for (a, b), sums in known.items():
+            rows, cols, total = sums.rows, sums.cols, sums.squares
+            if corners[a].sample == corners[b].sample:
+                rows, cols, total = _apart(kernel, corners[a], corners[b], sums)
+            seen[a][:, b], seen[b][:, a], squares[a, b], squares[b, a] = rows, cols, total, total
+        found = tuple(
+            Corner(corner.sample, own, units=corner.units) for corner, own in zip(corners, seen, strict=True)
+        )
+        return cls(kernel, tuple(corners), Hull(found, squares, float(kernel.bound)))
+
+    def nearest(self, evidence: RowEvidence, engine: Engine | None = None) -> Nearest:
+        """Return the mixture that is nearest to a candidate.
+
+        Parameters
+        ----------
+        evidence : RowEvidence
+            The reference, which is the first corner, and the candidate.
+        engine : Engine, optional
+            Which engine computes.
+        """
+        candidate, own = evidence.y.points, evidence.kernel_sums.y
+        across = [evidence.kernel_sums.cross]
+        others = [(corner.points, candidate) for corner in self.corners[1:]]
+        if others:
+            chosen = choose_engine(engine, candidate, *(points for points, _ in others))
+            across += chosen.sums(self.kernel, *others).parts
+        met = Met(
+            across=[sums.rows for sums in across],
+            squares=np.array([sums.squares for sums in across]),
+            candidate=Corner(-1, np.column_stack([sums.cols for sums in across])),
+            own=own.rows,
+            own_squares=own.squares,
+        )
+        mixture = self.hull.nearest(met)
+        pair = self._pair(mixture, evidence)
+        return Nearest(mixture.weights, pair, mixture.bias / pair.scale)
+
+    def _pair(self, mixture: Mixture, evidence: RowEvidence) -> Pair:
+        meeting = mixture.meeting
+        stand_ins = MixedStandIns(self, mixture)
+        repeats = stand_ins.repeats, None
+        grams = Grams((stand_ins, evidence.stand_ins[1]), meeting.atoms, repeats=repeats)
+        alike = self._constant(mixture), evidence.y.constant
+        pair = mixture.pair(grams, alike)
+        return Pair(pair.meeting, "nammd", alike, None, evidence.obstacle is not None)
+
+    def _constant(self, mixture: Mixture) -> bool:
+        """Tell whether all rows of a mixture are equal."""
+        [first, *rest] = [self.corners[v].points for v in mixture.used]
+        if not is_constant(first):
+            return False
+        row = to_numpy(first[:1, :])
+        return all(is_constant(points) and bool((to_numpy(points[:1, :]) == row).all()) for points in rest)
+
+
+@dataclass(frozen=True, eq=False)
+class MixedStandIns:
+    """Units that stand for a mixture, and sums of kernel values between them; `StandIns`.
+
+    Of each sample there are as many as it has part in the mixture.
+    """
+
+    accepted: AcceptedRows
+    mixture: Mixture
+
+    @cached_property
+    def _parts(self) -> list[tuple[int, Positions]]:
+        """For each sample in the mixture: which of its units stand for it, by their places there."""
+        hull, mixture, found = self.accepted.hull, self.mixture, []
+        for sample, places in mixture.places.items():
+            part = sum(mixture.weights[v] for v in mixture.used if hull.corners[v].sample == sample)
+            wanted = max(math.ceil(REPRESENTATIVES * part), _LEAST)
+            found.append((sample, representatives(len(places), wanted)))
+        return found
+
+    @cached_property
+    def chosen(self) -> Positions:
+        """Which units of the mixture these are."""
+        starts = np.cumsum([0, *(len(places) for places in self.mixture.places.values())])
+        return np.concatenate([start + some for start, (_, some) in zip(starts, self._parts, strict=False)])
+
+    @cached_property
+    def repeats(self) -> FloatArray | None:
+        """How many units each of these stands for; None where all stand for one."""
+        counts = [len(places) / len(some) for places, (_, some) in self._each()]
+        if all(count == counts[0] for count in counts):
+            return None
+        return np.concatenate(
+            [np.full(len(some), count) for count, (_, some) in zip(counts, self._parts, strict=True)]
+        )
+
+    def _each(self) -> list[tuple[Positions, tuple[int, Positions]]]:
+        return list(zip(self.mixture.places.values(), self._parts, strict=True))
+
+    @cached_property
+    def rows(self) -> tuple[Array, Any]:
+        """Their rows, and the matrix that sums by unit."""
+        from scipy.sparse import csr_array
+
+        points, weights, units, start = [], [], [], 0
+        for places, (sample, some) in self._each():
+            wanted = places[some]
+            for v in self.mixture.used:
+                corner = self.accepted.corners[v]
+                if self.accepted.hull.corners[v].sample != sample:
+                    continue
+                own = np.arange(corner.points.shape[0]) if corner.units is None else corner.units
+                there = np.flatnonzero(np.isin(wanted, own))
+                points.append(to_numpy(take_rows(corner.points, np.searchsorted(own, wanted[there]))))
+                weights.append(np.full(len(there), self.mixture.row_weights[v]))
+                units.append(start + there)
+            start += len(some)
+        rows = np.concatenate(points)
+        where = np.concatenate(units), np.arange(len(rows))
+        return rows, csr_array((np.concatenate(weights), where), shape=(start, len(rows)))
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The sums between these; on the diagonal those within a unit, a row with itself included."""
+        points, adder = self.rows
+        gram = to_numpy(self.accepted.kernel(points, points))
+        found: FloatArray = adder @ (adder @ gram.T).T
+        return found
+
+    @cached_property
+    def eigenvalue(self) -> float:
+        """The largest eigenvalue of the covariance operator of a unit of the effective size."""
+        sizes = self.mixture.meeting.atoms[0].sizes
+        every = sizes if isinstance(sizes, np.ndarray) else np.full(len(self.mixture.meeting.atoms[0].own), sizes)
+        return unit_eigenvalue(self.values, every[self.chosen], every, self.repeats)
+
+    def between(self, other: Any) -> FloatArray:
+        """Return the sums with rows that stand for another sample."""
+        points, adder = self.rows
+        found: FloatArray = adder @ to_numpy(self.accepted.kernel(points, to_numpy(other.rows[0])))
+        return found
+
+
+def sums_between(
+    kernel: Kernel, samples: Sequence[Array], engine: Engine | None, within: dict[int, WithinSums], known: Sums
+) -> None:
+    """Add to what is known the sums within some samples and between each two of them, where they are missing."""
+    alone = [v for v in range(len(samples)) if v not in within]
+    pairs = [(a, b) for b in range(len(samples)) for a in range(b) if (a, b) not in known]
+    parts: list[tuple[Array, ...]] = [(samples[v],) for v in alone]
+    parts += [(samples[a], samples[b]) for a, b in pairs]
+    if parts:
+        summed = choose_engine(engine, *samples).sums(kernel, *parts).parts
+        within.update(zip(alone, summed, strict=False))
+        known.update(zip(pairs, summed[len(alone) :], strict=True))
+
+
+def _apart(kernel: Kernel, one: Rows, two: Rows, sums: CrossSums) -> tuple[FloatArray, FloatArray, float]:
+    """Return sums between corners of the same units, without those of a unit with itself."""
+    mine = np.arange(one.points.shape[0]) if one.units is None else one.units
+    theirs = np.arange(two.points.shape[0]) if two.units is None else two.units
+    _, here, there = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+    values = np.empty(len(here))
+    for start in range(0, len(here), _PAIRED):
+        some = slice(start, start + _PAIRED)
+        x, y = take_rows(one.points, here[some]), take_rows(two.points, there[some])
+        values[some] = np.diagonal(to_numpy(kernel(x, y)))
+    rows, cols = sums.rows.copy(), sums.cols.copy()
+    rows[here] -= values
+    cols[there] -= values
+    return rows, cols, sums.squares - float(values @ values)

@@ -1,0 +1,132 @@
+"""A candidate against all that was accepted, where rows belong together or have weights, or are sketched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import FloatArray, namespace, to_numpy
+from nammd.data.row_units import RowUnits
+from nammd.engines import Engine
+from nammd.evidence.gathering import gather
+from nammd.evidence.rows import GroupEvidence, with_units
+from nammd.evidence.sketches import SketchEvidence, spread_of
+from nammd.spaces import Sample
+from nammd.statistics.hull import Nearest, fitted_bias, nearest_totals, nearest_weights
+from nammd.statistics.totals import TotalPair, UnitTotals
+
+
+def nearest_of_groups(evidence: GroupEvidence, accepted: Sequence[Sample], engine: Engine | None) -> Nearest:
+    """Return the mixture that is nearest to a candidate, by its rows all together.
+
+    The weights of the mixture multiply with those of rows. Groups of the same name are one group, whichever datasets
+    their rows are in.
+    """
+    candidate = evidence.y
+    corners = [evidence.x, *map(with_units, accepted)]
+    count = len(corners)
+    pairs = [(a, b) for b in range(count) for a in range(b)]
+    wanted = [(corner, candidate) for corner in corners[1:]] + [(corners[a], corners[b]) for a, b in pairs]
+    found: list[Any] = gather(wanted, engine=engine, known=evidence.known_x)
+    across = [evidence, *found[: count - 1]]
+    inner = np.diag([each.meeting.moments.x.mean for each in across])
+    for (a, b), each in zip(pairs, found[count - 1 :], strict=True):
+        inner[a, b] = inner[b, a] = each.meeting.moments.xy
+    weights = nearest_weights(inner, np.array([each.meeting.moments.xy for each in across]))
+    used = np.flatnonzero(weights).tolist()
+    if used == [0]:
+        return Nearest(weights, evidence.pair())
+    mixed = _pooled([corners[v] for v in used], weights[used])
+    [together] = gather([(mixed, candidate)], engine=engine)
+    pair, between = together.pair(), dict(zip(pairs, found[count - 1 :], strict=True))
+    covariance = _gradient_covariance(weights, across, between)
+    pair = replace(pair, void=evidence.obstacle is not None)
+    return Nearest(weights, pair, fitted_bias(weights, inner, covariance) / pair.scale)
+
+
+def nearest_of_sketches(evidence: SketchEvidence, accepted: Sequence[FloatArray]) -> Nearest:
+    """Return the mixture that is nearest to a candidate, by the totals of features; accepted data are points."""
+    features, meeting = evidence.x.sketch.features, evidence.meeting
+    corners = [meeting.x]
+    for points in accepted:
+        z = to_numpy(features.features(points))
+        corners.append(UnitTotals.of_rows(len(z), z.sum(axis=0), z.T @ z, features.bound))
+    weights, mixture, bias = nearest_totals(corners, meeting.y)
+    used = np.flatnonzero(weights).tolist()
+    if used == [0]:
+        return Nearest(weights, evidence.pair())
+    rows = round(mixture.effective * sum(weights[v] * _per_unit(v, corners, meeting) for v in used))
+    pair = replace(
+        evidence.pair(),
+        meeting=replace(meeting, x=mixture, rows=(rows, meeting.rows[1]), weighted=True),
+        spread=spread_of(mixture, meeting.y, features.bound) if evidence.exact else None,
+        alike=(False, evidence.y.constant),
+    )
+    return Nearest(weights, pair, bias / pair.scale)
+
+
+def _per_unit(v: int, corners: Sequence[UnitTotals], meeting: TotalPair) -> float:
+    return meeting.rows[0] / corners[0].effective if v == 0 else 1.0
+
+
+def _pooled(samples: Sequence[Sample], weights: FloatArray) -> Sample:
+    """Return the rows of several samples together, each counting by its weight and that of its sample."""
+    units = [sample.units for sample in samples]
+    xp = namespace(samples[0].points)
+    every = sum(sample.size for sample in samples)
+    each, codes, names, start, reach = [], [], [], 0, 0
+    for sample, own, weight in zip(samples, units, weights, strict=True):
+        assert own is not None
+        rows = np.ones(sample.size) if own.weights is None else own.weights
+        each.append(rows * (weight * every / rows.sum()))
+        # Blocks of time: those of different samples are no neighbours.
+        codes.append(own.codes + start)
+        start += int(own.codes.max()) + 1 + 2 * own.reach
+        reach = max(reach, own.reach)
+        if own.names is not None:
+            names.append(np.array(own.names, dtype=object)[own.codes])
+    grouping = RowUnits(np.concatenate(codes), None, np.concatenate(each), reach)
+    if len(names) == len(samples):
+        known, found = np.unique(np.concatenate(names).astype(str), return_inverse=True)
+        grouping = replace(grouping, codes=found.reshape(-1), names=tuple(known.tolist()))
+    dataset: Any = replace(samples[0].dataset, units=grouping)
+    return replace(samples[0], dataset=dataset, points=xp.concat([sample.points for sample in samples]))
+
+
+def _gradient_covariance(
+    weights: FloatArray, across: Sequence[GroupEvidence], between: Mapping[tuple[int, int], GroupEvidence]
+) -> FloatArray:
+    """Return the covariance of half of the gradient over the weights, by the mean kernel values of units."""
+    count = len(across)
+    candidate = across[0].meeting.atoms[1]
+    found = _spread(np.column_stack([_means(each.meeting.atoms[1]) for each in across]), candidate.sizes)
+    for v in np.flatnonzero(weights).tolist():
+        own = across[v].meeting.atoms[0]
+        seen = np.empty((len(own.own), count))
+        for other in range(count):
+            if other == v:
+                seen[:, v] = own.own / own.own_pairs
+            else:
+                pair = between[min(v, other), max(v, other)].meeting.atoms
+                seen[:, other] = _means(pair[0 if v < other else 1])
+        values = weights[v] * seen
+        values[:, v] += seen @ weights - _means(own)
+        found = found + _spread(values, own.sizes)
+    return found
+
+
+def _means(atoms: Any) -> FloatArray:
+    """Return the mean kernel value of each unit with the other sample."""
+    means: FloatArray = atoms.other / atoms.other_pairs
+    return means
+
+
+def _spread(values: FloatArray, sizes: Any) -> FloatArray:
+    """Return the covariance of the means of values over units of some sizes."""
+    shares = np.broadcast_to(sizes, len(values)) / np.sum(np.broadcast_to(sizes, len(values)))
+    centred = shares[:, None] * (values - shares @ values)
+    found: FloatArray = centred.T @ centred
+    return found

@@ -1,0 +1,428 @@
+"""Distance to what was accepted: to the nearest mixture of the laws of some samples, `Hull`.
+
+Accepted data say in which direction a drift is fine, and not only how far. So a candidate Q is held against the
+convex hull of the laws P_0 (the reference), P_1, ..., P_k that were accepted:
+
+    D(Q) = min over weights w (w >= 0, sum 1) of NAMMD(sum_v w_v P_v, Q).
+
+Given w, the mixture is all rows together, each counting ``w_v`` over the rows of its corner, and the test of a margin
+is the usual one, of units of different sizes. The weights are fitted. To first order that does not matter (the
+envelope theorem), and the minimum is never above the value at the true weights, so that "beyond" stays honest. For
+"within" the minimum is too small by about ``tr(H^-1 S)``: H is how the squared distance curves over the weights, and
+S the covariance of its gradient.
+
+A corner may be made of the units of another one, moved: such units are drawn once, and vary together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from nammd.data.arrays import FloatArray
+from nammd.statistics.atom_pair import AtomPair, SecondOrder
+from nammd.statistics.atoms import Atoms, Places
+from nammd.statistics.margin import boundary, doubt_at, margin
+from nammd.statistics.pair import Alternative, Pair
+from nammd.statistics.totals import UnitTotals
+
+_NOTHING = 1e-6
+"""A smaller weight is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Corner:
+    """One of the laws that were accepted, by the units of a sample.
+
+    Attributes
+    ----------
+    sample : int
+        Which sample the units are drawn with; that of another corner, where they are its units, moved.
+    seen : array of shape (units, corners)
+        For every unit: the sums of kernel values with each corner, of other units than itself.
+    counts : array or None
+        How many units of each kind there are; None where every one is by itself.
+    units : array of int, or None
+        Which units of the sample these are; None for all of them.
+    """
+
+    sample: int
+    seen: FloatArray = field(repr=False)
+    counts: FloatArray | None = field(default=None, repr=False)
+    units: Places | None = field(default=None, repr=False)
+
+    @cached_property
+    def size(self) -> float:
+        """The number of units."""
+        return float(len(self.seen)) if self.counts is None else float(self.counts.sum())
+
+    def total(self, values: FloatArray) -> FloatArray:
+        """Return the sums of values over all units."""
+        found: FloatArray = values.sum(axis=0) if self.counts is None else self.counts @ values
+        return found
+
+    def covariance(self, values: FloatArray) -> FloatArray:
+        """Return the covariance matrix of values of units."""
+        centred = values - self.total(values) / self.size
+        weighted = centred if self.counts is None else self.counts[:, None] * centred
+        found: FloatArray = weighted.T @ centred / max(self.size - 1, 1.0)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """What was accepted: some laws, and what their samples know of each other.
+
+    Attributes
+    ----------
+    corners : tuple of Corner
+        The laws; the first is that of the reference.
+    squares : array of shape (corners, corners)
+        The sums of squared kernel values between the units of two corners, but for a unit with itself.
+    bound : float
+        The bound of the kernel.
+    """
+
+    corners: tuple[Corner, ...]
+    squares: FloatArray = field(repr=False)
+    bound: float = 1.0
+
+    @cached_property
+    def inner(self) -> FloatArray:
+        """The mean kernel value between rows of two corners, of different units."""
+        found = np.empty((len(self.corners), len(self.corners)))
+        for one, corner in enumerate(self.corners):
+            pairs = [corner.size * other.size - self._common(corner, other) for other in self.corners]
+            found[one] = corner.total(corner.seen) / np.array(pairs)
+        symmetric: FloatArray = (found + found.T) / 2
+        return symmetric
+
+    @staticmethod
+    def _common(one: Corner, two: Corner) -> float:
+        """Return how many units are in both corners."""
+        if one.sample != two.sample:
+            return 0.0
+        if one.units is None or two.units is None:
+            return min(one.size, two.size)
+        return float(len(np.intersect1d(one.units, two.units)))
+
+    def nearest(self, met: Met) -> Mixture:
+        """Return the mixture that is nearest to a candidate."""
+        across = np.array([c.total(each) for c, each in zip(self.corners, met.across, strict=True)])
+        sizes = np.array([corner.size for corner in self.corners])
+        weights = nearest_weights(self.inner, across / (sizes * met.candidate.size))
+        return Mixture(self, met, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """How a candidate meets the corners of a hull.
+
+    Attributes
+    ----------
+    across : sequence of arrays
+        For every unit of each corner: the sum of kernel values with the candidate.
+    squares : array of shape (corners,)
+        The sums of squared kernel values between the units of each corner and the candidate's.
+    candidate : Corner
+        The units of the candidate; `seen` are the sums with each corner.
+    own : array
+        For every unit of the candidate: the sum of kernel values with its other units.
+    own_squares : float
+        The sum of squared kernel values of two units of the candidate.
+    """
+
+    across: Sequence[FloatArray] = field(repr=False)
+    squares: FloatArray = field(repr=False)
+    candidate: Corner
+    own: FloatArray = field(repr=False)
+    own_squares: float
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A mixture of the corners of a hull, and a candidate.
+
+    Attributes
+    ----------
+    hull : Hull
+        The corners.
+    met : Met
+        How the candidate meets them.
+    weights : array of shape (corners,)
+        How much of each corner there is.
+    """
+
+    hull: Hull
+    met: Met
+    weights: FloatArray
+
+    @cached_property
+    def used(self) -> tuple[int, ...]:
+        """The corners of which there is something."""
+        return tuple(np.flatnonzero(self.weights).tolist())
+
+    @cached_property
+    def row_weights(self) -> FloatArray:
+        """How much a row of each corner counts; one, where there is one corner alone."""
+        sizes = np.array([corner.size for corner in self.hull.corners])
+        found: FloatArray = self.weights / sizes
+        return found * self._units
+
+    @cached_property
+    def _units(self) -> float:
+        """How many units the mixture is made of."""
+        samples = {self.hull.corners[v].sample for v in self.used}
+        return sum(
+            max(c.size for c in (self.hull.corners[v] for v in self.used) if c.sample == sample)
+            for sample in samples
+        )
+
+    @cached_property
+    def places(self) -> dict[int, Places]:
+        """For each sample that is used: which of its units are, in the order of the mixture's units."""
+        found: dict[int, Places] = {}
+        for v in self.used:
+            corner = self.hull.corners[v]
+            units = np.arange(len(corner.seen)) if corner.units is None else corner.units
+            found[corner.sample] = np.union1d(found.get(corner.sample, np.empty(0, np.intp)), units)
+        return found
+
+    def pair(self, second_order: SecondOrder | None, alike: tuple[bool, bool]) -> Pair:
+        """Return the mixture and the candidate as a pair."""
+        return Pair(replace(self.meeting, second_order=second_order), alike=alike)
+
+    @cached_property
+    def meeting(self) -> AtomPair:
+        """The two samples, as the statistics see them; without terms of higher order."""
+        hull, met, c = self.hull, self.met, self.row_weights
+        sums: dict[int, dict[str, FloatArray]] = {}
+        counts: dict[int, FloatArray | None] = {}
+        sizes = self._sizes()
+        # How large a unit of a corner is on average, with what else is of the same unit. Exact where units are of one
+        # corner each, and a bound of squared sums by the sums of squares where they are of several.
+        mean = np.zeros(len(hull.corners))
+        for v in self.used:
+            corner = hull.corners[v]
+            mean[v] = float(corner.total(sizes[corner.sample][self._where(v)])) / corner.size
+        sized = c * mean
+        for v in self.used:
+            corner, where = hull.corners[v], self._where(v)
+            total = len(self.places[corner.sample])
+            here = sums.setdefault(
+                corner.sample, {name: np.zeros(total) for name in ("own", "own_sized", "other", "other_sized")}
+            )
+            here["own"][where] += c[v] * (corner.seen @ c)
+            here["own_sized"][where] += c[v] * (corner.seen @ sized)
+            for name in ("other", "other_sized"):
+                here[name][where] += c[v] * met.across[v]
+            counts[corner.sample] = corner.counts
+
+        def joined(name: str) -> FloatArray:
+            return np.concatenate([sums[sample][name] for sample in self.places])
+
+        every = np.concatenate([sizes[sample] for sample in self.places])
+        multiple = None
+        if any(each is not None for each in counts.values()):
+            multiple = np.concatenate([self._multiple(counts[sample], sample) for sample in self.places])
+        same = bool(np.ptp(every) == 0.0)
+        candidate = met.candidate
+        x = Atoms(
+            sizes=float(every[0]) if same else every,
+            own=joined("own"),
+            other=joined("other"),
+            own_sized=joined("own_sized"),
+            other_sized=joined("other_sized"),
+            squares=float(sized @ hull.squares @ sized),
+            partners=candidate.size,
+            rows=0,
+            counts=multiple,
+        )
+        # Rows of a mixture count differently, and yet are no groups: each is a unit, and all of them are told apart.
+        x = replace(x, rows=x.effective)
+        y = Atoms(
+            sizes=1.0,
+            own=met.own,
+            other=candidate.seen @ c,
+            own_sized=met.own,
+            other_sized=candidate.seen @ sized,
+            squares=met.own_squares,
+            partners=x.weight,
+            rows=candidate.size,
+            counts=candidate.counts,
+        )
+        return AtomPair((x, y), float(sized @ met.squares), hull.bound)
+
+    def _where(self, v: int) -> Places:
+        corner = self.hull.corners[v]
+        units = np.arange(len(corner.seen)) if corner.units is None else corner.units
+        return np.searchsorted(self.places[corner.sample], units)
+
+    def _multiple(self, counts: FloatArray | None, sample: int) -> FloatArray:
+        places = self.places[sample]
+        return np.ones(len(places)) if counts is None else counts[places]
+
+    def _sizes(self) -> dict[int, FloatArray]:
+        """Return how much each unit counts, by sample."""
+        found = {sample: np.zeros(len(places)) for sample, places in self.places.items()}
+        for v in self.used:
+            found[self.hull.corners[v].sample][self._where(v)] += self.row_weights[v]
+        return found
+
+    @cached_property
+    def bias(self) -> float:
+        """By how much the squared distance of the fitted mixture is too small, on average."""
+        return fitted_bias(self.weights, self.hull.inner, self._gradient_covariance)
+
+    @cached_property
+    def _gradient_covariance(self) -> FloatArray:
+        """The covariance of ``G w - b``, which is half of the gradient over the weights."""
+        hull, met, corners = self.hull, self.met, self.hull.corners
+        sizes = np.array([corner.size for corner in corners])
+        candidate = met.candidate
+        found = candidate.covariance(candidate.seen / sizes) / candidate.size
+        for v in self.used:
+            corner = corners[v]
+            seen = corner.seen / sizes
+            values = self.weights[v] * seen
+            values[:, v] += seen @ self.weights - met.across[v] / candidate.size
+            found = found + corner.covariance(values) / corner.size
+        return found
+
+
+def nearest_weights(inner: FloatArray, across: FloatArray) -> FloatArray:
+    """Return the weights, at least zero and of sum one, that minimise ``w'Gw - 2 b'w``.
+
+    Parameters
+    ----------
+    inner : array of shape (corners, corners)
+        G, the inner products of the mean embeddings of corners; as estimates they may be slightly indefinite.
+    across : array of shape (corners,)
+        b, their inner products with the mean embedding of a candidate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_weights(np.array([[0.6, 0.2], [0.2, 0.6]]), np.array([0.3, 0.5])).round(3)
+    array([0.25, 0.75])
+    """
+    if len(across) == 1:
+        return np.ones(1)
+    from scipy.optimize import nnls
+
+    values, vectors = np.linalg.eigh(inner)
+    top = max(float(values[-1]), np.finfo(float).tiny)
+    roots = np.sqrt(np.maximum(values, 1e-10 * top))
+    matrix, target = (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T @ across
+    heavy = 1e4 * math.sqrt(top)  # the sum is one: a row of the least squares that outweighs the others
+    found, _ = nnls(np.vstack([matrix, np.full(len(across), heavy)]), np.append(target, heavy))
+    found[found < _NOTHING * found.sum()] = 0.0
+    weights: FloatArray = found / found.sum()
+    return weights
+
+
+def fitted_bias(weights: FloatArray, inner: FloatArray, covariance: FloatArray) -> float:
+    """Return by how much the squared distance of fitted weights is too small, on average.
+
+    Parameters
+    ----------
+    weights : array of shape (corners,)
+        The weights.
+    inner : array of shape (corners, corners)
+        The inner products of corners; see `nearest_weights`.
+    covariance : array of shape (corners, corners)
+        The covariance of ``G w - b``, which is half of the gradient over the weights.
+    """
+    used = np.flatnonzero(weights)
+    if len(used) < 2:
+        return 0.0
+    directions = np.linalg.svd(np.ones((1, len(used))))[2][1:]  # those that keep the sum
+    curvature = directions @ inner[np.ix_(used, used)] @ directions.T
+    spread = directions @ covariance[np.ix_(used, used)] @ directions.T
+    values, vectors = np.linalg.eigh(curvature)
+    noise = np.maximum(np.einsum("ij,ik,kj->j", vectors, spread, vectors), 0.0)
+    # Weights are between zero and one: along a direction that hardly curves, that is the end of it.
+    limits = np.sqrt(noise)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.where(values > 0, np.minimum(noise / values, limits), limits)
+    return float(each.sum())
+
+
+def nearest_totals(
+    corners: Sequence[UnitTotals], candidate: UnitTotals
+) -> tuple[FloatArray, UnitTotals, float]:
+    """Return the mixture that is nearest to a candidate, where units are known by their totals.
+
+    Returns
+    -------
+    weights : array of shape (corners,)
+        How much of each corner there is.
+    mixture : UnitTotals
+        The totals of the mixture: the corners' own, each scaled.
+    bias : float
+        By how much the squared distance is too small, on average.
+    """
+    means = np.column_stack([each.features / each.size for each in corners])
+    inner = means.T @ means
+    np.fill_diagonal(inner, [each.mean for each in corners])
+    other = candidate.features / candidate.size
+    weights = nearest_weights(inner, means.T @ other)
+    used = np.flatnonzero(weights).tolist()
+    every = sum(corners[v].size for v in used)
+    parts = [corners[v].scaled(weights[v] * every / corners[v].size) for v in used]
+    mixture = parts[0]
+    for part in parts[1:]:
+        mixture = mixture + part
+    covariance = candidate.covariance(means)
+    for v in used:
+        directions = weights[v] * means
+        directions[:, v] += means @ weights - other
+        covariance = covariance + corners[v].covariance(directions)
+    return weights, mixture, fitted_bias(weights, inner, covariance)
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """A candidate and the mixture that is nearest to it.
+
+    Attributes
+    ----------
+    weights : array of shape (corners,)
+        How much of each corner there is.
+    pair : Pair
+        The mixture and the candidate.
+    bias : float
+        By how much the distance of the fitted mixture is too small, on average.
+    """
+
+    weights: FloatArray
+    pair: Pair
+    bias: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """The distance."""
+        return self.pair.value
+
+    def pvalue(self, eps: float, alternative: Alternative) -> float:
+        """Return the p-value of "farther than eps" or of "closer"."""
+        if alternative == "less":
+            eps -= self.bias
+            if not eps > 0:
+                return math.nan if self.pair.void else 1.0
+        return margin(self.pair, eps, "corrected", alternative).pvalue(alternative)
+
+    def interval(self, beyond: float, within: float) -> tuple[float, float]:
+        """Return the distances that neither test rejects, "farther" and "closer" at a level each."""
+        pair = self.pair
+        start = min(max(pair.value, 0.0), pair.largest)
+
+        def doubt(alternative: Alternative, level: float, eps: float) -> float:
+            return doubt_at(self.pvalue(eps, alternative), level)
+
+        lower = boundary(partial(doubt, "greater", beyond), start, 0.0, pair.deviation / 2)
+        return lower, boundary(partial(doubt, "less", within), start, pair.largest, pair.deviation / 2)

@@ -1,0 +1,340 @@
+"""What was accepted, as a tolerance keeps it: `AcceptedSet`.
+
+A candidate may be like the reference, like any dataset that was accepted, or like a mixture of them. Half-way counts
+too: where a column of numbers of an accepted dataset is far from the reference, the reference may also have come a part
+of that way. Between N(0, 1) and N(3, 1) lies N(1.5, 1), and no mixture of the two is like that.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import Array, FloatArray, like, take_rows, to_numpy
+from nammd.data.row_units import RowUnits
+from nammd.data.sampling import representatives
+from nammd.encoding import Encoding
+from nammd.engines import Engine
+from nammd.engines.sums import CrossSums, WithinSums
+from nammd.evidence.accepted import AcceptedRows, Rows, Sums, sums_between
+from nammd.evidence.accepted_groups import nearest_of_groups, nearest_of_sketches
+from nammd.evidence.evidence import Evidence
+from nammd.evidence.rows import GroupEvidence, RowEvidence
+from nammd.evidence.sketches import SketchEvidence
+from nammd.spaces import Sample, Space
+from nammd.statistics.hull import Nearest
+from nammd.tolerances.pair_file import finite, packed, unpacked
+
+MOST_ROWS = 10_000
+"""So many rows of an accepted dataset are kept."""
+
+MOST_MOVED = 2_000
+"""So many rows of the reference are moved towards accepted data."""
+
+FAR_COLUMN = 0.5
+"""From so many standard deviations on, there is something between a column of the reference and an accepted one."""
+
+STEPS = (0.25, 0.5, 0.75)
+"""How far rows of the reference are moved."""
+
+_QUANTILES = np.linspace(0.0, 1.0, 101)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMap:
+    """Where the numbers of a column of the reference go in an accepted dataset, quantile by quantile.
+
+    Attributes
+    ----------
+    slot, flag : int
+        Where in a point the number is, and where it says that there is none; -1 where it never says so.
+    before, after : array
+        Quantiles of the reference, ascending, and those of the accepted dataset.
+    """
+
+    slot: int
+    flag: int
+    before: FloatArray = field(repr=False)
+    after: FloatArray = field(repr=False)
+
+    def move(self, points: FloatArray, share: float) -> None:
+        """Move points a share of the way, in place."""
+        present = np.ones(len(points), bool) if self.flag < 0 else points[:, self.flag] == 0
+        values = points[present, self.slot]
+        points[present, self.slot] = values + share * np.interp(values, self.before, self.after - self.before)
+
+
+@dataclass(frozen=True, eq=False)
+class AcceptedDataset:
+    """One dataset that was accepted.
+
+    Attributes
+    ----------
+    label : str
+        Its name.
+    rows : int
+        How many rows it had.
+    points : array of shape (kept, width)
+        The rows that are kept, as points of the space; with as many digits as a 32-bit number has.
+    maps : tuple of ColumnMap
+        The columns that are far from the reference.
+    added : str
+        When it was accepted, in UTC.
+    reason : str
+        Why, in the words of whoever accepted it.
+    units : RowUnits or None
+        Which of the rows belong together, and how much each counts, where that was said.
+    """
+
+    label: str
+    rows: int
+    points: FloatArray = field(repr=False)
+    maps: tuple[ColumnMap, ...] = field(default=(), repr=False)
+    added: str = ""
+    reason: str = ""
+    units: RowUnits | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, label: str, sample: Sample, reference: Sample, reason: str = "") -> AcceptedDataset:
+        """Keep a dataset that is accepted."""
+        points = _kept(sample, MOST_ROWS)
+        maps = column_maps(reference.space.encoding, _kept(reference, MOST_ROWS), points)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        units = sample.units
+        if units is not None:
+            units = units.take(representatives(sample.size, MOST_ROWS))
+        return cls(label, sample.size, points, maps, now, reason, units)
+
+    def moved(self, points: FloatArray, share: float) -> FloatArray:
+        """Return points of the reference, moved a share of the way towards this dataset."""
+        found = points.copy()
+        for each in self.maps:
+            each.move(found, share)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class AcceptedSet:
+    """All datasets that were accepted beside the reference, and what they know of each other.
+
+    Attributes
+    ----------
+    datasets : tuple of AcceptedDataset
+        The datasets.
+    within, between : mapping
+        Sums over the pairs of rows of each of them, and of each two, by their numbers.
+    """
+
+    datasets: tuple[AcceptedDataset, ...]
+    within: Mapping[int, WithinSums] = field(default_factory=dict, repr=False)
+    between: Sums = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, datasets: Sequence[AcceptedDataset], space: Space, known: AcceptedSet | None = None) -> AcceptedSet:
+        """Put datasets together; what the first of them know of each other may be known already."""
+        if any(each.units is not None for each in datasets):  # groups are summed with those of a candidate
+            return cls(tuple(datasets))
+        within, between = ({}, {}) if known is None else (dict(known.within), dict(known.between))
+        sums_between(space.kernel, [each.points for each in datasets], None, within, between)
+        return cls(tuple(datasets), within, between)
+
+    def with_datasets(self, added: Sequence[AcceptedDataset], space: Space) -> AcceptedSet:
+        """Return the set with more datasets."""
+        return AcceptedSet.of([*self.datasets, *added], space, self)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the datasets."""
+        return tuple(each.label for each in self.datasets)
+
+    def around(
+        self, reference: Sample, engine: Engine | None, within: WithinSums | None = None
+    ) -> AcceptedRows:
+        """Return all that is accepted together with a reference, ready for candidates."""
+        points = reference.points
+        corners = [Rows(points, 0)]
+        corners += [Rows(like(each.points, points), k) for k, each in enumerate(self.datasets, 1)]
+        some = representatives(reference.size, MOST_MOVED)
+        base = to_numpy(take_rows(points, some)).astype(np.float64)
+        for each in self.datasets:
+            if each.maps:
+                corners += [Rows(like(each.moved(base, share), points), 0, some) for share in STEPS]
+        known = {(a + 1, b + 1): sums for (a, b), sums in self.between.items()}
+        own = {k + 1: sums for k, sums in self.within.items()}
+        if within is not None:
+            own[0] = within
+        return AcceptedRows.of(reference.space.kernel, corners, engine, own, known)
+
+    def nearest(self, evidence: Evidence, engine: Engine | None, around: AcceptedRows | None = None) -> Nearest:
+        """Return the mixture of all that is accepted that is nearest to a candidate.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            The reference and the candidate.
+        engine : Engine, optional
+            Which engine computes.
+        around : AcceptedRows, optional
+            What is accepted together with this reference, if it has been summed.
+        """
+        if isinstance(evidence, RowEvidence):
+            around = around or self.around(evidence.x, engine, evidence.kernel_sums.x)
+            return around.nearest(evidence, engine)
+        if isinstance(evidence, SketchEvidence):
+            return nearest_of_sketches(evidence, [each.points for each in self.datasets])
+        assert isinstance(evidence, GroupEvidence)
+        samples = [
+            replace(
+                evidence.x,
+                dataset=replace(evidence.x.dataset, name=each.label, units=each.units),
+                points=like(each.points, evidence.x.points),
+            )
+            for each in self.datasets
+        ]
+        return nearest_of_groups(evidence, samples, engine)
+
+    def shares(self, weights: FloatArray) -> tuple[tuple[str, float], ...]:
+        """Return how much of a mixture is like the reference, and like each dataset; half-way counts for both."""
+        count = len(self.datasets)
+        found = np.array(weights[: count + 1])
+        moved = iter(weights[count + 1 :])
+        for k, each in enumerate(self.datasets, 1):
+            for share in STEPS if each.maps else ():
+                weight = next(moved)
+                found[0] += (1 - share) * weight
+                found[k] += share * weight
+        return tuple(zip(("reference", *self.labels), found.tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "datasets": [_dataset_to_dict(each) for each in self.datasets],
+            "within": [
+                {"of": k, "rows": packed(sums.rows), "squares": sums.squares}
+                for k, sums in sorted(self.within.items())
+            ],
+            "between": [
+                {"of": list(both), "rows": packed(s.rows), "cols": packed(s.cols), "squares": s.squares}
+                for both, s in sorted(self.between.items())
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> AcceptedSet:
+        """Return the set that plain values describe; a ValueError says what is wrong with them."""
+        datasets = tuple(_dataset_from_dict(each) for each in stored["datasets"])
+        sizes = [len(each.points) for each in datasets]
+        within, between = dict[int, WithinSums](), Sums()
+        for each in stored["within"]:
+            k = int(each["of"])
+            within[k] = WithinSums(_sums(each["rows"], sizes[k]), finite(each["squares"], "squares"))
+        for each in stored["between"]:
+            a, b = map(int, each["of"])
+            rows, cols = _sums(each["rows"], sizes[a]), _sums(each["cols"], sizes[b])
+            between[a, b] = CrossSums(rows, cols, finite(each["squares"], "squares"), None)
+        count = 0 if any(each.units is not None for each in datasets) else len(datasets)
+        if len(within) != count or len(between) != count * (count - 1) // 2:
+            raise ValueError("what the accepted datasets know of each other is not complete")
+        return cls(datasets, within, between)
+
+
+def column_maps(encoding: Encoding, reference: FloatArray, accepted: FloatArray) -> tuple[ColumnMap, ...]:
+    """Return where numbers of a reference go in an accepted dataset, for the columns that are far from it."""
+    found = []
+    for column in encoding.columns:
+        if column.kind not in ("numeric", "datetime"):
+            continue
+        slots = encoding.slots(column.name)
+        slot, flag = slots.start, slots.stop - 1 if column.labels[-1] == "missing" else -1
+        own, theirs = (
+            points[:, slot] if flag < 0 else points[points[:, flag] == 0, slot] for points in (reference, accepted)
+        )
+        if min(len(own), len(theirs)) < 2:
+            continue
+        before, after = np.quantile(own, _QUANTILES), np.quantile(theirs, _QUANTILES)
+        unit = float(own.std()) if encoding.array_columns is not None else column.weight
+        if np.abs(after - before).mean() > FAR_COLUMN * unit > 0:
+            knots, where = np.unique(before, return_inverse=True)
+            # At an atom of the reference there is more than one quantile: it goes to their mean.
+            means = np.bincount(where, after) / np.bincount(where)
+            found.append(ColumnMap(slot, flag, knots, means))
+    return tuple(found)
+
+
+def _kept(sample: Sample, most: int) -> FloatArray:
+    points: Array = take_rows(sample.points, representatives(sample.size, most))
+    kept: FloatArray = to_numpy(points).astype(np.float32).astype(np.float64)
+    return kept
+
+
+def _dataset_to_dict(dataset: AcceptedDataset) -> dict[str, Any]:
+    numbers = np.ascontiguousarray(dataset.points, dtype="<f4").tobytes()
+    return {
+        "label": dataset.label,
+        "rows": dataset.rows,
+        "added": dataset.added,
+        "reason": dataset.reason,
+        "width": dataset.points.shape[1],
+        "points": base64.b64encode(zlib.compress(numbers)).decode("ascii"),
+        "units": None if dataset.units is None else _units_to_dict(dataset.units),
+        "maps": [
+            {"slot": each.slot, "flag": each.flag, "before": packed(each.before), "after": packed(each.after)}
+            for each in dataset.maps
+        ],
+    }
+
+
+def _dataset_from_dict(stored: Mapping[str, Any]) -> AcceptedDataset:
+    width = int(stored["width"])
+    raw = zlib.decompressobj().decompress(base64.b64decode(stored["points"], validate=True), 4 * width * MOST_ROWS)
+    points = np.frombuffer(raw, dtype="<f4").astype(np.float64).reshape(-1, width)
+    if len(points) < 4 or not np.isfinite(points).all():
+        raise ValueError("the rows of an accepted dataset are not numbers")
+    maps = []
+    for each in stored["maps"]:
+        before, after = unpacked(each["before"]), unpacked(each["after"])
+        slot, flag = int(each["slot"]), int(each["flag"])
+        if len(before) != len(after) or not 0 <= slot < width or not -1 <= flag < width:
+            raise ValueError("the columns of an accepted dataset are not those of its rows")
+        maps.append(ColumnMap(slot, flag, before, after))
+    return AcceptedDataset(
+        str(stored["label"]),
+        int(stored["rows"]),
+        points,
+        tuple(maps),
+        str(stored["added"]),
+        str(stored["reason"]),
+        None if stored["units"] is None else _units_from_dict(stored["units"], len(points)),
+    )
+
+
+def _units_to_dict(units: RowUnits) -> dict[str, Any]:
+    return {
+        "codes": packed(units.codes.astype(np.float64)),
+        "names": None if units.names is None else list(units.names),
+        "weights": None if units.weights is None else packed(units.weights),
+        "reach": units.reach,
+        "length": units.length,
+    }
+
+
+def _units_from_dict(stored: Mapping[str, Any], rows: int) -> RowUnits:
+    codes = _sums(stored["codes"], rows).astype(np.intp)
+    names = None if stored["names"] is None else tuple(map(str, stored["names"]))
+    weights = None if stored["weights"] is None else _sums(stored["weights"], rows)
+    if codes.min() < 0 or (names is not None and codes.max() >= len(names)):
+        raise ValueError("the groups of an accepted dataset are not those of its rows")
+    return RowUnits(codes, names, weights, int(stored["reach"]), length=int(stored["length"]))
+
+
+def _sums(text: str, rows: int) -> FloatArray:
+    found = unpacked(text)
+    if len(found) != rows:
+        raise ValueError("the sums of an accepted dataset are not those of its rows")
+    return found
