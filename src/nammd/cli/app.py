@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nammd.cli.accept import accept
 from nammd.cli.calibrate import calibrate
 from nammd.cli.check import check
 from nammd.cli.compare import compare, rank
@@ -28,6 +29,7 @@ _GATE, _QUESTIONS, _START = "Guard a pipeline", "Other questions about datasets"
 _COMMANDS: list[tuple[str, str, Callable[..., None]]] = [
     (_GATE, "check", check),
     (_GATE, "calibrate", calibrate),
+    (_GATE, "accept", accept),
     (_GATE, "sketch", sketch),
     (_QUESTIONS, "distance", distance),
     (_QUESTIONS, "test", two_sample),

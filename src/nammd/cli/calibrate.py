@@ -14,7 +14,7 @@ from nammd.cli.computing import engine_of
 from nammd.cli.data import Inputs, Told, open_files
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
-from nammd.cli.paths import place, require_replaceable, save_tolerance
+from nammd.cli.paths import place, require_replaceable, save_tolerance, short_names
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -64,6 +64,26 @@ def calibrate(
         int | None,
         typer.Option(metavar="N", help="With --split: into how many consecutive blocks; 4 by default."),
     ] = None,
+    margin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND=SHARE",
+            help="What is negligible for the whole table: missing=0.02 (of all values), noise=0.1 (standard "
+            "deviations) or flips=0.05 (of all categories); or a distance.",
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="How many rows candidates will have; by default as many as REFERENCE."
+        ),
+    ] = None,
+    ball: Annotated[
+        bool,
+        typer.Option(
+            "--ball", help="Let ACCEPTED say how far candidates may be, in any direction, and not where."
+        ),
+    ] = False,
     allowed: NegligibleOption = None,
     fail_on: FailOn = None,
     keep: Annotated[
@@ -75,7 +95,7 @@ def calibrate(
     ] = None,
     anyway: Annotated[
         bool,
-        typer.Option("--anyway", help="Write a tolerance that is mostly noise, or too small to be resolved."),
+        typer.Option("--anyway", help="Write a tolerance within which nearly every fault is."),
     ] = False,
     *,
     data: DataOptions,
@@ -91,20 +111,25 @@ def calibrate(
         nammd calibrate train.parquet --noise 0.3 -o tolerance.json
 
     There are three ways; try them in this order. With ACCEPTED, datasets that are known to be acceptable:
-    the tolerance is the distance of the farthest, and its sampling error counts in every check. With
-    REFERENCE alone, or --split: what "no change" looks like between blocks of its consecutive rows, which
-    should be in the order of time. With --noise: the distance that a controlled perturbation of REFERENCE
-    makes; choose the largest that is still negligible.
+    candidates may be like REFERENCE, like any of them, or like a mixture of these, up to what is negligible;
+    see --margin and --rows. With REFERENCE alone, or --split: what "no change" looks like between blocks of
+    its consecutive rows, which should be in the order of time. With --noise: the distance that a controlled
+    perturbation of REFERENCE makes; choose the largest that is still negligible.
+
+    What is negligible is by default the distance of 2 % of all values missing, or what candidates of --rows
+    without any fault are proven to be within with probability 0.9, whichever is larger. With --ball the
+    distance of the farthest ACCEPTED is the tolerance, in every direction, and its sampling error counts.
 
     A tolerance that would mean nothing is refused, and the message says what to do: where a column alone
-    tells ACCEPTED from REFERENCE, where rows are sorted by a column, where the tolerance is mostly noise, or
-    below what the rows can resolve.
+    tells ACCEPTED from REFERENCE, where rows are sorted by a column, or where nearly everything would be
+    within it.
 
-    Beside the joint distance every column has a tolerance of its own: what it differs by in the accepted
-    data, or what is negligible, whichever is larger; see --negligible.
+    Beside the joint distance every column has a tolerance of its own: it may be anywhere between what was
+    accepted for it, up to what is negligible; see --negligible.
 
-    The file is readable JSON. It holds the columns with their scaling, the kernel, the tolerance with its
-    standard error, and where all of that came from; no rows of the data.
+    The file is readable JSON. It holds the columns with their scaling, the kernel, the tolerance, and where
+    all of that came from; of each ACCEPTED up to 10 000 rows as scaled numbers, and of each column how many
+    rows have which value. No rows of REFERENCE are in it.
 
     Exit codes: 0 done, 2 error.
     """
@@ -115,9 +140,17 @@ def calibrate(
             "say what is acceptable in one way: accepted files, --noise LEVEL or --split, "
             f"not {given} together"
         )
-    split = split or not any(ways.values())
+    if split and not (margin is None and rows is None):
+        raise ValueError("--split says what is negligible; leave --margin and --rows out")
+    split = split or not (any(ways.values()) or margin is not None or rows is not None)
     if kind is not None and noise is None:
         raise ValueError("--kind says which perturbation --noise LEVEL makes; give both")
+    if not accepted and ball:
+        raise ValueError("--ball says what ACCEPTED stands for; give accepted files")
+    if noise is not None and not (margin is None and rows is None):
+        raise ValueError("--noise says what is negligible; leave --margin and --rows out")
+    if ball and not (margin is None and rows is None):
+        raise ValueError("with --ball the accepted files set the margin; leave --margin and --rows out")
     if blocks is not None and not split:
         raise ValueError("--blocks says how --split divides the reference; give both")
     fails = alerts(fail_on)
@@ -138,7 +171,9 @@ def calibrate(
             how["keep"] = keep or ()
         elif keep:
             raise ValueError("--keep is for ACCEPTED and --split; with --noise there is nothing to keep")
-        tolerance = _tolerance(inputs, noise, kind, blocks, how)
+        if not (split or noise is not None):
+            how |= {"how": "ball" if ball else "hull", "margin": _margin(margin), "rows": rows}
+        tolerance = _tolerance(inputs, noise, kind, blocks, split, how)
         tolerance = tolerance.failing_on(*fails)
         save_tolerance(tolerance, target, force)
     deliver(
@@ -153,17 +188,35 @@ def calibrate(
 
 
 def _tolerance(
-    inputs: Inputs, noise: float | None, kind: Kind | None, blocks: int | None, how: dict[str, Any]
+    inputs: Inputs,
+    noise: float | None,
+    kind: Kind | None,
+    blocks: int | None,
+    split: bool,
+    how: dict[str, Any],
 ) -> Tolerance:
     from nammd.tolerances.tolerance import Tolerance
 
     reference, *accepted = inputs.files
     x = reference.dataset
-    if accepted:
-        named = {str(file.path): file.dataset for file in accepted}
+    if not (split or noise is not None):
+        named = dict(
+            zip(short_names([file.path for file in accepted]), (f.dataset for f in accepted), strict=True)
+        )
         return Tolerance.from_reference(x, named, **how)
     if noise is not None:
         perturbed = None if kind is None else kind.value
         return Tolerance.from_noise(x, level=noise, kind=perturbed, rng=inputs.seed, **how)
     number = 4 if blocks is None else blocks
     return Tolerance.from_split(x, blocks=number, rng=inputs.seed, **how)
+
+
+def _margin(given: str | None) -> Any:
+    """Return what is negligible, as `Tolerance.from_reference` takes it."""
+    if given is None:
+        return None
+    kind, equals, share = given.partition("=")
+    try:
+        return {kind.strip(): float(share)} if equals else float(given)
+    except ValueError:
+        raise ValueError(f"--margin is a distance, or such as missing=0.02, not {given!r}") from None

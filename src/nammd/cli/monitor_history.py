@@ -10,7 +10,7 @@ import typer
 from nammd.cli.monitor import MonitorFile, opened
 from nammd.cli.options import OutputOptions
 from nammd.cli.output import print_facts, print_json, print_line, require_folder
-from nammd.cli.paths import given, place
+from nammd.cli.paths import given, place, short_names
 from nammd.cli.printing import one_line
 
 EVENTS = 5
@@ -146,19 +146,32 @@ def acknowledge(
     close: Annotated[
         bool, typer.Option("--close", help="Close all open alarms too, without waiting for proof.")
     ] = False,
+    accept: Annotated[
+        Path | None,
+        typer.Option(
+            "--accept",
+            parser=place,
+            metavar="FILE",
+            help="Data that were fine: batches may be like them from now on.",
+        ),
+    ] = None,
 ) -> None:
     """Acknowledge alarms: somebody has seen them. They stay open until the data are proven to be back.
 
     For example:
         nammd monitor acknowledge shop.monitor "a supplier changed units; fixed tomorrow"
         nammd monitor acknowledge shop.monitor "fixed" --close
+        nammd monitor acknowledge shop.monitor "as every year" --accept december.parquet
 
     Exit codes: 0 done, 2 error.
     """
     watched = opened(monitor)
-    count = watched.acknowledge(text, key)
+    fine = None if accept is None else {short_names([accept])[0]: accept}
+    count = watched.acknowledge(text, key, accept=fine)
     closed = watched.close(text) if close else 0
-    if not count and not closed:
+    if fine is not None:
+        print_line(f"Data like {str(accept)!r} are accepted from here on.")
+    elif not count and not closed:
         raise ValueError("there is no alarm to acknowledge")
     done, number = ("closed", closed) if close else ("acknowledged", count)
     print_line(f"{number} {'alarm was' if number == 1 else 'alarms were'} {done}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,6 +71,18 @@ def require_sketch_or_nothing(target: Path) -> None:
     )
 
 
+def short_names(paths: Sequence[Path]) -> list[str]:
+    """Return what to call files: their names without an ending, where these tell them apart.
+
+    >>> short_names([Path("data/may.csv"), Path("data/june.csv")])
+    ['may', 'june']
+    >>> short_names([Path("a/may.csv"), Path("b/may.csv")])
+    ['a/may.csv', 'b/may.csv']
+    """
+    names = [path.stem for path in paths]
+    return names if len({*names, "reference"}) == len(names) + 1 else [path.as_posix() for path in paths]
+
+
 def save_tolerance(tolerance: Tolerance, target: Path, force: bool) -> None:
     """Write a tolerance; one that is there and says something else stays."""
     kept = None if force or not target.is_file() or not target.stat().st_size else _kept(target)
@@ -94,4 +107,5 @@ def _kept(target: Path) -> Tolerance | None:
 def _same(one: Tolerance, other: Tolerance) -> bool:
     """Tell whether two tolerances differ in nothing but when, and with which versions, they were made."""
     then = replace(one.origin, created=other.origin.created, versions=other.origin.versions)
-    return replace(one, origin=then) == other
+    names = [() if each.accepted is None else each.accepted.labels for each in (one, other)]
+    return replace(one, origin=then) == other and names[0] == names[1]

@@ -1,7 +1,7 @@
 """A candidate against all that was accepted, by rows: `AcceptedRows`.
 
-Rows of the reference and of accepted datasets are the corners of a hull (`nammd.statistics.hull`). What they know of
-each other is summed once; a candidate is then met by all of them.
+Rows of the reference and of accepted datasets are the corners of a hull (`nammd.statistics.hull`). What they
+know of each other is summed once; a candidate is then met by all of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Rows:
     points : array of shape (rows, width)
         The rows, as points.
     sample : int
-        The corner whose units they are: their own, or, of rows that were moved, that of the rows where they were.
+        The corner whose units they are: their own, or, of rows that were moved, that of the rows where they
+        were.
     units : array of int, or None
         Which of those units; None for all.
     """
@@ -194,9 +195,7 @@ class MixedStandIns:
 
     @cached_property
     def rows(self) -> tuple[Array, Any]:
-        """Their rows, and the matrix that sums by unit."""
-        from scipy.sparse import csr_array
-
+        """Their rows, and the matrix that sums by unit; how much each counts, where a unit is one row."""
         points, weights, units, start = [], [], [], 0
         for places, (sample, some) in self._each():
             wanted = places[some]
@@ -210,15 +209,22 @@ class MixedStandIns:
                 weights.append(np.full(len(there), self.mixture.row_weights[v]))
                 units.append(start + there)
             start += len(some)
-        rows = np.concatenate(points)
+        rows, each = np.concatenate(points), np.concatenate(weights)
+        if len(rows) == start:
+            return rows, each
+        from scipy.sparse import csr_array
+
         where = np.concatenate(units), np.arange(len(rows))
-        return rows, csr_array((np.concatenate(weights), where), shape=(start, len(rows)))
+        return rows, csr_array((each, where), shape=(start, len(rows)))
 
     @cached_property
     def values(self) -> FloatArray:
         """The sums between these; on the diagonal those within a unit, a row with itself included."""
         points, adder = self.rows
         gram = to_numpy(self.accepted.kernel(points, points))
+        if isinstance(adder, np.ndarray):
+            gram *= adder[:, None] * adder
+            return gram
         found: FloatArray = adder @ (adder @ gram.T).T
         return found
 
@@ -226,18 +232,25 @@ class MixedStandIns:
     def eigenvalue(self) -> float:
         """The largest eigenvalue of the covariance operator of a unit of the effective size."""
         sizes = self.mixture.meeting.atoms[0].sizes
-        every = sizes if isinstance(sizes, np.ndarray) else np.full(len(self.mixture.meeting.atoms[0].own), sizes)
+        every = (
+            sizes if isinstance(sizes, np.ndarray) else np.full(len(self.mixture.meeting.atoms[0].own), sizes)
+        )
         return unit_eigenvalue(self.values, every[self.chosen], every, self.repeats)
 
     def between(self, other: Any) -> FloatArray:
         """Return the sums with rows that stand for another sample."""
         points, adder = self.rows
-        found: FloatArray = adder @ to_numpy(self.accepted.kernel(points, to_numpy(other.rows[0])))
+        gram = to_numpy(self.accepted.kernel(points, to_numpy(other.rows[0])))
+        found: FloatArray = adder[:, None] * gram if isinstance(adder, np.ndarray) else adder @ gram
         return found
 
 
 def sums_between(
-    kernel: Kernel, samples: Sequence[Array], engine: Engine | None, within: dict[int, WithinSums], known: Sums
+    kernel: Kernel,
+    samples: Sequence[Array],
+    engine: Engine | None,
+    within: dict[int, WithinSums],
+    known: Sums,
 ) -> None:
     """Add to what is known the sums within some samples and between each two of them, where they are missing."""
     alone = [v for v in range(len(samples)) if v not in within]

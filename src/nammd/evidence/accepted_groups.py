@@ -22,8 +22,8 @@ from nammd.statistics.totals import TotalPair, UnitTotals
 def nearest_of_groups(evidence: GroupEvidence, accepted: Sequence[Sample], engine: Engine | None) -> Nearest:
     """Return the mixture that is nearest to a candidate, by its rows all together.
 
-    The weights of the mixture multiply with those of rows. Groups of the same name are one group, whichever datasets
-    their rows are in.
+    The weights of the mixture multiply with those of rows. Groups of the same name are one group, whichever
+    datasets their rows are in.
     """
     candidate = evidence.y
     corners = [evidence.x, *map(with_units, accepted)]

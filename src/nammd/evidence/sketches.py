@@ -171,9 +171,9 @@ def spread_of(x: UnitTotals, y: UnitTotals, bound: float) -> Spread:
     one, two = (waves(z.features**2 - z.gram.diagonal()) / z.pairs for z in (x, y))
     within = one + two
     across = waves(x.features * y.features) / (x.size * y.size)
-    # How many frequencies carry the distance, or the mean kernel values, whichever are fewer: by squares of mean
-    # features, which are never negative. Where they are all noise of the rows, that is spread over all frequencies, and
-    # so it is taken: the error of the rows is then the larger one.
+    # How many frequencies carry the distance, or the mean kernel values, whichever are fewer: by squares of
+    # mean features, which are never negative. Where they are all noise of the rows, that is spread over all
+    # frequencies, and so it is taken: the error of the rows is then the larger one.
     p, q = x.features / x.size, y.features / y.size
     carriers = min(effective_number(_powers(p - q)), effective_number(_powers(p) + _powers(q)))
     return Spread(within - 2 * across, 4 * bound - within, carriers)

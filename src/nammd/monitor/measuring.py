@@ -102,8 +102,9 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
     from nammd import __version__
 
     verdict = gate.verdict(opened.candidate, level)
-    pair, eps = verdict.estimate.pair, gate.tolerance.epsilon
-    tested = verdict.estimate.margin_test(eps, "greater")
+    # Each batch at its own nearest mixture: never farther than from the true one, so the stream stays honest.
+    pair, eps = verdict.nearest.pair, gate.tolerance.epsilon
+    tested = verdict.nearest.margin_test(eps, "greater")
     given = GivenReference.of(pair, eps)
     batch = Batch(
         key=key,
@@ -135,6 +136,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
             "engine": verdict.engine,
             "nammd": __version__,
             "failures": sorted({alert.code for alert in verdict.failures}),
+            "like": dict(verdict.like),
         },
     )
     sums = sums_of(gate, opened.candidate.sample.dataset)

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from nammd.engines import Engine
 from nammd.errors.checks import choice
+from nammd.errors.naming import listed
 from nammd.monitor import alarms
 from nammd.monitor.alarms import OnAlarm, tell
 from nammd.monitor.history import History, Writer
@@ -248,7 +249,7 @@ class Monitor(HistoryView):
         words, name = _line(text, "a note"), "" if key is None else as_key(key)
         self._history.write(lambda writer: writer.event(_now(), "note", name, text=words))
 
-    def acknowledge(self, text: str = "", key: Any = None) -> int:
+    def acknowledge(self, text: str = "", key: Any = None, *, accept: Any = None) -> int:
         """Acknowledge the alarms that are open, or that of a batch; they stay open until the data are back.
 
         Parameters
@@ -257,6 +258,9 @@ class Monitor(HistoryView):
             What is to be said about it.
         key : str, date or int, optional
             The batch that opened the alarm; by default all that are open.
+        accept : dataset, or mapping of str to dataset, optional
+            Data that were fine after all, such as those of that batch: from here on batches may be like
+            them; see `Tolerance.accepting`.
 
         Returns
         -------
@@ -264,7 +268,15 @@ class Monitor(HistoryView):
             How many alarms were acknowledged.
         """
         words, name = _line(text, "a note") if text else "", None if key is None else as_key(key)
-        return int(self._history.write(lambda writer: alarms.acknowledge(writer, _now(), words, name)))
+        if accept is not None:
+            _, gate = self._current_gate.load(self._history, self._history.read(), self.engine)
+            if not isinstance(accept, Mapping):
+                accept = {name or f"accepted {_now()}": accept}
+            limit = gate.tolerance.accepting(accept, reason=words)
+        count = int(self._history.write(lambda writer: alarms.acknowledge(writer, _now(), words, name)))
+        if accept is not None:
+            self.change(tolerance=limit)
+        return count
 
     def close(self, text: str = "") -> int:
         """Close the alarms that are open, as of the last batch; what comes next may open others.
@@ -330,9 +342,7 @@ class Monitor(HistoryView):
         def begin(writer: Writer) -> int:
             number = writer.keep(kept, content, sums)  # its digest and its sums are those of the new space
             if tolerance is not None:
-                words = (
-                    f"The tolerance is {limit.epsilon:.4g} from here on; it was {gate.tolerance.epsilon:.4g}."
-                )
+                words = _changed(gate.tolerance, limit)
                 writer.event(now, "tolerance changed", text=words)
             if reference is not None:
                 writer.event(
@@ -344,6 +354,17 @@ class Monitor(HistoryView):
         if reference is not None:
             self._current_gate = CurrentGate(None if kept.content else reference)
         self._current_gate.gate, self._current_gate.dataset = (number, new), dataset
+
+
+def _changed(before: Tolerance, after: Tolerance) -> str:
+    """Say what is different about a tolerance."""
+    known = () if before.accepted is None else before.accepted.labels
+    more = [
+        label for label in (() if after.accepted is None else after.accepted.labels) if label not in known
+    ]
+    if more and after.epsilon == before.epsilon:
+        return f"Data like {listed(more)} are accepted from here on."
+    return f"The tolerance is {after.epsilon:.4g} from here on; it was {before.epsilon:.4g}."
 
 
 def _line(text: Any, what: str) -> str:

@@ -23,12 +23,13 @@ def answer_of(result: Reportable) -> Answer:
 
 def distance_of(result: Reportable) -> Distance:
     """Return the distance that a result is about, and what it is held against."""
-    estimate, limit = result.measured, result.limit()
-    low, high = estimate.confidence_interval(0.95)
+    shown, limit = result.shown(), result.limit()
     return Distance(
-        name=NAMES[estimate.statistic],
-        measured=DistanceInterval(estimate.value, low, high),
-        standard_error=estimate.standard_error,
+        name=NAMES[result.measured.statistic],
+        measured=DistanceInterval(shown.value, *shown.interval),
+        level=shown.level,
+        like=shown.like,
+        standard_error=shown.standard_error,
         epsilon=limit.epsilon,
         limit=limit.name,
         epsilon_error=limit.error,

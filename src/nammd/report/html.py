@@ -158,7 +158,7 @@ def _image(ax: Axes) -> str:
 def _interval_words(distance: Distance) -> str:
     measured = distance.measured
     words = (
-        f"The {distance.name} distance is {number(measured.value)}, with a 95 % interval from "
+        f"The {distance.name} distance is {number(measured.value)}, with a {100 * distance.level:.3g} % interval from "
         f"{number(measured.low)} to {number(measured.high)}"
     )
     if distance.epsilon is None:

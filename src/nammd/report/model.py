@@ -103,6 +103,10 @@ class Distance:
         The level of each test.
     marks : tuple of Mark
         Where the tolerance was taken from several datasets: how far each of them is.
+    level : float
+        The confidence level of the interval.
+    like : tuple of (str, float)
+        What the candidate is like, where several datasets were accepted: how much of each.
     """
 
     name: str
@@ -114,6 +118,8 @@ class Distance:
     pvalues: tuple[tuple[str, float], ...]
     alpha: float
     marks: tuple[Mark, ...] = ()
+    level: float = 0.95
+    like: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

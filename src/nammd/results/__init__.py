@@ -1,7 +1,7 @@
 """What all results have in common: words, numbers for people, and cautions."""
 
 from nammd.errors.advice import Caution
-from nammd.results.base import Limit, Mark, Reportable, Result, Tone, plain
+from nammd.results.base import Limit, Mark, Reportable, Result, Shown, Tone, plain
 from nammd.results.page import Cell, Page, Paged, Table, Track, text_cells
 from nammd.results.words import (
     NAMES,
@@ -25,6 +25,7 @@ __all__ = [
     "Paged",
     "Reportable",
     "Result",
+    "Shown",
     "Table",
     "Tone",
     "Track",

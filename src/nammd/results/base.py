@@ -110,6 +110,29 @@ class Limit:
     marks: tuple[Mark, ...] = ()
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A distance that people are shown.
+
+    Attributes
+    ----------
+    value, standard_error : float
+        The estimate, and its standard error.
+    interval : tuple of float
+        An interval for it.
+    level : float
+        The confidence level of the interval.
+    like : tuple of (str, float)
+        What the data in question are like, where they are held against several datasets: how much of each.
+    """
+
+    value: float
+    standard_error: float
+    interval: tuple[float, float]
+    level: float = 0.95
+    like: tuple[tuple[str, float], ...] = ()
+
+
 class Reportable(Result):
     """A result that can be written as a page. Drawing is loaded when it is asked for.
 
@@ -123,6 +146,11 @@ class Reportable(Result):
     def measured(self) -> Any:
         """The distance that the result is about."""
         raise NotImplementedError
+
+    def shown(self) -> Shown:
+        """Return the distance that people are shown."""
+        found = self.measured
+        return Shown(found.value, found.standard_error, found.confidence_interval(0.95))
 
     def question(self) -> str:
         """Return the question that the result answers."""

@@ -45,8 +45,8 @@ class Grams:
     Sums are scaled so that a mean over units is one over pairs of rows. The mean kernel value times the sizes
     of two groups is taken off. Influences add up to zero, so that over *all* pairs this changes nothing; over
     pairs of distinct groups it takes off a bias of the order of one group. Of single rows, of which there are
-    many, nothing is taken off. `repeats` is how many units each of those that stand for a sample stands for, where that
-    differs.
+    many, nothing is taken off. `repeats` is how many units each of those that stand for a sample stands for,
+    where that differs.
     """
 
     stand_ins: tuple[StandIns, StandIns]
@@ -183,8 +183,8 @@ def unit_eigenvalue(
 ) -> float:
     """Return the largest eigenvalue of the covariance operator of a unit of the effective size.
 
-    From the sums between units of the given sizes, which stand for those of the sizes `every`; `repeats` is how
-    many each of them stands for, where that differs.
+    From the sums between units of the given sizes, which stand for those of the sizes `every`; `repeats` is
+    how many each of them stands for, where that differs.
     """
     total = sizes.sum() if repeats is None else repeats @ sizes
     means = (gram.sum(axis=0) if repeats is None else repeats @ gram) / total

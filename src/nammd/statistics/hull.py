@@ -1,15 +1,15 @@
 """Distance to what was accepted: to the nearest mixture of the laws of some samples, `Hull`.
 
-Accepted data say in which direction a drift is fine, and not only how far. So a candidate Q is held against the
-convex hull of the laws P_0 (the reference), P_1, ..., P_k that were accepted:
+Accepted data say in which direction a drift is fine, and not only how far. So a candidate Q is held against
+the convex hull of the laws P_0 (the reference), P_1, ..., P_k that were accepted:
 
     D(Q) = min over weights w (w >= 0, sum 1) of NAMMD(sum_v w_v P_v, Q).
 
-Given w, the mixture is all rows together, each counting ``w_v`` over the rows of its corner, and the test of a margin
-is the usual one, of units of different sizes. The weights are fitted. To first order that does not matter (the
-envelope theorem), and the minimum is never above the value at the true weights, so that "beyond" stays honest. For
-"within" the minimum is too small by about ``tr(H^-1 S)``: H is how the squared distance curves over the weights, and
-S the covariance of its gradient.
+Given w, the mixture is all rows together, each counting ``w_v`` over the rows of its corner, and the test of
+a margin is the usual one, of units of different sizes. The weights are fitted. To first order that does not
+matter (the envelope theorem), and the minimum is never above the value at the true weights, so that "beyond"
+stays honest. For "within" the minimum is too small by about ``tr(H^-1 S)``: H is how the squared distance
+curves over the weights, and S the covariance of its gradient.
 
 A corner may be made of the units of another one, moved: such units are drawn once, and vary together.
 """
@@ -26,7 +26,7 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.statistics.atom_pair import AtomPair, SecondOrder
 from nammd.statistics.atoms import Atoms, Places
-from nammd.statistics.margin import boundary, doubt_at, margin
+from nammd.statistics.margin import Margin, boundary, doubt_at, margin
 from nammd.statistics.pair import Alternative, Pair
 from nammd.statistics.totals import UnitTotals
 
@@ -109,6 +109,18 @@ class Hull:
         if one.units is None or two.units is None:
             return min(one.size, two.size)
         return float(len(np.intersect1d(one.units, two.units)))
+
+    def expected_bias(self, rows: float) -> float:
+        """Return by how much the squared distance of a fitted mixture is too small, for candidates like a corner.
+
+        Of so many rows each; for that of the corners for which it is most. At a corner a weight can move in
+        one of two ways only, so half of what it would be in the middle of the hull.
+        """
+        sizes, found = np.array([corner.size for corner in self.corners]), [0.0]
+        for corner in self.corners:
+            noise = corner.covariance(corner.seen / sizes) * (1 / rows + 1 / corner.size)
+            found.append(fitted_bias(np.ones(len(sizes)), self.inner, noise) / 2)
+        return max(found)
 
     def nearest(self, met: Met) -> Mixture:
         """Return the mixture that is nearest to a candidate."""
@@ -203,8 +215,9 @@ class Mixture:
         sums: dict[int, dict[str, FloatArray]] = {}
         counts: dict[int, FloatArray | None] = {}
         sizes = self._sizes()
-        # How large a unit of a corner is on average, with what else is of the same unit. Exact where units are of one
-        # corner each, and a bound of squared sums by the sums of squares where they are of several.
+        # How large a unit of a corner is on average, with what else is of the same unit. Exact where units
+        # are of one corner each, and a bound of squared sums by the sums of squares where they are of
+        # several.
         mean = np.zeros(len(hull.corners))
         for v in self.used:
             corner = hull.corners[v]
@@ -214,7 +227,8 @@ class Mixture:
             corner, where = hull.corners[v], self._where(v)
             total = len(self.places[corner.sample])
             here = sums.setdefault(
-                corner.sample, {name: np.zeros(total) for name in ("own", "own_sized", "other", "other_sized")}
+                corner.sample,
+                {name: np.zeros(total) for name in ("own", "own_sized", "other", "other_sized")},
             )
             here["own"][where] += c[v] * (corner.seen @ c)
             here["own_sized"][where] += c[v] * (corner.seen @ sized)
@@ -242,7 +256,8 @@ class Mixture:
             rows=0,
             counts=multiple,
         )
-        # Rows of a mixture count differently, and yet are no groups: each is a unit, and all of them are told apart.
+        # Rows of a mixture count differently, and yet are no groups: each is a unit, and all of them are
+        # told apart.
         x = replace(x, rows=x.effective)
         y = Atoms(
             sizes=1.0,
@@ -408,13 +423,23 @@ class Nearest:
         """The distance."""
         return self.pair.value
 
+    def margin_test(self, eps: float, alternative: Alternative) -> Margin:
+        """Return the test of a margin."""
+        asked = eps - self.bias if alternative == "less" else eps, alternative
+        if asked not in self._margins:
+            self._margins[asked] = margin(self.pair, asked[0], "corrected", alternative)
+        return self._margins[asked]
+
     def pvalue(self, eps: float, alternative: Alternative) -> float:
         """Return the p-value of "farther than eps" or of "closer"."""
-        if alternative == "less":
-            eps -= self.bias
-            if not eps > 0:
-                return math.nan if self.pair.void else 1.0
-        return margin(self.pair, eps, "corrected", alternative).pvalue(alternative)
+        if alternative == "less" and not eps > self.bias:
+            return math.nan if self.pair.void else 1.0
+        return self.margin_test(eps, alternative).pvalue(alternative)
+
+    @cached_property
+    def _margins(self) -> dict[tuple[float, Alternative], Margin]:
+        """The tests that were asked for: what decides of a check is also told and kept of it."""
+        return {}
 
     def interval(self, beyond: float, within: float) -> tuple[float, float]:
         """Return the distances that neither test rejects, "farther" and "closer" at a level each."""

@@ -1,8 +1,9 @@
 """What was accepted, as a tolerance keeps it: `AcceptedSet`.
 
-A candidate may be like the reference, like any dataset that was accepted, or like a mixture of them. Half-way counts
-too: where a column of numbers of an accepted dataset is far from the reference, the reference may also have come a part
-of that way. Between N(0, 1) and N(3, 1) lies N(1.5, 1), and no mixture of the two is like that.
+A candidate may be like the reference, like any dataset that was accepted, or like a mixture of them.
+Half-way counts too: where a column of numbers of an accepted dataset is far from the reference, the
+reference may also have come a part of that way. Between N(0, 1) and N(3, 1) lies N(1.5, 1), and no mixture
+of the two is like that.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import numpy as np
 from nammd.data.arrays import Array, FloatArray, like, take_rows, to_numpy
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import representatives
-from nammd.encoding import Encoding
 from nammd.engines import Engine
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.evidence.accepted import AcceptedRows, Rows, Sums, sums_between
@@ -71,6 +71,58 @@ class ColumnMap:
 
 
 @dataclass(frozen=True, eq=False)
+class Quantiles:
+    """Where the numbers of a column of the reference are.
+
+    Attributes
+    ----------
+    slot, flag : int
+        As of a `ColumnMap`.
+    unit : float
+        Their standard deviation.
+    values : array
+        Their quantiles.
+    """
+
+    slot: int
+    flag: int
+    unit: float
+    values: FloatArray = field(repr=False)
+
+    @classmethod
+    def of(cls, reference: Sample) -> tuple[Quantiles, ...]:
+        """Return those of all columns of numbers and times."""
+        encoding, points, found = reference.space.encoding, _kept(reference, MOST_ROWS), []
+        for column in encoding.columns:
+            if column.kind not in ("numeric", "datetime"):
+                continue
+            slots = encoding.slots(column.name)
+            flag = slots.stop - 1 if column.labels[-1] == "missing" else -1
+            values = _present(points, slots.start, flag)
+            unit = float(values.std()) if encoding.array_columns is not None else column.weight
+            if len(values) > 1 and unit > 0:
+                found.append(cls(slots.start, flag, unit, np.quantile(values, _QUANTILES)))
+        return tuple(found)
+
+    def way_to(self, accepted: FloatArray) -> ColumnMap | None:
+        """Return where the numbers go in an accepted dataset; None where it is not far."""
+        theirs = _present(accepted, self.slot, self.flag)
+        if len(theirs) < 2:
+            return None
+        after = np.quantile(theirs, _QUANTILES)
+        if not np.abs(after - self.values).mean() > FAR_COLUMN * self.unit:
+            return None
+        knots, where = np.unique(self.values, return_inverse=True)
+        # At an atom of the reference there is more than one quantile: it goes to their mean.
+        return ColumnMap(self.slot, self.flag, knots, np.bincount(where, after) / np.bincount(where))
+
+
+def _present(points: FloatArray, slot: int, flag: int) -> FloatArray:
+    found: FloatArray = points[:, slot] if flag < 0 else points[points[:, flag] == 0, slot]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
 class AcceptedDataset:
     """One dataset that was accepted.
 
@@ -101,10 +153,10 @@ class AcceptedDataset:
     units: RowUnits | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, label: str, sample: Sample, reference: Sample, reason: str = "") -> AcceptedDataset:
-        """Keep a dataset that is accepted."""
+    def of(cls, label: str, sample: Sample, home: Sequence[Quantiles], reason: str = "") -> AcceptedDataset:
+        """Keep a dataset that is accepted; `home` is where the columns of the reference are."""
         points = _kept(sample, MOST_ROWS)
-        maps = column_maps(reference.space.encoding, _kept(reference, MOST_ROWS), points)
+        maps = tuple(each for one in home if (each := one.way_to(points)) is not None)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         units = sample.units
         if units is not None:
@@ -127,26 +179,29 @@ class AcceptedSet:
     ----------
     datasets : tuple of AcceptedDataset
         The datasets.
+    home : tuple of Quantiles
+        Where the columns of the reference are.
     within, between : mapping
         Sums over the pairs of rows of each of them, and of each two, by their numbers.
     """
 
     datasets: tuple[AcceptedDataset, ...]
+    home: tuple[Quantiles, ...] = field(default=(), repr=False)
     within: Mapping[int, WithinSums] = field(default_factory=dict, repr=False)
     between: Sums = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def of(cls, datasets: Sequence[AcceptedDataset], space: Space, known: AcceptedSet | None = None) -> AcceptedSet:
-        """Put datasets together; what the first of them know of each other may be known already."""
+    def accepting(self, samples: Mapping[str, Sample], space: Space, reason: str = "") -> AcceptedSet:
+        """Return the set with more datasets; those that are known already are not summed again."""
+        for label in samples:
+            if label in self.labels or label == "reference":
+                raise ValueError(f"{label!r} is accepted already; give another name")
+        added = [AcceptedDataset.of(label, sample, self.home, reason) for label, sample in samples.items()]
+        datasets = (*self.datasets, *added)
         if any(each.units is not None for each in datasets):  # groups are summed with those of a candidate
-            return cls(tuple(datasets))
-        within, between = ({}, {}) if known is None else (dict(known.within), dict(known.between))
+            return AcceptedSet(datasets, self.home)
+        within, between = dict(self.within), dict(self.between)
         sums_between(space.kernel, [each.points for each in datasets], None, within, between)
-        return cls(tuple(datasets), within, between)
-
-    def with_datasets(self, added: Sequence[AcceptedDataset], space: Space) -> AcceptedSet:
-        """Return the set with more datasets."""
-        return AcceptedSet.of([*self.datasets, *added], space, self)
+        return AcceptedSet(datasets, self.home, within, between)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -171,7 +226,9 @@ class AcceptedSet:
             own[0] = within
         return AcceptedRows.of(reference.space.kernel, corners, engine, own, known)
 
-    def nearest(self, evidence: Evidence, engine: Engine | None, around: AcceptedRows | None = None) -> Nearest:
+    def nearest(
+        self, evidence: Evidence, engine: Engine | None, around: AcceptedRows | None = None
+    ) -> Nearest:
         """Return the mixture of all that is accepted that is nearest to a candidate.
 
         Parameters
@@ -215,6 +272,10 @@ class AcceptedSet:
         """Return it as plain values."""
         return {
             "datasets": [_dataset_to_dict(each) for each in self.datasets],
+            "home": [
+                {"slot": each.slot, "flag": each.flag, "unit": each.unit, "values": packed(each.values)}
+                for each in self.home
+            ],
             "within": [
                 {"of": k, "rows": packed(sums.rows), "squares": sums.squares}
                 for k, sums in sorted(self.within.items())
@@ -241,30 +302,13 @@ class AcceptedSet:
         count = 0 if any(each.units is not None for each in datasets) else len(datasets)
         if len(within) != count or len(between) != count * (count - 1) // 2:
             raise ValueError("what the accepted datasets know of each other is not complete")
-        return cls(datasets, within, between)
-
-
-def column_maps(encoding: Encoding, reference: FloatArray, accepted: FloatArray) -> tuple[ColumnMap, ...]:
-    """Return where numbers of a reference go in an accepted dataset, for the columns that are far from it."""
-    found = []
-    for column in encoding.columns:
-        if column.kind not in ("numeric", "datetime"):
-            continue
-        slots = encoding.slots(column.name)
-        slot, flag = slots.start, slots.stop - 1 if column.labels[-1] == "missing" else -1
-        own, theirs = (
-            points[:, slot] if flag < 0 else points[points[:, flag] == 0, slot] for points in (reference, accepted)
+        home = tuple(
+            Quantiles(
+                int(e["slot"]), int(e["flag"]), finite(e["unit"], "unit"), _sums(e["values"], len(_QUANTILES))
+            )
+            for e in stored["home"]
         )
-        if min(len(own), len(theirs)) < 2:
-            continue
-        before, after = np.quantile(own, _QUANTILES), np.quantile(theirs, _QUANTILES)
-        unit = float(own.std()) if encoding.array_columns is not None else column.weight
-        if np.abs(after - before).mean() > FAR_COLUMN * unit > 0:
-            knots, where = np.unique(before, return_inverse=True)
-            # At an atom of the reference there is more than one quantile: it goes to their mean.
-            means = np.bincount(where, after) / np.bincount(where)
-            found.append(ColumnMap(slot, flag, knots, means))
-    return tuple(found)
+        return cls(datasets, home, within, between)
 
 
 def _kept(sample: Sample, most: int) -> FloatArray:
@@ -292,7 +336,9 @@ def _dataset_to_dict(dataset: AcceptedDataset) -> dict[str, Any]:
 
 def _dataset_from_dict(stored: Mapping[str, Any]) -> AcceptedDataset:
     width = int(stored["width"])
-    raw = zlib.decompressobj().decompress(base64.b64decode(stored["points"], validate=True), 4 * width * MOST_ROWS)
+    raw = zlib.decompressobj().decompress(
+        base64.b64decode(stored["points"], validate=True), 4 * width * MOST_ROWS
+    )
     points = np.frombuffer(raw, dtype="<f4").astype(np.float64).reshape(-1, width)
     if len(points) < 4 or not np.isfinite(points).all():
         raise ValueError("the rows of an accepted dataset are not numbers")

@@ -44,8 +44,8 @@ class Bar(Protocol):
     def pvalues(self, candidate: Estimate, nearest: Nearest, shared: bool) -> tuple[float, float]:
         """Return the p-values of "within" and of "beyond".
 
-        `nearest` is the candidate with the nearest mixture of what was accepted; `shared`: the reference is the one
-        that the distance was taken from.
+        `nearest` is the candidate with the nearest mixture of what was accepted; `shared`: the reference is
+        the one that the distance was taken from.
         """
 
     def interval(

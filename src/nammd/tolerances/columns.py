@@ -50,6 +50,16 @@ class ColumnTolerances:
         others = {label: each.columns for label, each in (accepted or {}).items()}
         return cls(negligible, made_limits(measures, reference.columns, negligible, others))
 
+    def accepting(self, tallies: Mapping[str, Tally]) -> ColumnTolerances:
+        """Return the same, where columns may also be like those of more datasets."""
+        if self.limits is None:
+            return self
+        limits = [
+            limit.accepting({name: t.columns[limit.name] for name, t in tallies.items()})
+            for limit in self.limits
+        ]
+        return replace(self, limits=tuple(limits))
+
     def perturbed(self, kind: str, level: float) -> ColumnTolerances:
         """Return the same, but a column may be as far away as a perturbation moves it."""
         limits = self.limits or ()

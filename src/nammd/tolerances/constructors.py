@@ -23,7 +23,7 @@ from nammd.kernels import as_kernel
 from nammd.reading.text_formats import Reading
 from nammd.results import Result
 from nammd.spaces import Space
-from nammd.tolerances.accepted import AcceptedDataset, AcceptedSet
+from nammd.tolerances.accepted import AcceptedSet, Quantiles
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.grouping_spec import GroupingSpec, for_columns
@@ -41,7 +41,6 @@ from nammd.tolerances.soundness import (
     too_wide,
 )
 from nammd.views.negligible import Negligible
-
 
 How: TypeAlias = Literal["hull", "ball"]
 
@@ -79,17 +78,17 @@ class Constructors(Result):
         accepted : dataset, or mapping of str to dataset, optional
             A dataset that is different and still acceptable, or several by name.
         how : {"hull", "ball"}
-            With ``"hull"`` accepted data say *where* candidates may be: the distance of a candidate is that to the
-            nearest mixture of the reference and the accepted datasets, and epsilon is what is negligible. A batch like
-            the reference, like accepted data, or like both mixed can be CLOSE, and a fault in any other direction is
-            beyond, however far the accepted data are. With ``"ball"`` they say *how far*: epsilon is the distance of
-            the farthest of them from the reference, an estimate whose error counts, and any change that is smaller is
-            within; this is the test of the paper.
+            With ``"hull"`` accepted data say *where* candidates may be: the distance of a candidate is that
+            to the nearest mixture of the reference and the accepted datasets, and epsilon is what is
+            negligible. A batch like the reference, like accepted data, or like both mixed can be CLOSE, and
+            a fault in any other direction is beyond, however far the accepted data are. With ``"ball"`` they
+            say *how far*: epsilon is the distance of the farthest of them from the reference, an estimate
+            whose error counts, and any change that is smaller is within; this is the test of the paper.
         margin : float or mapping, optional
-            What is negligible for the whole table: a distance, or the perturbation of the reference that makes it,
-            such as ``{"missing": 0.05}`` for 5 % of all values missing, ``{"noise": 0.2}`` or ``{"flips": 0.1}``. By
-            default ``{"missing": 0.02}``, or what `rows` rows without any fault are proven to be within with
-            probability 0.9, whichever is larger.
+            What is negligible for the whole table: a distance, or the perturbation of the reference that
+            makes it, such as ``{"missing": 0.05}`` for 5 % of all values missing, ``{"noise": 0.2}`` or
+            ``{"flips": 0.1}``. By default ``{"missing": 0.02}``, or what `rows` rows without any fault are
+            proven to be within with probability 0.9, whichever is larger.
         rows : int, optional
             How many rows candidates will have; by default as many as the reference.
         space : Space, optional
@@ -101,10 +100,10 @@ class Constructors(Result):
         exclude : sequence of str, optional
             Columns to leave out.
         negligible : mapping, or False, optional
-            What does not matter in a single column: ``{"shift": 0.1, "categories": 0.01, "missing": 0.01}`` by
-            default, which is a shift by a tenth of a robust standard deviation, and one row in a hundred with
-            another category, or without a value. For one column: ``{"income": {"missing": 0.05}}``. With False,
-            columns have no tolerances of their own.
+            What does not matter in a single column: ``{"shift": 0.1, "categories": 0.01, "missing": 0.01}``
+            by default, which is a shift by a tenth of a robust standard deviation, and one row in a hundred
+            with another category, or without a value. For one column: ``{"income": {"missing": 0.05}}``.
+            With False, columns have no tolerances of their own.
         reading : Reading, optional
             How numbers, dates and missing values are written, as far as that is not to be found out. The
             tolerance keeps it, and candidates are read in the same way.
@@ -129,17 +128,25 @@ class Constructors(Result):
         Raises
         ------
         ValueError
-            If a column alone, such as a time of arrival, tells accepted data from the reference: then exclude or keep
-            it. If nearly everything would be within the tolerance. With ``how="ball"``, if no accepted dataset is
-            measurably different from the reference.
+            If a column alone, such as a time of arrival, tells accepted data from the reference: then
+            exclude or keep it. If nearly everything would be within the tolerance. With ``how="ball"``, if
+            no accepted dataset is measurably different from the reference.
         """
         choice(how, "how", ("hull", "ball"))
-        named = {} if accepted is None else accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
+        named = (
+            {} if accepted is None else accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
+        )
         if how == "ball" and not named:
             raise ValueError("give at least one accepted dataset")
         if how == "ball" and not (margin is None and rows is None):
             raise ValueError("with how='ball' the accepted data set the margin; leave margin and rows out")
-        options = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading}
+        options = {
+            "space": space,
+            "kernel": kernel,
+            "weights": weights,
+            "exclude": exclude,
+            "reading": reading,
+        }
         grouping = RowGrouping(groups, row_weights)
         allowed = Negligible.of(for_columns(negligible, grouping))
         bench = Reference.of(x, options, engine, grouping.part(0, 1 + len(named)), negligible=allowed)
@@ -164,9 +171,8 @@ class Constructors(Result):
             bars = tuple(Accepted(name, estimate.pair.kept()) for name, estimate in estimates.items())
             chosen = max(bars, key=lambda bar: bar.value).label
             return cls._made(bench, bars, "reference", rungs, chosen, columns, anyway, grouping)
-        found = joint_margin(bench, estimates, margin, rows)
-        kept = [AcceptedDataset.of(name, sample, bench.reference) for name, sample in samples.items()]
-        known = AcceptedSet.of(kept, bench.space) if kept else None
+        known = AcceptedSet((), Quantiles.of(bench.reference)).accepting(samples, bench.space)
+        found = joint_margin(bench, estimates, known, margin, rows)
         return cls._made(
             bench, (found,), "hull", rungs, found.label, columns, anyway, grouping, accepted=known
         )

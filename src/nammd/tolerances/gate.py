@@ -16,8 +16,8 @@ from nammd.encoding.constants import ChangedConstant
 from nammd.engines import Engine, workers_read_files
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS, gather
-from nammd.evidence.preparing import prepared
 from nammd.evidence.accepted import AcceptedRows
+from nammd.evidence.preparing import prepared
 from nammd.evidence.rows import Known, RowEvidence
 from nammd.explaining.alerts import Alert, column_alerts, column_fact_alerts, known_alerts, row_alerts
 from nammd.questions.distance import Estimate
@@ -315,7 +315,7 @@ class Gate:
     def _nearest(self, estimate: Estimate) -> Nearest:
         """Return a candidate with the mixture of what was accepted that is nearest to it."""
         accepted, evidence = self.tolerance.accepted, estimate.evidence
-        if accepted is None or estimate.pair.void:
+        if accepted is None or not accepted.datasets or estimate.pair.void:
             return Nearest(np.ones(1), estimate.pair)
         if evidence.x is self.reference and isinstance(evidence, RowEvidence):
             if not self._around:

@@ -11,6 +11,7 @@ from nammd.evidence import MIN_ROWS, gather
 from nammd.questions.distance import Estimate
 from nammd.statistics.pair import Pair
 from nammd.statistics.power import power_at
+from nammd.tolerances.accepted import AcceptedSet
 from nammd.tolerances.bars import Fixed
 from nammd.tolerances.equivalents import in_words
 from nammd.tolerances.perturbation import KINDS, applies
@@ -28,7 +29,9 @@ SHOWN = 0.9
 ALPHA = 0.05
 
 
-def joint_margin(bench: Reference, estimates: Mapping[str, Estimate], given: Any, rows: int | None) -> Fixed:
+def joint_margin(
+    bench: Reference, estimates: Mapping[str, Estimate], accepted: AcceptedSet, given: Any, rows: int | None
+) -> Fixed:
     """Return the margin of the joint distance, with where it came from.
 
     Parameters
@@ -37,6 +40,8 @@ def joint_margin(bench: Reference, estimates: Mapping[str, Estimate], given: Any
         The reference.
     estimates : mapping of str to Estimate
         The distances of accepted datasets.
+    accepted : AcceptedSet
+        What is kept of them.
     given : float, mapping or None
         A distance, or a perturbation, where somebody said what is negligible.
     rows : int or None
@@ -51,9 +56,16 @@ def joint_margin(bench: Reference, estimates: Mapping[str, Estimate], given: Any
     made = bench.distance_made(kind, level)
     if given is not None:
         if not made > 0:
-            raise ValueError(f"{in_words(((kind, level),))} make no measurable distance; take a larger margin")
+            raise ValueError(
+                f"{in_words(((kind, level),))} make no measurable distance; take a larger margin"
+            )
         return Fixed(in_words(((kind, level),)), made, pilot)
-    resolved = resolution(pilot, m, rows)
+    # Candidates may be like any of the datasets, also like the smallest; and their mixture is fitted.
+    smallest = min([m, *(len(each.points) for each in accepted.datasets)])
+    resolved = resolution(pilot, smallest, rows)
+    if accepted.within:
+        hull = accepted.around(bench.reference, bench.engine).hull
+        resolved += hull.expected_bias(rows) / pilot.scale
     if made >= resolved:
         return Fixed(in_words(((kind, level),)), made, pilot)
     return Fixed(f"what {rows} rows without any fault are proven to be within", resolved, pilot)

@@ -192,6 +192,22 @@ class Reference:
         return Estimate.of(evidence)
 
 
+def opened_in(
+    space: Space, data: Mapping[str, Any], grouping: RowGrouping, columns: ColumnTolerances | None
+) -> tuple[dict[str, Sample], dict[str, Tally]]:
+    """Return datasets as samples of a space, and what their columns tell, by the limits that columns have."""
+    datasets = open_all(data, min_rows=MIN_ROWS, reading=space.encoding.for_files)
+    refuse_summaries(*datasets)
+    limits = () if columns is None else columns.limits or ()
+    measures = tuple(limit.measure for limit in limits)
+    samples, tallies = {}, {}
+    for number, (name, dataset) in enumerate(zip(data, datasets, strict=True)):
+        dataset = dataset_with_grouping(dataset, grouping.part(number, len(datasets)))
+        tallies[str(name)] = tally_columns(dataset, measures, space.encoding)
+        samples[str(name)] = sample_of(dataset, space)
+    return samples, tallies
+
+
 def _not_in_memory(constructor: str) -> Exception:
     return refusal(
         TypeError,

@@ -7,7 +7,7 @@ itself, and a record of where all of it came from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -23,7 +23,7 @@ from nammd.kernels import Kernel
 from nammd.results import share_of, with_error
 from nammd.spaces import Space
 from nammd.tolerances.accepted import AcceptedSet
-from nammd.tolerances.bars import Accepted, Bar, Perturbed
+from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.constructors import Constructors
 from nammd.tolerances.equivalents import in_words
@@ -31,6 +31,7 @@ from nammd.tolerances.forecasting import Forecast, Setting
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.reference import opened_in
 from nammd.tolerances.soundness import unresolved
 from nammd.tolerances.verdict import Verdict
 from nammd.views.family import JOINT, WHOLE, Family
@@ -58,8 +59,8 @@ class Tolerance(Constructors):
     grouping_spec : GroupingSpec
         Which rows belong together, and how they count, where that was said; every check says the same.
     accepted : AcceptedSet or None
-        The data that were accepted, where candidates may be like any mixture of them and of the reference; None
-        where they may be as far away, in any direction.
+        The data that were accepted, where candidates may be like any mixture of them and of the reference;
+        None where they may be as far away, in any direction.
 
     Examples
     --------
@@ -151,6 +152,58 @@ class Tolerance(Constructors):
         origin = replace(self.origin, chosen=rung.label, equivalents=(), cautions=())
         columns = None if self.columns is None else self.columns.perturbed(rung.kind, level)
         return replace(self, bars=(bar,), origin=origin, columns=columns).noted()
+
+    def accepting(
+        self, accepted: Any, *, reason: str = "", groups: Any = None, row_weights: Any = None
+    ) -> Tolerance:
+        """Return the same, with more data that are accepted: "this drift was fine".
+
+        Parameters
+        ----------
+        accepted : dataset, or mapping of str to dataset
+            Data that differ from what was accepted so far and are fine, or several by name.
+        reason : str
+            Why they are; the tolerance keeps it, with the date.
+        groups, row_weights : optional
+            Which rows belong together, and how much each counts, as arrays; what the tolerance remembers
+            need not be said again.
+
+        Returns
+        -------
+        Tolerance
+            Candidates may now be like these data too. What is negligible stays what it was.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nammd
+        >>> rng = np.random.default_rng(0)
+        >>> train, christmas = rng.normal(size=(800, 2)), rng.normal(loc=0.5, size=(800, 2))
+        >>> tolerance = nammd.Tolerance.from_reference(train)
+        >>> again = rng.normal(loc=0.5, size=(800, 2))
+        >>> print(tolerance.check(train, again).decision)
+        FAR
+        >>> wider = tolerance.accepting({"christmas": christmas}, reason="as every year")
+        >>> print(wider.check(train, again).decision)
+        CLOSE
+        """
+        if any(isinstance(bar, Accepted) for bar in self.bars):
+            raise refusal(
+                ValueError,
+                "this tolerance is a distance, that of the farthest accepted data, and says nothing of where they are",
+                Advice(
+                    "make it anew with Tolerance.from_reference(x, accepted), without how='ball'",
+                    "calibrate again without --ball",
+                ),
+            )
+        named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
+        grouping = self.grouping_spec.settled(RowGrouping(groups, row_weights), self.origin.how == "given")
+        samples, tallies = opened_in(self.space, named, grouping, self.columns)
+        kept = (self.accepted or AcceptedSet(())).accepting(samples, self.space, reason)
+        columns = None if self.columns is None else self.columns.accepting(tallies)
+        # A margin that a perturbation made is a number from here on.
+        bars = tuple(Fixed(bar.label, bar.value, bar.pilot) for bar in self.bars)
+        return replace(self, bars=bars, accepted=kept, columns=columns)
 
     def failing_on(self, *alerts: str) -> Tolerance:
         """Return the same, with alerts that make a check fail, whatever the distance.

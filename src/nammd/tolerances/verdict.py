@@ -16,6 +16,7 @@ from nammd.results import (
     Limit,
     Mark,
     Reportable,
+    Shown,
     Tone,
     plain,
     share_of,
@@ -45,11 +46,11 @@ class Verdict(Reportable):
         CLOSE: significantly within the tolerance. FAR: significantly beyond it. UNDECIDED: the data
         do not settle it.
     distance : float
-        The estimated NAMMD between the candidate and what was accepted: the nearest mixture of reference and accepted
-        data, or the reference where the tolerance knows no others.
+        The estimated NAMMD between the candidate and what was accepted: the nearest mixture of reference and
+        accepted data, or the reference where the tolerance knows no others.
     interval : tuple of float
-        The distances that the two tests of the verdict do not reject: CLOSE lies below the tolerance with all of it,
-        and FAR by the joint distance above.
+        The distances that the two tests of the verdict do not reject: CLOSE lies below the tolerance with
+        all of it, and FAR by the joint distance above.
     epsilon, epsilon_error : float
         The tolerance, and its standard error (zero where it was given as a number).
     pvalue_close, pvalue_far : float
@@ -261,6 +262,12 @@ class Verdict(Reportable):
 
         return interval_plot(self, ax=ax)
 
+    def shown(self) -> Shown:
+        """Return the distance from what was accepted."""
+        like = self.like if len(self.like) > 1 else ()
+        error = self.nearest.pair.standard_error
+        return Shown(self.distance, error, self.interval, self.interval_level, like)
+
     def question(self) -> str:
         """Return the question that the result answers."""
         return "Is the candidate close enough to the reference?"
@@ -353,6 +360,8 @@ class Verdict(Reportable):
             return "Look at where they differ before relying on the candidate."
         if self.void:
             return "There is nothing to test with: see the note."
+        if self.pvalue_close <= self.alpha:
+            return "Look at these columns, or check again with more rows."
         return self._needed.sentence(self.tolerance.farthest)
 
     def reason(self) -> str:
@@ -372,6 +381,9 @@ class Verdict(Reportable):
         found = fields | {
             "judged": self.judged,
             "held": [plain(asdict(each)) for each in self.held],
+            "interval_of_tolerance": [end / self.epsilon for end in self.interval],
+            "like": dict(self.like),
+            "doubtful": [each.name for each in self.doubtful],
             "decided_by": self.decided_by,
             "rows_needed": None if rows is None else list(rows),
             "accepted_needed": self.accepted_needed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,9 @@ def sentence(verdict: Verdict) -> str:
         return f"FAR: the candidate is beyond the tolerance ({told}, {p_value(verdict.pvalue_far)}){more}."
     if verdict.void:
         return "UNDECIDED: no test is possible with these data."
+    if verdict.pvalue_close <= verdict.alpha:
+        named = [each.name for each in verdict.doubtful]
+        return f"UNDECIDED: the candidate is within the tolerance as a whole ({told}), but {_may_be_beyond(named)}."
     return f"UNDECIDED: these rows do not settle whether the candidate is within the tolerance ({told})."
 
 
@@ -46,9 +50,9 @@ def rows_of_table(verdict: Verdict) -> list[tuple[str, str]]:
     rows = [
         (
             "distance",
-            f"NAMMD = {number(verdict.distance)}, {verdict.share_told()}, "
-            f"95 % interval {interval(verdict.interval)}",
+            f"NAMMD = {number(verdict.distance)}, {verdict.share_told()}, {_interval(verdict)}",
         ),
+        *_like(verdict),
         ("tolerance", with_error(verdict.epsilon, verdict.epsilon_error)),
         ("p-value, within", probability(verdict.pvalue_close)),
         ("p-value, beyond", probability(verdict.pvalue_far)),
@@ -85,6 +89,41 @@ def code_again(verdict: Verdict) -> str:
         'verdict.report("report.html")',
     ]
     return "\n".join(["import nammd", "", *lines])
+
+
+def _interval(verdict: Verdict) -> str:
+    """Say what the tests leave: shares of a tolerance that is a number, or distances."""
+    level = f"{100 * verdict.interval_level:.3g} % interval"
+    if (verdict.epsilon_error and len(verdict.held) > 1) or not all(map(math.isfinite, verdict.interval)):
+        return f"{level} {interval(verdict.interval)}"
+    low, high = (100 * end / verdict.epsilon for end in verdict.interval)
+    return f"{level} {_percent(low)} to {_percent(high)} %"
+
+
+def _percent(share: float) -> str:
+    """Return a share so that it is on the same side of 100 as it is."""
+    shown = f"{share:.3g}" if share < 1000 else f"{share:.0f}"
+    if float(shown) == 100 and share != 100:
+        return "just below 100" if share < 100 else "just above 100"
+    return shown
+
+
+def _like(verdict: Verdict) -> list[tuple[str, str]]:
+    """Return what the candidate is like, where other data than the reference were accepted."""
+    if len(verdict.like) < 2:
+        return []
+    return [("like", like_in_words(verdict.like))]
+
+
+def like_in_words(shares: Sequence[tuple[str, float]]) -> str:
+    """Say what a candidate is like.
+
+    >>> like_in_words([("reference", 0.7), ("christmas", 0.3), ("easter", 0.001)])
+    '70 % reference and 30 % christmas'
+    """
+    told = [(name, round(100 * share)) for name, share in shares]
+    parts = [f"{share} % {name}" for name, share in sorted(told, key=lambda each: -each[1]) if share > 0]
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
 def _levels(verdict: Verdict) -> str:
@@ -143,6 +182,16 @@ def _are_beyond(names: Sequence[str]) -> str:
         else (", ".join(shown[:-1]) + f" and {shown[-1]}")
     )
     return f"{told} are beyond their own tolerances"
+
+
+def _may_be_beyond(names: Sequence[str]) -> str:
+    """Say which columns are doubtful."""
+    if len(names) == 1:
+        return f"{names[0]} may be beyond its own tolerance"
+    shown = list(names[:MOST_REASONS])
+    more = len(names) - len(shown)
+    told = ", ".join(shown) + f" and {more} more" if more else ", ".join(shown[:-1]) + f" and {shown[-1]}"
+    return f"{told} may be beyond their own tolerances"
 
 
 def differs_most(x: Any, y: Any) -> str:

@@ -1,7 +1,7 @@
 """One aspect of a column where rows belong together: as a pair of two samples, or against what was accepted.
 
-Two samples are compared by the sums of each group, where these are there: with few groups third moments matter. Of
-accepted datasets a tolerance keeps totals alone, and mixtures with them are known by totals.
+Two samples are compared by the sums of each group, where these are there: with few groups third moments
+matter. Of accepted datasets a tolerance keeps totals alone, and mixtures with them are known by totals.
 """
 
 from __future__ import annotations

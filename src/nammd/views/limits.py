@@ -4,8 +4,8 @@ A column of numbers has two aspects, its values and whether they are there, each
 one row in a hundred without a value is a far smaller change of a distribution than a tenth of a standard
 deviation, and would drown in it. Of labels, a missing one is one more label.
 
-A column is beyond its tolerance if it is farther than what is negligible from each mixture of the reference and the
-accepted datasets; see `nammd.statistics.hull`. Every column has its own mixture.
+A column is beyond its tolerance if it is farther than what is negligible from each mixture of the reference
+and the accepted datasets; see `nammd.statistics.hull`. Every column has its own mixture.
 """
 
 from __future__ import annotations
@@ -74,6 +74,13 @@ class ColumnLimit:
     def made_from(self) -> ColumnTally:
         """The reference, as it was when the limit was made."""
         return ColumnTally(self.reference, self.units)
+
+    def accepting(self, others: Mapping[str, ColumnTally]) -> ColumnLimit:
+        """Return the same, where the column may also be like that of other datasets."""
+        counts = tuple((label, rounded(other.counts)) for label, other in others.items())
+        groups = tuple(_alone(other.units) for other in others.values() if other.units is not None)
+        accepted_units = self.accepted_units + (groups if self.units is not None else ())
+        return replace(self, accepted=self.accepted + counts, accepted_units=accepted_units)
 
     def tolerances(self) -> dict[str, float]:
         """Return how far each aspect may be from what was accepted."""
@@ -182,13 +189,9 @@ def made_limits(
             if some.size >= LEAST_ROWS:
                 least[aspect] = changes.distance(aspect, some)
         least |= own.negligible
-        others = {label: each[measure.name] for label, each in (accepted or {}).items()}
-        counts = tuple((label, rounded(other.counts)) for label, other in others.items())
-        made = ColumnLimit(measure, rounded(own.counts), least, counts, own.blocks)
-        if own.units is not None:
-            groups = tuple(_alone(other.units) for other in others.values() if other.units is not None)
-            made = replace(made, units=_alone(own.units), accepted_units=groups)
-        found.append(made)
+        units = None if own.units is None else _alone(own.units)
+        made = ColumnLimit(measure, rounded(own.counts), least, fixed=own.blocks, units=units)
+        found.append(made.accepting({label: each[measure.name] for label, each in (accepted or {}).items()}))
     return tuple(found)
 
 

@@ -1,7 +1,7 @@
 """One column of a candidate against all that was accepted for it, from counts: `nearest_counts`.
 
-The corners are the column in the reference and in every accepted dataset; and, where numbers of an accepted dataset are
-far from those of the reference, the reference a part of the way there, quantile by quantile.
+The corners are the column in the reference and in every accepted dataset; and, where numbers of an accepted
+dataset are far from those of the reference, the reference a part of the way there, quantile by quantile.
 """
 
 from __future__ import annotations
