@@ -49,6 +49,7 @@ CALIBRATION = (
     "calibration-estimated-power",
     "calibration-reference-alone",
     "calibration-groups",
+    "calibration-hull",
     "calibration-coverage",
     "calibration-power",
     "calibration-columns",

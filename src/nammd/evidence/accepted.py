@@ -252,7 +252,7 @@ def sums_between(
     within: dict[int, WithinSums],
     known: Sums,
 ) -> None:
-    """Add to what is known the sums within some samples and between each two of them, where they are missing."""
+    """Add what is missing of the sums within some samples and between each two of them."""
     alone = [v for v in range(len(samples)) if v not in within]
     pairs = [(a, b) for b in range(len(samples)) for a in range(b) if (a, b) not in known]
     parts: list[tuple[Array, ...]] = [(samples[v],) for v in alone]

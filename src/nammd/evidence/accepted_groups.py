@@ -48,7 +48,7 @@ def nearest_of_groups(evidence: GroupEvidence, accepted: Sequence[Sample], engin
 
 
 def nearest_of_sketches(evidence: SketchEvidence, accepted: Sequence[FloatArray]) -> Nearest:
-    """Return the mixture that is nearest to a candidate, by the totals of features; accepted data are points."""
+    """Return the mixture that is nearest to a candidate, by totals of features; `accepted` are points."""
     features, meeting = evidence.x.sketch.features, evidence.meeting
     corners = [meeting.x]
     for points in accepted:

@@ -20,6 +20,7 @@ from nammd.report.builder import ReportProgress, build
 from nammd.report.drawing import Scale, areas
 from nammd.report.model import Bars, Distance, ReportModel
 from nammd.results import number, share_of, with_error
+from nammd.tolerances.verdict_words import like_in_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -133,7 +134,7 @@ def environment() -> Environment:
         "percent": percent,
         "pvalue": _pvalue,
     }
-    made.globals |= {"tolerance_words": with_error, "share_of": share_of}
+    made.globals |= {"tolerance_words": with_error, "share_of": share_of, "like_words": like_in_words}
     made.tests["bars"] = lambda profile: isinstance(profile, Bars)
     return made
 
@@ -158,8 +159,8 @@ def _image(ax: Axes) -> str:
 def _interval_words(distance: Distance) -> str:
     measured = distance.measured
     words = (
-        f"The {distance.name} distance is {number(measured.value)}, with a {100 * distance.level:.3g} % interval from "
-        f"{number(measured.low)} to {number(measured.high)}"
+        f"The {distance.name} distance is {number(measured.value)}, with a {100 * distance.level:.3g} % "
+        f"interval from {number(measured.low)} to {number(measured.high)}"
     )
     if distance.epsilon is None:
         return words + "."

@@ -111,7 +111,7 @@ class Hull:
         return float(len(np.intersect1d(one.units, two.units)))
 
     def expected_bias(self, rows: float) -> float:
-        """Return by how much the squared distance of a fitted mixture is too small, for candidates like a corner.
+        """Return by how much a fitted squared distance is too small for candidates like one of the corners.
 
         Of so many rows each; for that of the corners for which it is most. At a corner a weight can move in
         one of two ways only, so half of what it would be in the middle of the hull.
@@ -296,7 +296,7 @@ class Mixture:
     @cached_property
     def _gradient_covariance(self) -> FloatArray:
         """The covariance of ``G w - b``, which is half of the gradient over the weights."""
-        hull, met, corners = self.hull, self.met, self.hull.corners
+        met, corners = self.met, self.hull.corners
         sizes = np.array([corner.size for corner in corners])
         candidate = met.candidate
         found = candidate.covariance(candidate.seen / sizes) / candidate.size

@@ -30,18 +30,13 @@ from nammd.evidence.sketches import SketchEvidence
 from nammd.spaces import Sample, Space
 from nammd.statistics.hull import Nearest
 from nammd.tolerances.pair_file import finite, packed, unpacked
+from nammd.views.nearest import FAR_COLUMN, STEPS
 
 MOST_ROWS = 10_000
 """So many rows of an accepted dataset are kept."""
 
 MOST_MOVED = 2_000
 """So many rows of the reference are moved towards accepted data."""
-
-FAR_COLUMN = 0.5
-"""From so many standard deviations on, there is something between a column of the reference and an accepted one."""
-
-STEPS = (0.25, 0.5, 0.75)
-"""How far rows of the reference are moved."""
 
 _QUANTILES = np.linspace(0.0, 1.0, 101)
 
@@ -257,7 +252,7 @@ class AcceptedSet:
         return nearest_of_groups(evidence, samples, engine)
 
     def shares(self, weights: FloatArray) -> tuple[tuple[str, float], ...]:
-        """Return how much of a mixture is like the reference, and like each dataset; half-way counts for both."""
+        """Return how much of a mixture is like the reference and each dataset; half-way counts for both."""
         count = len(self.datasets)
         found = np.array(weights[: count + 1])
         moved = iter(weights[count + 1 :])

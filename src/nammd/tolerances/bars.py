@@ -51,7 +51,7 @@ class Bar(Protocol):
     def interval(
         self, candidate: Estimate, nearest: Nearest, shared: bool, beyond: float, within: float
     ) -> tuple[float, float] | None:
-        """Return the distances that the two tests do not reject, at a level each; None where they have no such."""
+        """Return the distances that the two tests do not reject, each at a level; None where none."""
 
     def rules(self, pilot: Pair, m: int, n: int, shared: bool, accepted: int | None = None) -> Rules:
         """Return the two tests as functions of the estimate, for a reference of m and a candidate of n rows.

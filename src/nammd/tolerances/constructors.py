@@ -69,7 +69,7 @@ class Constructors(Result):
         groups: Any = None,
         row_weights: Any = None,
     ) -> Self:
-        """Accept data like the reference, like others that are known to be acceptable, or like mixtures of them.
+        """Accept data like the reference, like others that are known to be fine, or like mixtures of them.
 
         Parameters
         ----------

@@ -95,7 +95,7 @@ def _perturbation(bench: Reference, given: Mapping[str, float] | None) -> tuple[
 
 
 def _pilot(bench: Reference, estimates: Mapping[str, Estimate]) -> Pair:
-    """Return how rows vary: those of the reference and of the farthest accepted data, or of its own halves."""
+    """Return how rows vary: of the reference and of the farthest accepted data, or of its own halves."""
     if estimates:
         farthest = max(estimates.values(), key=lambda estimate: estimate.value)
         return farthest.pair.kept(units=False)

@@ -150,7 +150,7 @@ def drifting(block: str) -> Caution:
 
 
 def unresolved(tolerance: Tolerance) -> tuple[Caution, ...]:
-    """Return what to know of a tolerance that is so small that data without any fault are hardly called CLOSE."""
+    """Return a caution where data without any fault would hardly ever be called CLOSE."""
     epsilon, rows = tolerance.epsilon, tolerance.origin.rows
     if tolerance.farthest.pilot is None:
         return ()
@@ -167,7 +167,7 @@ def unresolved(tolerance: Tolerance) -> tuple[Caution, ...]:
 
 
 def too_wide(levels: Mapping[str, float], anyway: bool) -> tuple[Caution, ...]:
-    """Refuse a tolerance so large that most faults are within it; where it is wanted anyway, return the caution."""
+    """Refuse a tolerance within which most faults are; where it is wanted anyway, return a caution."""
     if levels.get("missing", 0.0) < WIDE:
         return ()
     share = f"{100 * levels['missing']:.2g} %"

@@ -149,12 +149,12 @@ class Verdict(Reportable):
 
     @property
     def doubtful(self) -> tuple[ColumnCheck, ...]:
-        """The columns that would be beyond their tolerances if they were the only ones: nothing is CLOSE with them."""
+        """The columns that would be beyond their tolerances if they were alone: nothing is CLOSE with one."""
         return tuple(each for each in self.columns if each.doubtful(self.alpha)) if self.judged else ()
 
     @property
     def like(self) -> tuple[tuple[str, float], ...]:
-        """What the candidate is like: how much of the nearest mixture is the reference, and each accepted dataset."""
+        """What the candidate is like: how much of the nearest mixture is each of the accepted datasets."""
         accepted = self.tolerance.accepted
         if accepted is None or len(self.nearest.weights) == 1:
             return (("reference", 1.0),)

@@ -41,7 +41,8 @@ def sentence(verdict: Verdict) -> str:
         return "UNDECIDED: no test is possible with these data."
     if verdict.pvalue_close <= verdict.alpha:
         named = [each.name for each in verdict.doubtful]
-        return f"UNDECIDED: the candidate is within the tolerance as a whole ({told}), but {_may_be_beyond(named)}."
+        doubt = _may_be_beyond(named)
+        return f"UNDECIDED: the candidate is within the tolerance as a whole ({told}), but {doubt}."
     return f"UNDECIDED: these rows do not settle whether the candidate is within the tolerance ({told})."
 
 

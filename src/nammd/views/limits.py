@@ -124,7 +124,7 @@ class ColumnCheck:
         return self.measure.title
 
     def doubtful(self, alpha: float) -> bool:
-        """Tell whether it would be beyond its tolerance if it were the only column, and is not proven to be."""
+        """Tell whether it would be beyond its tolerance if it were alone, and is not proven to be."""
         return self.pvalue <= alpha and not self.beyond
 
     @property
@@ -252,7 +252,7 @@ def _checked(limit: ColumnLimit, check: Callable[[str], ColumnCheck | None]) -> 
 
 
 def _by_groups(limit: ColumnLimit, both: tuple[ColumnUnits, ColumnUnits], aspect: str) -> ColumnCheck | None:
-    """Hold one aspect of a column against its limit, where rows belong together; None if groups are too few."""
+    """Hold one aspect against its limit where rows belong together; None if groups are too few."""
     x, y = (units[aspect] for units in both)
     if min(x.totals.count, y.totals.count) < LEAST_GROUPS:
         return None

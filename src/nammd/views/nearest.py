@@ -19,7 +19,7 @@ from nammd.views.lattice import STEP, binned
 from nammd.views.support import Labels, Lattice, Support, Values
 
 FAR_COLUMN = 0.5
-"""From so many standard deviations on, there is something between a column of the reference and an accepted one."""
+"""From so many standard deviations on, there is something between the reference and an accepted column."""
 
 STEPS = (0.25, 0.5, 0.75)
 """How far the reference is moved."""
@@ -81,7 +81,7 @@ class Places:
         return Lattice(start, int(np.ceil(self.every.max() / STEP)) - start + 2)
 
     def sums(self, values: FloatArray, squared: bool = False) -> FloatArray:
-        """Return, for every place, the sums of values at all places by their kernel values, for each column."""
+        """Return, for every place, the sums over all places of values times kernel values."""
         support = self._support
         if isinstance(support, Labels):
             where = self.every.astype(np.intp)
@@ -100,7 +100,7 @@ class Places:
         return np.stack([np.interp(self.every, points, column) for column in seen.T], axis=1)
 
     def alone(self, one: int, two: int) -> FloatArray:
-        """Return the kernel values between the places of one sample and where the same rows are in another."""
+        """Return the kernel values between rows of one sample and the same rows in another."""
         if self.labels or one == two:
             return np.ones(len(self.samples[one].places))
         apart = self.samples[one].places - self.samples[two].places
@@ -208,7 +208,7 @@ class MixedOrder:
         return found
 
     def _points(self, side: int) -> list[tuple[slice, slice, float]]:
-        """Return where the places of a side are among all, of which of its units, and how much these count."""
+        """Return where places of a side are among all, of which units they are, and how these count."""
         if side == 1:
             return [(self.places.part(len(self.places.samples) - 1), slice(None), 1.0)]
         weights = self.mixture.row_weights
