@@ -98,11 +98,22 @@ def pvalue(pair: Pair, eps: float, alternative: Any = "greater", variance: Any =
 
 def pair_of(x: Any, y: Any, kernel: Any = KERNEL, statistic: Any = "nammd") -> Pair:
     """The pair of two samples of some hundred rows; nothing is looked for that would make it void."""
-    grams = Grams.of(x, y, kernel)
-    meeting = pair_of_rows(grams.sums)
-    stand_ins = Rows(grams.x, grams.cross), Rows(grams.y)
-    alike = bool((x == x[0]).all()), bool((y == y[0]).all())
-    return Pair(replace(meeting, second_order=SecondOrder(stand_ins, meeting.atoms)), statistic, alike)
+    [pair] = pairs_of(x, y, kernel=kernel, statistic=statistic)
+    return pair
+
+
+def pairs_of(x: Any, *ys: Any, kernel: Any = KERNEL, statistic: Any = "nammd") -> list[Pair]:
+    """The pairs of one sample with each of the others, which all share it."""
+    pairs, own = [], kernel(x, x)
+    within = _within(own)
+    for y in ys:
+        grams = Grams(own, kernel(y, y), kernel(x, y), kernel.bound)
+        meeting = pair_of_rows(grams.sums_with(within))
+        stand_ins = Rows(grams.x, grams.cross), Rows(grams.y)
+        alike = bool((x == x[0]).all()), bool((y == y[0]).all())
+        order = SecondOrder(stand_ins, meeting.atoms)
+        pairs.append(Pair(replace(meeting, second_order=order), statistic, alike))
+    return pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,16 +147,17 @@ class Grams:
 
     @classmethod
     def of(cls, x: Any, y: Any, kernel: Any = KERNEL) -> Grams:
-        both = np.concatenate([x, y])
-        gram = kernel(both, both)
-        return cls(gram[: len(x), : len(x)], gram[len(x) :, len(x) :], gram[: len(x), len(x) :], kernel.bound)
+        return cls(kernel(x, x), kernel(y, y), kernel(x, y), kernel.bound)
 
-    @cached_property
+    @property
     def sums(self) -> KernelSums:
+        return self.sums_with(_within(self.x))
+
+    def sums_with(self, within: WithinSums) -> KernelSums:
         across = self.cross
         diagonal = float(np.trace(across)) if across.shape[0] == across.shape[1] else None
         sums = CrossSums(across.sum(axis=1), across.sum(axis=0), _squares(across), diagonal)
-        return KernelSums(_within(self.x), _within(self.y), sums, self.bound)
+        return KernelSums(within, _within(self.y), sums, self.bound)
 
 
 def _within(gram: Any) -> WithinSums:
