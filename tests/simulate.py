@@ -98,22 +98,25 @@ def pvalue(pair: Pair, eps: float, alternative: Any = "greater", variance: Any =
 
 def pair_of(x: Any, y: Any, kernel: Any = KERNEL, statistic: Any = "nammd") -> Pair:
     """The pair of two samples of some hundred rows; nothing is looked for that would make it void."""
-    [pair] = pairs_of(x, y, kernel=kernel, statistic=statistic)
-    return pair
+    grams = Grams.of(x, y, kernel)
+    return _pair(x, y, grams, grams.sums, Rows(grams.x), statistic)
 
 
-def pairs_of(x: Any, *ys: Any, kernel: Any = KERNEL, statistic: Any = "nammd") -> list[Pair]:
-    """The pairs of one sample with each of the others, which all share it."""
-    pairs, own = [], kernel(x, x)
-    within = _within(own)
+def pairs_of(x: Any, *ys: Any, kernel: Any = KERNEL) -> list[Pair]:
+    """The pairs of one sample with each of the others; what is known of it alone is computed once."""
+    own = Rows(kernel(x, x))
+    within, pairs = _within(own.values), []
     for y in ys:
-        grams = Grams(own, kernel(y, y), kernel(x, y), kernel.bound)
-        meeting = pair_of_rows(grams.sums_with(within))
-        stand_ins = Rows(grams.x, grams.cross), Rows(grams.y)
-        alike = bool((x == x[0]).all()), bool((y == y[0]).all())
-        order = SecondOrder(stand_ins, meeting.atoms)
-        pairs.append(Pair(replace(meeting, second_order=order), statistic, alike))
+        grams = Grams(own.values, kernel(y, y), kernel(x, y), kernel.bound)
+        pairs.append(_pair(x, y, grams, grams.sums_with(within), own))
     return pairs
+
+
+def _pair(x: Any, y: Any, grams: Grams, sums: KernelSums, own: Rows, statistic: Any = "nammd") -> Pair:
+    meeting = pair_of_rows(sums)
+    order = SecondOrder((Across(own, grams.cross), Rows(grams.y)), meeting.atoms)
+    alike = bool((x == x[0]).all()), bool((y == y[0]).all())
+    return Pair(replace(meeting, second_order=order), statistic, alike)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +124,6 @@ class Rows:
     """All rows of a sample, which stand for themselves."""
 
     values: Any
-    across: Any = None
 
     @property
     def chosen(self) -> Any:
@@ -131,6 +133,17 @@ class Rows:
     def eigenvalue(self) -> float:
         ones = np.ones(len(self.values))
         return unit_eigenvalue(self.values, ones, ones)
+
+
+@dataclass(frozen=True, eq=False)
+class Across:
+    """The same of the first sample of a pair, which has values with the second one too."""
+
+    own: Rows
+    across: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.own, name)
 
     def between(self, other: Any) -> Any:
         return self.across
@@ -147,7 +160,9 @@ class Grams:
 
     @classmethod
     def of(cls, x: Any, y: Any, kernel: Any = KERNEL) -> Grams:
-        return cls(kernel(x, x), kernel(y, y), kernel(x, y), kernel.bound)
+        both = np.concatenate([x, y])
+        gram = kernel(both, both)
+        return cls(gram[: len(x), : len(x)], gram[len(x) :, len(x) :], gram[: len(x), len(x) :], kernel.bound)
 
     @property
     def sums(self) -> KernelSums:
