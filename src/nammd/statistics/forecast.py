@@ -173,7 +173,7 @@ def _first(doubt: Callable[[float], float], unit: float) -> float:
     """Return the smallest step for which a doubt is gone, or infinity; it may come back far out."""
     if not math.isfinite(unit):
         return math.inf
-    near, far = 0.0, max(unit, _SMALLEST) / 60
+    near, far = 0.0, max(unit, _SMALLEST) * 1.5**7 / 1024
     while doubt(far) > 0:
         near, far = far, far * 1.5  # with larger steps it would miss where the doubt is gone for a while
         if far > 1024 * unit and far > 2.0:
