@@ -182,4 +182,4 @@ def _first(doubt: Callable[[float], float], unit: float) -> float:
         return near
     from scipy.optimize import brentq
 
-    return float(brentq(doubt, near, far, xtol=_SMALLEST * 1e-6, rtol=1e-6))
+    return float(brentq(doubt, near, far, xtol=_SMALLEST * 1e-9, rtol=1e-9))
