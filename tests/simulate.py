@@ -33,7 +33,7 @@ from nammd.statistics.pair import Pair
 from nammd.tolerances.reference import Reference
 
 KERNEL = nammd.Gaussian(1.0)
-REPETITIONS = 1500
+REPETITIONS = 1000
 
 
 def noise(probability: float, repetitions: int = REPETITIONS) -> float:
@@ -79,8 +79,14 @@ def close_calls(pvalues: Any, alpha: float, count: int = 20) -> set[int]:
 
 def at_the_boundary(family: str, eps: float, m: int, n: int) -> tuple[Any, Any]:
     """The p-values of "farther than eps" and of "closer" where neither is true."""
-    greater, less = pvalues(family, eps, m, n, Asked(eps), Asked(eps, "less"))
+    greater, less, *_ = by_all_variances(family, eps, m, n)
     return greater, less
+
+
+def by_all_variances(family: str, eps: float, m: int, n: int) -> Any:
+    """The same, and the p-values of "farther than eps" by the paper's variance and by the delta method."""
+    others = (Asked(eps, variance=variance) for variance in ("paper", "delta"))
+    return pvalues(family, eps, m, n, Asked(eps), Asked(eps, "less"), *others)
 
 
 def samples(
