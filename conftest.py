@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from doctest import NORMALIZE_WHITESPACE
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,10 @@ if not Path("/dev/nvidiactl").exists():
 # the threads of BLAS and PyTorch wait for each other several times as long as they compute.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# Programs that tests start would each compile the package anew, which takes longer than most of them run.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is in a background job of a shell; programs that tests start and interrupt would not notice.

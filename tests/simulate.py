@@ -24,7 +24,8 @@ import numpy as np
 import nammd
 from nammd.datasets.laws import mixtures as laws
 from nammd.engines.sums import CrossSums, KernelSums, WithinSums
-from nammd.statistics.atom_pair import pair_of_rows
+from nammd.statistics.atom_pair import AtomPair, pair_of_rows
+from nammd.statistics.atoms import Atoms
 from nammd.statistics.grams import Grams as SecondOrder
 from nammd.statistics.grams import unit_eigenvalue
 from nammd.statistics.margin import margin
@@ -32,7 +33,7 @@ from nammd.statistics.pair import Pair
 from nammd.tolerances.reference import Reference
 
 KERNEL = nammd.Gaussian(1.0)
-REPETITIONS = 1500
+REPETITIONS = 1000
 
 
 def noise(probability: float, repetitions: int = REPETITIONS) -> float:
@@ -78,8 +79,14 @@ def close_calls(pvalues: Any, alpha: float, count: int = 20) -> set[int]:
 
 def at_the_boundary(family: str, eps: float, m: int, n: int) -> tuple[Any, Any]:
     """The p-values of "farther than eps" and of "closer" where neither is true."""
-    greater, less = pvalues(family, eps, m, n, Asked(eps), Asked(eps, "less"))
+    greater, less, *_ = by_all_variances(family, eps, m, n)
     return greater, less
+
+
+def by_all_variances(family: str, eps: float, m: int, n: int) -> Any:
+    """The same, and the p-values of "farther than eps" by the paper's variance and by the delta method."""
+    others = (Asked(eps, variance=variance) for variance in ("paper", "delta"))
+    return pvalues(family, eps, m, n, Asked(eps), Asked(eps, "less"), *others)
 
 
 def samples(
@@ -98,19 +105,80 @@ def pvalue(pair: Pair, eps: float, alternative: Any = "greater", variance: Any =
 
 def pair_of(x: Any, y: Any, kernel: Any = KERNEL, statistic: Any = "nammd") -> Pair:
     """The pair of two samples of some hundred rows; nothing is looked for that would make it void."""
-    grams = Grams.of(x, y, kernel)
-    meeting = pair_of_rows(grams.sums)
-    stand_ins = Rows(grams.x, grams.cross), Rows(grams.y)
-    alike = bool((x == x[0]).all()), bool((y == y[0]).all())
-    return Pair(replace(meeting, second_order=SecondOrder(stand_ins, meeting.atoms)), statistic, alike)
+    return Grams.of(x, y, kernel).pair(x, y, statistic)
+
+
+def pairs_of(x: Any, *ys: Any, kernel: Any = KERNEL) -> list[Pair]:
+    """The pairs of one sample with each of the others; what is known of it alone is computed once."""
+    own = Rows(kernel(x, x))
+    within, pairs = _within(own.values), []
+    for y in ys:
+        grams = Grams(own.values, kernel(y, y), kernel(x, y), kernel.bound)
+        pairs.append(_pair(x, y, grams, grams.sums_with(within), own))
+    return pairs
+
+
+def _pair(x: Any, y: Any, grams: Grams, sums: KernelSums, own: Rows, statistic: Any = "nammd") -> Pair:
+    meeting = pair_of_rows(sums)
+    order = SecondOrder((Across(own, grams.cross), Rows(grams.y)), meeting.atoms)
+    return Pair(replace(meeting, second_order=order), statistic, (_alike(x), _alike(y)))
+
+
+def _alike(rows: Any) -> bool:
+    return bool((rows == rows[0]).all())
+
+
+def pair_of_groups(x: Any, y: Any, grams: Grams, groups: tuple[Any, Any]) -> Pair:
+    """The pair of two samples by groups of their rows, which are in the order of the groups."""
+    starts = [np.flatnonzero(np.r_[True, np.diff(labels) > 0]) for labels in groups]
+    numbers = [labels[first] for labels, first in zip(groups, starts, strict=True)]
+    sizes = [
+        np.diff(np.r_[first, len(labels)]).astype(float) for labels, first in zip(groups, starts, strict=True)
+    ]
+    _, *common = np.intersect1d(*numbers, assume_unique=True, return_indices=True)
+    across = _by_groups(grams.cross, *starts)
+    apart = across.copy()
+    apart[tuple(common)] = 0.0
+    atoms, stand_ins = [], []
+    for side, (gram, other) in enumerate(((grams.x, apart), (grams.y, apart.T))):
+        mine, theirs = sizes[side], sizes[1 - side]
+        values = _by_groups(gram, starts[side], starts[side])
+        inside = np.diagonal(values)
+        others = values - np.diag(inside)
+        partners = np.full(len(mine), theirs.sum())
+        partners[common[side]] -= theirs[common[1 - side]]
+        pairs = mine * (mine - 1)
+        atoms.append(
+            Atoms(
+                sizes=mine,
+                own=others.sum(axis=1),
+                other=other.sum(axis=1),
+                own_sized=others @ mine,
+                other_sized=other @ theirs,
+                squares=_squares(others),
+                partners=partners,
+                rows=len(groups[side]),
+                numbers=numbers[side],
+                in_unit=float((inside - grams.bound * mine)[mine > 1].sum() / pairs.sum()),
+            )
+        )
+        stand_ins.append(Rows(values, mine))
+    both = tuple(common) if len(common[0]) else None
+    order = SecondOrder((Across(stand_ins[0], across), stand_ins[1]), tuple(atoms), both)
+    meeting = AtomPair(tuple(atoms), _squares(apart), grams.bound, order, both)
+    return Pair(meeting, alike=(_alike(x), _alike(y)))
+
+
+def _by_groups(gram: Any, rows: Any, columns: Any) -> Any:
+    return np.add.reduceat(np.add.reduceat(gram, rows, axis=0), columns, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """All rows of a sample, which stand for themselves."""
+    """All rows of a sample, or all groups of some sizes, which stand for themselves."""
 
     values: Any
-    across: Any = None
+    sizes: Any = None
 
     @property
     def chosen(self) -> Any:
@@ -118,8 +186,19 @@ class Rows:
 
     @cached_property
     def eigenvalue(self) -> float:
-        ones = np.ones(len(self.values))
-        return unit_eigenvalue(self.values, ones, ones)
+        sizes = np.ones(len(self.values)) if self.sizes is None else self.sizes
+        return unit_eigenvalue(self.values, sizes, sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Across:
+    """The same of the first sample of a pair, which has values with the second one too."""
+
+    own: Rows
+    across: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.own, name)
 
     def between(self, other: Any) -> Any:
         return self.across
@@ -140,12 +219,19 @@ class Grams:
         gram = kernel(both, both)
         return cls(gram[: len(x), : len(x)], gram[len(x) :, len(x) :], gram[: len(x), len(x) :], kernel.bound)
 
-    @cached_property
+    def pair(self, x: Any, y: Any, statistic: Any = "nammd") -> Pair:
+        """The pair by single rows."""
+        return _pair(x, y, self, self.sums, Rows(self.x), statistic)
+
+    @property
     def sums(self) -> KernelSums:
+        return self.sums_with(_within(self.x))
+
+    def sums_with(self, within: WithinSums) -> KernelSums:
         across = self.cross
         diagonal = float(np.trace(across)) if across.shape[0] == across.shape[1] else None
         sums = CrossSums(across.sum(axis=1), across.sum(axis=0), _squares(across), diagonal)
-        return KernelSums(_within(self.x), _within(self.y), sums, self.bound)
+        return KernelSums(within, _within(self.y), sums, self.bound)
 
 
 def _within(gram: Any) -> WithinSums:

@@ -1,5 +1,6 @@
 """The file of a history: whole or as before, whatever happens to the process or the disk."""
 
+import multiprocessing
 import os
 import resource
 import signal
@@ -7,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -233,7 +235,13 @@ def _write_until_killed(path, acknowledged, seed, kill_at):
 
 
 def test_killed_process_leaves_the_history_as_before_or_as_after(path):
-    """Two hundred times, at a random statement or a random moment."""
+    """From a small process of its own, since a copy of one that has run thousands of tests takes long."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as small:
+        small.submit(_kill_two_hundred_times, path).result(GUARD)
+
+
+def _kill_two_hundred_times(path):
+    """Kill it at a random statement or a random moment."""
     history = new_history(path)
     rng = np.random.default_rng(1)
     there = 0

@@ -7,9 +7,9 @@ import pytest
 
 import nammd
 from nammd.datasets.laws import mixtures as laws
-from nammd.questions.closeness import closeness_of
-from nammd.questions.comparison import compare_estimates
-from tests.simulate import KERNEL, noise
+from nammd.engines.blas import single_threaded_blas
+from nammd.statistics.difference import Difference
+from tests.simulate import KERNEL, noise, pair_of, pairs_of, pvalue
 
 REPETITIONS = 1000
 
@@ -80,44 +80,48 @@ def test_the_influence_form_gives_nearly_the_same_standard_error():
 
 @cache
 def comparisons(shared):
-    """Comparisons of equal distances, which share a sample or none."""
+    """Samples at equal distances, and the rules that compare these, which share a sample or none."""
     p, q = laws.pair_at("concentrated normal", 0.1)
     rng = np.random.default_rng(5)
-    results = []
-    for _ in range(REPETITIONS):
-        x1, y1, y2 = p.sample(rng, 80), q.sample(rng, 80), q.sample(rng, 80)
-        x2 = x1 if shared else p.sample(rng, 80)
-        results.append(nammd.compare_pairs((x1, y1), (x2, y2), kernel=KERNEL))
-    assert {result.shared for result in results} == {shared}
-    return results
+    found = []
+    with single_threaded_blas:
+        for _ in range(REPETITIONS):
+            x1, y1, y2 = p.sample(rng, 80), q.sample(rng, 80), q.sample(rng, 80)
+            x2 = x1 if shared else p.sample(rng, 80)
+            pairs = pairs_of(x1, y1, y2) if shared else [pair_of(x1, y1), pair_of(x2, y2)]
+            found.append(((x1, y1, x2, y2), Difference.of(*pairs, shared)))
+    return found
 
 
-def as_if_independent(result):
-    """The same comparison, with what the pairs share ignored."""
-    options = {"alternative": result.alternative, "alpha": result.alpha}
-    return compare_estimates(result.first, result.second, shared=False, **options)
+def pvalues(rules):
+    """The p-values of "the second distance is larger"."""
+    return np.array([rule.swapped.closer() for rule in rules])
 
 
-def rate(results):
-    return np.mean([result.rejected for result in results])
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_rules_are_those_of_the_public_function(shared):
+    for (x1, y1, x2, y2), rule in comparisons(shared)[:20]:
+        result = nammd.compare_pairs((x1, y1), (x2, y2), kernel=KERNEL)
+        assert result.shared is shared
+        assert result.pvalue == pytest.approx(rule.swapped.closer(), rel=1e-9)
+        assert result.rejected is (result.pvalue <= 0.05)
 
 
 def test_level_with_a_shared_dataset_and_without():
     slack = 3 * noise(0.05, REPETITIONS) + 0.006
-    with_covariance = rate(comparisons(shared=True))
+    rules = {shared: [rule for _, rule in comparisons(shared)] for shared in (True, False)}
+    with_covariance = np.mean(pvalues(rules[True]) <= 0.05)
     assert abs(with_covariance - 0.05) <= slack
     # Ignoring the covariance wastes power.
-    assert rate(map(as_if_independent, comparisons(shared=True))) < with_covariance - 0.015
-    assert abs(rate(comparisons(shared=False)) - 0.05) <= slack
+    as_if_independent = [Difference.of(rule.first, rule.second, False) for rule in rules[True]]
+    assert np.mean(pvalues(as_if_independent) <= 0.05) < with_covariance - 0.015
+    assert abs(np.mean(pvalues(rules[False]) <= 0.05) - 0.05) <= slack
 
 
 def test_treating_an_estimated_margin_as_known_is_not_safe():
     """Why compare_pairs exists: the same comparison with epsilon plugged in over-rejects."""
-    plugged_in = [
-        closeness_of(result.second, result.first.value, "greater", 0.05, "corrected")
-        for result in comparisons(shared=False)
-    ]
-    assert rate(plugged_in) > 0.05 + 3 * noise(0.05, REPETITIONS) + 0.02
+    plugged_in = [pvalue(rule.second, rule.first.value) for _, rule in comparisons(shared=False)]
+    assert np.mean(np.array(plugged_in) <= 0.05) > 0.05 + 3 * noise(0.05, REPETITIONS) + 0.02
 
 
 def test_unequal_sizes_and_off_diagonal_pairs_work():

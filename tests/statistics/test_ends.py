@@ -101,6 +101,6 @@ def test_the_command_line_refuses_such_a_bandwidth(tmp_path, capsys) -> None:
 @pytest.mark.parametrize("unit", [math.nan, math.inf, 0.0, 5e-324, 1e-300, 1.0])
 def test_the_search_for_a_first_step_is_short_for_any_unit(unit: float) -> None:
     asked: list[float] = []
-    found = _first(lambda step: bool(asked.append(step)), unit)  # type: ignore[func-returns-value]
+    found = _first(lambda step: asked.append(step) or 1.0, unit)  # type: ignore[func-returns-value]
     assert found == math.inf
     assert len(asked) < 200

@@ -13,15 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from experiments.calibration.cases import Drawn, Sizes, case_of, draw
+from experiments.calibration.cases import Sizes, case_of
 from experiments.calibration.plain_rule import plain_pvalues
 
 import nammd
 from nammd.engines.blas import single_threaded_blas
 from nammd.statistics.difference import Difference
+from nammd.statistics.pair import Pair
 from nammd.tolerances.bars import Accepted
 from nammd.tolerances.decision import Held, combined
-from tests.simulate import noise
+from tests.simulate import noise, pairs_of
 
 REPETITIONS, ALPHA = 250, 0.05
 HIGHEST = ALPHA + 3 * noise(ALPHA, REPETITIONS) + 0.006
@@ -57,23 +58,34 @@ class Rates(NamedTuple):
     close_of_two: float
 
 
-def _drawn(law: str, margin: float, size: str) -> Iterator[Drawn]:
-    case, rng = case_of(law, margin), np.random.default_rng(11)
+def _drawn(law: str, margin: float, size: str) -> Iterator[list[Pair]]:
+    """The reference with two accepted datasets and with the candidate."""
+    case, rng, sizes = case_of(law, margin), np.random.default_rng(11), Sizes.of(size)
     assert case is not None
     with single_threaded_blas:
         for _ in range(REPETITIONS):
-            yield draw(case, Sizes.of(size), 2, rng, nammd.Tiles(threads=1))
+            x, *ys = (
+                rows.reshape(len(rows), -1)
+                for rows in (
+                    case.reference.sample(rng, sizes.reference),
+                    case.accepted.sample(rng, sizes.accepted),
+                    case.accepted.sample(rng, sizes.accepted),
+                    case.candidate.sample(rng, sizes.candidate),
+                )
+            )
+            yield pairs_of(x, *ys, kernel=case.kernel)
 
 
 @cache
 def _rates(law: str, margin: float, size: str) -> Rates:
     pvalues, plain, of_two = [], [], []
-    for drawn in _drawn(law, margin, size):
-        rule = Difference.of(drawn.accepted[0].pair, drawn.candidate.pair, True)
-        pvalues.append((rule.closer(), rule.swapped.closer()))
-        plain.append(plain_pvalues(rule)[1])
-        bars = [Accepted("", estimate.pair) for estimate in drawn.accepted]
-        of_two.append(combined([Held.of(bar, *bar.pvalues(drawn.candidate, True)) for bar in bars]))
+    for *accepted, candidate in _drawn(law, margin, size):
+        rules = [Difference.of(each, candidate, True) for each in accepted]
+        both = [(rule.closer(), rule.swapped.closer()) for rule in rules]
+        pvalues.append(both[0])
+        plain.append(plain_pvalues(rules[0])[1])
+        held = [Held.of(Accepted("", pair), *each) for pair, each in zip(accepted, both, strict=True)]
+        of_two.append(combined(held))
     close, far = np.mean(np.array(pvalues) <= ALPHA, axis=0)
     close_of_two, far_of_two = np.mean(np.array(of_two) <= ALPHA, axis=0)
     covers = np.mean(np.min(pvalues, axis=1) > ALPHA / 2)

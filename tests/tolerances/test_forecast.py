@@ -12,7 +12,7 @@ def draw(rng, shift, rows):
     return rng.normal(shift, 1.0, size=(rows, 1))
 
 
-def simulated(shift, rows, repetitions=150, accepted=300):
+def simulated(shift, rows, repetitions=80, accepted=300):
     """How often each verdict comes, the tolerance being made anew each time."""
     rng, counts = np.random.default_rng(3), {"CLOSE": 0, "FAR": 0, "UNDECIDED": 0}
     with only_decisions():

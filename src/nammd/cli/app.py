@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -89,3 +90,9 @@ def root(
 
 
 app.callback(invoke_without_command=True, help=lesson(root))(root)
+
+
+@cache
+def parser() -> Any:
+    """Return what parses a command line, built from all commands once."""
+    return typer.main.get_command(app)

@@ -61,9 +61,9 @@ def guarded(arguments: list[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     """Parse and run, without the parts of typer that print errors in several lines and exit."""
-    from nammd.cli.app import app
+    from nammd.cli.app import parser
 
-    command = typer.main.get_command(app)
+    command = parser()
     try:
         with command.make_context("nammd", arguments) as context:
             command.invoke(context)

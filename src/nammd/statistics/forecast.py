@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nammd.statistics.difference import Difference
-from nammd.statistics.margin import SWITCH, Margin, margin
+from nammd.statistics.margin import SWITCH, Margin, doubt_at, margin
 from nammd.statistics.near_zero import NearZero
 from nammd.statistics.pair import Alternative, KnownMeeting, Pair
 from nammd.statistics.side import Known, SharedX
@@ -40,21 +40,27 @@ def enough(pair: Pair, m: float, n: float) -> bool:
     return min(units_of(pair, m, n)) >= 4 - 1e-9
 
 
-def pair_at(pair: Pair, value: float, m: int, n: int) -> Pair:
-    """Return a pair of that distance and of those sizes that else varies like this one."""
-    distance, noise, units = value * pair.scale, noise_of(pair), units_of(pair, m, n)
-    moments = pair.moments.resized(*units).moved(distance, noise)
-    x, y = (
-        # The influences of units along the difference, and nothing of higher order.
-        Known(size, np.diag([0.0, max(distance, 0.0) * each]), np.zeros((2, 2)), np.zeros(4), top)
-        for size, each, top in zip(units, noise, pair.eigenvalues, strict=True)
-    )
-    return Pair(KnownMeeting(moments, x, y, np.zeros((2, 2))), pair.statistic, spread=pair.spread)
+def pairs_by_distance(pair: Pair, m: int, n: int) -> Callable[[float], Pair]:
+    """Return pairs of those sizes that else vary like this one, as a function of their distance."""
+    noise, units, tops = noise_of(pair), units_of(pair, m, n), pair.eigenvalues
+    resized = pair.moments.resized(*units)
+
+    def at(value: float) -> Pair:
+        distance = value * pair.scale
+        x, y = (
+            # The influences of units along the difference, and nothing of higher order.
+            Known(size, np.diag([0.0, max(distance, 0.0) * each]), np.zeros((2, 2)), np.zeros(4), top)
+            for size, each, top in zip(units, noise, tops, strict=True)
+        )
+        meeting = KnownMeeting(resized.moved(distance, noise), x, y, np.zeros((2, 2)))
+        return Pair(meeting, pair.statistic, spread=pair.spread)
+
+    return at
 
 
 def law_at(pair: Pair, value: float, m: int, n: int, frozen: bool = False) -> NearZero:
     """Return the law of an estimate of MMD² from so many rows; `frozen`: given the rows of x."""
-    (x, y), moved = noise_of(pair), pair_at(pair, value, m, n)
+    (x, y), moved = noise_of(pair), pairs_by_distance(pair, m, n)(value)
     slope = pair.slope(max(value, 0.0))
     one, other = units_of(pair, m, n)
     along = y / other if frozen else x / one + y / other
@@ -90,7 +96,7 @@ class Rules:
         """Return how often an estimate that follows a law is called within."""
 
         def chance(switch: float) -> float:
-            step = _first(lambda step: self.within(self.epsilon - step, switch) <= alpha, self.epsilon)
+            step = _first(lambda step: doubt_at(self.within(self.epsilon - step, switch), alpha), self.epsilon)
             return law.below((self.epsilon - step) * scale)
 
         return self._blended(chance)
@@ -99,7 +105,7 @@ class Rules:
         """Return how often an estimate that follows a law is called beyond."""
 
         def chance(switch: float) -> float:
-            step = _first(lambda step: self.beyond(self.epsilon + step, switch) <= alpha, self.epsilon)
+            step = _first(lambda step: doubt_at(self.beyond(self.epsilon + step, switch), alpha), self.epsilon)
             return 1.0 - law.below((self.epsilon + step) * scale)
 
         return self._blended(chance)
@@ -118,9 +124,10 @@ class Rules:
 
 def known_rules(pilot: Pair, epsilon: float, m: int, n: int, blur: float = 0.0) -> Rules:
     """Return the tests of a margin that is a number, or known up to some variance `blur`."""
+    pair_at = pairs_by_distance(pilot, m, n)
 
     def test(value: float, alternative: Alternative, switch: float) -> Margin:
-        return margin(pair_at(pilot, value, m, n), epsilon, "corrected", alternative, blur, switch)
+        return margin(pair_at(value), epsilon, "corrected", alternative, blur, switch)
 
     return Rules(
         epsilon,
@@ -135,12 +142,11 @@ def estimated_rules(pilot: Pair, accepted: int, m: int, n: int, shared: bool) ->
 
     The candidate has n rows, and its reference has m rows: those of the pilot where it is `shared`.
     """
-    epsilon = pilot.value
-    first = pair_at(pilot, epsilon, pilot.rows[0], accepted)
+    epsilon, pair_at = pilot.value, pairs_by_distance(pilot, m, n)
+    first = pairs_by_distance(pilot, pilot.rows[0], accepted)(epsilon)
 
     def difference(value: float) -> Difference:
-        second = pair_at(pilot, value, m, n)
-        return Difference(first, second, _shared(pilot, epsilon, value) if shared else None)
+        return Difference(first, pair_at(value), _shared(pilot, epsilon, value) if shared else None)
 
     return Rules(
         epsilon,
@@ -163,16 +169,17 @@ _SMALLEST = 1e-15
 """Steps of a distance, which is between 0 and 1, below which nobody asks."""
 
 
-def _first(condition: Callable[[float], bool], unit: float) -> float:
-    """Return the smallest step for which a condition holds, or infinity; it may fail again far out."""
+def _first(doubt: Callable[[float], float], unit: float) -> float:
+    """Return the smallest step for which a doubt is gone, or infinity; it may come back far out."""
     if not math.isfinite(unit):
         return math.inf
-    near, far = 0.0, max(unit, _SMALLEST) / 1024
-    while not condition(far):
-        near, far = far, far * 1.5
+    near, far = 0.0, max(unit, _SMALLEST) * 1.5**7 / 1024
+    while doubt(far) > 0:
+        near, far = far, far * 1.5  # with larger steps it would miss where the doubt is gone for a while
         if far > 1024 * unit and far > 2.0:
             return math.inf
-    for _ in range(20):  # the step is then known to a millionth of itself
-        middle = (near + far) / 2
-        near, far = (near, middle) if condition(middle) else (middle, far)
-    return far
+    if not doubt(near) > 0:
+        return near
+    from scipy.optimize import brentq
+
+    return float(brentq(doubt, near, far, xtol=_SMALLEST * 1e-9, rtol=1e-9))

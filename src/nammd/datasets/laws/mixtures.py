@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,12 @@ class Mixture:
     def sample(self, rng: np.random.Generator, size: int) -> Any:
         """Draw rows."""
         which = rng.choice(len(self.weights), size=size, p=self.weights)
-        dimension = len(self.means[0])
-        roots = np.array([_root(c) for c in self.covariances])
-        noise = rng.standard_normal((size, dimension))
-        return np.array(self.means)[which] + np.einsum("nij,nj->ni", roots[which], noise)
+        noise = rng.standard_normal((size, len(self.means[0])))
+        return np.array(self.means)[which] + np.einsum("nij,nj->ni", self._roots[which], noise)
+
+    @cached_property
+    def _roots(self) -> Any:
+        return np.array([_root(c) for c in self.covariances])
 
 
 def _root(covariance: np.ndarray) -> Any:
