@@ -148,7 +148,9 @@ def _estimated(settings: Streams, cell: Cell, context: Context) -> Values:
         x, accepted = pair.sample(context.rng, m, m)
         y = pair.q.sample(context.rng, n)
         try:
-            tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=pair.kernel, engine=context.engine)
+            tolerance = nammd.Tolerance.from_reference(
+                x, accepted, kernel=pair.kernel, engine=context.engine, how="ball"
+            )
         except ValueError:  # a distance that is not above zero makes no tolerance
             counts["no tolerance"] += 1
             continue

@@ -77,7 +77,7 @@ def test_the_study_asks_what_a_check_asks():
     x = case.reference.sample(rng, 60)
     accepted = {name: case.accepted.sample(rng, 60) for name in ("one", "two")}
     candidate = case.candidate.sample(rng, 30)
-    tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=case.kernel, engine=ENGINE)
+    tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=case.kernel, engine=ENGINE, how="ball")
     verdict = tolerance.check(x, candidate, engine=ENGINE)
     estimates = [nammd.distance(x, y, kernel=case.kernel, engine=ENGINE) for y in accepted.values()]
     now = nammd.distance(x, candidate, kernel=case.kernel, engine=ENGINE)

@@ -54,7 +54,9 @@ def test_of_a_tolerance_and_of_the_distance_that_it_was_taken_from(name, tmp_pat
     x, accepted, groups = PAIRS[name]()
     distance = nammd.distance(x, accepted, kernel=KERNEL, **options(groups))
     assert distance.value > 0
-    tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=KERNEL, anyway=True, **options(groups))
+    tolerance = nammd.Tolerance.from_reference(
+        x, accepted, kernel=KERNEL, anyway=True, **options(groups), how="ball"
+    )
     verdict = tolerance.check(x, accepted + 0.1, **options(groups))
     tolerance.save(tmp_path / "t.json")
     loaded = nammd.Tolerance.load(tmp_path / "t.json")
@@ -74,7 +76,9 @@ def test_of_a_tolerance_and_of_the_distance_that_it_was_taken_from(name, tmp_pat
 @pytest.mark.parametrize("name", PAIRS)
 def test_printed_tolerances_show_one_error(name):
     x, accepted, groups = PAIRS[name]()
-    tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=KERNEL, anyway=True, **options(groups))
+    tolerance = nammd.Tolerance.from_reference(
+        x, accepted, kernel=KERNEL, anyway=True, **options(groups), how="ball"
+    )
     text = str(tolerance)
     assert with_error(tolerance.epsilon, tolerance.epsilon_error) in text
     assert len(shown(text)) >= 2
@@ -88,7 +92,7 @@ def test_of_each_of_several_accepted_datasets(name):
         groups = (groups[0], groups[1], np.asarray(groups[1]) + 50_000)
     several = {"first": accepted, "second": accepted + 0.05}
     how = {"kernel": KERNEL, "anyway": True, **options(groups)}
-    tolerance = nammd.Tolerance.from_reference(x, several, **how)
+    tolerance = nammd.Tolerance.from_reference(x, several, **how, how="ball")
     rungs = {rung["label"]: rung["standard_error"] for rung in tolerance.to_dict()["origin"]["rungs"]}
     said = groups if groups is None or isinstance(groups, nammd.Blocks) else groups[:2]
     held = {

@@ -12,7 +12,7 @@ KERNEL = nammd.Gaussian(1.0)
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(80, 2)), RNG.normal(0.5, 1.0, (90, 2))
 LIMIT = nammd.Tolerance.at(0.05, KERNEL, columns=2)
-ESTIMATED = nammd.Tolerance.from_reference(X, Y, kernel=KERNEL, anyway=True)
+ESTIMATED = nammd.Tolerance.from_reference(X, Y, kernel=KERNEL, how="ball")
 
 
 def codes(result):

@@ -48,7 +48,7 @@ def test_the_interval_shows_distance_interval_and_tolerance():
 def test_the_uncertainty_of_a_tolerance_is_drawn():
     rng = np.random.default_rng(0)
     x, accepted, y = rng.normal(size=(3, 100, 2)) + np.array([0.0, 0.7, 0.1])[:, None, None]
-    verdict = Tolerance.from_reference(x, accepted).check(x, y)
+    verdict = Tolerance.from_reference(x, accepted, how="ball").check(x, y)
     assert verdict.epsilon_error > 0
     assert len(interval_plot(verdict).patches) == 2
 
@@ -113,7 +113,7 @@ def test_other_ladders_have_a_row_for_every_distance():
     rng = np.random.default_rng(2)
     x = rng.normal(size=(100, 2))
     accepted = {"week $1$": x + 0.5, "_week_2": rng.normal(size=(90, 2)) + 1}
-    ax = ladder_plot(Tolerance.from_reference(x, accepted))
+    ax = ladder_plot(Tolerance.from_reference(x, accepted, how="ball"))
     assert [t.get_text() for t in ax.get_yticklabels()] == ["week $1$", "_week_2"]
     split = ladder_plot(Tolerance.from_split(x, splits=3, blocks=2))
     assert len(split.get_yticklabels()) == 5

@@ -42,7 +42,7 @@ def test_a_share_stays_short_however_far_it_is():
 def test_verdicts_and_ladders_say_distances_as_shares():
     rng = np.random.default_rng(0)
     x, near, far = (rng.normal(shift, size=(200, 2)) for shift in (0.0, 0.5, 0.8))
-    tolerance = nammd.Tolerance.from_reference(x, {"near": near, "far": far})
+    tolerance = nammd.Tolerance.from_reference(x, {"near": near, "far": far}, how="ball")
     told = dict(tolerance.facts())
     assert "100 % of the tolerance" in told["far"]
     assert re.search(r", \d\d % of the tolerance", told["near"])

@@ -248,7 +248,7 @@ def test_a_tolerance_checks_sketches():
 
 
 def test_a_tolerance_from_data_is_independent_of_sketches():
-    tolerance = nammd.Tolerance.from_reference(X, Y, kernel=KERNEL)
+    tolerance = nammd.Tolerance.from_reference(X, Y, kernel=KERNEL, how="ball")
     verdict = tolerance.check(A, C)
     assert [c.code for c in verdict.warnings] == ["sketched-reference"]
     assert verdict.epsilon_error > 0

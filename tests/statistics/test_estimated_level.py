@@ -136,5 +136,5 @@ def test_few_equal_rows_prove_nothing_about_rare_ones_and_many_do():
 def test_a_candidate_that_is_all_zeros_is_far():
     rng = np.random.default_rng(2)
     x, accepted = rng.normal(size=(300, 2)), rng.normal(loc=0.5, size=(300, 2))
-    tolerance = nammd.Tolerance.from_reference(x, accepted)
+    tolerance = nammd.Tolerance.from_reference(x, accepted, how="ball")
     assert tolerance.check(x, np.zeros((60, 2))).is_far

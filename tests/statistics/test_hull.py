@@ -147,11 +147,14 @@ def test_between_the_reference_and_far_numbers_is_not_far():
     x, a, y = (NumberCounts.of(rng.normal(loc=loc, size=600), 0) for loc in (0.0, 3.0, 1.5))
     found = nearest_counts(x, [a], y)
     assert found.value < 0.002
-    assert nammd.distance(
-        np.vstack([rng.normal(size=(300, 1)), rng.normal(loc=3, size=(300, 1))]),
-        rng.normal(loc=1.5, size=(600, 1)),
-        kernel=nammd.Gaussian(1.0),
-    ).value > 0.05  # no mixture of the two is like that
+    assert (
+        nammd.distance(
+            np.vstack([rng.normal(size=(300, 1)), rng.normal(loc=3, size=(300, 1))]),
+            rng.normal(loc=1.5, size=(600, 1)),
+            kernel=nammd.Gaussian(1.0),
+        ).value
+        > 0.05
+    )  # no mixture of the two is like that
 
 
 def test_units_that_were_moved_vary_together():

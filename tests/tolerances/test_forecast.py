@@ -18,7 +18,9 @@ def simulated(shift, rows, repetitions=80, accepted=300):
     with only_decisions():
         for _ in range(repetitions):
             train = draw(rng, 0.0, accepted)
-            tolerance = nammd.Tolerance.from_reference(train, draw(rng, 0.6, accepted), kernel=KERNEL)
+            tolerance = nammd.Tolerance.from_reference(
+                train, draw(rng, 0.6, accepted), kernel=KERNEL, how="ball"
+            )
             counts[tolerance.check(train, draw(rng, shift, rows)).decision.value] += 1
     return {name: count / repetitions for name, count in counts.items()}
 
@@ -27,7 +29,7 @@ def simulated(shift, rows, repetitions=80, accepted=300):
 def tolerance():
     """A tolerance that is as far as the law is, as nearly as can be."""
     rng = np.random.default_rng(0)
-    return nammd.Tolerance.from_reference(draw(rng, 0.0, 300), draw(rng, 0.6, 300), kernel=KERNEL)
+    return nammd.Tolerance.from_reference(draw(rng, 0.0, 300), draw(rng, 0.6, 300), kernel=KERNEL, how="ball")
 
 
 @pytest.mark.parametrize(("shift", "rows"), [(0.0, 60), (0.0, 200), (0.3, 150), (1.0, 60), (0.95, 300)])
@@ -38,7 +40,7 @@ def test_power_is_what_happens(shift, rows):
     # Of several accepted datasets that at the distance of the law: the forecast takes epsilon for what it is.
     accepted = [draw(rng, 0.6, 300) for _ in range(40)]
     typical = min(accepted, key=lambda rows: abs(pair_of(train, rows).value - margin))
-    tolerance = nammd.Tolerance.from_reference(train, typical, kernel=KERNEL)
+    tolerance = nammd.Tolerance.from_reference(train, typical, kernel=KERNEL, how="ball")
     told, seen = tolerance.power(rows, max(true, 0.0)), simulated(shift, rows)
     assert told.close == pytest.approx(seen["CLOSE"], abs=0.17)
     assert told.far == pytest.approx(seen["FAR"], abs=0.17)
@@ -51,7 +53,7 @@ def test_simulated_decisions_are_those_of_tolerances_that_tell_everything(shift)
     train, accepted, candidate = draw(rng, 0.0, 100), draw(rng, 0.6, 100), draw(rng, shift, 100)
 
     def verdict():
-        tolerance = nammd.Tolerance.from_reference(train, accepted, kernel=KERNEL)
+        tolerance = nammd.Tolerance.from_reference(train, accepted, kernel=KERNEL, how="ball")
         return tolerance.check(train, candidate)
 
     whole = verdict()
@@ -98,7 +100,7 @@ def test_plan_and_check_give_the_same_advice(tolerance, shift):
 def test_where_the_tolerance_is_in_the_way_so_many_accepted_rows_lift_it():
     rng = np.random.default_rng(5)
     train, accepted = draw(rng, 0.0, 3000), draw(rng, 0.6, 40)
-    tolerance = nammd.Tolerance.from_reference(train, accepted, kernel=KERNEL, anyway=True)
+    tolerance = nammd.Tolerance.from_reference(train, accepted, kernel=KERNEL, anyway=True, how="ball")
     candidate = draw(rng, 0.45, 3000)
     verdict = tolerance.check(train, candidate)
     assert (verdict.decision, verdict.limited_by, verdict.rows_needed) == ("UNDECIDED", "tolerance", None)

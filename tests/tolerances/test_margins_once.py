@@ -11,7 +11,7 @@ X, Y = np.random.default_rng(0).normal(size=(2, 200, 2))
 SPACE = nammd.Space.fit(X, kernel=nammd.Gaussian(1.5))
 TOLERANCES = {
     "number": nammd.Tolerance.at(0.02, space=SPACE),
-    "accepted": nammd.Tolerance.from_reference(X, X + 0.5, space=SPACE),
+    "accepted": nammd.Tolerance.from_reference(X, X + 0.5, space=SPACE, how="ball"),
     "noise": nammd.Tolerance.from_noise(X, level=1.0, space=SPACE),
 }
 

@@ -18,7 +18,7 @@ ACCEPTED = {"spring": draw(0.4, 1), "autumn": draw(0.8, 2), "winter": draw(0.6, 
 
 @pytest.fixture(scope="module")
 def tolerance():
-    return nammd.Tolerance.from_reference(TRAIN, ACCEPTED, kernel=KERNEL)
+    return nammd.Tolerance.from_reference(TRAIN, ACCEPTED, kernel=KERNEL, how="ball")
 
 
 def test_each_is_kept_and_the_farthest_is_epsilon(tolerance):
@@ -53,8 +53,8 @@ def test_the_one_that_decided_is_named(tolerance, shift, decision, label):
 
 def test_one_that_is_near_does_not_hide_one_that_is_far():
     """The largest estimate alone as the margin would forget that its neighbour may be the farthest."""
-    lone = nammd.Tolerance.from_reference(TRAIN, ACCEPTED["autumn"], kernel=KERNEL)
-    several = nammd.Tolerance.from_reference(TRAIN, ACCEPTED, kernel=KERNEL)
+    lone = nammd.Tolerance.from_reference(TRAIN, ACCEPTED["autumn"], kernel=KERNEL, how="ball")
+    several = nammd.Tolerance.from_reference(TRAIN, ACCEPTED, kernel=KERNEL, how="ball")
     candidate = draw(0.7, 11)
     assert several.check(TRAIN, candidate).pvalue_close >= lone.check(TRAIN, candidate).pvalue_close
 

@@ -26,7 +26,7 @@ def draw(shift, seed, rows=400):
 
 @pytest.fixture(scope="module")
 def tolerance(train):
-    return nammd.Tolerance.from_reference(train, draw(0.5, 1, 500))
+    return nammd.Tolerance.from_reference(train, draw(0.5, 1, 500), how="ball")
 
 
 def table(month, **options):
@@ -94,7 +94,9 @@ def test_an_estimated_tolerance_holds_both_levels(shared):
         for _ in range(250):
             x = p.sample(rng, 100)
             made_from = x if shared else p.sample(rng, 100)
-            tolerance = nammd.Tolerance.from_reference(made_from, q.sample(rng, 100), kernel=KERNEL)
+            tolerance = nammd.Tolerance.from_reference(
+                made_from, q.sample(rng, 100), kernel=KERNEL, how="ball"
+            )
             decisions.append(tolerance.check(x, q.sample(rng, 100)).decision)
     for wrong in ("FAR", "CLOSE"):
         assert decisions.count(wrong) / 250 <= 0.05 + 3 * noise(0.05, 250)
@@ -112,7 +114,7 @@ def test_a_tolerance_made_from_the_same_reference_uses_that(train, tolerance):
 
 def test_several_accepted_datasets_the_farthest_sets_epsilon(train):
     accepted = {"june": draw(0.2, 8), "july": draw(0.6, 9), "august": draw(0.4, 10)}
-    tolerance = nammd.Tolerance.from_reference(train, accepted)
+    tolerance = nammd.Tolerance.from_reference(train, accepted, how="ball")
     assert tolerance.origin.chosen == "july"
     assert [r.label for r in tolerance.origin.rungs] == ["june", "july", "august"]
     assert tolerance.epsilon == max(r.value for r in tolerance.origin.rungs)
@@ -123,7 +125,7 @@ def test_accepted_data_that_cannot_be_told_apart_set_no_tolerance(train):
         twin = draw(0.0, 100 + seed, 500)
         if nammd.distance(train, twin, kernel=nammd.Gaussian.median(train)).value < 0:
             with pytest.raises(ValueError, match=r"from_split or Tolerance\.from_noise"):
-                nammd.Tolerance.from_reference(train, twin)
+                nammd.Tolerance.from_reference(train, twin, how="ball")
             return
     raise AssertionError("no twin had a negative distance")
 
@@ -389,7 +391,7 @@ def test_rows_needed_do_not_count_on_a_reference_that_would_be_another():
     rng = np.random.default_rng(22)
     x = rng.normal(size=(40, 1))
     accepted = rng.normal(0.8, 1, size=(3000, 1))
-    tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=KERNEL, anyway=True)
+    tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=KERNEL, anyway=True, how="ball")
     needed = [tolerance.check(x, rng.normal(0.7, 1, size=(60, 1))).rows_needed for _ in range(8)]
     assert None in needed
     assert {rows[0] for rows in needed if rows is not None} == {40}  # only the candidate may grow

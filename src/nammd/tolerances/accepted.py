@@ -257,7 +257,7 @@ class AcceptedSet:
         found = np.array(weights[: count + 1])
         moved = iter(weights[count + 1 :])
         for k, each in enumerate(self.datasets, 1):
-            for share in STEPS if each.maps else ():
+            for share in STEPS if each.maps and len(weights) > count + 1 else ():
                 weight = next(moved)
                 found[0] += (1 - share) * weight
                 found[k] += share * weight

@@ -1,0 +1,314 @@
+"""Accepted data say where candidates may be: like the reference, like them, or like mixtures of these."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nammd
+from nammd.cli import main
+from nammd.engines.tiles.engine import Tiles
+
+ROWS = 700
+
+
+def table(seed, drift=0.0, income=0.0, rows=ROWS):
+    """A table; the accepted drift is one of ages, and a fault one of incomes."""
+    rng = np.random.default_rng(seed)
+    age = rng.normal(40 + 12 * drift, 12, rows)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "income": np.exp(rng.normal(8 + income, 0.5, rows)),
+            "plan": rng.choice(["basic", "plus", "pro"], rows, p=[0.6, 0.3, 0.1]),
+        }
+    )
+
+
+REFERENCE, ACCEPTED = table(0), table(1, drift=1.0)
+
+
+@pytest.fixture(scope="module")
+def tolerance():
+    return nammd.Tolerance.from_reference(REFERENCE, {"summer": ACCEPTED}, margin={"missing": 0.1})
+
+
+@pytest.fixture(scope="module")
+def gate(tolerance):
+    return tolerance.with_reference(REFERENCE)
+
+
+def shares(verdict):
+    return dict(verdict.like)
+
+
+def test_data_like_the_reference_and_like_the_accepted_data_are_close(gate):
+    like_reference, like_accepted = gate.check(table(2)), gate.check(table(3, drift=1.0))
+    assert like_reference.is_close
+    assert like_accepted.is_close
+    assert shares(like_reference)["reference"] > 0.8
+    assert shares(like_accepted)["summer"] > 0.8
+
+
+def test_mixtures_and_what_is_half_way_are_close(gate):
+    mixed = gate.check(pd.concat([table(4)[:350], table(5, drift=1.0)[:350]], ignore_index=True))
+    between = gate.check(table(6, drift=0.5))
+    for verdict in (mixed, between):
+        assert verdict.is_close
+        assert 0.25 < shares(verdict)["summer"] < 0.75
+        assert sum(shares(verdict).values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.5, 1.0])
+def test_a_fault_in_another_direction_is_far_however_wide_the_accepted_drift_is(gate, drift):
+    verdict = gate.check(table(7, drift=drift, income=0.4))
+    assert verdict.is_far
+    assert "income" in [each.name for each in verdict.beyond]
+    ball = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, how="ball", negligible=False)
+    if drift == 0:  # the reason for all of it
+        assert not ball.check(REFERENCE, table(7, income=0.4)).is_far
+
+
+def test_farther_in_the_same_direction_is_far(gate):
+    assert gate.check(table(8, drift=1.6)).is_far
+    assert gate.check(table(9, drift=-0.6)).is_far
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.3, 0.7, 1.0, 1.15, 1.3])
+@pytest.mark.parametrize("income", [0.0, 0.1, 0.2])
+def test_the_interval_shows_the_rule(gate, drift, income):
+    verdict = gate.check(table(10, drift=drift, income=income, rows=300), joint_only=True)
+    low, high = (end / verdict.epsilon for end in verdict.interval)
+    assert verdict.is_close == (high < 1)
+    assert verdict.is_far == (low > 1)
+    assert low <= max(verdict.distance, 0) / verdict.epsilon <= high
+    assert verdict.interval_level == pytest.approx(0.9)
+    assert verdict.to_dict()["interval_of_tolerance"] == [low, high]
+
+
+@pytest.mark.parametrize("make", ["at", "noise", "split"])
+def test_the_interval_shows_the_rule_of_other_tolerances_too(make):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2))
+    tolerance = {
+        "at": lambda: nammd.Tolerance.at(0.01, nammd.Gaussian(1.5), x=x),
+        "noise": lambda: nammd.Tolerance.from_noise(x, level=0.7),
+        "split": lambda: nammd.Tolerance.from_split(x, splits=2),
+    }[make]()
+    for shift in np.linspace(0, 0.6, 7):
+        verdict = tolerance.check(x, rng.normal(loc=shift, size=(150, 2)), joint_only=True)
+        low, high = verdict.interval
+        assert verdict.is_close == (high < verdict.epsilon)
+        assert verdict.is_far == (low > verdict.epsilon)
+
+
+def test_a_doubtful_column_keeps_from_close_and_is_named():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(400, 6))
+    tolerance = nammd.Tolerance.at(0.05, nammd.Gaussian(3.0), x=x, negligible=True)
+    found = []
+    for shift in np.linspace(0.2, 0.34, 15):
+        y = rng.normal(size=(400, 6))
+        y[:, 2] += shift
+        verdict = tolerance.check(x, y)
+        if verdict.doubtful and not verdict.is_far:
+            found.append(verdict)
+            assert verdict.decision == "UNDECIDED"
+            assert verdict.pvalue_close <= 0.05
+            assert "column 2 may be beyond its own tolerance" in verdict.headline()
+            assert "column 2" in verdict.to_dict()["doubtful"]
+    assert found
+
+
+def test_a_file_changes_nothing(tolerance, gate, tmp_path):
+    tolerance.save(tmp_path / "t.json")
+    again = nammd.Tolerance.load(tmp_path / "t.json")
+    for candidate in (table(2), table(5, drift=0.7), table(7, income=0.3)):
+        one, two = gate.check(candidate), again.check(REFERENCE, candidate)
+        assert one == two
+        assert one.like == two.like
+        assert str(one) == str(two)
+
+
+def test_a_tolerance_of_five_large_accepted_datasets_fits_into_ten_megabytes(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 20))
+    accepted = {f"month {k}": rng.normal(size=(10_000, 20)) for k in range(5)}
+    tolerance = nammd.Tolerance.from_reference(x, accepted, margin=0.01, engine=Tiles(), negligible=False)
+    tolerance.save(tmp_path / "t.json")
+    assert (tmp_path / "t.json").stat().st_size < 10e6
+
+
+def test_a_check_does_not_sum_accepted_rows_with_each_other(monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 2))
+    accepted = {f"month {k}": rng.normal(size=(60, 2)) for k in range(12)}
+    gate = nammd.Tolerance.from_reference(x, accepted, margin=0.05).with_reference(x)
+    asked, sums = [], Tiles.sums
+
+    def counted(self, kernel, *parts):
+        asked.extend(sum(len(points) for points in part) for part in parts)
+        return sums(self, kernel, *parts)
+
+    monkeypatch.setattr(Tiles, "sums", counted)
+    gate.check(rng.normal(size=(80, 2)))
+    gate.check(rng.normal(size=(80, 2)))
+    asked.clear()
+    gate.check(rng.normal(size=(80, 2)))
+    assert sorted(asked) == sorted([80, 120 + 80] + 12 * [60 + 80])
+
+
+def test_calibrating_works_with_few_accepted_rows_and_with_data_like_the_reference():
+    for seed in range(5):
+        for accepted in (table(seed + 20, rows=60), table(seed + 30, drift=0.3, rows=100)):
+            made = nammd.Tolerance.from_reference(REFERENCE, accepted)
+            assert 0 < made.epsilon < 0.1
+            assert not made.check(REFERENCE, table(seed + 40)).is_far
+
+
+def test_the_margin_is_what_people_say_it_is():
+    small, large = (
+        nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin={"missing": share}).epsilon
+        for share in (0.05, 0.2)
+    )
+    assert 4 < large / small < 25
+    assert nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin=0.02).epsilon == 0.02
+    few, many = (nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, rows=rows).epsilon for rows in (100, 700))
+    assert few > many
+    with pytest.raises(ValueError, match="margin"):
+        nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin={"missing": 0.1, "noise": 0.2})
+    with pytest.raises(ValueError, match="'lost'"):
+        nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin={"lost": 0.1})
+    with pytest.raises(ValueError, match="leave margin and rows out"):
+        nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, how="ball", rows=100)
+
+
+def test_more_data_can_be_accepted_later():
+    tolerance = nammd.Tolerance.from_reference(REFERENCE, margin={"missing": 0.1})
+    candidate = table(3, drift=1.0)
+    assert tolerance.check(REFERENCE, candidate).is_far
+    wider = tolerance.accepting({"summer": ACCEPTED}, reason="as every year")
+    verdict = wider.check(REFERENCE, candidate)
+    assert verdict.is_close
+    assert shares(verdict)["summer"] > 0.8
+    assert wider.epsilon == tolerance.epsilon
+    [kept] = wider.accepted.datasets
+    assert (kept.label, kept.reason, kept.rows) == ("summer", "as every year", ROWS)
+    assert kept.added.startswith("20")
+    # The same as if both had been there from the beginning.
+    both = nammd.Tolerance.from_reference(REFERENCE, {"summer": ACCEPTED}, margin=tolerance.epsilon)
+    assert both.check(REFERENCE, candidate).distance == pytest.approx(verdict.distance, rel=1e-9)
+    with pytest.raises(ValueError, match="'summer' is accepted already"):
+        wider.accepting({"summer": ACCEPTED})
+    with pytest.raises(ValueError, match="without how='ball'"):
+        nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, how="ball").accepting(ACCEPTED)
+
+
+@pytest.mark.parametrize("make", ["at", "noise", "split"])
+def test_every_tolerance_that_is_a_number_can_accept(make):
+    tolerance = {
+        "at": lambda: nammd.Tolerance.at(0.002, nammd.Gaussian(1.5), x=REFERENCE),
+        "noise": lambda: nammd.Tolerance.from_noise(REFERENCE, level=0.1, kind="missing"),
+        "split": lambda: nammd.Tolerance.from_split(REFERENCE, splits=2),
+    }[make]()
+    candidate = table(3, drift=1.0)
+    before = tolerance.check(REFERENCE, candidate, joint_only=True)
+    after = tolerance.accepting({"summer": ACCEPTED}).check(REFERENCE, candidate, joint_only=True)
+    assert before.is_far
+    assert not after.is_far
+    assert shares(after)["summer"] > 0.8
+
+
+def test_the_accepted_data_themselves_are_not_far(gate):
+    assert not gate.check(ACCEPTED).is_far
+
+
+@pytest.mark.parametrize("how", ["groups", "weights"])
+def test_groups_and_weights_multiply_with_those_of_the_mixture(how):
+    rng = np.random.default_rng(0)
+
+    def rows(seed, shift):
+        own = np.random.default_rng(seed)
+        people = own.normal(loc=shift, size=(80, 2))
+        return np.repeat(people, 3, axis=0) + own.normal(scale=0.5, size=(240, 2))
+
+    x, accepted, candidate = rows(0, 0.0), rows(1, 0.8), rows(2, 0.8)
+    labels = [[f"{k}-{i // 3}" for i in range(240)] for k in range(3)]
+    weights = [rng.uniform(0.5, 1.5, 240) for _ in range(3)]
+    said = {"groups": labels} if how == "groups" else {"row_weights": weights}
+
+    def part(*which):
+        return {name: [values[k] for k in which] for name, values in said.items()}
+
+    tolerance = nammd.Tolerance.from_reference(x, accepted, margin=0.02, kernel=nammd.Gaussian(1.5), **part(0, 1))
+    verdict = tolerance.check(x, candidate, **part(0, 2))
+    assert verdict.is_close
+    assert shares(verdict)["accepted"] > 0.7
+    w = np.array([share for _, share in verdict.like])
+    own = [np.ones(240), np.ones(240)] if how == "groups" else weights[:2]
+    each = np.concatenate([w[k] * own[k] / own[k].sum() for k in range(2)])
+    pooled = {"row_weights": [each, np.ones(240) if how == "groups" else weights[2]]}
+    if how == "groups":
+        pooled["groups"] = [labels[0] + labels[1], labels[2]]
+    expected = nammd.distance(np.vstack([x, accepted]), candidate, kernel=nammd.Gaussian(1.5), **pooled)
+    assert verdict.distance == pytest.approx(expected.value, rel=1e-6)
+    far = tolerance.check(x, rows(3, 0.0) + [0.0, -1.2], **part(0, 2))
+    assert far.is_far
+
+
+def test_sketches_are_held_against_mixtures_of_their_totals():
+    rng = np.random.default_rng(0)
+    x, accepted = rng.normal(size=(600, 2)), rng.normal(loc=[0.8, 0.0], size=(500, 2))
+    like, other = rng.normal(loc=[0.8, 0.0], size=(400, 2)), rng.normal(loc=[0.0, 0.8], size=(400, 2))
+    features = nammd.RandomFeatures(nammd.Gaussian(1.5), 256)
+    tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=features, margin=0.01, negligible=False)
+    reference = nammd.Sketch.of(x, features, space=tolerance.space)
+    for candidate, word in ((like, "CLOSE"), (other, "FAR")):
+        by_rows = tolerance.check(x, candidate)
+        sketched = tolerance.check(reference, nammd.Sketch.of(candidate, features, space=tolerance.space))
+        assert by_rows.decision == sketched.decision == word
+        # Of a sketch no rows can be moved, so what is half-way is not among what it is compared with.
+        assert sketched.distance == pytest.approx(by_rows.distance, abs=0.003)
+
+
+def test_a_cluster_gives_the_same_distance():
+    da = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(0)
+    x, accepted = rng.normal(size=(300, 2)), rng.normal(loc=[0.8, 0.0], size=(200, 2))
+    candidate = rng.normal(loc=[0.4, 0.0], size=(250, 2))
+    tolerance = nammd.Tolerance.from_reference(x, accepted, margin=0.01)
+    plain = tolerance.check(x, candidate)
+    spread = tolerance.check(da.from_array(x, chunks=(100, 2)), da.from_array(candidate, chunks=(100, 2)))
+    assert spread.distance == pytest.approx(plain.distance, rel=1e-9)
+    assert [share for _, share in spread.like] == pytest.approx([share for _, share in plain.like], abs=1e-9)
+
+
+def test_on_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, data in {
+        "train": REFERENCE,
+        "summer": ACCEPTED,
+        "july": table(3, drift=1.0),
+        "broken": table(7, income=0.5),
+    }.items():
+        data.to_parquet(f"{name}.parquet")
+    assert main(["calibrate", "train.parquet", "--margin", "missing=0.1", "-o", "t.json"]) == 0
+    assert main(["check", "train.parquet", "july.parquet", "-t", "t.json"]) == 1
+    assert main(["accept", "t.json", "summer.parquet", "--reason", "as every year"]) == 0
+    capsys.readouterr()
+    assert main(["check", "train.parquet", "july.parquet", "-t", "t.json"]) == 0
+    assert "% summer" in capsys.readouterr().out
+    assert main(["check", "train.parquet", "broken.parquet", "-t", "t.json", "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert set(answer["like"]) == {"reference", "summer"}
+    again = ["calibrate", "train.parquet", "--margin", "missing=0.1", "-o", "t.json"]
+    assert main(again) == 2  # what was accepted since is not lost without being asked for
+    assert "--force" in capsys.readouterr().err
+    both = ["calibrate", "train.parquet", "summer.parquet", "-o", "ball.json"]
+    assert main([*both, "--ball"]) == 0
+    assert main([*both, "--ball", "--rows", "100"]) == 2
+    assert main(["calibrate", "train.parquet", "summer.parquet", "-o", "r.json", "--rows", "100"]) == 0
+    assert nammd.Tolerance.load("r.json").epsilon > nammd.Tolerance.load("t.json").epsilon / 10
+    assert main(["accept", "ball.json", "july.parquet"]) == 2
+    assert "--ball" in capsys.readouterr().err
