@@ -68,6 +68,8 @@ def _bars(name: str) -> dict[str, Bar | None]:
         "false alarms, like the accepted data": _FALSE_ALARMS,
         f"UNDECIDED, {ROWS:,} rows like the accepted data": _UNDECIDED,
         "faults found": _FOUND,
+        "faults found, like the reference": None,
+        "faults found, like the accepted data": None,
         "right column named, of faults found": None,
         "right column named, of all faults": None,
         "any column named, of good batches like the reference": None,
@@ -84,6 +86,7 @@ def _values(mine: Sequence[Outcome]) -> dict[str, float | None]:
         shares(like_accepted).get("FAR"),
         shares([o for o in like_accepted if o.rows == ROWS]).get("UNDECIDED"),
         shares(faulty).get("FAR"),
+        *(shares([o for o in faulty if o.like == like]).get("FAR") for like in LIKE),
         shares([o for o in faulty if o.decision == "FAR"]).get("right column"),
         shares(faulty).get("right column"),
         shares(like_reference).get("any column"),
@@ -97,7 +100,10 @@ def _details(mine: Sequence[Outcome]) -> dict[str, Any]:
     return {
         "good": {like: _shared(some, lambda o: str(o.rows)) for like, some in _by_likeness(fresh)},
         "faulty": {like: _shared(some, lambda o: str(o.rows)) for like, some in _by_likeness(faulty)},
-        "kinds": _shared(faulty, lambda o: o.fault, [fault.name for fault in FAULTS]),
+        "kinds": {
+            kind: _shared(some, lambda o: o.like)
+            for kind, some in parted(faulty, lambda o: o.fault, [fault.name for fault in FAULTS]).items()
+        },
         "tables": {
             table: {
                 **{like: shares([o for o in some if good(o)]) for like, some in _by_likeness(part)},

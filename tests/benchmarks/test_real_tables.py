@@ -151,12 +151,14 @@ class TestScores:
             "false alarms, like the accepted data": 0.0,
             "UNDECIDED, 2,500 rows like the accepted data": 100.0,
             "faults found": 50.0,
+            "faults found, like the reference": 50.0,
+            "faults found, like the accepted data": None,
             "right column named, of faults found": 50.0,
             "right column named, of all faults": 25.0,
             "any column named, of good batches like the reference": 0.0,
             "a check, median": 0.5,
         }
-        assert [one.ok for one in found.values()] == [False, True, False, False, None, None, None, None]
+        assert [one.ok for one in found.values()] == [False, True, False, False, *[None] * 6]
         assert all(one.bar is None for one in summed_up("another", some))
 
     def test_a_detector_is_asked_about_every_batch_and_its_columns_count(self, setup):
