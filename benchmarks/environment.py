@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("nammd", "numpy", "scipy", "threadpoolctl", "torch")
+_PACKAGES = ("nammd", "numpy", "scipy", "threadpoolctl", "torch", "pandas", "evidently", "alibi-detect")
 
 
 def environment() -> dict[str, Any]:

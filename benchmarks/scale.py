@@ -27,6 +27,12 @@ class Scale:
         The most rows that are sketched.
     column_sizes : tuple of (int, int)
         Rows and columns of tables whose columns are held against their tolerances: long, and wide.
+    tables : int
+        The most real tables that are looked at.
+    batch_rows, batches : tuple of int, int
+        Rows of good batches of these, and how many there are of each size and kind.
+    fault_rows : tuple of int
+        Rows of batches with a fault, one of each size and kind for every fault.
     rounds, slow_rounds : int
         Interleaved repetitions, of fast comparisons and of those that take many seconds each.
     """
@@ -40,6 +46,10 @@ class Scale:
     laplace_rows: int
     sketch_rows: int
     column_sizes: tuple[tuple[int, int], ...]
+    tables: int
+    batch_rows: tuple[int, ...]
+    batches: int
+    fault_rows: tuple[int, ...]
     rounds: int
     slow_rounds: int
 
@@ -54,6 +64,10 @@ FULL = Scale(
     laplace_rows=3000,
     sketch_rows=1_000_000,
     column_sizes=((1_000_000, 20), (50_000, 500)),
+    tables=100,
+    batch_rows=(300, 1000, 2500, 10_000, 20_000),
+    batches=5,
+    fault_rows=(1000, 2500),
     rounds=11,
     slow_rounds=5,
 )
@@ -68,6 +82,10 @@ QUICK = Scale(
     laplace_rows=200,
     sketch_rows=20_000,
     column_sizes=((2000, 5), (500, 20)),
+    tables=2,
+    batch_rows=(300,),
+    batches=2,
+    fault_rows=(300,),
     rounds=3,
     slow_rounds=1,
 )

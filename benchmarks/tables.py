@@ -1,5 +1,6 @@
-"""Write the tables of speed of the documentation from the result files, so that no number is there by hand.
+"""Write the tables of speed, and of what is found in real data, of the documentation from result files.
 
+No number is there by hand.
 Run ``python -m benchmarks.tables`` after measuring; a test compares the tables with the files. The other
 tables are made by `experiments.page`.
 """
@@ -10,6 +11,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.real_tables.pages import pages
+
 _ROOT = Path(__file__).resolve().parent
 RESULTS = _ROOT / "results"
 TABLES = _ROOT.parent / "docs" / "tables"
@@ -17,7 +20,8 @@ TABLES = _ROOT.parent / "docs" / "tables"
 
 def tables() -> dict[str, str]:
     """Return every table by the name of its file."""
-    return {"cluster.md": cluster(_stored("cluster")), "gpu.md": measured(_stored("gpu"))}
+    real = {name: _table(*page) for name, page in pages(_stored("real_tables")).items()}
+    return {"cluster.md": cluster(_stored("cluster")), "gpu.md": measured(_stored("gpu")), **real}
 
 
 def _stored(name: str) -> dict[str, Any]:
