@@ -109,7 +109,7 @@ def test_of_a_perturbation(groups):
     )
     rungs = {rung["label"]: rung["standard_error"] for rung in tolerance.to_dict()["origin"]["rungs"]}
     assert tolerance.epsilon_error == pytest.approx(rungs["noise 0.5"], rel=1e-12)
-    assert tolerance.at_level(0.5, anyway=True).epsilon_error == pytest.approx(rungs["noise 0.5"], rel=1e-12)
+    assert tolerance.at_level(0.5).epsilon_error == pytest.approx(rungs["noise 0.5"], rel=1e-12)
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -157,7 +157,7 @@ def test_on_the_command_line(name, tmp_path, capsys, monkeypatch):
     np.save("x.npy", x)
     np.save("y.npy", accepted)
     capsys.readouterr()
-    assert main(["calibrate", "x.npy", "y.npy", "-o", "t.json", "--anyway", "--json"]) == 0
+    assert main(["calibrate", "x.npy", "y.npy", "--ball", "-o", "t.json", "--anyway", "--json"]) == 0
     calibrated = json.loads(capsys.readouterr().out)
     assert main(["distance", "x.npy", "y.npy", "--tolerance", "t.json", "--json"]) == 0
     measured = json.loads(capsys.readouterr().out)

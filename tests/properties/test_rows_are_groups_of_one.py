@@ -192,6 +192,9 @@ def test_sketches():
 
 
 X, ACCEPTED, OTHER = points(11, 120), points(12, 100, loc=0.9), points(13, 110, loc=1.0)
+NEAR, NEARER = points(17, 100, loc=0.35), points(18, 110, loc=0.25)
+"""Rows of arrays are not moved towards these: groups are not either."""
+
 CANDIDATES = {"equal": points(14, 90), "between": points(15, 95, loc=0.6), "far": points(16, 100, loc=2.5)}
 
 
@@ -202,10 +205,12 @@ def from_arrays(groups):
         for labels in (np.arange(len(X)), own_labels(X, ACCEPTED), own_labels(X, ACCEPTED, OTHER))
     )
     how = {"anyway": True, "kernel": KERNEL}
-    several = {"one": ACCEPTED, "other": OTHER}
+    several, near = {"one": ACCEPTED, "other": OTHER}, {"one": NEAR, "other": NEARER}
     return {
-        "accepted": lambda: nammd.Tolerance.from_reference(X, ACCEPTED, **how, **both),
-        "several": lambda: nammd.Tolerance.from_reference(X, several, **how, **three),
+        "accepted": lambda: nammd.Tolerance.from_reference(X, NEAR, **how, **both),
+        "several": lambda: nammd.Tolerance.from_reference(X, near, **how, **three),
+        "ball": lambda: nammd.Tolerance.from_reference(X, ACCEPTED, how="ball", **how, **both),
+        "balls": lambda: nammd.Tolerance.from_reference(X, several, how="ball", **how, **three),
         "noise": lambda: nammd.Tolerance.from_noise(X, level=0.5, levels=(0.2, 0.5), **how, **of_x),
         "split": lambda: nammd.Tolerance.from_split(X, splits=4, **how, **of_x),
         "given": lambda: nammd.Tolerance.at(0.03, KERNEL, columns=2),
@@ -228,6 +233,8 @@ def power_of(tolerance):
     [
         "accepted",
         "several",
+        "ball",
+        "balls",
         "split",
         "given",
         "given, columns",
@@ -243,6 +250,8 @@ def test_tolerances_of_arrays(way):
     [
         "accepted",
         "several",
+        "ball",
+        "balls",
         "split",
         "given",
         "given, columns",
@@ -260,6 +269,7 @@ def test_forecasts_and_checks_of_arrays(way):
 TABLE, TABLE_ACCEPTED, TABLE_OTHER = (
     numbered(people(seed, older=older), seed) for seed, older in ((21, 0.0), (22, 1.3), (23, 1.2))
 )
+TABLE_NEAR, TABLE_NEARER = (numbered(people(seed, older=0.3), seed) for seed in (27, 28))
 TABLE_CANDIDATES = {
     "equal": numbered(people(24), 24),
     "older": numbered(people(25, older=2.2), 25),
@@ -278,11 +288,17 @@ def from_tables(groups):
         table if groups else plain_rows(table) for table in (TABLE, TABLE_ACCEPTED, TABLE_OTHER)
     )
     several = {"one": accepted, "other": other}
+    near = {
+        "one": TABLE_NEAR if groups else plain_rows(TABLE_NEAR),
+        "other": TABLE_NEARER if groups else plain_rows(TABLE_NEARER),
+    }
     make = nammd.Tolerance
     space = nammd.Space.fit(plain_rows(TABLE))
     return {
-        "accepted": lambda: make.from_reference(x, accepted, anyway=True, **said),
-        "several": lambda: make.from_reference(x, several, anyway=True, **said),
+        "accepted": lambda: make.from_reference(x, near["one"], **said),
+        "several": lambda: make.from_reference(x, near, **said),
+        "ball": lambda: make.from_reference(x, accepted, how="ball", anyway=True, **said),
+        "balls": lambda: make.from_reference(x, several, how="ball", anyway=True, **said),
         "noise": lambda: make.from_noise(x, level=0.5, levels=(0.5,), anyway=True, **said),
         "flips": lambda: make.from_noise(x, level=0.3, levels=(0.3,), kind="flips", anyway=True, **said),
         "missing": lambda: make.from_noise(x, level=0.3, levels=(0.3,), kind="missing", anyway=True, **said),
@@ -296,6 +312,8 @@ def from_tables(groups):
     [
         "accepted",
         "several",
+        "ball",
+        "balls",
         "split",
         "given",
     ],
@@ -304,7 +322,7 @@ def test_tolerances_of_tables_and_all_that_is_made_of_them(way):
     plain, grouped = (from_tables(groups)[way]() for groups in (False, True))
     same(plain, grouped)
     same(power_of(plain), power_of(grouped))
-    for name in TABLE_CANDIDATES if way == "accepted" else ["missing"]:
+    for name in TABLE_CANDIDATES if way in ("accepted", "ball") else ["missing"]:
         candidate = TABLE_CANDIDATES[name]
         expected = plain.check(plain_rows(TABLE), plain_rows(candidate))
         found = grouped.check(TABLE, candidate)
@@ -312,7 +330,17 @@ def test_tolerances_of_tables_and_all_that_is_made_of_them(way):
         same(expected, found)
 
 
-NEARLY = ("epsilon_error", "standard_error", "low", "high", "rows_needed", "pvalue_close", "pvalue_far")
+NEARLY = (
+    "epsilon_error",
+    "standard_error",
+    "low",
+    "high",
+    "rows_needed",
+    "pvalue_close",
+    "pvalue_far",
+    "interval",
+    "interval_of_tolerance",
+)
 """What differs where rows have copies: by rows such a pair is left out of a mean, by groups of all sums."""
 
 

@@ -68,11 +68,14 @@ def _arrays():
     found = {
         "accepted": lambda: MAKE.from_reference(X, ACCEPTED, **ANYWAY),
         "several": lambda: MAKE.from_reference(X, several, **ANYWAY),
+        "ball": lambda: MAKE.from_reference(X, ACCEPTED, how="ball", **ANYWAY),
+        "balls": lambda: MAKE.from_reference(X, several, how="ball", **ANYWAY),
+        "accepted later": lambda: MAKE.from_reference(X).accepting(several, reason="fine"),
         "without columns": lambda: MAKE.from_reference(X, several, negligible=False, **ANYWAY),
         "in a space": lambda: MAKE.from_reference(X, ACCEPTED, space=nammd.Space.fit(X, ACCEPTED), **ANYWAY),
         "float32": lambda: MAKE.from_reference(*single, **ANYWAY),
         "noise": lambda: _from_noise(X),
-        "another level": lambda: _from_noise(X).at_level(0.5, anyway=True),
+        "another level": lambda: _from_noise(X).at_level(0.5),
         "split": lambda: _from_split(X),
         "split without columns": lambda: _from_split(X, negligible=False),
         "given": lambda: MAKE.at(0.03, KERNEL, columns=2),
@@ -173,6 +176,7 @@ def _tables():
     found = {
         "table": lambda: MAKE.from_reference(x, accepted, **ANYWAY),
         "table, several": lambda: MAKE.from_reference(x, several, **ANYWAY),
+        "table, balls": lambda: MAKE.from_reference(x, several, how="ball", **ANYWAY),
         "table, allowed": lambda: MAKE.from_reference(x, accepted, negligible=allowed, **ANYWAY),
         "table, weights of columns": lambda: MAKE.from_reference(
             x, accepted, weights={"age": 2.0}, exclude=["since"], kernel=nammd.Laplace, **ANYWAY

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from experiments.calibration.hull_laws import SETS, at_margin, base, distance, draw
 
 import nammd
-from experiments.calibration.hull_laws import SETS, at_margin, base, distance, draw
 from nammd.evidence import gather, prepare
 from nammd.evidence.accepted import AcceptedRows, Rows
 from nammd.statistics.hull import Corner, Hull, fitted_bias, nearest_totals, nearest_weights
@@ -94,7 +94,7 @@ def test_the_distance_is_never_above_that_to_a_corner():
     for shift in (0.0, 0.3, 1.0):
         candidate = rng.normal(loc=shift, size=(100, 2))
         plain = [nammd.distance(x, candidate, kernel=KERNEL).pair.moments.mmd2 for x in corners]
-        # The mixture's own mean leaves out pairs of a row with itself in all corners at once: a little is left.
+        # The mean of the mixture leaves out pairs of a row with itself in all corners at once.
         assert nearest(corners, candidate).pair.moments.mmd2 <= min(plain) + 2e-4
 
 

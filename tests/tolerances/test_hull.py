@@ -174,7 +174,9 @@ def test_the_margin_is_what_people_say_it_is():
     )
     assert 4 < large / small < 25
     assert nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin=0.02).epsilon == 0.02
-    few, many = (nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, rows=rows).epsilon for rows in (100, 700))
+    few, many = (
+        nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, rows=rows).epsilon for rows in (100, 700)
+    )
     assert few > many
     with pytest.raises(ValueError, match="margin"):
         nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin={"missing": 0.1, "noise": 0.2})
@@ -242,7 +244,9 @@ def test_groups_and_weights_multiply_with_those_of_the_mixture(how):
     def part(*which):
         return {name: [values[k] for k in which] for name, values in said.items()}
 
-    tolerance = nammd.Tolerance.from_reference(x, accepted, margin=0.02, kernel=nammd.Gaussian(1.5), **part(0, 1))
+    tolerance = nammd.Tolerance.from_reference(
+        x, accepted, margin=0.02, kernel=nammd.Gaussian(1.5), **part(0, 1)
+    )
     verdict = tolerance.check(x, candidate, **part(0, 2))
     assert verdict.is_close
     assert 0.2 < shares(verdict)["accepted"] < 0.8
@@ -254,7 +258,7 @@ def test_groups_and_weights_multiply_with_those_of_the_mixture(how):
         pooled["groups"] = [labels[0] + labels[1], labels[2]]
     expected = nammd.distance(np.vstack([x, accepted]), candidate, kernel=nammd.Gaussian(1.5), **pooled)
     assert verdict.distance == pytest.approx(expected.value, rel=1e-6)
-    far = tolerance.check(x, rows(3, 0.0) + [0.0, -1.2], **part(0, 2))
+    far = tolerance.check(x, rows(3, 0.0) + np.array([0.0, -1.2]), **part(0, 2))
     assert far.is_far
 
 

@@ -41,7 +41,14 @@ def nearest_of_groups(evidence: GroupEvidence, accepted: Sequence[Sample], engin
         return Nearest(weights, evidence.pair())
     mixed = _pooled([corners[v] for v in used], weights[used])
     [together] = gather([(mixed, candidate)], engine=engine)
-    pair, between = together.pair(), dict(zip(pairs, found[count - 1 :], strict=True))
+    between = dict(zip(pairs, found[count - 1 :], strict=True))
+    # Rows of a mixture count differently, and yet are no larger groups than they were.
+    units = [each.meeting.atoms[0] for each in across]
+    per_unit = sum(weights[v] * units[v].rows / units[v].effective for v in used)
+    meeting: Any = together.meeting
+    x, y = meeting.atoms
+    meeting = replace(meeting, atoms=(replace(x, rows=per_unit * x.effective), y))
+    pair = replace(together.pair(), meeting=meeting)
     covariance = _gradient_covariance(weights, across, between)
     pair = replace(pair, void=evidence.obstacle is not None)
     return Nearest(weights, pair, fitted_bias(weights, inner, covariance) / pair.scale)

@@ -63,9 +63,11 @@ def joint_margin(
     # Candidates may be like any of the datasets, also like the smallest; and their mixture is fitted.
     smallest = min([m, *(len(each.points) for each in accepted.datasets)])
     resolved = resolution(pilot, smallest, rows)
-    if accepted.within:
+    if accepted.datasets:
         hull = accepted.around(bench.reference, bench.engine).hull
-        resolved += hull.expected_bias(rows) / pilot.scale
+        # Of rows that belong together, so many tell as much as one.
+        alike = max(pilot.moments.x.per_unit, pilot.moments.y.per_unit)
+        resolved += hull.expected_bias(rows / alike) / pilot.scale
     if made >= resolved:
         return Fixed(in_words(((kind, level),)), made, pilot)
     return Fixed(f"what {rows} rows without any fault are proven to be within", resolved, pilot)

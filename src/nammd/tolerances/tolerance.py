@@ -190,7 +190,7 @@ class Tolerance(Constructors):
         if any(isinstance(bar, Accepted) for bar in self.bars):
             raise refusal(
                 ValueError,
-                "this tolerance is the distance of the farthest accepted data, and does not know where they are",
+                "this tolerance is the distance of the farthest accepted data, and knows not where they are",
                 Advice(
                     "make it anew with Tolerance.from_reference(x, accepted), without how='ball'",
                     "calibrate again without --ball",

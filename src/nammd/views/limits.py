@@ -10,6 +10,7 @@ and the accepted datasets; see `nammd.statistics.hull`. Every column has its own
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -130,7 +131,8 @@ class ColumnCheck:
     @property
     def ratio(self) -> float:
         """The distance over the tolerance."""
-        return max(self.distance, 0.0) / self.tolerance
+        distance = max(self.distance, 0.0)
+        return distance / self.tolerance if self.tolerance > 0 else (math.inf if distance else 0.0)
 
     def to_dict(self) -> dict[str, str | float | bool]:
         """Return it as plain values."""
