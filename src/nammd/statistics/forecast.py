@@ -96,7 +96,9 @@ class Rules:
         """Return how often an estimate that follows a law is called within."""
 
         def chance(switch: float) -> float:
-            step = _first(lambda step: doubt_at(self.within(self.epsilon - step, switch), alpha), self.epsilon)
+            step = _first(
+                lambda step: doubt_at(self.within(self.epsilon - step, switch), alpha), self.epsilon
+            )
             return law.below((self.epsilon - step) * scale)
 
         return self._blended(chance)
@@ -105,7 +107,9 @@ class Rules:
         """Return how often an estimate that follows a law is called beyond."""
 
         def chance(switch: float) -> float:
-            step = _first(lambda step: doubt_at(self.beyond(self.epsilon + step, switch), alpha), self.epsilon)
+            step = _first(
+                lambda step: doubt_at(self.beyond(self.epsilon + step, switch), alpha), self.epsilon
+            )
             return 1.0 - law.below((self.epsilon + step) * scale)
 
         return self._blended(chance)
