@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 EventKind: TypeAlias = Literal[
@@ -132,6 +133,7 @@ class Batch:
         return (*values, checksum(values))
 
     @classmethod
+    @lru_cache(maxsize=10_000)  # a monitor reads its whole history with every batch
     def from_row(cls, row: tuple[Any, ...]) -> Batch:
         """Return the batch in a row, if it is what was written."""
         *values, sealed = row
