@@ -91,7 +91,7 @@ def test_an_estimated_tolerance_holds_both_levels(shared):
     rng = np.random.default_rng(6)
     decisions = []
     with only_decisions():
-        for _ in range(250):
+        for _ in range(500):
             x = p.sample(rng, 100)
             made_from = x if shared else p.sample(rng, 100)
             tolerance = nammd.Tolerance.from_reference(
@@ -99,7 +99,7 @@ def test_an_estimated_tolerance_holds_both_levels(shared):
             )
             decisions.append(tolerance.check(x, q.sample(rng, 100)).decision)
     for wrong in ("FAR", "CLOSE"):
-        assert decisions.count(wrong) / 250 <= 0.05 + 3 * noise(0.05, 250)
+        assert decisions.count(wrong) / 500 <= 0.05 + 3 * noise(0.05, 500)
 
 
 def test_a_tolerance_made_from_the_same_reference_uses_that(train, tolerance):

@@ -136,4 +136,4 @@ def _spread(values: FloatArray, sizes: Any) -> FloatArray:
     shares = np.broadcast_to(sizes, len(values)) / np.sum(np.broadcast_to(sizes, len(values)))
     centred = shares[:, None] * (values - shares @ values)
     found: FloatArray = centred.T @ centred
-    return found
+    return found / (1 - float(shares @ shares))

@@ -116,11 +116,17 @@ class Hull:
         Of so many rows each; for that of the corners for which it is most. At a corner a weight can move in
         one of two ways only, so half of what it would be in the middle of the hull.
         """
-        sizes, found = np.array([corner.size for corner in self.corners]), [0.0]
+        found = [0.0]
         for corner in self.corners:
-            noise = corner.covariance(corner.seen / sizes) * (1 / rows + 1 / corner.size)
-            found.append(fitted_bias(np.ones(len(sizes)), self.inner, noise) / 2)
+            noise = corner.covariance(self.means(corner)) * (1 / rows + 1 / corner.size)
+            found.append(fitted_bias(np.ones(len(self.corners)), self.inner, noise) / 2)
         return max(found)
+
+    def means(self, corner: Corner) -> FloatArray:
+        """Return the mean kernel values of the units of a corner with each corner, but for a unit with itself."""
+        others = [each.size - (each.sample == corner.sample) for each in self.corners]
+        found: FloatArray = corner.seen / np.array(others)
+        return found
 
     def nearest(self, met: Met) -> Mixture:
         """Return the mixture that is nearest to a candidate."""
@@ -297,12 +303,11 @@ class Mixture:
     def _gradient_covariance(self) -> FloatArray:
         """The covariance of ``G w - b``, which is half of the gradient over the weights."""
         met, corners = self.met, self.hull.corners
-        sizes = np.array([corner.size for corner in corners])
         candidate = met.candidate
-        found = candidate.covariance(candidate.seen / sizes) / candidate.size
+        found = candidate.covariance(self.hull.means(candidate)) / candidate.size
         for v in self.used:
             corner = corners[v]
-            seen = corner.seen / sizes
+            seen = self.hull.means(corner)
             values = self.weights[v] * seen
             values[:, v] += seen @ self.weights - met.across[v] / candidate.size
             found = found + corner.covariance(values) / corner.size

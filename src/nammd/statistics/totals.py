@@ -112,7 +112,7 @@ class UnitTotals:
         mean = directions.T @ self.features / self.size
         crossed = np.outer(directions.T @ self.sized, mean)
         found: FloatArray = directions.T @ self.gram @ directions - crossed - crossed.T
-        return (found + self.squares * np.outer(mean, mean)) / self.size**2
+        return (found + self.squares * np.outer(mean, mean)) / self.pairs
 
     @property
     def features(self) -> FloatArray:
