@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from nammd.results import Result, number
-from nammd.statistics.forecast import Rules, enough, law_at
-from nammd.statistics.near_zero import NearZero
+from nammd.statistics.forecast import Rules
 from nammd.statistics.pair import Pair
-from nammd.statistics.power import smallest
 from nammd.tolerances.bars import Accepted, Bar
 
 Obstacle = Literal["features", "tolerance", "reference", "distance"]
 
-_MANY = 10**9
-"""So many rows stand for any number."""
+REALISTIC, MOST = 20, 10**7
+"""More than so many times the rows that there are, or more than so many at all, nobody will get."""
+
+_FEW = 500
+"""Whoever has fewer rows can get at least that many times as many."""
 
 
 @dataclass(frozen=True)
@@ -108,57 +111,90 @@ class Setting:
         assert found is not None
         return found if self.pair is None else replace(found, spread=self.pair.spread)
 
-    def close(self, n: int, distance: float, **how: Any) -> float:
-        """Return how often a candidate of n rows at some distance is called CLOSE; see `_prepared`."""
-        rules, law = self._prepared(n, distance, **how)
-        return rules.close(law, self.pilot.scale, self.alpha / self.several)
+    def close(self, n: int, distance: float, frozen: bool = False, **rows: int) -> float:
+        """Return how often a candidate of n rows at some distance is called CLOSE; `rows`: see `_rules`.
 
-    def far(self, n: int, distance: float, **how: Any) -> float:
+        `frozen`: the distance is that to the rows of the reference, and not to their population.
+        """
+        return self._rules(n, **rows).close(distance, self.alpha / self.several, frozen)
+
+    def far(self, n: int, distance: float, frozen: bool = False, **rows: int) -> float:
         """Return how often it is called FAR."""
-        rules, law = self._prepared(n, distance, **how)
-        return rules.far(law, self.pilot.scale, self.part * self.alpha)
+        return self._rules(n, **rows).far(distance, self.part * self.alpha, frozen)
 
-    def decided(self, n: int, distance: float, **how: Any) -> float:
+    def decided(self, n: int, distance: float, frozen: bool = False, **rows: int) -> float:
         """Return how often it is called what it is."""
-        if not enough(self.pilot, how.get("m") or self.m, n):
-            return 0.0
-        return (self.far if distance > self.bar.value else self.close)(n, distance, **how)
+        return (self.far if distance > self.bar.value else self.close)(n, distance, frozen, **rows)
 
-    def _prepared(
-        self, n: int, distance: float, m: int = 0, accepted: int | None = None, frozen: bool = False
-    ) -> tuple[Rules, NearZero]:
-        """Return the tests, and the law of the estimate.
+    def _rules(self, n: int, m: int = 0, accepted: int = 0, anew: bool = False) -> Rules:
+        """Return the tests, with other reference rows or accepted rows than there are, where that is asked.
 
-        With other reference rows or other accepted rows than there are, where that is asked. `frozen`: the
-        distance is that to the rows of the reference, and not to their population.
+        `anew`: the tolerance is made anew with those rows of the reference.
         """
         m = m or self.m
-        rules = self.bar.rules(self.pilot, m, n, self.shared and m == self.m, accepted)
-        return rules, law_at(self.pilot, distance, m, n, frozen)
+        return self.bar.rules(self.pilot, m, n, self.shared and (anew or m == self.m), accepted or None)
 
     def needed(self, distance: float, power: float, frozen: bool = True) -> Needed:
-        """Return the rows that settle it with some probability, if the distance is what it is."""
-        if distance == self.bar.value:
-            return Needed(None, None, "distance")
+        """Return the rows that settle it with some probability, if the distance is what it is.
 
-        def settles(n: int, m: int = 0, accepted: int | None = None) -> bool:
-            return self.decided(n, distance, m=m, accepted=accepted, frozen=frozen) >= power
+        Where that is the distance of the rows that there are (`frozen`), fewer are no answer.
+        """
+        here = self.pair.rows[1] if self.pair is not None else 0
+        most = _realistic(max(here, self.m, _FEW))
+        least = max(here, _LEAST) if frozen else _LEAST
+
+        def settles(n: int, **rows: Any) -> bool:
+            return self.decided(n, distance, frozen, **rows) >= power
 
         # More candidate rows are easier to get than more of the reference, so they are tried first.
-        rows = smallest(settles)
-        if rows is not None:
-            return Needed((self.m, rows), None, None)
+        candidate = _smallest(settles, least, most)
+        if candidate is not None:
+            return Needed((self.m, candidate), None, None)
         if self.pair is not None and self.pair.spread is not None:
             exact = replace(self, pair=replace(self.pair, spread=None))
             if exact.needed(distance, power, frozen).rows is not None:
                 return Needed(None, None, "features")
         if isinstance(self.bar, Accepted):
-            accepted = smallest(lambda accepted: settles(_MANY, accepted=accepted), self.bar.rows)
-            return Needed(None, accepted, "reference" if accepted is None else "tolerance")
-        both = smallest(lambda rows: settles(rows, m=max(rows, self.m)))
-        if both is not None:
-            return Needed((max(both, self.m), both), None, None)
+            now = self.bar.rows
+            accepted = _smallest(lambda rows: settles(most, accepted=rows), now, _realistic(max(now, _FEW)))
+            if accepted is not None:
+                return Needed(None, accepted, "tolerance")
+            larger = _realistic(max(self.m, _FEW))
+            anew = settles(most, m=larger, accepted=_realistic(max(now, _FEW)), anew=True)
+            return Needed(None, None, "reference" if anew else "distance")
+        larger = _realistic(max(self.m, _FEW))
+        reference = _smallest(lambda rows: settles(max(rows, least), m=rows), self.m, larger)
+        if reference is not None:
+            return Needed((reference, max(reference, least)), None, None)
         return Needed(None, None, "tolerance" if self.bar.standard_error else "distance")
+
+
+_LEAST = 4
+"""The rows that any test needs."""
+
+_NEAR = 1.02
+"""Rows that settle it are known up to this factor: a forecast does not tell more."""
+
+
+def _realistic(rows: int) -> int:
+    return max(min(REALISTIC * rows, MOST), rows)
+
+
+def _smallest(settles: Callable[[int], bool], least: int, most: int) -> int | None:
+    """Return about the smallest number of rows, from the least to the most, that settles it; else None."""
+    if settles(least):
+        return least
+    low, high = least, least
+    while low == high or not settles(high):
+        if high == most:
+            return None
+        low, high = high, min(4 * high, most)
+    while high > max(low * _NEAR, low + 1):
+        middle = math.ceil(math.sqrt(low * high))
+        if middle in (low, high):
+            break
+        low, high = (low, middle) if settles(middle) else (middle, high)
+    return high
 
 
 @dataclass(frozen=True)
