@@ -50,12 +50,15 @@ class Rules:
         The rows of the reference and of the candidate.
     test : callable
         The p-value of "within" (less) or of "beyond" (greater).
+    known : float
+        How much of the noise of the reference the margin has too, so that it is not in the way: a share.
     """
 
     pilot: Pair
     m: int
     n: int
     test: Test
+    known: float = 0.0
 
     def close(self, distance: float, alpha: float, frozen: bool = False) -> float:
         """Return how often a candidate at some distance is called within."""
@@ -68,7 +71,7 @@ class Rules:
     def _rejects(self, distance: float, alpha: float, frozen: bool, alternative: Alternative) -> float:
         if not enough(self.pilot, self.m, self.n):
             return 0.0
-        law = MovedLaw(self.pilot, distance, units_of(self.pilot, self.m, self.n), frozen)
+        law = MovedLaw(self.pilot, distance, units_of(self.pilot, self.m, self.n), frozen, self.known)
         scores = np.array([_score(self.test(drawn, law, alternative)) for drawn in law.draws()])
         return float(np.mean(lower_tails((scores - quantile(1 - alpha)) / _BLUR, math.inf)))
 
@@ -98,13 +101,27 @@ def estimated_rules(pilot: Pair, accepted: int, m: int, n: int, shared: bool) ->
         difference = Difference(first, drawn.pair, _shared(first, drawn, law) if shared else None)
         return (difference if alternative == "less" else difference.swapped).closer()
 
-    return Rules(pilot, m, n, test)
+    return Rules(pilot, m, n, test, _known(first) if shared else 0.0)
+
+
+def _known(first: Pair) -> float:
+    """Return which share of the variance of an estimated margin is due to the rows of x.
+
+    A margin is taken for what it is, and so the noise of x and that of the accepted rows make up for each
+    other in it.
+    """
+    slope, (x, y) = first.own_slope, (first.moments.x, first.moments.y)
+    parts = [max(one.linear(slope), 0.0) / one.size for one in (x, y)]
+    return parts[0] / sum(parts) if sum(parts) > 0 else 0.0
 
 
 def _resized(pair: Pair, m: float, n: float) -> Pair:
     """Return a pair by its averages, as if its samples had other sizes."""
     x, y = (replace(Known.of(one), size=size) for one, size in zip(pair.meeting.sides, (m, n), strict=True))
-    moments = pair.moments if (m, n) == (x.size, y.size) else pair.moments.resized(m, n)
+    moments, sizes = pair.moments, (pair.x.size, pair.y.size)
+    # Of its own size it keeps what units in both samples add, which is not known of other sizes.
+    if not np.allclose((m, n), sizes):
+        moments = moments.resized(m, n)
     return replace(pair, meeting=KnownMeeting(moments, x, y, pair.meeting.form()))
 
 

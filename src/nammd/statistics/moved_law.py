@@ -3,9 +3,10 @@
 A pilot tells how rows vary: the largest eigenvalue, the trace and the sum of squares of the covariance
 operators of both laws, and how much of their noise lies along the difference of the mean embeddings. Here the
 noise has that direction, one aside of it that makes up the largest eigenvalue, and several with a smaller
-variance each, as many as fit the trace and the squares. So an estimate is a sum of a few chi-squares, and what a test estimates beside it, its
-own variance above all, is another sum of the same ones: where an estimate is small by chance, so is its
-variance. A test is then applied to samples like that, instead of to what they would be on average.
+variance each, as many as fit the trace and the squares. So an estimate is a sum of a few chi-squares, and
+what a test estimates beside it, its own variance above all, is another sum of the same ones: where an
+estimate is small by chance, so is its variance. A test is then applied to samples like that, instead of to
+what they would be on average.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from nammd.statistics.moments import Components, Moments
 from nammd.statistics.pair import KnownMeeting, Pair
 from nammd.statistics.side import Known, along, standardised
 
-DRAWS = 128
+DRAWS = 96
 """So many samples stand for all that could be drawn."""
 
 SHOWN = 2.0
@@ -144,12 +145,15 @@ class MovedLaw:
         The units of x and of y.
     frozen : bool
         Whether the distance is that to the rows of x, and not to their law: then only y is drawn.
+    known : float
+        Else, how much of the noise of x along the difference is known: of its variance, a share.
     """
 
     pilot: Pair
     value: float
     sizes: tuple[float, float]
     frozen: bool = False
+    known: float = 0.0
 
     @cached_property
     def _part(self) -> float:
@@ -194,10 +198,15 @@ class MovedLaw:
         scale = self.moments.denominator if self.pilot.statistic == "nammd" else 1.0
         return max(self.value, 0.0) * scale
 
-    def _noise(self, parts: tuple[float, float], frozen: bool = False) -> float:
-        """Return the variance of the difference of the sample means, by those of units."""
-        x, y = self.sizes
-        return (0.0 if frozen else parts[0] / x) + parts[1] / y
+    def _noise(self, parts: tuple[float, float], x: float = 1.0) -> float:
+        """Return the variance of the difference of the sample means, by those of units; of x, a share."""
+        m, n = self.sizes
+        return x * parts[0] / m + parts[1] / n
+
+    @property
+    def _drawn(self) -> tuple[float, float]:
+        """The shares of the variance of x that are drawn: along the difference, and else."""
+        return (0.0, 0.0) if self.frozen else (1.0 - self.known, 1.0)
 
     @cached_property
     def _directions(self) -> Directions:
@@ -226,7 +235,9 @@ class MovedLaw:
         points, scores = _scatter()
         *directions, count = self._directions
         whole = [self._noise(each) for each in directions]
-        varies = [self._noise(each, self.frozen) for each in directions]
+        straight_on, elsewhere = self._drawn
+        shares = straight_on, elsewhere, elsewhere
+        varies = [self._noise(each, share) for each, share in zip(directions, shares, strict=True)]
         z = scores[0] + self._skewness * (scores[0] ** 2 - 1) / 6
         straight = math.sqrt(self.distance) + math.sqrt(varies[0]) * z
         # What every direction adds to the estimate; rows of x that are fixed are in it on average.
@@ -245,7 +256,7 @@ class MovedLaw:
         for number, one in enumerate(self.spectra):
             own = [each[number] for each in directions]
             # Where few rows carry the difference, samples that have more of them vary more too.
-            moved = 0.0 if self.frozen and number == 0 else math.sqrt(one.along) / one.size
+            moved = (1.0 if number else straight_on) * math.sqrt(one.along) / one.size
             grown = np.maximum(1 + one.skewness * moved * outward, _LEAST)
             linear = grown * own[0] * parts[0] + own[1] * parts[1] + own[2] * parts[2]
             seconds = own[0] * raw[0] + own[1] * raw[1] + own[2] * raw[2]
@@ -266,15 +277,16 @@ class MovedLaw:
     def _skewness(self) -> float:
         """The skewness of the difference of the sample means, along the difference of the laws."""
         x, y = self.spectra
-        total = self._noise((x.along, y.along), self.frozen)
+        share = self._drawn[0]
+        total = self._noise((x.along, y.along), share)
         cubes = [one.skewness * one.along**1.5 / one.size**2 for one in (x, y)]
-        return ((0.0 if self.frozen else cubes[0]) + cubes[1]) / total**1.5 if total > 0 else 0.0
+        return (share * cubes[0] + cubes[1]) / total**1.5 if total > 0 else 0.0
 
     @property
     def _added(self) -> float:
         """The variance of the estimate that is due to its denominator, and to random frequencies."""
         value, moments = max(self.value, 0.0), self.moments
-        own = self._noise((max(moments.x.v1, 0.0), max(moments.y.v1, 0.0)), self.frozen)
+        own = self._noise((max(moments.x.v1, 0.0), max(moments.y.v1, 0.0)), self._drawn[1])
         return 4 * (self.pilot.slope(value) - 1) ** 2 * own + self.pilot.approximation(value)
 
     def _pair(self, mmd2: float, sides: list[list[float]], crossed: float) -> Pair:

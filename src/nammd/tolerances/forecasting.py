@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from nammd.results import Result, number
 from nammd.statistics.forecast import Rules
+from nammd.statistics.margin import quantile
 from nammd.statistics.pair import Pair
 from nammd.tolerances.bars import Accepted, Bar
 
@@ -140,39 +141,39 @@ class Setting:
         Where that is the distance of the rows that there are (`frozen`), fewer are no answer.
         """
         here = self.pair.rows[1] if self.pair is not None else 0
+        now = (self.m, here) if here else None
         most = _realistic(max(here, self.m, _FEW))
         least = max(here, _LEAST) if frozen else _LEAST
 
-        def settles(n: int, **rows: Any) -> bool:
-            return self.decided(n, distance, frozen, **rows) >= power
+        def decided(n: int, **rows: Any) -> float:
+            return self.decided(n, distance, frozen, **rows)
 
         # More candidate rows are easier to get than more of the reference, so they are tried first.
-        candidate = _smallest(settles, least, most)
+        candidate = _smallest(decided, power, least, most)
         if candidate is not None:
-            return Needed((self.m, candidate), None, None)
+            return Needed((self.m, candidate), None, None, now)
         if self.pair is not None and self.pair.spread is not None:
             exact = replace(self, pair=replace(self.pair, spread=None))
             if exact.needed(distance, power, frozen).rows is not None:
                 return Needed(None, None, "features")
         if isinstance(self.bar, Accepted):
-            now = self.bar.rows
-            accepted = _smallest(lambda rows: settles(most, accepted=rows), now, _realistic(max(now, _FEW)))
+            known, larger = self.bar.rows, _realistic(max(self.bar.rows, _FEW))
+            accepted = _smallest(lambda rows: decided(most, accepted=rows), power, known, larger)
             if accepted is not None:
                 return Needed(None, accepted, "tolerance")
-            larger = _realistic(max(self.m, _FEW))
-            anew = settles(most, m=larger, accepted=_realistic(max(now, _FEW)), anew=True)
-            return Needed(None, None, "reference" if anew else "distance")
+            anew = decided(most, m=_realistic(max(self.m, _FEW)), accepted=larger, anew=True)
+            return Needed(None, None, "reference" if anew >= power else "distance")
         larger = _realistic(max(self.m, _FEW))
-        reference = _smallest(lambda rows: settles(max(rows, least), m=rows), self.m, larger)
+        reference = _smallest(lambda rows: decided(max(rows, least), m=rows), power, self.m, larger)
         if reference is not None:
-            return Needed((reference, max(reference, least)), None, None)
+            return Needed((reference, max(reference, least)), None, None, now)
         return Needed(None, None, "tolerance" if self.bar.standard_error else "distance")
 
 
 _LEAST = 4
 """The rows that any test needs."""
 
-_NEAR = 1.02
+_NEAR = 1.05
 """Rows that settle it are known up to this factor: a forecast does not tell more."""
 
 
@@ -180,21 +181,31 @@ def _realistic(rows: int) -> int:
     return max(min(REALISTIC * rows, MOST), rows)
 
 
-def _smallest(settles: Callable[[int], bool], least: int, most: int) -> int | None:
-    """Return about the smallest number of rows, from the least to the most, that settles it; else None."""
-    if settles(least):
-        return least
-    low, high = least, least
-    while low == high or not settles(high):
-        if high == most:
-            return None
-        low, high = high, min(4 * high, most)
+def _smallest(power: Callable[[int], float], wanted: float, least: int, most: int) -> int | None:
+    """Return about the smallest number of rows, from the least to the most, with some power; else None."""
+    low, high = least, most
+    below, above = _score(power(low), wanted), _score(power(high), wanted)
+    if below >= 0:
+        return low
+    if above < 0:
+        return None
     while high > max(low * _NEAR, low + 1):
-        middle = math.ceil(math.sqrt(low * high))
-        if middle in (low, high):
-            break
-        low, high = (low, middle) if settles(middle) else (middle, high)
+        # The normal score of a power grows about as the root of the rows does.
+        root = math.sqrt(low) + (math.sqrt(high) - math.sqrt(low)) * below / (below - above)
+        ratio = math.sqrt(high / low)
+        middle = round(min(max(root**2, low * ratio**0.2), high / ratio**0.2))
+        middle = min(max(middle, low + 1), high - 1)
+        score = _score(power(middle), wanted)
+        if score < 0:
+            low, below = middle, score
+        else:
+            high, above = middle, score
     return high
+
+
+def _score(power: float, wanted: float) -> float:
+    """Return how far a power is above the wanted one, as normal scores; they end where it is 0 or 1."""
+    return quantile(min(max(power, 1e-4), 1 - 1e-4)) - quantile(min(wanted, 1 - 1e-4))
 
 
 @dataclass(frozen=True)
@@ -209,17 +220,19 @@ class Needed:
         Where the tolerance is the limit: from how many accepted rows on it would not be any more.
     limited_by : {"features", "tolerance", "reference", "distance"} or None
         What stands in the way.
+    now : tuple of int or None
+        The rows of reference and candidate that there are.
     """
 
     rows: tuple[int, int] | None
     accepted: int | None
     limited_by: Obstacle | None
+    now: tuple[int, int] | None = None
 
     def sentence(self, bar: Bar) -> str:
         """Say it in a sentence."""
         if self.rows is not None:
-            m, n = self.rows
-            return f"About {m} reference rows and {n} candidate rows would settle it (80 % power)."
+            return self._told(*self.rows)
         if self.limited_by == "features":
             return "More rows alone would not settle it: sketches of more random features may."
         if self.limited_by == "reference":
@@ -230,3 +243,18 @@ class Needed:
         if self.accepted is None or not isinstance(bar, Accepted):
             return f"{told} for that."
         return f"{told}. About {self.accepted} accepted rows would make it certain enough ({bar.rows} now)."
+
+    def _told(self, m: int, n: int) -> str:
+        """Say which rows would settle it, and which there are."""
+        if self.now is None:
+            return f"About {m} reference rows and {n} candidate rows would settle it (80 % power)."
+        reference, candidate = self.now
+        if m > reference:
+            return (
+                "More candidate rows alone would not settle it: about "
+                f"{m} reference rows ({reference} now) and {n} candidate rows ({candidate} now) would settle it "
+                "(80 % power)."
+            )
+        if n <= candidate:
+            return "As many candidate rows once more would settle it (80 % power)."
+        return f"About {n} candidate rows would settle it (80 % power; {candidate} now)."
