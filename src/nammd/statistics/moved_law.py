@@ -318,14 +318,14 @@ class Directions(NamedTuple):
         In another direction.
     others : tuple of two float
         In every other direction.
-    count : float
+    number : float
         How many others there are.
     """
 
     straight: tuple[float, float]
     aside: tuple[float, float]
     others: tuple[float, float]
-    count: float
+    number: float
 
 
 @cache

@@ -112,18 +112,18 @@ class Setting:
         assert found is not None
         return found if self.pair is None else replace(found, spread=self.pair.spread)
 
-    def close(self, n: int, distance: float, frozen: bool = False, **rows: int) -> float:
+    def close(self, n: int, distance: float, frozen: bool = False, **rows: Any) -> float:
         """Return how often a candidate of n rows at some distance is called CLOSE; `rows`: see `_rules`.
 
         `frozen`: the distance is that to the rows of the reference, and not to their population.
         """
         return self._rules(n, **rows).close(distance, self.alpha / self.several, frozen)
 
-    def far(self, n: int, distance: float, frozen: bool = False, **rows: int) -> float:
+    def far(self, n: int, distance: float, frozen: bool = False, **rows: Any) -> float:
         """Return how often it is called FAR."""
         return self._rules(n, **rows).far(distance, self.part * self.alpha, frozen)
 
-    def decided(self, n: int, distance: float, frozen: bool = False, **rows: int) -> float:
+    def decided(self, n: int, distance: float, frozen: bool = False, **rows: Any) -> float:
         """Return how often it is called what it is."""
         return (self.far if distance > self.bar.value else self.close)(n, distance, frozen, **rows)
 
@@ -251,9 +251,8 @@ class Needed:
         reference, candidate = self.now
         if m > reference:
             return (
-                "More candidate rows alone would not settle it: about "
-                f"{m} reference rows ({reference} now) and {n} candidate rows ({candidate} now) would settle it "
-                "(80 % power)."
+                f"More candidate rows alone would not settle it: about {m} reference rows ({reference} now) "
+                f"and {n} candidate rows ({candidate} now) would settle it (80 % power)."
             )
         if n <= candidate:
             return "As many candidate rows once more would settle it (80 % power)."
