@@ -200,7 +200,13 @@ def _smallest(power: Callable[[int], float], wanted: float, least: int, most: in
             low, below = middle, score
         else:
             high, above = middle, score
-    return high
+    return min(_rounded_up(high), most)
+
+
+def _rounded_up(rows: int) -> int:
+    """Return a number with two digits, and zeros: a forecast does not tell more."""
+    unit = 10 ** max(len(str(rows)) - 2, 0)
+    return -(-rows // unit) * unit
 
 
 def _score(power: float, wanted: float) -> float:
@@ -255,5 +261,5 @@ class Needed:
                 f"and {n} candidate rows ({candidate} now) would settle it (80 % power)."
             )
         if n <= candidate:
-            return "As many candidate rows once more would settle it (80 % power)."
+            return "A few more rows should settle it: samples of these sizes mostly do."
         return f"About {n} candidate rows would settle it (80 % power; {candidate} now)."
