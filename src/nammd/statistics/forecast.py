@@ -1,33 +1,27 @@
 """What a test would say of a pair of so many rows that is so far apart: power, before there are data.
 
-A pilot gives the variability. Its variance due to single rows grows with the distance, and its variance due
-to pairs of rows does not; so the pilot can be moved to any distance and to any sizes. The test is then asked
-from which estimate on it would decide, and the law of the estimate near zero how often it would get there.
+A pilot gives the variability, and `nammd.statistics.moved_law` the samples that could be drawn. The test
+itself is applied to each of them: with their estimated variance, skewness and direction, its corrections and
+its law near zero.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nammd.statistics.difference import Difference
-from nammd.statistics.margin import SWITCH, Margin, doubt_at, margin
-from nammd.statistics.near_zero import NearZero
+from nammd.statistics.margin import margin, quantile
+from nammd.statistics.moved_law import Drawn, MovedLaw
+from nammd.statistics.near_zero import lower_tails
 from nammd.statistics.pair import Alternative, KnownMeeting, Pair
 from nammd.statistics.side import Known, SharedX
 
-
-def noise_of(pair: Pair) -> tuple[float, float]:
-    """Return the variance of a unit's noise along the difference of the mean embeddings, for x and for y."""
-    moments = pair.moments
-    x, y = (
-        min(top, max(side.linear(pair.own_slope), 0.0) / moments.mmd2) if moments.mmd2 > 0 else top
-        for side, top in zip((moments.x, moments.y), pair.eigenvalues, strict=True)
-    )
-    return x, y
+_BLUR = 0.2
+"""Around each sample there are others, of which the test's normal score varies by so much."""
 
 
 def units_of(pair: Pair, m: float, n: float) -> tuple[float, float]:
@@ -40,105 +34,60 @@ def enough(pair: Pair, m: float, n: float) -> bool:
     return min(units_of(pair, m, n)) >= 4 - 1e-9
 
 
-def pairs_by_distance(pair: Pair, m: int, n: int) -> Callable[[float], Pair]:
-    """Return pairs of those sizes that else vary like this one, as a function of their distance."""
-    noise, units, tops = noise_of(pair), units_of(pair, m, n), pair.eigenvalues
-    resized = pair.moments.resized(*units)
-
-    def at(value: float) -> Pair:
-        distance = value * pair.scale
-        x, y = (
-            # The influences of units along the difference, and nothing of higher order.
-            Known(size, np.diag([0.0, max(distance, 0.0) * each]), np.zeros((2, 2)), np.zeros(4), top)
-            for size, each, top in zip(units, noise, tops, strict=True)
-        )
-        meeting = KnownMeeting(resized.moved(distance, noise), x, y, np.zeros((2, 2)))
-        return Pair(meeting, pair.statistic, spread=pair.spread)
-
-    return at
-
-
-def law_at(pair: Pair, value: float, m: int, n: int, frozen: bool = False) -> NearZero:
-    """Return the law of an estimate of MMD² from so many rows; `frozen`: given the rows of x."""
-    (x, y), moved = noise_of(pair), pairs_by_distance(pair, m, n)(value)
-    slope = pair.slope(max(value, 0.0))
-    one, other = units_of(pair, m, n)
-    along = y / other if frozen else x / one + y / other
-    pairs = moved.moments.variance(slope) - moved.moments.linear_variance(slope)
-    rest = max(pairs - 2 * along**2, 0.0) + pair.approximation(max(value, 0.0))
-    return NearZero(max(value, 0.0) * pair.scale, along, rest)
-
-
-Rule = Callable[[float, float], float]
-"""A p-value as a function of the estimate, and of the share from which on the law near zero counts."""
+Test = Callable[[Drawn, MovedLaw, Alternative], float]
+"""A p-value of samples that could be drawn, and of what they are drawn from."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The two tests of a tolerance as functions of the estimate alone.
+    """The two tests of a tolerance, for samples of given sizes.
 
     Attributes
     ----------
-    epsilon : float
-        The tolerance.
-    within, beyond : callable
-        The p-values of the two tests.
-    share : float
-        The share of the variance due to pairs of rows, at the tolerance.
+    pilot : Pair
+        Where the variability is from.
+    m, n : int
+        The rows of the reference and of the candidate.
+    test : callable
+        The p-value of "within" (less) or of "beyond" (greater).
+    known : float
+        How much of the noise of the reference the margin has too, so that it is not in the way: a share.
     """
 
-    epsilon: float
-    within: Rule
-    beyond: Rule
-    share: float
+    pilot: Pair
+    m: int
+    n: int
+    test: Test
+    known: float = 0.0
 
-    def close(self, law: NearZero, scale: float, alpha: float) -> float:
-        """Return how often an estimate that follows a law is called within."""
+    def close(self, distance: float, alpha: float, frozen: bool = False) -> float:
+        """Return how often a candidate at some distance is called within."""
+        return self._rejects(distance, alpha, frozen, "less")
 
-        def chance(switch: float) -> float:
-            step = _first(
-                lambda step: doubt_at(self.within(self.epsilon - step, switch), alpha), self.epsilon
-            )
-            return law.below((self.epsilon - step) * scale)
+    def far(self, distance: float, alpha: float, frozen: bool = False) -> float:
+        """Return how often a candidate at some distance is called beyond."""
+        return self._rejects(distance, alpha, frozen, "greater")
 
-        return self._blended(chance)
+    def _rejects(self, distance: float, alpha: float, frozen: bool, alternative: Alternative) -> float:
+        if not enough(self.pilot, self.m, self.n):
+            return 0.0
+        law = MovedLaw(self.pilot, distance, units_of(self.pilot, self.m, self.n), frozen, self.known)
+        scores = np.array([_score(self.test(drawn, law, alternative)) for drawn in law.draws()])
+        return float(np.mean(lower_tails((scores - quantile(1 - alpha)) / _BLUR, math.inf)))
 
-    def far(self, law: NearZero, scale: float, alpha: float) -> float:
-        """Return how often an estimate that follows a law is called beyond."""
 
-        def chance(switch: float) -> float:
-            step = _first(
-                lambda step: doubt_at(self.beyond(self.epsilon + step, switch), alpha), self.epsilon
-            )
-            return 1.0 - law.below((self.epsilon + step) * scale)
-
-        return self._blended(chance)
-
-    def _blended(self, chance: Callable[[float], float]) -> float:
-        """Return a chance between that with the law near zero and that without.
-
-        The tests need that law where a share exceeds a limit. The share is estimated too, so around the limit
-        the law counts in part.
-        """
-        weight = min(max((self.share - SWITCH) / (0.8 * SWITCH) + 0.5, 0.0), 1.0)
-        with_law = chance(-math.inf) if weight > 0 else 0.0
-        without = chance(math.inf) if weight < 1 else 0.0
-        return weight * with_law + (1.0 - weight) * without
+def _score(pvalue: float) -> float:
+    """Return the normal score of a p-value; NaN rejects nothing."""
+    return -math.inf if math.isnan(pvalue) else -quantile(min(max(pvalue, 1e-12), 1 - 1e-12))
 
 
 def known_rules(pilot: Pair, epsilon: float, m: int, n: int, blur: float = 0.0) -> Rules:
     """Return the tests of a margin that is a number, or known up to some variance `blur`."""
-    pair_at = pairs_by_distance(pilot, m, n)
 
-    def test(value: float, alternative: Alternative, switch: float) -> Margin:
-        return margin(pair_at(value), epsilon, "corrected", alternative, blur, switch)
+    def test(drawn: Drawn, law: MovedLaw, alternative: Alternative) -> float:
+        return margin(drawn.pair, epsilon, "corrected", alternative, blur).pvalue(alternative)
 
-    return Rules(
-        epsilon,
-        lambda value, switch: test(value, "less", switch).pvalue("less"),
-        lambda value, switch: test(value, "greater", switch).pvalue("greater"),
-        test(epsilon, "less", math.inf).share,
-    )
+    return Rules(pilot, m, n, test)
 
 
 def estimated_rules(pilot: Pair, accepted: int, m: int, n: int, shared: bool) -> Rules:
@@ -146,44 +95,70 @@ def estimated_rules(pilot: Pair, accepted: int, m: int, n: int, shared: bool) ->
 
     The candidate has n rows, and its reference has m rows: those of the pilot where it is `shared`.
     """
-    epsilon, pair_at = pilot.value, pairs_by_distance(pilot, m, n)
-    first = pairs_by_distance(pilot, pilot.rows[0], accepted)(epsilon)
+    first = _resized(pilot, *units_of(pilot, m if shared else pilot.rows[0], accepted))
 
-    def difference(value: float) -> Difference:
-        return Difference(first, pair_at(value), _shared(pilot, epsilon, value) if shared else None)
+    def test(drawn: Drawn, law: MovedLaw, alternative: Alternative) -> float:
+        difference = Difference(first, drawn.pair, _shared(first, drawn, law) if shared else None)
+        return (difference if alternative == "less" else difference.swapped).closer()
 
-    return Rules(
-        epsilon,
-        lambda value, switch: difference(value).closer(switch=switch),
-        lambda value, switch: difference(value).swapped.closer(switch=switch),
-        difference(epsilon).share,
+    return Rules(pilot, m, n, test, _known(first) if shared else 0.0)
+
+
+def _known(first: Pair) -> float:
+    """Return which share of the variance of an estimated margin is due to the rows of x.
+
+    A margin is taken for what it is, and so the noise of x and that of the accepted rows make up for each
+    other in it.
+    """
+    slope, (x, y) = first.own_slope, (first.moments.x, first.moments.y)
+    parts = [max(one.linear(slope), 0.0) / one.size for one in (x, y)]
+    return parts[0] / sum(parts) if sum(parts) > 0 else 0.0
+
+
+def _resized(pair: Pair, m: float, n: float) -> Pair:
+    """Return a pair by its averages, as if its samples had other sizes."""
+    x, y = (replace(Known.of(one), size=size) for one, size in zip(pair.meeting.sides, (m, n), strict=True))
+    moments, sizes = pair.moments, (pair.x.size, pair.y.size)
+    # Of its own size it keeps what units in both samples add, which is not known of other sizes.
+    if not np.allclose((m, n), sizes):
+        moments = moments.resized(m, n)
+    return replace(pair, meeting=KnownMeeting(moments, x, y, pair.meeting.form()))
+
+
+def _shared(first: Pair, drawn: Drawn, law: MovedLaw) -> SharedX:
+    """Return how the pilot's distance and that of a drawn candidate depend on the x that they share."""
+    second, x, spectrum = drawn.pair, first.x, law.spectra[0]
+    product = math.sqrt(max(first.moments.mmd2, 0.0)) * drawn.along
+    covariance, scales = spectrum.along * product, (first.scale, second.scale)
+    # Influences p, q_1 and q_2; the q of a candidate is p less what is along its difference.
+    (pp, pq), (_, qq) = x.second()
+    seconds = np.array([[pp, pq, pp], [pq, qq, pq + covariance], [pp, pq + covariance, pp]])
+    seconds[2, 2] += second.x.second()[1, 1] - second.x.second()[0, 0]
+    (fpp, fpq), (_, fqq) = x.form()
+    formed = fpq + spectrum.formed * product
+    form = np.array([[fpp, fpq, fpp], [fpq, fqq, formed], [fpp, formed, fpp + second.x.form()[1, 1]]])
+    unbiased = np.zeros((3, 3))
+    unbiased[1, 2] = unbiased[2, 1] = first.moments.x.w + covariance
+    crossed = law.crossed * product
+    felt_first = first.meeting.form() @ first.phi
+    felt_second = second.meeting.form() @ second.phi
+    felt = np.array(
+        [
+            [felt_first[0], 0.0],
+            [felt_first[1], 2 * crossed / scales[1]],
+            [felt_first[0] + 2 * crossed / scales[0], felt_second[1]],
+        ]
     )
+    return SharedX(seconds, form, unbiased, felt, _thirds(first, second, covariance))
 
 
-def _shared(pilot: Pair, first: float, second: float) -> SharedX:
-    """Return how two distances in one direction depend on the x that they share."""
-    noise, _ = noise_of(pilot)
-    roots = [0.0, *(math.sqrt(max(value, 0.0) * pilot.scale * noise) for value in (first, second))]
-    seconds = np.outer(roots, roots)
-    covariance = pilot.moments.x.v1 + seconds
-    return SharedX(seconds, np.zeros((3, 3)), covariance, np.zeros((3, 2)), np.zeros((3, 3, 3)))
-
-
-_SMALLEST = 1e-15
-"""Steps of a distance, which is between 0 and 1, below which nobody asks."""
-
-
-def _first(doubt: Callable[[float], float], unit: float) -> float:
-    """Return the smallest step for which a doubt is gone, or infinity; it may come back far out."""
-    if not math.isfinite(unit):
-        return math.inf
-    near, far = 0.0, max(unit, _SMALLEST) * 1.5**7 / 1024
-    while doubt(far) > 0:
-        near, far = far, far * 1.5  # with larger steps it would miss where the doubt is gone for a while
-        if far > 1024 * unit and far > 2.0:
-            return math.inf
-    if not doubt(near) > 0:
-        return near
-    from scipy.optimize import brentq
-
-    return float(brentq(doubt, near, far, xtol=_SMALLEST * 1e-9, rtol=1e-9))
+def _thirds(first: Pair, second: Pair, covariance: float) -> np.ndarray:
+    away = np.array([1.0, -1.0])
+    own, other = first.x.third(away), second.x.third(away)
+    variance = float(away @ first.x.second() @ away)
+    along = covariance / variance if variance > 0 else 0.0
+    found = np.zeros((3, 3, 3))
+    for place in np.ndindex(2, 2, 2):
+        twos = sum(place)
+        found[tuple(one + 1 for one in place)] = -(other if twos == 3 else own * along**twos)
+    return found

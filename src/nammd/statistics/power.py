@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from nammd.statistics.forecast import enough, known_rules, law_at
+from nammd.statistics.forecast import known_rules
 from nammd.statistics.margin import quantile
 from nammd.statistics.pair import Pair
 
@@ -15,10 +15,8 @@ LARGEST_PLAN = 10**10
 
 def power_at(pilot: Pair, eps: float, true: float, m: int, n: int, alpha: float) -> float:
     """Return the power of the test of a known margin, on the side of the margin where the truth is."""
-    if not enough(pilot, m, n):
-        return 0.0
-    rules, law = known_rules(pilot, eps, m, n), law_at(pilot, true, m, n)
-    return (rules.far if true > eps else rules.close)(law, pilot.scale, alpha)
+    rules = known_rules(pilot, eps, m, n)
+    return (rules.far if true > eps else rules.close)(true, alpha)
 
 
 def rows_for(pilot: Pair, eps: float, true: float, power: float, alpha: float) -> tuple[int, int] | None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from nammd.results import Result, number
-from nammd.statistics.forecast import Rules, enough, law_at
-from nammd.statistics.near_zero import NearZero
+from nammd.statistics.forecast import Rules
+from nammd.statistics.margin import quantile
 from nammd.statistics.pair import Pair
-from nammd.statistics.power import smallest
 from nammd.tolerances.bars import Accepted, Bar
 
 Obstacle = Literal["features", "tolerance", "reference", "distance"]
 
-_MANY = 10**9
-"""So many rows stand for any number."""
+REALISTIC, MOST = 20, 10**7
+"""More than so many times the rows that there are, or more than so many at all, nobody will get."""
+
+_FEW = 500
+"""Whoever has fewer rows can get at least that many times as many."""
 
 
 @dataclass(frozen=True)
@@ -108,57 +112,106 @@ class Setting:
         assert found is not None
         return found if self.pair is None else replace(found, spread=self.pair.spread)
 
-    def close(self, n: int, distance: float, **how: Any) -> float:
-        """Return how often a candidate of n rows at some distance is called CLOSE; see `_prepared`."""
-        rules, law = self._prepared(n, distance, **how)
-        return rules.close(law, self.pilot.scale, self.alpha / self.several)
+    def close(self, n: int, distance: float, frozen: bool = False, **rows: Any) -> float:
+        """Return how often a candidate of n rows at some distance is called CLOSE; `rows`: see `_rules`.
 
-    def far(self, n: int, distance: float, **how: Any) -> float:
+        `frozen`: the distance is that to the rows of the reference, and not to their population.
+        """
+        return self._rules(n, **rows).close(distance, self.alpha / self.several, frozen)
+
+    def far(self, n: int, distance: float, frozen: bool = False, **rows: Any) -> float:
         """Return how often it is called FAR."""
-        rules, law = self._prepared(n, distance, **how)
-        return rules.far(law, self.pilot.scale, self.part * self.alpha)
+        return self._rules(n, **rows).far(distance, self.part * self.alpha, frozen)
 
-    def decided(self, n: int, distance: float, **how: Any) -> float:
+    def decided(self, n: int, distance: float, frozen: bool = False, **rows: Any) -> float:
         """Return how often it is called what it is."""
-        if not enough(self.pilot, how.get("m") or self.m, n):
-            return 0.0
-        return (self.far if distance > self.bar.value else self.close)(n, distance, **how)
+        return (self.far if distance > self.bar.value else self.close)(n, distance, frozen, **rows)
 
-    def _prepared(
-        self, n: int, distance: float, m: int = 0, accepted: int | None = None, frozen: bool = False
-    ) -> tuple[Rules, NearZero]:
-        """Return the tests, and the law of the estimate.
+    def _rules(self, n: int, m: int = 0, accepted: int = 0, anew: bool = False) -> Rules:
+        """Return the tests, with other reference rows or accepted rows than there are, where that is asked.
 
-        With other reference rows or other accepted rows than there are, where that is asked. `frozen`: the
-        distance is that to the rows of the reference, and not to their population.
+        `anew`: the tolerance is made anew with those rows of the reference.
         """
         m = m or self.m
-        rules = self.bar.rules(self.pilot, m, n, self.shared and m == self.m, accepted)
-        return rules, law_at(self.pilot, distance, m, n, frozen)
+        return self.bar.rules(self.pilot, m, n, self.shared and (anew or m == self.m), accepted or None)
 
     def needed(self, distance: float, power: float, frozen: bool = True) -> Needed:
-        """Return the rows that settle it with some probability, if the distance is what it is."""
-        if distance == self.bar.value:
-            return Needed(None, None, "distance")
+        """Return the rows that settle it with some probability, if the distance is what it is.
 
-        def settles(n: int, m: int = 0, accepted: int | None = None) -> bool:
-            return self.decided(n, distance, m=m, accepted=accepted, frozen=frozen) >= power
+        Where that is the distance of the rows that there are (`frozen`), fewer are no answer.
+        """
+        here = self.pair.rows[1] if self.pair is not None else 0
+        now = (self.m, here) if here else None
+        most = _realistic(max(here, self.m, _FEW))
+        least = max(here, _LEAST) if frozen else _LEAST
+
+        def decided(n: int, **rows: Any) -> float:
+            return self.decided(n, distance, frozen, **rows)
 
         # More candidate rows are easier to get than more of the reference, so they are tried first.
-        rows = smallest(settles)
-        if rows is not None:
-            return Needed((self.m, rows), None, None)
+        candidate = _smallest(decided, power, least, most)
+        if candidate is not None:
+            return Needed((self.m, candidate), None, None, now)
         if self.pair is not None and self.pair.spread is not None:
             exact = replace(self, pair=replace(self.pair, spread=None))
             if exact.needed(distance, power, frozen).rows is not None:
                 return Needed(None, None, "features")
         if isinstance(self.bar, Accepted):
-            accepted = smallest(lambda accepted: settles(_MANY, accepted=accepted), self.bar.rows)
-            return Needed(None, accepted, "reference" if accepted is None else "tolerance")
-        both = smallest(lambda rows: settles(rows, m=max(rows, self.m)))
-        if both is not None:
-            return Needed((max(both, self.m), both), None, None)
+            known, larger = self.bar.rows, _realistic(max(self.bar.rows, _FEW))
+            accepted = _smallest(lambda rows: decided(most, accepted=rows), power, known, larger)
+            if accepted is not None:
+                return Needed(None, accepted, "tolerance")
+            anew = decided(most, m=_realistic(max(self.m, _FEW)), accepted=larger, anew=True)
+            return Needed(None, None, "reference" if anew >= power else "distance")
+        larger = _realistic(max(self.m, _FEW))
+        reference = _smallest(lambda rows: decided(max(rows, least), m=rows), power, self.m, larger)
+        if reference is not None:
+            return Needed((reference, max(reference, least)), None, None, now)
         return Needed(None, None, "tolerance" if self.bar.standard_error else "distance")
+
+
+_LEAST = 4
+"""The rows that any test needs."""
+
+_NEAR = 1.05
+"""Rows that settle it are known up to this factor: a forecast does not tell more."""
+
+
+def _realistic(rows: int) -> int:
+    return max(min(REALISTIC * rows, MOST), rows)
+
+
+def _smallest(power: Callable[[int], float], wanted: float, least: int, most: int) -> int | None:
+    """Return about the smallest number of rows, from the least to the most, with some power; else None."""
+    low, high = least, most
+    below, above = _score(power(low), wanted), _score(power(high), wanted)
+    if below >= 0:
+        return low
+    if above < 0:
+        return None
+    while high > max(low * _NEAR, low + 1):
+        # The normal score of a power grows about as the root of the rows does.
+        root = math.sqrt(low) + (math.sqrt(high) - math.sqrt(low)) * below / (below - above)
+        ratio = math.sqrt(high / low)
+        middle = round(min(max(root**2, low * ratio**0.2), high / ratio**0.2))
+        middle = min(max(middle, low + 1), high - 1)
+        score = _score(power(middle), wanted)
+        if score < 0:
+            low, below = middle, score
+        else:
+            high, above = middle, score
+    return min(_rounded_up(high), most)
+
+
+def _rounded_up(rows: int) -> int:
+    """Return a number with two digits, and zeros: a forecast does not tell more."""
+    unit = 10 ** max(len(str(rows)) - 2, 0)
+    return -(-rows // unit) * unit
+
+
+def _score(power: float, wanted: float) -> float:
+    """Return how far a power is above the wanted one, as normal scores; they end where it is 0 or 1."""
+    return quantile(min(max(power, 1e-4), 1 - 1e-4)) - quantile(min(wanted, 1 - 1e-4))
 
 
 @dataclass(frozen=True)
@@ -173,17 +226,19 @@ class Needed:
         Where the tolerance is the limit: from how many accepted rows on it would not be any more.
     limited_by : {"features", "tolerance", "reference", "distance"} or None
         What stands in the way.
+    now : tuple of int or None
+        The rows of reference and candidate that there are.
     """
 
     rows: tuple[int, int] | None
     accepted: int | None
     limited_by: Obstacle | None
+    now: tuple[int, int] | None = None
 
     def sentence(self, bar: Bar) -> str:
         """Say it in a sentence."""
         if self.rows is not None:
-            m, n = self.rows
-            return f"About {m} reference rows and {n} candidate rows would settle it (80 % power)."
+            return self._told(*self.rows)
         if self.limited_by == "features":
             return "More rows alone would not settle it: sketches of more random features may."
         if self.limited_by == "reference":
@@ -194,3 +249,17 @@ class Needed:
         if self.accepted is None or not isinstance(bar, Accepted):
             return f"{told} for that."
         return f"{told}. About {self.accepted} accepted rows would make it certain enough ({bar.rows} now)."
+
+    def _told(self, m: int, n: int) -> str:
+        """Say which rows would settle it, and which there are."""
+        if self.now is None:
+            return f"About {m} reference rows and {n} candidate rows would settle it (80 % power)."
+        reference, candidate = self.now
+        if m > reference:
+            return (
+                f"More candidate rows alone would not settle it: about {m} reference rows ({reference} now) "
+                f"and {n} candidate rows ({candidate} now) would settle it (80 % power)."
+            )
+        if n <= candidate:
+            return "A few more rows should settle it: samples of these sizes mostly do."
+        return f"About {n} candidate rows would settle it (80 % power; {candidate} now)."

@@ -1,0 +1,98 @@
+"""Forecasts against simulated tests: the power that is told is the one that samples have."""
+
+import numpy as np
+import pytest
+
+from nammd.datasets import known_pair
+from nammd.statistics.difference import Difference
+from nammd.statistics.forecast import estimated_rules, known_rules
+from nammd.statistics.margin import margin
+from nammd.statistics.moved_law import MovedLaw
+from nammd.statistics.power import power_at
+from tests.simulate import noise, pair_of
+
+LAWS = (
+    "shifted normal",
+    "scaled normal",
+    "five columns",
+    "four clusters",
+    "correlated",
+    "exponential",
+    "Student",
+    "Poisson",
+)
+ASKED = {0.0: (0.01, 0.02), 0.02: (0.005, 0.01, 0.04, 0.06)}
+"""Margins that are asked for, by the distance."""
+SIZES = ((150, 60), (60, 200))
+SAMPLES, ROWS, ALPHA = 300, 1000, 0.05
+
+
+def told_and_seen(law, m, n):
+    """The power that is forecast from one pilot, and how often the test rejects, for everything asked."""
+    rng = np.random.default_rng([m, n])
+    known = {distance: known_pair(law, distance) for distance in ASKED}
+    pilot = pair_of(*known[0.02].sample(rng, ROWS, ROWS), known[0.02].kernel)
+    told, seen = [], []
+    for distance, margins in ASKED.items():
+        laws = known[distance]
+        pairs = [pair_of(*laws.sample(rng, m, n), laws.kernel) for _ in range(SAMPLES)]
+        for eps in margins:
+            way = "greater" if distance > eps else "less"
+            pvalues = [margin(pair, eps, "corrected", way).pvalue(way) for pair in pairs]
+            told.append(power_at(pilot, eps, distance, m, n, ALPHA))
+            seen.append(np.mean(np.array(pvalues) <= ALPHA))
+    return np.array(told), np.array(seen)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_power_that_is_forecast_is_the_one_that_samples_have(law):
+    told, seen = np.concatenate([told_and_seen(law, m, n) for m, n in SIZES], axis=1)
+    assert np.abs(told - seen).mean() < 0.05
+    assert told == pytest.approx(seen, abs=0.05 + 3 * noise(0.5, SAMPLES))
+    assert (told - seen).mean() == pytest.approx(0.0, abs=0.04)
+
+
+@pytest.mark.parametrize(("law", "rows"), [("shifted normal", 60), ("exponential", 60), ("two points", 150)])
+def test_so_is_that_of_a_margin_which_is_estimated(law, rows):
+    rng, eps, m = np.random.default_rng(6), 0.04, 200
+    apart = {distance: known_pair(law, distance) for distance in (0.0, eps, 2 * eps)}
+    seen, told = np.zeros((2, 15)), np.zeros((2, 15))
+    for number in range(15):
+        x = apart[eps].p.sample(rng, m)
+        accepted = [pair_of(x, apart[eps].q.sample(rng, m)) for _ in range(8)]
+        first = min(accepted, key=lambda pair: abs(pair.value - eps))  # a forecast takes it for what it is
+        rules = estimated_rules(first, m, m, rows, shared=True)
+        told[:, number] = rules.close(0.0, ALPHA), rules.far(2 * eps, ALPHA)
+        for _ in range(15):
+            near, far = (
+                Difference.of(first, pair_of(x, apart[distance].q.sample(rng, rows)), shared=True)
+                for distance in (0.0, 2 * eps)
+            )
+            seen[:, number] += np.array([near.closer(), far.swapped.closer()]) <= ALPHA
+    error = 3 * noise(0.5, seen.size // 2 * 15)
+    assert told.mean(axis=1) == pytest.approx(seen.mean(axis=1) / 15, abs=0.05 + error)
+
+
+def test_at_a_distance_of_zero_the_candidate_is_like_the_reference():
+    rng = np.random.default_rng(2)
+    pilot = pair_of(rng.normal(0.0, 0.1, size=(500, 1)), rng.normal(0.5, 1.0, size=(500, 1)))
+    law = MovedLaw(pilot, 0.0, (200.0, 100.0))
+    x, y = law.spectra
+    assert x[1:] == pytest.approx(y[1:])
+    assert law.moments.x.mean == pytest.approx(law.moments.y.mean)
+    alike = pair_of(rng.normal(0.0, 0.1, size=(500, 1)), rng.normal(0.0, 0.1, size=(500, 1)))
+    told, known = (known_rules(one, 0.01, 200, 100).close(0.0, ALPHA) for one in (pilot, alike))
+    assert told == pytest.approx(known, abs=0.05)
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_samples_that_could_be_drawn_have_the_mean_and_the_variance_of_the_estimate(frozen):
+    rng = np.random.default_rng(3)
+    pilot = pair_of(rng.normal(size=(600, 1)), rng.normal(0.5, 1.0, size=(600, 1)))
+    law = MovedLaw(pilot, pilot.value, (80.0, 120.0), frozen)
+    values = np.array([drawn.pair.value for drawn in law.draws()])
+    moments, slope = pilot.moments.resized(80.0, 120.0), pilot.own_slope
+    variance = moments.variances_given_x(slope)[0] if frozen else moments.variance(slope)
+    assert values.mean() == pytest.approx(pilot.value, abs=0.1 * pilot.value)
+    # Given x, a row of y is seen by these rows of x, which are in it on average.
+    assert values.std() * pilot.scale == pytest.approx(np.sqrt(variance), rel=0.12)
