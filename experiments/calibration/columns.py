@@ -97,7 +97,7 @@ def _level(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
         frozen.measures, frozen.tally(reference), Negligible(), {"accepted": frozen.tally(accepted)}
     )
     kept = {limit.name: limit.made_from for limit in limits}
-    held = check_columns(limits, kept, frozen.tally(candidate), WHOLE.level("columns", ALPHA), True)
+    held = check_columns(limits, kept, frozen.tally(candidate), WHOLE.level("columns", ALPHA))
     kernel = nammd.Gaussian.median(frozen.points(reference))
     x = frozen.points(reference)
     bar, estimate = (
@@ -168,7 +168,7 @@ def _fault(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
         frozen.measures, frozen.tally(reference), Negligible(), {"accepted": frozen.tally(accepted)}
     )
     kept = {limit.name: limit.made_from for limit in limits}
-    held = check_columns(limits, kept, frozen.tally(candidate), WHOLE.level("columns", ALPHA), True)
+    held = check_columns(limits, kept, frozen.tally(candidate), WHOLE.level("columns", ALPHA))
     named = [each.name for each in held if each.beyond]
     return {"found": spoiled in named, "others": any(name != spoiled for name in named)}
 

@@ -76,11 +76,11 @@ def _run(settings: _Hull, cell: Cell, context: Context) -> Values:
         for kind, law in (("margin", faulty), ("none", good)):
             candidate = draw(rng, law, int(theirs), accepted.columns)
             [evidence] = gather(
-                [tuple(prepare({"x": samples[0], "y": candidate}, kernel=kernel))],  # type: ignore[list-item]
+                [tuple(prepare({"x": samples[0], "y": candidate}, kernel=kernel))],
                 engine=context.engine,
             )
             found = known.nearest(evidence, context.engine)  # type: ignore[arg-type]
-            close, far = (found.pvalue(margin, way) for way in ("less", "greater"))  # type: ignore[arg-type]
+            close, far = (found.pvalue(margin, way) for way in ("less", "greater"))
             counts[f"{kind} close"] += bool(close <= ALPHA)
             counts[f"{kind} far"] += bool(far <= ALPHA)
             if kind == "margin":

@@ -41,7 +41,9 @@ class Bar(Protocol):
     def pilot(self) -> Pair | None:
         """The variability of the pair that it was taken from; None for a number from elsewhere."""
 
-    def pvalues(self, candidate: Estimate, nearest: Nearest, shared: bool) -> tuple[float, float]:
+    def pvalues(
+        self, candidate: Estimate, shared: bool, nearest: Nearest | None = None
+    ) -> tuple[float, float]:
         """Return the p-values of "within" and of "beyond".
 
         `nearest` is the candidate with the nearest mixture of what was accepted; `shared`: the reference is
@@ -95,7 +97,9 @@ class Accepted:
         """The number of accepted rows."""
         return self.pair.rows[1]
 
-    def pvalues(self, candidate: Estimate, nearest: Nearest, shared: bool) -> tuple[float, float]:
+    def pvalues(
+        self, candidate: Estimate, shared: bool, nearest: Nearest | None = None
+    ) -> tuple[float, float]:
         """Return the p-values of comparing the two distances, in both directions."""
         difference = Difference.of(self.pair, candidate.pair, shared)
         return difference.closer(), difference.swapped.closer()
@@ -137,7 +141,9 @@ class Perturbed:
         """The standard error of the distance."""
         return math.sqrt(self.variance)
 
-    def pvalues(self, candidate: Estimate, nearest: Nearest, shared: bool) -> tuple[float, float]:
+    def pvalues(
+        self, candidate: Estimate, shared: bool, nearest: Nearest | None = None
+    ) -> tuple[float, float]:
         """Return the p-values of the margin, its error and what that shares with the candidate's included."""
         covariance = self._covariance(candidate, shared)
         return self._pvalue(candidate, 1.0, covariance, "less"), self._pvalue(
@@ -201,8 +207,11 @@ class Fixed:
         """Zero."""
         return 0.0
 
-    def pvalues(self, candidate: Estimate, nearest: Nearest, shared: bool) -> tuple[float, float]:
+    def pvalues(
+        self, candidate: Estimate, shared: bool, nearest: Nearest | None = None
+    ) -> tuple[float, float]:
         """Return the p-values of a known margin."""
+        nearest = nearest or Nearest(np.ones(1), candidate.pair)
         return nearest.pvalue(self.value, "less"), nearest.pvalue(self.value, "greater")
 
     def interval(

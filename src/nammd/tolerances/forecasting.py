@@ -205,7 +205,7 @@ def _smallest(power: Callable[[int], float], wanted: float, least: int, most: in
 
 def _rounded_up(rows: int) -> int:
     """Return a number with two digits, and zeros: a forecast does not tell more."""
-    unit = 10 ** max(len(str(rows)) - 2, 0)
+    unit = int(10 ** max(len(str(rows)) - 2, 0))
     return -(-rows // unit) * unit
 
 

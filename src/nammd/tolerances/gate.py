@@ -151,7 +151,7 @@ class Gate:
         estimate, shared = self._estimate(candidate), self.is_the_one
         nearest = self._nearest(estimate)
         bars = self.tolerance.bars
-        held = [Held.of(bar, *bar.pvalues(estimate, nearest, shared)) for bar in bars]
+        held = [Held.of(bar, *bar.pvalues(estimate, shared, nearest)) for bar in bars]
         p_close, p_far = combined(held)
         comparable = self._columns.comparable(candidate.sample.dataset)
         columns: tuple[ColumnCheck, ...] = ()
