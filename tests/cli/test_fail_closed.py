@@ -50,7 +50,7 @@ def test_a_forgotten_time_of_arrival_stops_calibrating(nammd, tmp_path, months):
     sentence = nammd("calibrate", *files(months, "january", "accepted"), "-o", "t.json").sentence
     assert "'submitted' alone tells" in sentence
     assert "a time that only moves forward, as that of arrival does" in sentence
-    assert "Epsilon is 0.4" in sentence
+    assert "The distance is 0.4" in sentence
     assert "and 0.0" in sentence
     assert sentence.strip().endswith("with --exclude submitted, or, if it is meant, say --keep submitted")
     assert list(tmp_path.iterdir()) == []

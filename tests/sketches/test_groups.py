@@ -190,7 +190,7 @@ def test_a_file_keeps_groups(tmp_path):
 def test_columns_of_sketches_are_held_against_their_tolerances():
     x, accepted, same, other = table(11), table(12, 0.3), table(13), table(14, 1.5)
     x, accepted, same, other = (each.drop_columns(["w"]) for each in (x, accepted, same, other))
-    tolerance = nammd.Tolerance.from_reference(x, accepted, groups="customer")
+    tolerance = nammd.Tolerance.from_reference(x, accepted, groups="customer", how="ball")
     sketches = [nammd.Sketch.of(each, space=tolerance.space, groups="customer") for each in (x, same, other)]
     close, far = (tolerance.check(sketches[0], each) for each in sketches[1:])
     assert close.judged
@@ -204,7 +204,7 @@ def test_columns_of_sketches_are_held_against_their_tolerances():
 
 
 def test_an_array_of_labels_is_remembered_too():
-    tolerance = nammd.Tolerance.from_reference(X, Y, groups=(GX, GY))
+    tolerance = nammd.Tolerance.from_reference(X, Y, groups=(GX, GY), how="ball")
     sketches = [nammd.Sketch.of(z, space=tolerance.space, groups=g) for z, g in ((X, GX), (Y, GY))]
     assert tolerance.check(*sketches).decision == "UNDECIDED"
     plain = nammd.Sketch.of(X, space=tolerance.space)

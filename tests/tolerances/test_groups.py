@@ -209,7 +209,9 @@ def test_columns_are_judged_whatever_the_tolerance_was_made_from(how):
     if how == "split":
         made = nammd.Tolerance.from_split(data, groups="customer", row_weights="w", rng=0)
     else:
-        made = nammd.Tolerance.from_noise(data, groups="customer", row_weights="w", level=2.0, rng=0, anyway=True)
+        made = nammd.Tolerance.from_noise(
+            data, groups="customer", row_weights="w", level=2.0, rng=0, anyway=True
+        )
     assert all(limit.fixed for limit in made.columns.limits)
     assert made.check(data, FAR).beyond
     assert not made.check(data, table(21, groups=150)).beyond

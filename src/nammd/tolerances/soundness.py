@@ -85,16 +85,15 @@ def refuse_separating_columns(
     words = "; ".join(each.sentence() for each in found.values())
     plural = len(names) > 1
     if len(names) < len(encoding.columns):
-        compared = f"Epsilon is {number(epsilon)} with {'them' if plural else 'it'}, and "
+        compared = f"The distance is {number(epsilon)} with {'them' if plural else 'it'}, and "
         compared += f"{number(without(names))} without"
     else:
-        compared = f"Epsilon is {number(epsilon)}, and no other column is left"
+        compared = f"The distance is {number(epsilon)}, and no other column is left"
     chosen = ", ".join(repr(name) for name in names)
     raise refusal(
         ValueError,
         f"the {'columns' if plural else 'column'} {listed(names)} alone {'tell' if plural else 'tells'} "
-        f"{listed(which)} from the reference: {words}. With such a column any fault in the others is within "
-        f"the tolerance. {compared}",
+        f"{listed(which)} from the reference: {words}. With such a column the others hardly count. {compared}",
         Advice(
             f"leave {'them' if plural else 'it'} out with exclude=[{chosen}], or, if "
             f"{'they are' if plural else 'it is'} meant, say keep=[{chosen}]",

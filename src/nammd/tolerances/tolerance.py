@@ -404,6 +404,17 @@ class Tolerance(Constructors):
             )
             for r in self.origin.rungs
         ]
+        known = {rung.label for rung in self.origin.rungs}
+        later = [
+            each for each in (self.accepted.datasets if self.accepted else ()) if each.label not in known
+        ]
+        rows += [
+            (
+                "accepted",
+                f"{each.label}, {counted(each.rows, 'row')}" + (f": {each.reason}" if each.reason else ""),
+            )
+            for each in later
+        ]
         rows += [("read as", f"{name}: {words}") for name, words in self.encoding.read_as().items()]
         rows += [("left out", f"{c.column}: {c.reason}") for c in self.encoding.left_out]
         return [*rows, ("to expect", self._outlook())] if self.farthest.pilot is not None else rows
