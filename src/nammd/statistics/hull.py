@@ -123,7 +123,7 @@ class Hull:
         return max(found)
 
     def means(self, corner: Corner) -> FloatArray:
-        """Return the mean kernel values of the units of a corner with each corner, but for a unit with itself."""
+        """Return the mean kernel values of units of a corner with each corner, not of a unit with itself."""
         others = [each.size - (each.sample == corner.sample) for each in self.corners]
         found: FloatArray = corner.seen / np.array(others)
         return found
