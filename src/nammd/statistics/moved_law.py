@@ -91,7 +91,7 @@ class Spectrum(NamedTuple):
         With that along it and what goes between the two it has the largest eigenvalue.
         """
         left = self.top - self.along
-        if left < _CLOSE * self.top:
+        if left <= _CLOSE * self.top:
             return 0.0
         return max(self.top - (self.formed - self.along**2) / left, 0.0)
 
