@@ -133,7 +133,7 @@ def plan(
     >>> print(planned.headline())
     397 and 397 rows show with probability 0.80 that the datasets are farther apart than 0.01.
     >>> round(nammd.plan(epsilon=0.01, distance=0.02, pilot=pilot, rows=500).power, 2)
-    0.86
+    0.88
     """
     estimate = _pilot(pilot, space, groups, row_weights)
     pair = estimate.pair
