@@ -113,7 +113,7 @@ def test_plan_counts_rows_or_tells_the_power(nammd, x, y):
 def test_plan_takes_epsilon_from_a_tolerance(nammd, reference, close, tolerance):
     ran = nammd("plan", "--tolerance", tolerance, reference, close)
     assert ran.code == 0
-    assert "rows (asymptotic)" in ran.out
+    assert "rows (forecast)" in ran.out
 
 
 def test_plan_refuses_what_contradicts_itself(nammd, x, y):

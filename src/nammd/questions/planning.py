@@ -71,7 +71,7 @@ class Plan(Result):
             ("margin", number(self.epsilon)),
             ("distance planned for", f"{NAMES[self.statistic]} = {number(self.distance)}"),
             ("level", f"{self.alpha:g}"),
-            ("rows (asymptotic)", "out of reach" if self.m is None else f"{self.m} and {self.n}"),
+            ("rows (forecast)", "out of reach" if self.m is None else f"{self.m} and {self.n}"),
         ]
         if self.groups is None:
             return [*rows, ("rows (distribution-free bound, very loose)", f"{self.bound} each")]
@@ -131,9 +131,9 @@ def plan(
     >>> pilot = nammd.distance(rng.normal(size=(200, 2)), rng.normal(loc=0.4, size=(200, 2)))
     >>> planned = nammd.plan(epsilon=0.01, distance=0.02, pilot=pilot)
     >>> print(planned.headline())
-    433 and 433 rows show with probability 0.80 that the datasets are farther apart than 0.01.
+    397 and 397 rows show with probability 0.80 that the datasets are farther apart than 0.01.
     >>> round(nammd.plan(epsilon=0.01, distance=0.02, pilot=pilot, rows=500).power, 2)
-    0.86
+    0.88
     """
     estimate = _pilot(pilot, space, groups, row_weights)
     pair = estimate.pair

@@ -288,21 +288,6 @@ class Moments:
         # What units in both samples add is not known of other sizes: there they count as different ones.
         return replace(self, x=x, y=y, cross=self.cross if m == n else "full", between=None)
 
-    def moved(self, mmd2: float, along: tuple[float, float]) -> Moments:
-        """Return the moments of a pair that is so far apart, and else like this one.
-
-        `along` is, for x and for y, the variance of a row's noise along the difference of the mean
-        embeddings: how far the difference that a row sees varies, over its square. What pairs of rows add to
-        the variance stays.
-        """
-        distance = max(mmd2, 0.0)
-        x, y = (
-            replace(side, c=side.v1 + noise * distance, w=side.v1)
-            for side, noise in zip((self.x, self.y), along, strict=True)
-        )
-        dxy = self.dxy + (x.c - self.x.c) + (y.c - self.y.c)
-        return replace(self, x=x, y=y, xy=(x.mean + y.mean - mmd2) / 2, dxy=dxy)
-
 
 def combined(linear: float, total: float, extra: float = 0.0) -> tuple[float, float]:
     """Return a variance that is safe to divide by, and the share of it due to pairs of rows.

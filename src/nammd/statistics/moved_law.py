@@ -91,7 +91,7 @@ class Spectrum(NamedTuple):
         With that along it and what goes between the two it has the largest eigenvalue.
         """
         left = self.top - self.along
-        if left < _CLOSE * self.top:
+        if left <= _CLOSE * self.top:
             return 0.0
         return max(self.top - (self.formed - self.along**2) / left, 0.0)
 
@@ -273,6 +273,17 @@ class MovedLaw:
             numbers = [[float(one[i]) for one in side] for side in sides]
             yield Drawn(self._pair(float(mmd2[i]), numbers, float(crossed[i])), float(straight[i]))
 
+    @cached_property
+    def _eigenvalues(self) -> tuple[float, float]:
+        """The largest eigenvalues that samples show: the fewer units there are, the larger they seem."""
+        found = []
+        for one, pilot in zip(self.spectra, (self.pilot.x, self.pilot.y), strict=True):
+            rest = max(one.trace - one.top, 0.0)
+            other = (one.squares - one.top**2) / rest if rest > 0 else 0.0
+            pushed = rest * min(one.top / max(one.top - other, _CLOSE * one.top), 3.0) if one.top > 0 else 0.0
+            found.append(max(one.top + pushed * (1 / one.size - 1 / pilot.size), one.top / 2))
+        return found[0], found[1]
+
     @property
     def _skewness(self) -> float:
         """The skewness of the difference of the sample means, along the difference of the laws."""
@@ -291,14 +302,14 @@ class MovedLaw:
 
     def _pair(self, mmd2: float, sides: list[list[float]], crossed: float) -> Pair:
         moments, known, components = self.moments, [], []
-        for (linear, seconds, form, third), base, one in zip(
-            sides, (moments.x, moments.y), self.spectra, strict=True
+        for (linear, seconds, form, third), base, eigenvalue in zip(
+            sides, (moments.x, moments.y), self._eigenvalues, strict=True
         ):
             components.append(replace(base, c=base.v1 + linear))
             own = max(base.v1, 0.0)
             second = np.array([[own, own], [own, own + seconds]])
             known.append(
-                Known(base.size, second, np.diag([0.0, form]), np.array([0.0, 0.0, 0.0, -third]), one.top)
+                Known(base.size, second, np.diag([0.0, form]), np.array([0.0, 0.0, 0.0, -third]), eigenvalue)
             )
         x, y = components
         dxy = moments.dxy + (x.c - moments.x.c) + (y.c - moments.y.c)

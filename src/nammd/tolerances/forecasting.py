@@ -135,26 +135,29 @@ class Setting:
         m = m or self.m
         return self.bar.rules(self.pilot, m, n, self.shared and (anew or m == self.m), accepted or None)
 
-    def needed(self, distance: float, power: float, frozen: bool = True) -> Needed:
+    def needed(self, distance: float, power: float, frozen: bool | None = None) -> Needed:
         """Return the rows that settle it with some probability, if the distance is what it is.
 
-        Where that is the distance of the rows that there are (`frozen`), fewer are no answer.
+        `frozen` is that of a plan. Without it the rows that there are did not settle it, and the distance is
+        theirs: then fewer rows are no answer.
         """
-        here = self.pair.rows[1] if self.pair is not None else 0
-        now = (self.m, here) if here else None
+        here = self.pair.rows[1] if self.pair is not None else _LEAST
+        now = None if self.pair is None else (self.m, here)
         most = _realistic(max(here, self.m, _FEW))
-        least = max(here, _LEAST) if frozen else _LEAST
+        planned, frozen = frozen is not None, frozen is not False
 
         def decided(n: int, **rows: Any) -> float:
             return self.decided(n, distance, frozen, **rows)
 
+        if planned and here > _LEAST and decided(here) >= power:
+            return Needed((self.m, _smallest(decided, power, _LEAST, here) or here), None, None, now)
         # More candidate rows are easier to get than more of the reference, so they are tried first.
-        candidate = _smallest(decided, power, least, most)
+        candidate = _smallest(decided, power, here, most)
         if candidate is not None:
             return Needed((self.m, candidate), None, None, now)
         if self.pair is not None and self.pair.spread is not None:
             exact = replace(self, pair=replace(self.pair, spread=None))
-            if exact.needed(distance, power, frozen).rows is not None:
+            if exact.needed(distance, power, frozen if planned else None).rows is not None:
                 return Needed(None, None, "features")
         if isinstance(self.bar, Accepted):
             known, larger = self.bar.rows, _realistic(max(self.bar.rows, _FEW))
@@ -164,9 +167,9 @@ class Setting:
             anew = decided(most, m=_realistic(max(self.m, _FEW)), accepted=larger, anew=True)
             return Needed(None, None, "reference" if anew >= power else "distance")
         larger = _realistic(max(self.m, _FEW))
-        reference = _smallest(lambda rows: decided(max(rows, least), m=rows), power, self.m, larger)
+        reference = _smallest(lambda rows: decided(max(rows, here), m=rows), power, self.m, larger)
         if reference is not None:
-            return Needed((reference, max(reference, least)), None, None, now)
+            return Needed((reference, max(reference, here)), None, None, now)
         return Needed(None, None, "tolerance" if self.bar.standard_error else "distance")
 
 
