@@ -125,15 +125,22 @@ def test_a_tolerance_from_accepted_data_reads_and_gathers_once(groups, several, 
     accepted = dict(zip("ab", others, strict=True)) if several else others[1]
     found = counted(lambda: nammd.Tolerance.from_reference(reference, accepted, groups=groups, anyway=True))
     assert found["opened"] == 1 + (2 if several else 1)
-    assert found["gathered"] == 2  # the accepted data; and all of what is about as far
+    assert found["gathered"] == 3  # the accepted data; what is negligible; and all of what is about as far
     assert found.reads("the reference") == 2  # to fit the encoding; and for points, counts and groups
     assert all(found.reads(name) == 1 for name in ("ab" if several else ["accepted"]))
 
 
 def test_what_is_about_as_far_is_summed_in_one_run(counted):
     found = counted(lambda: nammd.Tolerance.from_reference(ONE, THREE))
-    # 13 levels of three perturbations: the rows, the copies, and each of these with the rows.
-    assert found.parts() == [1 + 1 + 1, 1 + 13 + 13]
+    assert found.parts() == [
+        1 + 1 + 1,  # the distance of the accepted data
+        1,  # what these know of each other
+        1 + 8 + 8,  # what is negligible: eight copies of some rows
+        4 + 10,  # a few rows of the reference, moved three times, among each other and with the accepted data
+        1
+        + 13
+        + 13,  # 13 levels of three perturbations: the rows, the copies, and each of these with the rows
+    ]
 
 
 @pytest.mark.parametrize("groups", [None, "user"], ids=["rows", "groups"])
@@ -161,42 +168,50 @@ def test_a_tolerance_from_splits_reads_the_reference_once_but_for_the_fit(groups
 def test_a_check_of_arrays_opens_and_gathers_once(counted):
     tolerance = nammd.Tolerance.from_reference(X, Z)
     found = counted(lambda: tolerance.check(X, Y))
-    assert (found["opened"], found["gathered"], found["summed"]) == (2, 1, 1)
+    # What was accepted is summed with the reference, once for many checks; then both with the candidate.
+    assert (found["opened"], found["gathered"], found["summed"]) == (2, 1, 2)
 
 
 GATES = {
     # Rows of the reference are counted with the tolerance; of groups it keeps no more than totals.
-    "accepted": (lambda: nammd.Tolerance.from_reference(ONE, THREE), (ONE, TWO), 1),
+    "accepted": (lambda: nammd.Tolerance.from_reference(ONE, THREE), (ONE, TWO), 1, 1, [1 + 1 + 4]),
+    # The reference; all pairs that mixtures are made of; and the mixture, in which groups may meet.
     "groups": (
-        lambda: nammd.Tolerance.from_reference(GROUPED[0], GROUPED[2], groups="user", anyway=True),
+        lambda: nammd.Tolerance.from_reference(GROUPED[0], GROUPED[2], groups="user"),
         GROUPED[:2],
         2,
+        3,
+        [2, 4, 3],
     ),
     # It is the reference of the check that says what is negligible, when there is one.
     "number": (
         lambda: nammd.Tolerance.at(0.9, space=nammd.Space.fit(ONE), negligible={"shift": 3.0}),
         (ONE, TWO),
         2,
+        1,
+        [2],
     ),
-    "another reference": (lambda: nammd.Tolerance.from_reference(TWO, THREE), (ONE, TWO), 2),
+    "another reference": (lambda: nammd.Tolerance.from_reference(TWO, THREE), (ONE, TWO), 2, 1, [1 + 1 + 1]),
 }
 
 
-@pytest.mark.parametrize(("make", "data", "of_reference"), GATES.values(), ids=GATES)
-def test_a_check_reads_each_column_of_the_candidate_once(make, data, of_reference, counted):
+@pytest.mark.parametrize(("make", "data", "of_reference", "gathered", "parts"), GATES.values(), ids=GATES)
+def test_a_check_reads_each_column_of_the_candidate_once(make, data, of_reference, gathered, parts, counted):
     tolerance, (x, y) = make(), data
     found = counted(lambda: tolerance.check(x, y))
-    assert (found["opened"], found["gathered"]) == (2, 1)
+    assert (found["opened"], found["gathered"]) == (2, gathered)
     assert found.reads("the candidate") == 1
     assert found.reads("the reference") == of_reference
 
 
-@pytest.mark.parametrize(("make", "data", "of_reference"), GATES.values(), ids=GATES)
-def test_further_checks_of_a_gate_read_the_candidate_alone(make, data, of_reference, counted):
+@pytest.mark.parametrize(("make", "data", "of_reference", "gathered", "parts"), GATES.values(), ids=GATES)
+def test_further_checks_of_a_gate_read_the_candidate_alone(
+    make, data, of_reference, gathered, parts, counted
+):
     gate = make().with_reference(data[0])
     found = counted(lambda: gate.check(data[1]))
-    assert (found["opened"], found["gathered"]) == (1, 1)
-    assert found.parts() == [2]  # the candidate, and with the reference
+    assert (found["opened"], found["gathered"]) == (1, gathered)
+    assert found.parts() == parts  # the candidate, and with the reference and all that was accepted
     assert found.reads("the candidate") == 1
     assert found.reads("the reference", (*COMPARED, "land")) == 0
 
@@ -256,7 +271,7 @@ def test_a_monitor_opens_and_reads_a_batch_once(groups, tmp_path, counted):
     monitor = nammd.Monitor.create(tmp_path / "a.monitor", tolerance, x)
     keys = iter("ab")
     found = counted(lambda: monitor.add(y, key=next(keys), replace=True))
-    assert (found["opened"], found["gathered"]) == (1, 1)
+    assert (found["opened"], found["gathered"]) == (1, 1 if groups is None else 3)
     assert found.reads("the batch b") == 1
 
 
@@ -277,7 +292,7 @@ def test_the_command_line_reads_each_file_once(files, tmp_path, counted, capsys)
     for command, number, gathered in (
         (("distance", x, y), 2, 1),
         (("rank", x, y, z), 3, 1),
-        (("calibrate", x, z, "-o", made, "--force"), 2, 2),
+        (("calibrate", x, z, "-o", made, "--force"), 2, 3),
         (("check", x, y, "--tolerance", made), 2, 1),
         (("check", x, y, z, "--tolerance", made), 3, 2),
         (("check", x, y, "--epsilon", "0.02"), 2, 1),

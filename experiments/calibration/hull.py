@@ -75,11 +75,9 @@ def _run(settings: _Hull, cell: Cell, context: Context) -> Values:
         known = AcceptedRows.of(kernel, [Rows(x, k) for k, x in enumerate(samples)], context.engine)
         for kind, law in (("margin", faulty), ("none", good)):
             candidate = draw(rng, law, int(theirs), accepted.columns)
-            [evidence] = gather(
-                [tuple(prepare({"x": samples[0], "y": candidate}, kernel=kernel))],
-                engine=context.engine,
-            )
-            found = known.nearest(evidence, context.engine)  # type: ignore[arg-type]
+            pair = tuple(prepare({"x": samples[0], "y": candidate}, kernel=kernel))
+            [evidence] = gather([pair], engine=context.engine, beside=known.others)
+            found = known.nearest(evidence)  # type: ignore[arg-type]
             close, far = (found.pvalue(margin, way) for way in ("less", "greater"))
             counts[f"{kind} close"] += bool(close <= ALPHA)
             counts[f"{kind} far"] += bool(far <= ALPHA)

@@ -355,7 +355,7 @@ CALLS = {
         "300 with 250 rows",
     ),
     "reference": (
-        lambda k, e: nammd.Tolerance.from_reference(X, {"y": Y, "z": Y + 1}, kernel=k, engine=e),
+        lambda k, e: nammd.Tolerance.from_reference(X, {"y": Y, "z": Y + 1}, how="ball", kernel=k, engine=e),
         "300 rows with 2 datasets",
     ),
     "noise": (

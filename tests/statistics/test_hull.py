@@ -24,14 +24,14 @@ def samples(rng, *sizes):
     return [rng.normal(loc=loc, size=(size, 2)) for loc, size in zip(locations, sizes, strict=False)]
 
 
-def evidence_of(x, y, kernel=KERNEL):
-    [found] = gather([tuple(prepare({"x": x, "y": y}, kernel=kernel))])
-    return found
+def nearest_of(accepted, candidate):
+    pair = tuple(prepare({"x": accepted.corners[0].points, "y": candidate}, kernel=accepted.kernel))
+    [evidence] = gather([pair], beside=accepted.others)
+    return accepted.nearest(evidence)
 
 
 def nearest(corners, candidate, kernel=KERNEL):
-    rows = [each if isinstance(each, Rows) else Rows(each, k) for k, each in enumerate(corners)]
-    return AcceptedRows.of(kernel, rows).nearest(evidence_of(corners[0], candidate, kernel))
+    return nearest_of(AcceptedRows.of(kernel, [Rows(each, k) for k, each in enumerate(corners)]), candidate)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -163,8 +163,7 @@ def test_units_that_were_moved_vary_together():
     candidate = np.vstack([rng.normal(size=(150, 2)), rng.normal(size=(150, 2)) + 2.0])
     same = AcceptedRows.of(KERNEL, [Rows(x, 0), Rows(x + 2.0, 0)])
     apart = AcceptedRows.of(KERNEL, [Rows(x, 0), Rows(rng.normal(size=(200, 2)) + 2.0, 1)])
-    evidence = evidence_of(x, candidate)
-    together, alone = same.nearest(evidence), apart.nearest(evidence)
+    together, alone = nearest_of(same, candidate), nearest_of(apart, candidate)
     assert together.weights.min() > 0.3
     # Rows that are in both parts are half as many units as there are rows.
     assert together.pair.x.size == pytest.approx(200, rel=0.05)

@@ -18,8 +18,10 @@ from nammd.data.arrays import Array, FloatArray, is_constant, take_rows, to_nump
 from nammd.data.sampling import REPRESENTATIVES, Positions, representatives
 from nammd.engines import Engine, choose_engine
 from nammd.engines.sums import CrossSums, WithinSums
-from nammd.evidence.rows import RowEvidence
+from nammd.evidence.rows import Known, RowEvidence
+from nammd.evidence.stand_ins import SampleStandIns
 from nammd.kernels import Kernel
+from nammd.spaces import Sample
 from nammd.statistics.grams import Grams, unit_eigenvalue
 from nammd.statistics.hull import Corner, Hull, Met, Mixture, Nearest
 from nammd.statistics.pair import Pair
@@ -109,22 +111,24 @@ class AcceptedRows:
         )
         return cls(kernel, tuple(corners), Hull(found, squares, float(kernel.bound)))
 
-    def nearest(self, evidence: RowEvidence, engine: Engine | None = None) -> Nearest:
+    @property
+    def others(self) -> list[Array]:
+        """The points of all corners but the reference."""
+        return [corner.points for corner in self.corners[1:]]
+
+    def known(self, reference: Sample) -> Known:
+        """Return what is within the reference, for pairs with it."""
+        own = WithinSums(self.hull.corners[0].seen[:, 0], float(self.hull.squares[0, 0]))
+        return Known(reference, own, SampleStandIns(reference))
+
+    def nearest(self, evidence: RowEvidence) -> Nearest:
         """Return the mixture that is nearest to a candidate.
 
-        Parameters
-        ----------
-        evidence : RowEvidence
-            The reference, which is the first corner, and the candidate.
-        engine : Engine, optional
-            Which engine computes.
+        `evidence` is of the reference, which is the first corner, and of the candidate, gathered beside the
+        others.
         """
-        candidate, own = evidence.y.points, evidence.kernel_sums.y
-        across = [evidence.kernel_sums.cross]
-        others = [(corner.points, candidate) for corner in self.corners[1:]]
-        if others:
-            chosen = choose_engine(engine, candidate, *(points for points, _ in others))
-            across += chosen.sums(self.kernel, *others).parts
+        own = evidence.kernel_sums.y
+        across = [evidence.kernel_sums.cross, *evidence.beside]
         met = Met(
             across=[sums.rows for sums in across],
             squares=np.array([sums.squares for sums in across]),

@@ -30,6 +30,7 @@ def gather(
     cross: CrossPairs = "full",
     engine: Engine | None = None,
     known: Known | None = None,
+    beside: Sequence[Any] = (),
 ) -> list[Evidence]:
     """Return what each of some pairs of samples is known from.
 
@@ -43,6 +44,8 @@ def gather(
         Which engine computes; by default the one where the data is.
     known : Known, optional
         What is within a sample, from an earlier call; it is not summed again.
+    beside : sequence of arrays
+        Points that the y of the first pair is compared with too, in the same run; of plain rows only.
 
     Returns
     -------
@@ -71,13 +74,16 @@ def gather(
         return (samples[key].by_unit, units[key]) if grouped else samples[key].points
 
     parts = [(part(key),) for key in new] + [(part(id(x.points)), part(id(y.points))) for x, y in pairs]
+    parts += [(points, part(id(pairs[0][1].points))) for points in beside]
     with about(*(sample.name for sample in samples.values())):
         chosen = choose_engine(engine, *(sample.points for sample in samples.values()))
         summed = (chosen.unit_sums if grouped else chosen.sums)(kernel, *parts)
     within |= dict(zip(new, summed.parts, strict=False))
     own |= {key: SampleStandIns(s, units.get(key)) for key, s in samples.items() if key not in own}
     bound, found = float(kernel.bound), list[Evidence]()
-    for (x, y), across in zip(pairs, summed.parts[len(new) :], strict=True):
+    crossed = summed.parts[len(new) :]
+    more = tuple(crossed[len(pairs) :])
+    for (x, y), across in zip(pairs, crossed, strict=False):
         one, two = id(x.points), id(y.points)
         both, by, stand_ins = (samples[one], samples[two]), summed.by, (own[one], own[two])
         with about(x.name, y.name):
@@ -86,7 +92,7 @@ def gather(
                 found.append(GroupEvidence(*both, by, stand_ins, sums))
             else:
                 rows = KernelSums(within[one], within[two], across, bound)
-                found.append(RowEvidence(*both, by, stand_ins, rows, cross))
+                found.append(RowEvidence(*both, by, stand_ins, rows, cross, more))
     return found
 
 

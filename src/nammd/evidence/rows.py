@@ -81,10 +81,13 @@ class RowEvidence(_EngineEvidence):
         The sums.
     cross : {"full", "off-diagonal"}
         Which pairs of a row of x and a row of y count.
+    beside : tuple of CrossSums
+        Sums of y with other points than those of x, where these were asked for.
     """
 
     kernel_sums: KernelSums = field(repr=False)
     cross: CrossPairs = "full"
+    beside: tuple[CrossSums, ...] = field(default=(), repr=False)
 
     @cached_property
     def meeting(self) -> AtomPair:

@@ -110,15 +110,17 @@ class Hull:
             return min(one.size, two.size)
         return float(len(np.intersect1d(one.units, two.units)))
 
-    def expected_bias(self, rows: float) -> float:
+    def expected_bias(self, rows: float, reference: float) -> float:
         """Return by how much a fitted squared distance is too small for candidates like one of the corners.
 
-        Of so many rows each; for that of the corners for which it is most. At a corner a weight can move in
-        one of two ways only, so half of what it would be in the middle of the hull.
+        Of so many rows each, and with a reference of so many; for that of the corners for which it is most.
+        At a corner a weight can move in one of two ways only, so half of what it would be in the middle of
+        the hull.
         """
         found = [0.0]
         for corner in self.corners:
-            noise = corner.covariance(self.means(corner)) * (1 / rows + 1 / corner.size)
+            own = reference if corner.sample == self.corners[0].sample else corner.size
+            noise = corner.covariance(self.means(corner)) * (1 / rows + 1 / own)
             found.append(fitted_bias(np.ones(len(self.corners)), self.inner, noise) / 2)
         return max(found)
 

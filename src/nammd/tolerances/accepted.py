@@ -21,6 +21,7 @@ from nammd.data.arrays import Array, FloatArray, like, take_rows, to_numpy
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import representatives
 from nammd.engines import Engine
+from nammd.engines.progress import aside
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.evidence.accepted import AcceptedRows, Rows, Sums, sums_between
 from nammd.evidence.accepted_groups import nearest_of_groups, nearest_of_sketches
@@ -195,7 +196,8 @@ class AcceptedSet:
         if any(each.units is not None for each in datasets):  # groups are summed with those of a candidate
             return AcceptedSet(datasets, self.home)
         within, between = dict(self.within), dict(self.between)
-        sums_between(space.kernel, [each.points for each in datasets], None, within, between)
+        with aside():
+            sums_between(space.kernel, [each.points for each in datasets], None, within, between)
         return AcceptedSet(datasets, self.home, within, between)
 
     @property
@@ -203,9 +205,7 @@ class AcceptedSet:
         """The names of the datasets."""
         return tuple(each.label for each in self.datasets)
 
-    def around(
-        self, reference: Sample, engine: Engine | None, within: WithinSums | None = None
-    ) -> AcceptedRows:
+    def around(self, reference: Sample, engine: Engine | None) -> AcceptedRows:
         """Return all that is accepted together with a reference, ready for candidates."""
         points = reference.points
         corners = [Rows(points, 0)]
@@ -217,8 +217,6 @@ class AcceptedSet:
                 corners += [Rows(like(each.moved(base, share), points), 0, some) for share in STEPS]
         known = {(a + 1, b + 1): sums for (a, b), sums in self.between.items()}
         own = {k + 1: sums for k, sums in self.within.items()}
-        if within is not None:
-            own[0] = within
         return AcceptedRows.of(reference.space.kernel, corners, engine, own, known)
 
     def nearest(
@@ -233,11 +231,11 @@ class AcceptedSet:
         engine : Engine, optional
             Which engine computes.
         around : AcceptedRows, optional
-            What is accepted together with this reference, if it has been summed.
+            What is accepted together with this reference, of plain rows.
         """
         if isinstance(evidence, RowEvidence):
-            around = around or self.around(evidence.x, engine, evidence.kernel_sums.x)
-            return around.nearest(evidence, engine)
+            assert around is not None
+            return around.nearest(evidence)
         if isinstance(evidence, SketchEvidence):
             return nearest_of_sketches(evidence, [each.points for each in self.datasets])
         assert isinstance(evidence, GroupEvidence)

@@ -14,11 +14,12 @@ from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
 from nammd.encoding.constants import ChangedConstant
 from nammd.engines import Engine, workers_read_files
+from nammd.engines.progress import comparing, passes
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS, gather
 from nammd.evidence.accepted import AcceptedRows
 from nammd.evidence.preparing import prepared
-from nammd.evidence.rows import Known, RowEvidence
+from nammd.evidence.rows import Known
 from nammd.explaining.alerts import Alert, column_alerts, column_fact_alerts, known_alerts, row_alerts
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
@@ -91,7 +92,7 @@ class Gate:
     engine: Engine | None = None
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
     _known: list[Known] = field(default_factory=list, init=False, repr=False)
-    _around: list[AcceptedRows] = field(default_factory=list, init=False, repr=False)
+    _around: list[tuple[Any, AcceptedRows]] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(
@@ -149,7 +150,7 @@ class Gate:
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
         fails = known_alerts((*self.tolerance.fail_on, *fail_on))
         estimate, shared = self._estimate(candidate), self.is_the_one
-        nearest = self._nearest(estimate)
+        nearest = self._nearest(candidate, estimate)
         bars = self.tolerance.bars
         held = [Held.of(bar, *bar.pvalues(estimate, shared, nearest)) for bar in bars]
         p_close, p_far = combined(held)
@@ -258,7 +259,7 @@ class Gate:
         Estimate
         """
         opened = self.candidate(self._open(candidate), RowGrouping(groups, row_weights), columns=False)
-        return self._estimate(opened)
+        return self._estimate(opened, alone=True)
 
     def candidate(
         self,
@@ -303,25 +304,41 @@ class Gate:
         [dataset] = open_all(named, min_rows=MIN_ROWS, by_workers=by_workers, reading=written)
         return dataset
 
-    def _estimate(self, candidate: Candidate) -> Estimate:
-        """Estimate the distance of a candidate; what is within the reference is summed once."""
-        reference = candidate.reference
-        known = self._known[0] if self._known else None
-        [evidence] = gather([(reference, candidate.sample)], engine=self.engine, known=known)
+    def _estimate(self, candidate: Candidate, *, alone: bool = False) -> Estimate:
+        """Estimate the distance of a candidate; what is within the reference is summed once.
+
+        Plain rows are compared with all that was accepted in the same run, unless the reference is meant
+        `alone`.
+        """
+        reference, sample = candidate.reference, candidate.sample
+        with passes(what=comparing(reference.size, sample.size)):
+            around = None if alone else self._accepted_around(candidate)
+            known = self._known[0] if self._known else None
+            beside: list[Any] = []
+            if around is not None:
+                known, beside = around.known(reference), around.others
+            [evidence] = gather([(reference, sample)], engine=self.engine, known=known, beside=beside)
         if reference is self.reference and not self._known and evidence.known_x is not None:
             self._known.append(evidence.known_x)
         return Estimate.of(evidence)
 
-    def _nearest(self, estimate: Estimate) -> Nearest:
+    def _accepted_around(self, candidate: Candidate) -> AcceptedRows | None:
+        """Return all that was accepted beside the reference, where rows are plain; it is summed once."""
+        accepted, reference = self.tolerance.accepted, candidate.reference
+        samples = reference, candidate.sample
+        plain = all(sample.keeps_rows and sample.units is None for sample in samples)
+        if accepted is None or not accepted.datasets or not plain:
+            return None
+        if not self._around or self._around[0][0] is not reference:
+            self._around[:] = [(reference, accepted.around(reference, self.engine))]
+        return self._around[0][1]
+
+    def _nearest(self, candidate: Candidate, estimate: Estimate) -> Nearest:
         """Return a candidate with the mixture of what was accepted that is nearest to it."""
-        accepted, evidence = self.tolerance.accepted, estimate.evidence
+        accepted = self.tolerance.accepted
         if accepted is None or not accepted.datasets or estimate.pair.void:
             return Nearest(np.ones(1), estimate.pair)
-        if evidence.x is self.reference and isinstance(evidence, RowEvidence):
-            if not self._around:
-                self._around.append(accepted.around(evidence.x, self.engine, evidence.kernel_sums.x))
-            return accepted.nearest(evidence, self.engine, self._around[0])
-        return accepted.nearest(evidence, self.engine)
+        return accepted.nearest(estimate.evidence, self.engine, self._accepted_around(candidate))
 
     def plan(
         self,
@@ -353,8 +370,9 @@ class Gate:
             By the same computation as the advice of an undecided `check`.
         """
         alpha, power = between(alpha, "alpha", 0.5), between(power, "power")
-        estimate, bar = self.distance(candidate), self.tolerance.farthest
-        setting = self._setting(estimate, self._nearest(estimate), alpha)
+        opened, bar = self.candidate(self._open(candidate), columns=False), self.tolerance.farthest
+        estimate = self._estimate(opened)
+        setting = self._setting(estimate, self._nearest(opened, estimate), alpha)
         true = distance_to_plan_for(estimate, distance, bar.value)
         frozen = distance is None  # the pilot's distance is that to these rows of the reference
         m: int | None = estimate.m

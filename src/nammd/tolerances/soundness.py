@@ -93,7 +93,8 @@ def refuse_separating_columns(
     raise refusal(
         ValueError,
         f"the {'columns' if plural else 'column'} {listed(names)} alone {'tell' if plural else 'tells'} "
-        f"{listed(which)} from the reference: {words}. With such a column the others hardly count. {compared}",
+        f"{listed(which)} from the reference: {words}. With such a column the others hardly count. "
+        f"{compared}",
         Advice(
             f"leave {'them' if plural else 'it'} out with exclude=[{chosen}], or, if "
             f"{'they are' if plural else 'it is'} meant, say keep=[{chosen}]",
