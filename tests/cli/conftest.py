@@ -110,7 +110,8 @@ def far(files):
 def tolerance(files, reference):
     """A tolerance file that was made by the program."""
     path = files / "tolerance.json"
-    assert main(["calibrate", str(reference), str(files / "accepted.parquet"), "-o", str(path)]) == 0
+    accepted = str(files / "accepted.parquet")
+    assert main(["calibrate", str(reference), accepted, "--margin", "missing=0.1", "-o", str(path)]) == 0
     return path
 
 

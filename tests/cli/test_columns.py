@@ -70,7 +70,8 @@ def test_what_is_negligible_is_said_when_calibrating(nammd, made, tmp_path):
         given = ["--negligible", wanted, "-o", tmp_path / "n.json", "--force"]
         assert nammd("calibrate", made["train"], made["accepted"], *given).code == 0
         found[wanted] = nammd("check", made["train"], made["spoiled"], "-t", tmp_path / "n.json").code
-    assert found == {"categories=0.2": 0, "purpose:categories=0.2": 0, "age:shift=1": 1, "none": 0}
+    assert found.pop("none") != 1
+    assert found == {"categories=0.2": 0, "purpose:categories=0.2": 0, "age:shift=1": 1}
 
 
 def test_a_number_has_columns_only_with_negligible(nammd, made):

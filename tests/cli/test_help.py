@@ -28,7 +28,18 @@ def wide_terminal(monkeypatch):
 
 
 def test_there_are_as_many_commands_as_promised():
-    assert COMMANDS == ["check", "calibrate", "sketch", "distance", "test", "compare", "rank", "plan", "demo"]
+    assert COMMANDS == [
+        "check",
+        "calibrate",
+        "accept",
+        "sketch",
+        "distance",
+        "test",
+        "compare",
+        "rank",
+        "plan",
+        "demo",
+    ]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

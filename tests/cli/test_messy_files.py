@@ -254,7 +254,10 @@ def test_a_reference_that_is_there_twice_sets_no_tolerance(nammd: Any, tmp_path:
 
 def test_a_tolerance_that_hides_nearly_everything_says_so(nammd: Any, tmp_path: Path) -> None:
     write(tmp_path / "ref.csv", orders(0, 400))
-    ran = nammd("calibrate", "ref.csv", "--noise", 5, "-o", "t.json")
+    assert (
+        "the tolerance is very large" in nammd("calibrate", "ref.csv", "--noise", 5, "-o", "t.json").sentence
+    )
+    ran = nammd("calibrate", "ref.csv", "--noise", 5, "-o", "t.json", "--anyway")
     assert "the tolerance is very large, as far as" in ran.out
     write(tmp_path / "new.csv", orders(1, 400))
     assert "the tolerance is very large" in nammd("check", "ref.csv", "new.csv", "-t", "t.json").out

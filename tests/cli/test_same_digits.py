@@ -1,5 +1,7 @@
 """Every command and its function give the same digits for the same files."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -111,14 +113,29 @@ def test_every_question_with_every_option_of_the_space(nammd, paths, name):
     same(nammd("check", x, y, "--epsilon", 0.02, *words, "--json").json, checked)
 
 
+def short(path):
+    return Path(path).stem
+
+
 @pytest.mark.parametrize("name", OPTIONS)
-@pytest.mark.parametrize("way", ["accepted", "several", "noise", "split"])
+@pytest.mark.parametrize("way", ["accepted", "several", "ball", "margin", "noise", "split"])
 def test_calibrate_and_check(nammd, paths, name, way):
     words, options = OPTIONS[name]
     x, y, z = map(str, paths["parquet"])
     ways = {
-        "accepted": ([z], lambda: library.Tolerance.from_reference(x, {z: z}, **options)),
-        "several": ([y, z], lambda: library.Tolerance.from_reference(x, {y: y, z: z}, **options)),
+        "accepted": ([z], lambda: library.Tolerance.from_reference(x, {short(z): z}, **options)),
+        "several": (
+            [y, z],
+            lambda: library.Tolerance.from_reference(x, {short(y): y, short(z): z}, **options),
+        ),
+        "ball": (
+            [z, "--ball"],
+            lambda: library.Tolerance.from_reference(x, {short(z): z}, how="ball", **options),
+        ),
+        "margin": (
+            [z, "--margin", "missing=0.1"],
+            lambda: library.Tolerance.from_reference(x, {short(z): z}, margin={"missing": 0.1}, **options),
+        ),
         "noise": (["--noise", "1"], lambda: library.Tolerance.from_noise(x, level=1, **options)),
         "split": (["--split"], lambda: library.Tolerance.from_split(x, **options)),
     }

@@ -68,7 +68,7 @@ def calibrate(
         str | None,
         typer.Option(
             metavar="KIND=SHARE",
-            help="What is negligible for the whole table: missing=0.02 (of all values), noise=0.1 (standard "
+            help="What is negligible for the whole table: missing=0.05 (of all values), noise=0.1 (standard "
             "deviations) or flips=0.05 (of all categories); or a distance.",
         ),
     ] = None,
@@ -219,4 +219,4 @@ def _margin(given: str | None) -> Any:
     try:
         return {kind.strip(): float(share)} if equals else float(given)
     except ValueError:
-        raise ValueError(f"--margin is a distance, or such as missing=0.02, not {given!r}") from None
+        raise ValueError(f"--margin is a distance, or such as missing=0.05, not {given!r}") from None

@@ -124,6 +124,13 @@ class Grams:
             return values
         s, numbers, count = self._sizes(side), self._numbers(side), len(values)
         pairs = np.outer(s, s)
+        if not atoms.reach:  # no unit but itself is near
+            sized = self._repeated(side, s[:, None])[:, 0]
+            every = sized.sum() ** 2 - float(sized @ sized)
+            pairs *= -atoms.mean
+            pairs += values
+            pairs *= self._distinct(side) / every
+            return pairs
         found = values - atoms.mean * pairs
         near = np.abs(numbers[:, None] - numbers) <= atoms.reach
         pairs = np.where(near, 0.0, pairs)

@@ -159,6 +159,12 @@ class AcceptedDataset:
             units = units.take(representatives(sample.size, MOST_ROWS))
         return cls(label, sample.size, points, maps, now, reason, units)
 
+    def is_made_of(self, sample: Sample) -> bool:
+        """Tell whether a sample has the rows of this dataset, in their order."""
+        if sample.size != self.rows:
+            return False
+        return bool(np.array_equal(_kept(sample, MOST_ROWS), self.points))
+
     def moved(self, points: FloatArray, share: float) -> FloatArray:
         """Return points of the reference, moved a share of the way towards this dataset."""
         found = points.copy()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from nammd.data.arrays import is_spread
 from nammd.data.dataset import Dataset
 from nammd.encoding import Encoding
 from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN, changes
@@ -61,6 +62,7 @@ def cautions_of(
                 "independent of it",
             )
         )
+    found += _accepted_itself(gate.tolerance, estimate.evidence.y)
     pair = estimate.pair
     if decision is Decision.UNDECIDED and pair.share > NEAR_DEGENERATE and not pair.void:
         found.append(
@@ -78,6 +80,17 @@ def _changed_columns(encoding: Encoding, candidate: Dataset) -> list[Caution]:
     if usable:
         found.append(Caution("now-usable", NOW_USABLE.format(", ".join(usable))))
     return found
+
+
+def _accepted_itself(tolerance: Tolerance, candidate: Any) -> list[Caution]:
+    """Say that a candidate is one of the accepted datasets, row by row."""
+    if tolerance.accepted is None or not candidate.keeps_rows or is_spread(candidate.points):
+        return []
+    same = [each.label for each in tolerance.accepted.datasets if each.is_made_of(candidate)]
+    if not same:
+        return []
+    told = f"the candidate is {same[0]!r} itself, which was accepted: that they are alike proves nothing"
+    return [Caution("accepted-itself", told)]
 
 
 def _ungrouped(tolerance: Tolerance) -> tuple[Caution, ...]:

@@ -161,6 +161,9 @@ class Constructors(Result):
             other = Reference.of(bench.reference.dataset, left, engine)
             return max(estimate.value for estimate in other.distances(others).values())
 
+        for name, sample in samples.items():
+            if how == "hull" and bench.reference.same_rows(sample):
+                raise ValueError(f"the accepted data {name!r} are the rows of the reference; leave them out")
         if samples:
             farthest = max(estimates.values(), key=lambda estimate: estimate.value).value
             if how == "ball":
