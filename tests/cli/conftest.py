@@ -111,7 +111,7 @@ def tolerance(files, reference):
     """A tolerance file that was made by the program."""
     path = files / "tolerance.json"
     accepted = str(files / "accepted.parquet")
-    assert main(["calibrate", str(reference), accepted, "--margin", "missing=0.1", "-o", str(path)]) == 0
+    assert main(["calibrate", str(reference), accepted, "--margin", "missing=0.2", "-o", str(path)]) == 0
     return path
 
 

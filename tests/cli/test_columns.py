@@ -67,7 +67,7 @@ def test_json_has_the_columns(nammd, made, limit):
 def test_what_is_negligible_is_said_when_calibrating(nammd, made, tmp_path):
     found = {}
     for wanted in ("categories=0.2", "purpose:categories=0.2", "age:shift=1", "none"):
-        given = ["--negligible", wanted, "-o", tmp_path / "n.json", "--force"]
+        given = ["--negligible", wanted, "--margin", "missing=0.3", "-o", tmp_path / "n.json", "--force"]
         assert nammd("calibrate", made["train"], made["accepted"], *given).code == 0
         found[wanted] = nammd("check", made["train"], made["spoiled"], "-t", tmp_path / "n.json").code
     assert found.pop("none") != 1

@@ -85,7 +85,10 @@ def test_categories_and_numbers_that_do_not_overlap_are_found(name):
         library.Tolerance.from_reference(reference, {"moved": moved})
     assert f"exclude=['{name}']" in str(refused.value)
     assert f"keep=['{name}']" in str(refused.value)
-    assert library.Tolerance.from_reference(reference, moved, keep=[name], how="ball").epsilon > 0.01
+    assert (
+        library.Tolerance.from_reference(reference, moved, keep=[name], how="ball", anyway=True).epsilon
+        > 0.01
+    )
 
 
 def test_a_column_that_only_shifts_is_no_such_column():
@@ -152,7 +155,7 @@ def test_what_cannot_be_resolved_carries_its_caution(nammd, tmp_path):
 def test_below_one_half_means_below_one_half():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(60, 1))
-    made = [library.Tolerance.from_noise(x, level=level, anyway=True) for level in (0.8, 1.0, 1.5, 2.0)]
+    made = [library.Tolerance.from_noise(x, level=level, anyway=True) for level in (0.8, 1.0, 2.0, 4.0)]
     for tolerance in made:
         few = tolerance.power(60, 0.0).close < 0.5
         assert bool(tolerance.cautions()) == few

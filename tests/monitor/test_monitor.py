@@ -161,7 +161,7 @@ def as_file(folder, name):
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "parquet"])
 def test_tables_of_any_library_are_the_same_batch(tmp_path, kind):
     train = frame(0, size=400)
-    tolerance = nammd.Tolerance.from_reference(train, frame(7, 1.0), margin=0.1)
+    tolerance = nammd.Tolerance.from_reference(train, frame(7, 1.0), margin=0.05)
     made = nammd.Monitor.create(tmp_path / "a.monitor", tolerance, train)
     data = {
         "pandas": frame(1),

@@ -67,8 +67,8 @@ def story() -> list[tuple[str, int, list[str]]]:
 
     return [
         (
-            "What is close enough? People spend more before Christmas and less in summer, and both were fine:\n"
-            "a day may be like last year, like those weeks, or like something between.",
+            "What is close enough? People spend more before Christmas and less in summer, and both were\n"
+            "fine: a day may be like last year, like those weeks, or like something between.",
             0,
             ["calibrate", REFERENCE, *ACCEPTED, "-o", "tolerance.json"],
         ),
