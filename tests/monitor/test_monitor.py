@@ -463,3 +463,29 @@ def test_sums_of_groups_are_pooled_as_long_as_no_group_is_in_two_batches(tmp_pat
         assert (window.batches, window.rows) == (2, 480)
         made.add(visits(4, name=3), key="2026-03-03")  # users that came back
         assert made.pooled() == ()
+
+
+def test_what_batches_are_like_is_kept_told_and_drawn(tmp_path):
+    train, accepted = frame(0, size=400), frame(7, 1.0, size=400)
+    tolerance = nammd.Tolerance.from_reference(train, {"summer": accepted}, margin=0.05)
+    made = nammd.Monitor.create(tmp_path / "a.monitor", tolerance, train)
+    made.add(frame(1), key="a")
+    last = made.add(frame(2, 1.0), key="b")
+    assert "% summer" in str(last)
+    kept = {told.batch.key: told.batch.settings["like"]["summer"] for told in made.state.told}
+    assert kept["a"] < 0.4 < 0.6 < kept["b"]
+    page = made.page(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "What batches are like" in page
+    assert 'class="like like-0"' in page
+
+
+def test_an_alarm_is_acknowledged_by_accepting_the_data(tmp_path):
+    train = frame(0, size=400)
+    tolerance = nammd.Tolerance.from_reference(train, margin=0.02)
+    made = nammd.Monitor.create(tmp_path / "a.monitor", tolerance, train)
+    assert made.add(frame(1, 1.0, size=400), key="a").decision == "FAR"
+    assert made.acknowledge("as every summer", accept=frame(1, 1.0, size=400)) == 1
+    assert made.add(frame(2, 1.0, size=400), key="b").decision != "FAR"
+    [kept] = made.tolerance.accepted.datasets
+    assert kept.reason == "as every summer"
+    assert any("accepted from here on" in event.text for event in made.state.events)

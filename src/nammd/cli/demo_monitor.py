@@ -23,8 +23,8 @@ def write_files(folder: Path) -> None:
     """Write last year, two weeks at either end of its season, and every day of this year."""
     last = datetime.date(YEAR - 1, 1, 1)
     _write(folder / REFERENCE, [(last + _days(k), REFERENCE_ROWS, k) for k in range(365)])
-    for number, (name, (month, day)) in enumerate(ACCEPTED.items(), 2):
-        first = datetime.date(YEAR - 1, month, day)
+    for number, (name, (month, monday)) in enumerate(ACCEPTED.items(), 2):
+        first = datetime.date(YEAR - 1, month, monday)
         _write(folder / name, [(first + _days(k), ACCEPTED_ROWS, 500 * number + k) for k in range(15)])
     (folder / DAYS).mkdir()
     for k in range(365):

@@ -137,6 +137,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
             "nammd": __version__,
             "failures": sorted({alert.code for alert in verdict.failures}),
             "like": dict(verdict.like),
+            "interval_level": verdict.interval_level,
         },
     )
     sums = sums_of(gate, opened.candidate.sample.dataset)

@@ -78,7 +78,7 @@ class Batch:
     error : float
         The standard error of the distance over draws of the batch alone.
     distance, low, high : float
-        The estimated distance, with its 95 % interval.
+        The estimated distance, with the interval that the tests of the verdict leave.
     pvalue_close, pvalue_far : float
         Of "within the tolerance" and "beyond", of the joint distance.
     pvalue_beyond : float

@@ -12,6 +12,7 @@ from nammd.monitor.state import State, Told
 from nammd.results import Caution, Result, Tone, interval, number, probability
 from nammd.tolerances.decision import Decision
 from nammd.tolerances.verdict import Verdict
+from nammd.tolerances.verdict_words import like_in_words
 
 _MEANING = {
     Decision.CLOSE: "within the tolerance",
@@ -35,7 +36,7 @@ class BatchVerdict(Result):
     distance : float
         The estimated NAMMD between the reference and the batch.
     interval : tuple of float
-        A 95 % confidence interval for it.
+        A confidence interval for it: what the tests of the verdict leave.
     epsilon : float
         The tolerance.
     pvalue_close, pvalue_far : float
@@ -130,8 +131,11 @@ class BatchVerdict(Result):
     def facts(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         told = self.state.told[self.state.places[self.key]]
+        level, like = (told.batch.settings.get(name) for name in ("interval_level", "like"))
+        ends = f"{100 * (level or 0.95):.4g} % interval {interval(self.interval)}"
         rows = [
-            ("distance", f"NAMMD = {number(self.distance)}, 95 % interval {interval(self.interval)}"),
+            ("distance", f"NAMMD = {number(self.distance)}, {ends}"),
+            *([("like", like_in_words(tuple(like.items())))] if like and len(like) > 1 else []),
             ("p-value, within", probability(self.pvalue_close)),
             ("p-value, beyond", probability(self.pvalue_far)),
             ("level", f"{self.level:.3g}"),

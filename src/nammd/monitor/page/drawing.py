@@ -59,7 +59,7 @@ def time_line(page: Page, width: float, height: float) -> Markup:
     parts += [*_tolerance(marks, frame), *_flags(page, frame), *_means(marks, frame)]
     parts += [_interval(m, frame) for m in marks] + [_mark(m, frame) for m in marks]
     parts += [_tick(frame, place, key, k, len(page.ticks)) for k, (place, key) in enumerate(page.ticks)]
-    words = "The distance of every batch to the reference over time, with 95 % intervals, and the tolerance."
+    words = "The distance of every batch to what was accepted over time, with intervals, and the tolerance."
     return _picture(frame, words, parts)
 
 
@@ -76,6 +76,16 @@ def evidence_strip(page: Page, width: float, height: float) -> Markup:
     parts.append(tag("polyline", points=points, class_="evidence"))
     words = "The evidence that the stream is beyond the tolerance, and the line at which it is an alarm."
     return _picture(frame, words, parts)
+
+
+def like_strip(page: Page, width: float, height: float) -> Markup:
+    """Draw how much of the batches is like each accepted dataset; the rest is like the reference."""
+    frame = Frame(width, height, 0.0, 1.0, bottom=8.0)
+    parts = _scale(frame, ["0 %", "50 %", "100 %"], [0.0, 0.5, 1.0])
+    for k, each in enumerate(page.likenesses):
+        points = " ".join(f"{frame.x(place):.1f},{frame.y(share):.1f}" for place, share in each.points)
+        parts.append(tag("polyline", points=points, class_=f"like like-{k}"))
+    return _picture(frame, "How much of each batch is like the accepted datasets.", parts)
 
 
 def small_multiple(multiple: Multiple) -> Markup:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib import resources
 from urllib.parse import quote
 
-from nammd.monitor.page.drawing import evidence_strip, sign, small_multiple, time_line
+from nammd.monitor.page.drawing import evidence_strip, like_strip, sign, small_multiple, time_line
 from nammd.monitor.page.markup import Content, Markup, joined, tag
 from nammd.monitor.page.model import Page
 from nammd.monitor.state import State, Told
@@ -65,7 +65,7 @@ def content(page: Page, *more: Markup, links: Mapping[str, str] | None = None) -
     now = tag("section", tag("div", word, class_="word"), tag("p", state.headline()), class_=f"now {tone}")
     sections = [now, *more]
     if page.marks:
-        sections += [_distances(page), _stream(page)]
+        sections += [_distances(page), _likenesses(page), _stream(page)]
     if page.windows:
         sections.append(_windows(page))
     if page.multiples:
@@ -106,7 +106,7 @@ def _distances(page: Page) -> Markup:
         )
         for flag in page.flags
     ]
-    parts: list[Content] = [tag("h2", "Distance to the reference")]
+    parts: list[Content] = [tag("h2", "Distance to what was accepted")]
     if page.shared > 1:
         told = f"Each mark stands for {page.shared} neighbouring batches, with the worst of their verdicts."
         parts.append(tag("p", told, class_="quiet"))
@@ -118,6 +118,26 @@ def _distances(page: Page) -> Markup:
     if flags:
         parts.append(tag("ul", *flags, class_="flags"))
     return tag("section", *parts, class_="card", id="distances")
+
+
+def _likenesses(page: Page) -> Markup:
+    """Show what batches are like, where other data than the reference were accepted: a season can be seen."""
+    if not page.likenesses:
+        return joined()
+    legend = [
+        tag("li", tag("span", class_=f"swatch line like-{k}"), each.name)
+        for k, each in enumerate(page.likenesses)
+    ]
+    return tag(
+        "section",
+        tag("h2", "What batches are like"),
+        tag("p", "How much of each is like accepted data; the rest is like the reference.", class_="quiet"),
+        tag("div", like_strip(page, 860.0, 150.0), class_="wide"),
+        tag("div", like_strip(page, 360.0, 150.0), class_="narrow"),
+        tag("ul", *legend, class_="legend"),
+        class_="card",
+        id="like",
+    )
 
 
 def _stream(page: Page) -> Markup:

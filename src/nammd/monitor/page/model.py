@@ -25,6 +25,10 @@ MULTIPLES = 6
 WORST = (Decision.FAR, Decision.UNDECIDED, Decision.CLOSE)
 
 
+LIKENESSES = 4
+"""So many accepted datasets have a line of their own."""
+
+
 @dataclass(frozen=True)
 class Mark:
     """One place of the time line: a batch, or neighbours that share it.
@@ -94,6 +98,14 @@ class Multiple:
 
 
 @dataclass(frozen=True)
+class Likeness:
+    """How much of the batches is like one of the accepted datasets, over time."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
 class Page:
     """The page.
 
@@ -113,6 +125,8 @@ class Page:
         The last days together.
     multiples : tuple of Multiple
         The columns that moved most.
+    likenesses : tuple of Likeness
+        What batches are like, where other data than the reference were accepted.
     listed : tuple of Told
         The batches that are listed, the newest first.
     made : str
@@ -127,6 +141,7 @@ class Page:
     ticks: tuple[tuple[float, str], ...]
     windows: tuple[Window, ...]
     multiples: tuple[Multiple, ...]
+    likenesses: tuple[Likeness, ...]
     listed: tuple[Told, ...]
     made: str
 
@@ -165,6 +180,7 @@ def page_of(
         ticks=_ticks(state, places),
         windows=tuple(windows),
         multiples=_multiples(state, places),
+        likenesses=_likenesses(shown, groups, marks),
         listed=tuple(reversed(state.told[-ROWS:])),
         made=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
@@ -207,6 +223,23 @@ def _mark(group: Sequence[Told], place: float, errors: dict[int, float]) -> Mark
         mean=group[-1].mean,
         evidence=max(told.evidence for told in group),
     )
+
+
+def _likenesses(
+    shown: Sequence[Told], groups: Sequence[range], marks: Sequence[Mark]
+) -> tuple[Likeness, ...]:
+    """Return how much of each mark is like each accepted dataset: those with the largest part first."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for group, mark in zip(groups, marks, strict=True):
+        shares: dict[str, float] = {}
+        for told in (shown[k] for k in group):
+            for name, share in told.batch.settings.get("like", {}).items():
+                shares[name] = shares.get(name, 0.0) + share / len(group)
+        for name, share in shares.items():
+            found.setdefault(name, []).append((mark.place, share))
+    accepted = [name for name in found if name != "reference"]
+    accepted.sort(key=lambda name: -sum(share for _, share in found[name]))
+    return tuple(Likeness(name, tuple(found[name])) for name in accepted[:LIKENESSES])
 
 
 def _flags(state: State, places: Sequence[float]) -> tuple[Flag, ...]:
