@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.statistics.hull import nearest_weights
+from nammd.statistics.nearest import nearest_weights
 
 Law = tuple[tuple[float, float, float], ...]
 BANDWIDTH = 1.0

@@ -9,7 +9,8 @@ from experiments.calibration.hull_laws import SETS, at_margin, base, distance, d
 import nammd
 from nammd.evidence import gather, prepare
 from nammd.evidence.accepted import AcceptedRows, Rows
-from nammd.statistics.hull import Corner, Hull, fitted_bias, nearest_totals, nearest_weights
+from nammd.statistics.hull import Corner, Hull
+from nammd.statistics.nearest import fitted_bias, nearest_totals, nearest_weights
 from nammd.statistics.pair import Pair
 from nammd.statistics.totals import TotalPair, UnitTotals
 from nammd.views.counts import LabelCounts, NumberCounts

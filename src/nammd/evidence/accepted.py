@@ -23,7 +23,8 @@ from nammd.evidence.stand_ins import SampleStandIns
 from nammd.kernels import Kernel
 from nammd.spaces import Sample
 from nammd.statistics.grams import Grams, unit_eigenvalue
-from nammd.statistics.hull import Corner, Hull, Met, Mixture, Nearest
+from nammd.statistics.hull import Corner, Hull, Met, Mixture
+from nammd.statistics.nearest import Nearest
 from nammd.statistics.pair import Pair
 
 _LEAST = 32

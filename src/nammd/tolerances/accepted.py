@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,12 +24,7 @@ from nammd.engines import Engine
 from nammd.engines.progress import aside
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.evidence.accepted import AcceptedRows, Rows, Sums, sums_between
-from nammd.evidence.accepted_groups import nearest_of_groups, nearest_of_sketches
-from nammd.evidence.evidence import Evidence
-from nammd.evidence.rows import GroupEvidence, RowEvidence
-from nammd.evidence.sketches import SketchEvidence
 from nammd.spaces import Sample, Space
-from nammd.statistics.hull import Nearest
 from nammd.tolerances.pair_file import finite, packed, unpacked
 from nammd.views.nearest import FAR_COLUMN, STEPS
 
@@ -224,36 +219,6 @@ class AcceptedSet:
         known = {(a + 1, b + 1): sums for (a, b), sums in self.between.items()}
         own = {k + 1: sums for k, sums in self.within.items()}
         return AcceptedRows.of(reference.space.kernel, corners, engine, own, known)
-
-    def nearest(
-        self, evidence: Evidence, engine: Engine | None, around: AcceptedRows | None = None
-    ) -> Nearest:
-        """Return the mixture of all that is accepted that is nearest to a candidate.
-
-        Parameters
-        ----------
-        evidence : Evidence
-            The reference and the candidate.
-        engine : Engine, optional
-            Which engine computes.
-        around : AcceptedRows, optional
-            What is accepted together with this reference, of plain rows.
-        """
-        if isinstance(evidence, RowEvidence):
-            assert around is not None
-            return around.nearest(evidence)
-        if isinstance(evidence, SketchEvidence):
-            return nearest_of_sketches(evidence, [each.points for each in self.datasets])
-        assert isinstance(evidence, GroupEvidence)
-        samples = [
-            replace(
-                evidence.x,
-                dataset=replace(evidence.x.dataset, name=each.label, units=each.units),
-                points=like(each.points, evidence.x.points),
-            )
-            for each in self.datasets
-        ]
-        return nearest_of_groups(evidence, samples, engine)
 
     def shares(self, weights: FloatArray) -> tuple[tuple[str, float], ...]:
         """Return how much of a mixture is like the reference and each dataset; half-way counts for both."""

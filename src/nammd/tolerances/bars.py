@@ -17,8 +17,8 @@ from nammd.data.arrays import FloatArray
 from nammd.questions.distance import Estimate
 from nammd.statistics.difference import Difference
 from nammd.statistics.forecast import Rules, estimated_rules, known_rules
-from nammd.statistics.hull import Nearest
 from nammd.statistics.margin import boundary, doubt_at
+from nammd.statistics.nearest import Nearest
 from nammd.statistics.pair import Alternative, Pair
 
 

@@ -18,13 +18,14 @@ from nammd.engines.progress import comparing, passes
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS, gather
 from nammd.evidence.accepted import AcceptedRows
+from nammd.evidence.nearest import nearest_accepted
 from nammd.evidence.preparing import prepared
 from nammd.evidence.rows import Known
 from nammd.explaining.alerts import Alert, column_alerts, column_fact_alerts, known_alerts, row_alerts
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
-from nammd.statistics.hull import Nearest
+from nammd.statistics.nearest import Nearest
 from nammd.statistics.power import distribution_free
 from nammd.tolerances.check_cautions import cautions_of
 from nammd.tolerances.decision import Held, combined, decided
@@ -338,7 +339,8 @@ class Gate:
         accepted = self.tolerance.accepted
         if accepted is None or not accepted.datasets or estimate.pair.void:
             return Nearest(np.ones(1), estimate.pair)
-        return accepted.nearest(estimate.evidence, self.engine, self._accepted_around(candidate))
+        around = self._accepted_around(candidate)
+        return nearest_accepted(estimate.evidence, accepted.datasets, around, self.engine)
 
     def plan(
         self,

@@ -21,7 +21,7 @@ from nammd.results import (
     plain,
     share_of,
 )
-from nammd.statistics.hull import Nearest
+from nammd.statistics.nearest import Nearest
 from nammd.tolerances.decision import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
 from nammd.tolerances.verdict_words import MOST_REASONS, code_again, differs_most, rows_of_table, sentence

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nammd.statistics.hull import nearest_totals
+from nammd.statistics.nearest import nearest_totals
 from nammd.statistics.pair import Pair
 from nammd.statistics.totals import TotalPair
 from nammd.views.each_group import pair_of_groups

@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.statistics.hull import Corner, Hull, Met, Mixture, Nearest
+from nammd.statistics.hull import Corner, Hull, Met, Mixture
+from nammd.statistics.nearest import Nearest
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.lattice import STEP, binned
 from nammd.views.support import Labels, Lattice, Support, Values

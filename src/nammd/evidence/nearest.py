@@ -1,22 +1,74 @@
-"""A candidate against all that was accepted, where rows belong together or have weights, or are sketched."""
+"""A candidate against all that was accepted, whatever it is known from: `nearest_accepted`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray, namespace, to_numpy
+from nammd.data.arrays import FloatArray, like, namespace, to_numpy
 from nammd.data.row_units import RowUnits
 from nammd.engines import Engine
+from nammd.evidence.accepted import AcceptedRows
+from nammd.evidence.evidence import Evidence
 from nammd.evidence.gathering import gather
-from nammd.evidence.rows import GroupEvidence, with_units
+from nammd.evidence.rows import GroupEvidence, RowEvidence, with_units
 from nammd.evidence.sketches import SketchEvidence, spread_of
 from nammd.spaces import Sample
-from nammd.statistics.hull import Nearest, fitted_bias, nearest_totals, nearest_weights
+from nammd.statistics.nearest import Nearest, fitted_bias, nearest_totals, nearest_weights
 from nammd.statistics.totals import TotalPair, UnitTotals
+
+
+class Kept(Protocol):
+    """An accepted dataset of which rows are kept."""
+
+    @property
+    def label(self) -> str:
+        """Its name."""
+
+    @property
+    def points(self) -> FloatArray:
+        """The rows, as points of the space."""
+
+    @property
+    def units(self) -> RowUnits | None:
+        """Which of them belong together, where that was said."""
+
+
+def nearest_accepted(
+    evidence: Evidence, accepted: Sequence[Kept], around: AcceptedRows | None, engine: Engine | None
+) -> Nearest:
+    """Return the mixture of all that is accepted that is nearest to a candidate.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The reference and the candidate.
+    accepted : sequence of Kept
+        The accepted datasets.
+    around : AcceptedRows or None
+        What is accepted together with this reference, of plain rows.
+    engine : Engine or None
+        Which engine computes.
+    """
+    if isinstance(evidence, RowEvidence):
+        assert around is not None
+        return around.nearest(evidence)
+    if isinstance(evidence, SketchEvidence):
+        return nearest_of_sketches(evidence, [each.points for each in accepted])
+    assert isinstance(evidence, GroupEvidence)
+    x = evidence.x
+    samples = [
+        replace(
+            x,
+            dataset=replace(x.dataset, name=each.label, units=each.units),
+            points=like(each.points, x.points),
+        )
+        for each in accepted
+    ]
+    return nearest_of_groups(evidence, samples, engine)
 
 
 def nearest_of_groups(evidence: GroupEvidence, accepted: Sequence[Sample], engine: Engine | None) -> Nearest:
