@@ -75,6 +75,8 @@ def test_time_and_row_weights(nammd, months):
     assert "length by Politis and White's rule" in timed.out
     fixed = nammd("distance", a, b, "--time", "submitted", "--block", 30, *exclude)
     assert "20 and 20, of 30 and 30 rows" in fixed.out
+    seasons = nammd("distance", a, b, "--time", "submitted", "--period", 7, *exclude)
+    assert "whole seasons of 7 rows" in seasons.out
     weighted = nammd(
         "distance", a, b, "--row-weight", "amount", "--exclude", "submitted,application,customer"
     )
@@ -86,6 +88,8 @@ def test_time_and_row_weights(nammd, months):
     [
         (("--group", "client"), "has no column 'client'"),
         (("--group", "customer", "--time", "submitted"), "by --group or by --time, not by both"),
+        (("--group", "customer", "--period", 7), "by --group or by --time, not by both"),
+        (("--block", 14, "--period", 7), "or whole seasons of --period rows; give one"),
         (("--row-weight", "purpose"), "holds no numbers"),
         (("--time", "purpose"), "does not tell a time"),
     ],

@@ -240,10 +240,12 @@ def grouping_asked_for(data: DataOptions, limit: Tolerance | None) -> RowGroupin
     from nammd.data.blocks_in_time import Blocks
     from nammd.data.row_grouping import RowGrouping
 
-    in_time = data.time is not None or data.block is not None
+    in_time = any(option is not None for option in (data.time, data.block, data.period))
     if in_time and data.group is not None:
         raise ValueError("rows belong together by --group or by --time, not by both")
-    groups = Blocks(data.time, data.block) if in_time else data.group
+    if data.block is not None and data.period is not None:
+        raise ValueError("blocks of time have --block rows, or whole seasons of --period rows; give one")
+    groups = Blocks(data.time, data.block, data.period) if in_time else data.group
     grouping = RowGrouping(groups, data.row_weight)
     return grouping if limit is None else limit.grouping_spec.settled(grouping, limit.origin.how == "given")
 

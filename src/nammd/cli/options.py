@@ -132,6 +132,16 @@ class DataOptions:
             rich_help_panel=_ROWS,
         ),
     ] = None
+    period: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="The rows of a season, such as 12 for months: blocks of time have whole seasons. By default "
+            "it is looked for in the data.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None
 
     decimal: Annotated[
         str | None,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, to_numpy
-from nammd.data.blocks_in_time import RULE, Blocks, block_length, cut
+from nammd.data.blocks_in_time import RULE, Blocks, ChosenBlocks, chosen_blocks, cut
 from nammd.data.dataset import ArrayDataset, Dataset, SummaryDataset, TableDataset
 from nammd.data.opening import open_content
 from nammd.data.row_units import RowUnits
@@ -283,23 +283,27 @@ def _texts(labels: Any) -> list[str]:
 def _blocks(dataset: Dataset, blocks: Blocks, columns: tuple[str, ...], rows: int) -> RowUnits:
     """Return blocks of rows that follow each other in time."""
     order = None if blocks.time is None else np.argsort(_times(dataset, blocks.time), kind="stable")
-    length, by = blocks.length, "time"
-    if length is None:
+    if blocks.length is None:
         series = _series(dataset, columns)
-        length = block_length([column if order is None else column[order] for column in series])
-        by = RULE
-    numbers = cut(rows, length)
+        found = chosen_blocks([c if order is None else c[order] for c in series], blocks.period)
+    else:
+        found = ChosenBlocks(blocks.length, 0, False)
+    numbers = cut(rows, found.length)
     count = int(numbers[-1]) + 1
     if count < LEAST_GROUPS:
+        what, advice = ("block", ": make blocks shorter") if blocks.period is None else ("season", "")
         raise ValueError(
-            f"the {rows} rows of {dataset.name} are {counted(count, 'block')} of {length}; at least "
-            f"{LEAST_GROUPS} are needed: make blocks shorter"
+            f"the {rows} rows of {dataset.name} are {counted(count, what)} of {found.length}; at least "
+            f"{LEAST_GROUPS} are needed{advice}"
         )
     codes = numbers
     if order is not None:
         codes = np.empty(rows, np.intp)
         codes[order] = numbers
-    return RowUnits(codes, None, reach=1, by=by, length=length)
+    by = RULE if blocks.length is None else "time"
+    return RowUnits(
+        codes, None, reach=1, by=by, length=found.length, period=found.period, too_long=found.too_long
+    )
 
 
 def _times(dataset: Dataset, column: str) -> FloatArray:

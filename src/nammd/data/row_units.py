@@ -36,6 +36,10 @@ class RowUnits:
         Where the weights came from; empty where all rows count alike.
     length : int
         The rows of a block of time; 0 where groups are no blocks.
+    period : int
+        The rows of a season, of which a block has whole ones; 0 where there is none.
+    too_long : bool
+        Whether the memory of the data is too long for blocks of time.
     weight_unit : float
         The mean of the weights as they were given; `weights` are scaled to a mean of one.
     """
@@ -47,6 +51,8 @@ class RowUnits:
     by: str = "group"
     weights_by: str = ""
     length: int = 0
+    period: int = 0
+    too_long: bool = False
     weight_unit: float = 1.0
 
     @property

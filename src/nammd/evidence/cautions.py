@@ -291,6 +291,21 @@ def few_groups(x: Sample, y: Sample, effective: tuple[float, float]) -> tuple[Ca
     )
 
 
+def long_memory(*samples: Sample) -> tuple[Caution, ...]:
+    """Return a caution where what rows remember lasts longer than blocks of time can be."""
+    names = [sample.name for sample in samples if sample.units is not None and sample.units.too_long]
+    if not names:
+        return ()
+    return (
+        Caution(
+            "long-memory",
+            f"rows of {' and '.join(dict.fromkeys(names))} depend on rows so long before them that "
+            "blocks of time may be too short: standard errors may be too small, and wrong decisions more "
+            "frequent than they say; take a longer series, or take off its trend",
+        ),
+    )
+
+
 def groups_in_common(x: Sample, y: Sample, shared: int) -> tuple[Caution, ...]:
     """Say that groups are in both datasets, and what was done about it."""
     if not shared or x.units is None or y.units is None:

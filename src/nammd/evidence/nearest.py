@@ -147,7 +147,13 @@ def _pooled(samples: Sequence[Sample], weights: FloatArray) -> Sample:
         reach = max(reach, own.reach)
         if own.names is not None:
             names.append(np.array(own.names, dtype=object)[own.codes])
-    grouping = RowUnits(np.concatenate(codes), None, np.concatenate(each), reach)
+    grouping = RowUnits(
+        np.concatenate(codes),
+        None,
+        np.concatenate(each),
+        reach,
+        too_long=any(own is not None and own.too_long for own in units),
+    )
     if len(names) == len(samples):
         known, found = np.unique(np.concatenate(names).astype(str), return_inverse=True)
         grouping = replace(grouping, codes=found.reshape(-1), names=tuple(known.tolist()))

@@ -19,6 +19,7 @@ from nammd.evidence.cautions import (
     few_rows,
     group_like,
     groups_in_common,
+    long_memory,
     rows_in_common,
     same_rows,
     unread,
@@ -219,6 +220,7 @@ class GroupEvidence(_EngineEvidence):
             "by": one.by,
             "row_weights": one.weights_by or None,
             "block_lengths": [one.length, two.length] if one.reach else None,
+            "periods": [one.period or None, two.period or None] if one.reach else None,
         }
 
     @property
@@ -244,8 +246,10 @@ class GroupEvidence(_EngineEvidence):
         """What to know: few groups, groups in common, or nothing to test with."""
         if self.obstacle is not None:
             return (self.obstacle,)
-        return few_groups(self.x, self.y, self.effective_groups) + groups_in_common(
-            self.x, self.y, self.shared_groups
+        return (
+            few_groups(self.x, self.y, self.effective_groups)
+            + long_memory(self.x, self.y)
+            + groups_in_common(self.x, self.y, self.shared_groups)
         )
 
 
@@ -261,6 +265,9 @@ def described(
     rows = []
     if one.reach:
         chosen = f", length by {one.by}" if one.by != "time" else ""
+        periods = [f"{units.period} rows" if units.period else "no season" for units in (one, two)]
+        if one.period or two.period:
+            chosen += f", whole seasons of {' and '.join(dict.fromkeys(periods))}"
         rows.append(("blocks of time", f"{counts}, of {one.length} and {two.length} rows{chosen}"))
     elif not (one.singles and two.singles) or one.names is not None:
         by = f" by {one.by}" if one.by != "group" else ""

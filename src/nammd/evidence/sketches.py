@@ -158,6 +158,7 @@ class SketchEvidence(Evidence):
             "by": one.by or "row",
             "row_weights": one.weights_by or None,
             "block_lengths": None,
+            "periods": None,
         }
 
 

@@ -331,6 +331,8 @@ def _units_to_dict(units: RowUnits) -> dict[str, Any]:
         "weights": None if units.weights is None else packed(units.weights),
         "reach": units.reach,
         "length": units.length,
+        "period": units.period,
+        "too_long": units.too_long,
     }
 
 
@@ -340,7 +342,15 @@ def _units_from_dict(stored: Mapping[str, Any], rows: int) -> RowUnits:
     weights = None if stored["weights"] is None else _sums(stored["weights"], rows)
     if codes.min() < 0 or (names is not None and codes.max() >= len(names)):
         raise ValueError("the groups of an accepted dataset are not those of its rows")
-    return RowUnits(codes, names, weights, int(stored["reach"]), length=int(stored["length"]))
+    return RowUnits(
+        codes,
+        names,
+        weights,
+        int(stored["reach"]),
+        length=int(stored["length"]),
+        period=int(stored["period"]),
+        too_long=bool(stored["too_long"]),
+    )
 
 
 def _sums(text: str, rows: int) -> FloatArray:

@@ -22,6 +22,8 @@ class GroupingSpec:
         The column of the groups, or of the time.
     length : int or None
         The rows of a block of time, where that was fixed.
+    period : int or None
+        The rows of a season, where that was said.
     row_weights : str or None
         The column of the weights of rows; empty where they come with the data; None where there are none.
     """
@@ -29,6 +31,7 @@ class GroupingSpec:
     kind: str = ""
     column: str | None = None
     length: int | None = None
+    period: int | None = None
     row_weights: str | None = None
 
     @classmethod
@@ -39,10 +42,11 @@ class GroupingSpec:
         if grouping.groups is None:
             return cls(row_weights=stored)
         if isinstance(grouping.groups, Blocks):
-            return cls("blocks", grouping.groups.time, grouping.groups.length, stored)
+            blocks = grouping.groups
+            return cls("blocks", blocks.time, blocks.length, blocks.period, stored)
         if isinstance(grouping.groups, str):
-            return cls("column", grouping.groups, None, stored)
-        return cls("labels", None, None, stored)
+            return cls("column", grouping.groups, row_weights=stored)
+        return cls("labels", row_weights=stored)
 
     @property
     def said(self) -> bool:
@@ -82,7 +86,7 @@ class GroupingSpec:
                     Advice("give groups=(labels of the reference, labels of the candidate)", "use Python"),
                 )
             return given
-        own = self.column if self.kind == "column" else Blocks(self.column, self.length)
+        own = self.column if self.kind == "column" else Blocks(self.column, self.length, self.period)
         if given is not None and given != own:
             raise ValueError(f"the tolerance was made with groups by {own!r}, not by {given!r}")
         return own
@@ -111,7 +115,8 @@ class GroupingSpec:
         elif self.kind == "blocks":
             order = f"by {self.column}" if self.column else "as the rows are"
             length = "of a length chosen from the data" if self.length is None else f"of {self.length} rows"
-            rows.append(("groups", f"blocks of time {length}, in order {order}"))
+            seasons = f" in whole seasons of {self.period} rows" if self.period else ""
+            rows.append(("groups", f"blocks of time {length}{seasons}, in order {order}"))
         if self.row_weights is not None:
             rows.append(("row weights", self.row_weights or "numbers that come with the data"))
         return rows
