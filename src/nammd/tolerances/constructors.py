@@ -177,7 +177,16 @@ class Constructors(Result):
         known = AcceptedSet((), Quantiles.of(bench.reference)).accepting(samples, bench.space)
         found = joint_margin(bench, estimates, known, margin, rows)
         return cls._made(
-            bench, (found,), "hull", rungs, found.label, columns, anyway, grouping, accepted=known
+            bench,
+            (found,),
+            "hull",
+            rungs,
+            found.label,
+            columns,
+            anyway,
+            grouping,
+            accepted=known,
+            batch=rows or 0,
         )
 
     @classmethod
@@ -409,6 +418,7 @@ class Constructors(Result):
         grouping: RowGrouping,
         cautions: tuple[Caution, ...] = (),
         accepted: AcceptedSet | None = None,
+        batch: int = 0,
     ) -> Self:
         reference, space = bench.reference, bench.space
         copied = copied_rows(reference) if reference.dataset.units is None else None
@@ -416,6 +426,7 @@ class Constructors(Result):
             raise ValueError(f"{copied.message}, and make the tolerance from what is left")
         cautions += () if copied is None else (copied,)
         origin = Origin.now(how, reference.size, space.encoding, reference.digest, rungs, chosen)
+        origin = replace(origin, batch=batch)
         grouping_spec = GroupingSpec.of(grouping)
         known = bench.equivalents(max(bar.value for bar in bars))
         cautions += too_wide(dict(known), anyway)

@@ -47,6 +47,8 @@ class Origin:
         Kinds and levels of perturbations of the reference that are about as far as epsilon.
     cautions : tuple of Caution
         What to know of a tolerance that was made all the same.
+    batch : int
+        How many rows candidates will have, where that was said; else zero.
     """
 
     how: str
@@ -59,6 +61,7 @@ class Origin:
     chosen: str
     equivalents: tuple[tuple[str, float], ...] = ()
     cautions: tuple[Caution, ...] = ()
+    batch: int = 0
 
     @classmethod
     def now(

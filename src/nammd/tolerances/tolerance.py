@@ -422,7 +422,7 @@ class Tolerance(Constructors):
     def _outlook(self) -> str:
         """Say what checks will be able to say."""
         farthest = self.farthest
-        rows = farthest.rows if isinstance(farthest, Accepted) else self.origin.rows
+        rows = farthest.rows if isinstance(farthest, Accepted) else self.origin.batch or self.origin.rows
         close = self.power(rows, 0.0).close
         told = f"{counted(rows, 'row')} like the reference will be called CLOSE with probability {close:.2f}"
         if 2 * self.epsilon >= 1:
