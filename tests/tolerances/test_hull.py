@@ -317,3 +317,30 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert nammd.Tolerance.load("r.json").epsilon > nammd.Tolerance.load("t.json").epsilon / 10
     assert main(["accept", "ball.json", "july.parquet"]) == 2
     assert "--ball" in capsys.readouterr().err
+
+
+def test_rows_far_from_zero_lose_nothing_that_matters(tmp_path):
+    """Seconds since 1970, say: what differs is kept, and not what all have in common."""
+    rng = np.random.default_rng(0)
+    near = [rng.normal(loc=shift, size=(300, 2)) for shift in (0.0, 0.6, 0.3)]
+    far = [1.7e9 + each for each in near]
+    for x, accepted, candidate in (near, far):
+        tolerance = nammd.Tolerance.from_reference(x, accepted, margin=0.01, kernel=nammd.Gaussian(1.5))
+        tolerance.save(tmp_path / "t.json")
+        found = tolerance.check(x, candidate).distance
+        assert nammd.Tolerance.load(tmp_path / "t.json").check(x, candidate).distance == found
+        assert found == pytest.approx(0.0, abs=0.01)
+        if x is near[0]:
+            expected = found
+    assert found == pytest.approx(expected, rel=1e-3)
+
+
+def test_numbers_that_cannot_be_kept_are_refused():
+    x = np.random.default_rng(0).normal(size=(50, 1)) * 1e60
+    with pytest.raises(ValueError, match="too large to be kept"):
+        nammd.Tolerance.from_reference(x, 1.5 * x[::-1], margin=0.01)
+
+
+def test_the_accepted_data_themselves_are_noticed(gate):
+    assert "accepted-itself" in [caution.code for caution in gate.check(ACCEPTED).warnings]
+    assert "accepted-itself" not in [caution.code for caution in gate.check(table(3, drift=1.0)).warnings]

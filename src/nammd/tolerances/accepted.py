@@ -83,14 +83,15 @@ class Quantiles:
     @classmethod
     def of(cls, reference: Sample) -> tuple[Quantiles, ...]:
         """Return those of all columns of numbers and times."""
-        encoding, points, found = reference.space.encoding, _kept(reference, MOST_ROWS), []
+        encoding, points, found = reference.space.encoding, _some(reference), []
         for column in encoding.columns:
             if column.kind not in ("numeric", "datetime"):
                 continue
             slots = encoding.slots(column.name)
             flag = slots.stop - 1 if column.labels[-1] == "missing" else -1
             values = _present(points, slots.start, flag)
-            unit = float(values.std()) if encoding.array_columns is not None else column.weight
+            with np.errstate(over="ignore"):
+                unit = float(values.std()) if encoding.array_columns is not None else column.weight
             if len(values) > 1 and unit > 0:
                 found.append(cls(slots.start, flag, unit, np.quantile(values, _QUANTILES)))
         return tuple(found)
@@ -124,7 +125,9 @@ class AcceptedDataset:
     rows : int
         How many rows it had.
     points : array of shape (kept, width)
-        The rows that are kept, as points of the space; with as many digits as a 32-bit number has.
+        The rows that are kept, as points of the space; what is beside `center` has the digits of 32 bits.
+    center : array of shape (width,)
+        What is taken off every row before it is rounded.
     maps : tuple of ColumnMap
         The columns that are far from the reference.
     added : str
@@ -138,6 +141,7 @@ class AcceptedDataset:
     label: str
     rows: int
     points: FloatArray = field(repr=False)
+    center: FloatArray = field(repr=False)
     maps: tuple[ColumnMap, ...] = field(default=(), repr=False)
     added: str = ""
     reason: str = ""
@@ -146,19 +150,23 @@ class AcceptedDataset:
     @classmethod
     def of(cls, label: str, sample: Sample, home: Sequence[Quantiles], reason: str = "") -> AcceptedDataset:
         """Keep a dataset that is accepted; `home` is where the columns of the reference are."""
-        points = _kept(sample, MOST_ROWS)
+        exact = _some(sample)
+        center = np.median(exact, axis=0)
+        points = _rounded(exact, center)
+        if not np.isfinite(points).all():
+            raise ValueError(f"the numbers of {label!r} are too large to be kept; give them in another unit")
         maps = tuple(each for one in home if (each := one.way_to(points)) is not None)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         units = sample.units
         if units is not None:
             units = units.take(representatives(sample.size, MOST_ROWS))
-        return cls(label, sample.size, points, maps, now, reason, units)
+        return cls(label, sample.size, points, center, maps, now, reason, units)
 
     def is_made_of(self, sample: Sample) -> bool:
         """Tell whether a sample has the rows of this dataset, in their order."""
         if sample.size != self.rows:
             return False
-        return bool(np.array_equal(_kept(sample, MOST_ROWS), self.points))
+        return bool(np.array_equal(_rounded(_some(sample), self.center), self.points))
 
     def moved(self, points: FloatArray, share: float) -> FloatArray:
         """Return points of the reference, moved a share of the way towards this dataset."""
@@ -275,20 +283,27 @@ class AcceptedSet:
         return cls(datasets, home, within, between)
 
 
-def _kept(sample: Sample, most: int) -> FloatArray:
-    points: Array = take_rows(sample.points, representatives(sample.size, most))
-    kept: FloatArray = to_numpy(points).astype(np.float32).astype(np.float64)
+def _some(sample: Sample) -> FloatArray:
+    points: Array = take_rows(sample.points, representatives(sample.size, MOST_ROWS))
+    kept: FloatArray = to_numpy(points).astype(np.float64)
     return kept
 
 
+def _rounded(points: FloatArray, center: FloatArray) -> FloatArray:
+    """Return points as a file keeps them."""
+    with np.errstate(over="ignore"):
+        rounded: FloatArray = center + (points - center).astype(np.float32)
+    return rounded
+
+
 def _dataset_to_dict(dataset: AcceptedDataset) -> dict[str, Any]:
-    numbers = np.ascontiguousarray(dataset.points, dtype="<f4").tobytes()
+    numbers = np.ascontiguousarray(dataset.points - dataset.center, dtype="<f4").tobytes()
     return {
         "label": dataset.label,
         "rows": dataset.rows,
         "added": dataset.added,
         "reason": dataset.reason,
-        "width": dataset.points.shape[1],
+        "center": packed(dataset.center),
         "points": base64.b64encode(zlib.compress(numbers)).decode("ascii"),
         "units": None if dataset.units is None else _units_to_dict(dataset.units),
         "maps": [
@@ -299,11 +314,12 @@ def _dataset_to_dict(dataset: AcceptedDataset) -> dict[str, Any]:
 
 
 def _dataset_from_dict(stored: Mapping[str, Any]) -> AcceptedDataset:
-    width = int(stored["width"])
+    center = unpacked(stored["center"])
+    width = len(center)
     raw = zlib.decompressobj().decompress(
         base64.b64decode(stored["points"], validate=True), 4 * width * MOST_ROWS
     )
-    points = np.frombuffer(raw, dtype="<f4").astype(np.float64).reshape(-1, width)
+    points = center + np.frombuffer(raw, dtype="<f4").reshape(-1, width)
     if len(points) < 4 or not np.isfinite(points).all():
         raise ValueError("the rows of an accepted dataset are not numbers")
     maps = []
@@ -317,6 +333,7 @@ def _dataset_from_dict(stored: Mapping[str, Any]) -> AcceptedDataset:
         str(stored["label"]),
         int(stored["rows"]),
         points,
+        center,
         tuple(maps),
         str(stored["added"]),
         str(stored["reason"]),
