@@ -14,6 +14,7 @@ from nammd.kernels.operations import as_code
 from nammd.results import interval, number, p_value, probability, share_of, with_error
 from nammd.spaces import Sample
 from nammd.statistics.standardized import standardized_difference
+from nammd.tolerances.bars import Accepted
 
 if TYPE_CHECKING:
     from nammd.tolerances.verdict import Verdict
@@ -95,7 +96,9 @@ def code_again(verdict: Verdict) -> str:
 def _interval(verdict: Verdict) -> str:
     """Say what the tests leave: shares of a tolerance that is a number, or distances."""
     level = f"{100 * verdict.interval_level:.3g} % interval"
-    if (verdict.epsilon_error and len(verdict.held) > 1) or not all(map(math.isfinite, verdict.interval)):
+    # Accepted distances are compared with that of the candidate; shares of one would not show the rule.
+    balls = any(isinstance(bar, Accepted) for bar in verdict.tolerance.bars)
+    if balls or not all(map(math.isfinite, verdict.interval)):
         return f"{level} {interval(verdict.interval)}"
     low, high = (100 * end / verdict.epsilon for end in verdict.interval)
     return f"{level} {_percent(low)} to {_percent(high)} %"
