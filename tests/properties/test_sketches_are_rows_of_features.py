@@ -142,7 +142,11 @@ def test_plans(name):
     rows = nammd.distance(*found.rows[:2], **found.how(0, 1))
     sketched = nammd.distance(*found.sketches[:2], kernel=found.features)
     for epsilon, distance, size in ((0.02, 0.0, None), (0.02, 0.06, None), (0.1, 0.05, 80)):
-        same(*(nammd.plan(epsilon, distance, pilot=pilot, rows=size) for pilot in (rows, sketched)), name)
+        one, two = (nammd.plan(epsilon, distance, pilot=pilot, rows=size) for pilot in (rows, sketched))
+        # Totals do not know third moments, which a forecast has a little of.
+        assert [one.m, one.n] == pytest.approx([two.m, two.n], rel=0.2)
+        assert one.power == pytest.approx(two.power, abs=0.03)
+        assert (one.epsilon, one.distance, one.alternative) == (two.epsilon, two.distance, two.alternative)
 
 
 def test_sketches_that_were_added_or_kept_in_a_file(tmp_path):

@@ -9,7 +9,6 @@ import pytest
 
 import nammd
 from nammd.cli import main
-from nammd.statistics.forecast import _first
 from nammd.statistics.margin import boundary
 
 KERNELS = [nammd.Gaussian, nammd.Laplace]
@@ -96,11 +95,3 @@ def test_the_command_line_refuses_such_a_bandwidth(tmp_path, capsys) -> None:
         np.save(path, sample)
     assert main(["distance", *paths, "--bandwidth", "1e-320"]) == 2
     assert "bandwidth must be at least 2.23e-308" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("unit", [math.nan, math.inf, 0.0, 5e-324, 1e-300, 1.0])
-def test_the_search_for_a_first_step_is_short_for_any_unit(unit: float) -> None:
-    asked: list[float] = []
-    found = _first(lambda step: asked.append(step) or 1.0, unit)  # type: ignore[func-returns-value]
-    assert found == math.inf
-    assert len(asked) < 200

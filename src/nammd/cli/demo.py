@@ -102,8 +102,8 @@ def _story() -> list[tuple[str, int, list[str]]]:
     limit = ["--tolerance", "tolerance.json"]
     return [
         (
-            "What is close enough? The data of two years ago were fine, so their distance sets the\n"
-            "tolerance. The date of submission is left out: it differs every month.",
+            "What is close enough? The data of two years ago were fine: a month may be like this one, like\n"
+            "that one, or like both mixed. The date of submission is left out: it differs every month.",
             0,
             ["calibrate", REFERENCE, ACCEPTED, "--exclude", "submitted", "-o", limit[1]],
         ),

@@ -179,7 +179,7 @@ class Tolerance(Constructors):
         >>> import nammd
         >>> rng = np.random.default_rng(0)
         >>> train, christmas = rng.normal(size=(800, 2)), rng.normal(loc=0.5, size=(800, 2))
-        >>> tolerance = nammd.Tolerance.from_reference(train)
+        >>> tolerance = nammd.Tolerance.from_reference(train, margin=0.01)
         >>> again = rng.normal(loc=0.5, size=(800, 2))
         >>> print(tolerance.check(train, again).decision)
         FAR
@@ -254,8 +254,8 @@ class Tolerance(Constructors):
         >>> train, accepted = rng.normal(size=(600, 2)), rng.normal(loc=0.4, size=(600, 2))
         >>> tolerance = nammd.Tolerance.from_reference(train, accepted)
         >>> print(tolerance.power(100, 2 * tolerance.epsilon).headline())
-        A candidate of 100 rows at a distance of 0.0281 is called CLOSE with probability 0.00 and FAR with
-        probability 0.38.
+        A candidate of 100 rows at a distance of 0.00805 is called CLOSE with probability 0.00 and FAR with
+        probability 0.15.
         """
         rows = whole(rows, "rows", MIN_ROWS)
         distance = float(distance)
