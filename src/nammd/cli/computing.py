@@ -71,6 +71,8 @@ def _deaf_to_interrupts() -> Iterator[None]:
 def _connected(distributed: Any, address: str) -> Iterator[None]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
+        # First one that is nobody's default: a client that finds no scheduler would stay it.
+        distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False).close()
         client = distributed.Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError, TypeError, RuntimeError):
         raise ValueError(
