@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -49,10 +48,9 @@ class Detector:
 
 
 def by_nammd(setup: Setup) -> Judge:
-    """Take the tolerance from the accepted data, with all defaults."""
-    make: Any = nammd.Tolerance.from_reference
-    options = {"rows": ROWS} if "rows" in signature(make).parameters else {}
-    gate = make(setup.reference, setup.accepted, **options).with_reference(setup.reference)
+    """Take the tolerance from the accepted data, for batches of some size, with all defaults."""
+    made = nammd.Tolerance.from_reference(setup.reference, setup.accepted, rows=ROWS)
+    gate = made.with_reference(setup.reference)
 
     def judge(batch: Frame) -> Answer:
         verdict = gate.check(batch)
