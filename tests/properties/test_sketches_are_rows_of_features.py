@@ -145,7 +145,7 @@ def test_plans(name):
         one, two = (nammd.plan(epsilon, distance, pilot=pilot, rows=size) for pilot in (rows, sketched))
         # Totals do not know third moments, which a forecast has a little of.
         assert [one.m, one.n] == pytest.approx([two.m, two.n], rel=0.2)
-        assert one.power == pytest.approx(two.power, abs=0.03)
+        assert one.power == pytest.approx(two.power, abs=0.06)
         assert (one.epsilon, one.distance, one.alternative) == (two.epsilon, two.distance, two.alternative)
 
 
