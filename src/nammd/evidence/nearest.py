@@ -16,9 +16,10 @@ from nammd.evidence.evidence import Evidence
 from nammd.evidence.gathering import gather
 from nammd.evidence.rows import GroupEvidence, RowEvidence, with_units
 from nammd.evidence.sketches import SketchEvidence, spread_of
+from nammd.kernels.random_features import RandomFeatures
 from nammd.spaces import Sample
 from nammd.statistics.nearest import Nearest, fitted_bias, nearest_totals, nearest_weights
-from nammd.statistics.totals import TotalPair, UnitTotals
+from nammd.statistics.totals import UnitTotals
 
 
 class Kept(Protocol):
@@ -57,7 +58,7 @@ def nearest_accepted(
         assert around is not None
         return around.nearest(evidence)
     if isinstance(evidence, SketchEvidence):
-        return nearest_of_sketches(evidence, [each.points for each in accepted])
+        return nearest_of_sketches(evidence, accepted)
     assert isinstance(evidence, GroupEvidence)
     x = evidence.x
     samples = [
@@ -106,29 +107,37 @@ def nearest_of_groups(evidence: GroupEvidence, accepted: Sequence[Sample], engin
     return Nearest(weights, pair, fitted_bias(weights, inner, covariance) / pair.scale)
 
 
-def nearest_of_sketches(evidence: SketchEvidence, accepted: Sequence[FloatArray]) -> Nearest:
-    """Return the mixture that is nearest to a candidate, by totals of features; `accepted` are points."""
+def nearest_of_sketches(evidence: SketchEvidence, accepted: Sequence[Kept]) -> Nearest:
+    """Return the mixture that is nearest to a candidate, by totals of features."""
     features, meeting = evidence.x.sketch.features, evidence.meeting
-    corners = [meeting.x]
-    for points in accepted:
-        z = to_numpy(features.features(points))
-        corners.append(UnitTotals.of_rows(len(z), z.sum(axis=0), z.T @ z, features.bound))
+    corners = [meeting.x, *(_totals(features, each) for each in accepted)]
     weights, mixture, bias = nearest_totals(corners, meeting.y)
     used = np.flatnonzero(weights).tolist()
     if used == [0]:
         return Nearest(weights, evidence.pair())
-    rows = round(mixture.effective * sum(weights[v] * _per_unit(v, corners, meeting) for v in used))
+    rows = [meeting.rows[0], *(len(each.points) for each in accepted)]
+    per_unit = sum(weights[v] * rows[v] / corners[v].effective for v in used)
     pair = replace(
         evidence.pair(),
-        meeting=replace(meeting, x=mixture, rows=(rows, meeting.rows[1]), weighted=True),
+        meeting=replace(
+            meeting, x=mixture, rows=(round(per_unit * mixture.effective), meeting.rows[1]), weighted=True
+        ),
         spread=spread_of(mixture, meeting.y, features.bound) if evidence.exact else None,
         alike=(False, evidence.y.constant),
     )
     return Nearest(weights, pair, bias / pair.scale)
 
 
-def _per_unit(v: int, corners: Sequence[UnitTotals], meeting: TotalPair) -> float:
-    return meeting.rows[0] / corners[0].effective if v == 0 else 1.0
+def _totals(features: RandomFeatures, kept: Kept) -> UnitTotals:
+    """Return the totals of features over the units of an accepted dataset."""
+    z, units = to_numpy(features.features(kept.points)), kept.units
+    if units is None:
+        return UnitTotals.of_rows(len(z), z.sum(axis=0), z.T @ z, features.bound)
+    each = np.ones(len(z)) if units.weights is None else units.weights
+    _, codes = np.unique(units.codes, return_inverse=True)
+    sums = np.zeros((int(codes.max()) + 1, z.shape[1]))
+    np.add.at(sums, codes.reshape(-1), each[:, None] * z)
+    return UnitTotals.of(sums, np.bincount(codes.reshape(-1), each).astype(np.float64, copy=False))
 
 
 def _pooled(samples: Sequence[Sample], weights: FloatArray) -> Sample:

@@ -148,7 +148,7 @@ class Estimate(Reportable):
 
     @cached_property
     def _intervals(self) -> dict[float, tuple[float, float]]:
-        """The intervals that were asked for, by their levels; each tries about a hundred margins."""
+        """The intervals that were asked for, by their levels; each tries some twenty margins."""
         return {}
 
     @cached_property

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, like, take_rows, to_numpy
+from nammd.data.arrays import Array, FloatArray, is_spread, like, take_rows, to_numpy
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import representatives
 from nammd.engines import Engine
@@ -208,6 +208,12 @@ class AcceptedSet:
         with aside():
             sums_between(space.kernel, [each.points for each in datasets], None, within, between)
         return AcceptedSet(datasets, self.home, within, between)
+
+    def same_as(self, sample: Any) -> str:
+        """Return the name of the dataset that a sample is, row by row; empty where it is none."""
+        if not sample.keeps_rows or is_spread(sample.points):
+            return ""
+        return next((each.label for each in self.datasets if each.is_made_of(sample)), "")
 
     @property
     def labels(self) -> tuple[str, ...]:

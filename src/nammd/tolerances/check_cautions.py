@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nammd.data.arrays import is_spread
 from nammd.data.dataset import Dataset
 from nammd.encoding import Encoding
 from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN, changes
@@ -29,7 +28,8 @@ def cautions_of(
     `changed` are columns of one value in the reference that have others now; `by_columns`: whether columns
     could be compared.
     """
-    found = [*estimate.warnings, *gate.tolerance.origin.cautions]
+    found = _accepted_itself(gate.tolerance, estimate.evidence.y)
+    found += [*estimate.warnings, *gate.tolerance.origin.cautions]
     candidate, encoding = estimate.evidence.y.dataset, gate.tolerance.space.encoding
     extra = encoding.unknown_columns(candidate)
     if extra:
@@ -62,7 +62,6 @@ def cautions_of(
                 "independent of it",
             )
         )
-    found += _accepted_itself(gate.tolerance, estimate.evidence.y)
     pair = estimate.pair
     if decision is Decision.UNDECIDED and pair.share > NEAR_DEGENERATE and not pair.void:
         found.append(
@@ -83,13 +82,11 @@ def _changed_columns(encoding: Encoding, candidate: Dataset) -> list[Caution]:
 
 
 def _accepted_itself(tolerance: Tolerance, candidate: Any) -> list[Caution]:
-    """Say that a candidate is one of the accepted datasets, row by row."""
-    if tolerance.accepted is None or not candidate.keeps_rows or is_spread(candidate.points):
-        return []
-    same = [each.label for each in tolerance.accepted.datasets if each.is_made_of(candidate)]
+    """Say that a candidate is one of the accepted datasets, row by row: then there is nothing to test."""
+    same = "" if tolerance.accepted is None else tolerance.accepted.same_as(candidate)
     if not same:
         return []
-    told = f"the candidate is {same[0]!r} itself, which was accepted: that they are alike proves nothing"
+    told = f"the candidate is {same!r} itself, which was accepted; was the right file given?"
     return [Caution("accepted-itself", told)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -157,7 +157,7 @@ class Gate:
         p_close, p_far = combined(held)
         comparable = self._columns.comparable(candidate.sample.dataset)
         columns: tuple[ColumnCheck, ...] = ()
-        if comparable and not estimate.pair.void:
+        if comparable and not nearest.pair.void:
             columns = self._columns.check(candidate.tally, WHOLE.level("columns", alpha))
         changed = self._columns.changed_constants(candidate.tally)
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
@@ -339,6 +339,8 @@ class Gate:
         accepted = self.tolerance.accepted
         if accepted is None or not accepted.datasets or estimate.pair.void:
             return Nearest(np.ones(1), estimate.pair)
+        if accepted.same_as(candidate.sample):  # as for the reference itself, there is nothing to test with
+            return Nearest(np.ones(1), replace(estimate.pair, void=True))
         around = self._accepted_around(candidate)
         return nearest_accepted(estimate.evidence, accepted.datasets, around, self.engine)
 
