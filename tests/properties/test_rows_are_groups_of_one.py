@@ -374,13 +374,13 @@ def test_single_columns_are_the_same_whatever_the_tolerance_was_made_from(way):
 
 
 def test_pairs_of_columns():
-    """How two columns go together is tested, where none of them changed alone."""
+    """How two columns go together is tested, too."""
     x, candidate = (numbered(together(seed, rho), seed) for seed, rho in ((31, 0.9), (33, 0.2)))
     space = nammd.Space.fit(plain_rows(x))
     plain = nammd.Tolerance.at(0.001, space=space)
     grouped = nammd.Tolerance.at(0.001, space=space, groups="row")
     expected = plain.check(plain_rows(x), plain_rows(candidate)).pairs
-    if [each.names for each in expected] != [("a", "b")]:
+    if [each.names for each in expected if each.beyond] != [("a", "b")]:
         pytest.fail("there is nothing to compare")
     same(expected, grouped.check(x, candidate).pairs)
 

@@ -177,7 +177,8 @@ def test_single_columns_of_checks(customers):
     assert rows.columns
     found, expected = ([each.to_dict() for each in verdict.columns] for verdict in (sketched, rows))
     if customers is None:
-        assert differences(expected, found, rel=1e-6, absolute=1e-9) == []
+        # A sketch does not know pairs of columns, so single ones have their part of the level.
+        assert differences(expected, found, rel=1e-6, absolute=1e-9, ignored=("beyond",)) == []
         return
     ours, theirs = ({each.name: each for each in verdict.columns} for verdict in (rows, sketched))
     for name, column in ours.items():

@@ -159,8 +159,10 @@ def test_a_file_keeps_all_of_it_to_the_last_digit(tmp_path):
     candidate = table(2, fault="missing")
     first, second = (t.check(REFERENCE, candidate) for t in (made(), again))
     assert first.columns == second.columns
+    assert len(first.pairs) > 1
+    assert first.pairs == second.pairs
     stored = json.loads((tmp_path / "t.json").read_text())
-    assert stored["negligible"] == {"shift": 0.1, "categories": 0.01, "missing": 0.01}
+    assert stored["negligible"] == {"shift": 0.1, "categories": 0.01, "missing": 0.01, "relation": 0.1}
     assert stored["column_tolerances"]["age"] == pytest.approx(
         {limit.name: limit for limit in again.columns.limits}["age"].tolerances()["values"]
     )

@@ -23,6 +23,7 @@ from nammd.statistics.spread import effective_number
 from nammd.statistics.stream import GivenReference
 from nammd.tolerances.gate import Candidate, Gate
 from nammd.tolerances.verdict import Verdict
+from nammd.tolerances.verdict_words import MOST_REASONS
 
 FAR_OUT = 0.01
 """Levels below this one are in the far tail, where few rows may carry all of it."""
@@ -181,7 +182,12 @@ def carriers(moved: FloatArray) -> float:
 
 
 def _moved(verdict: Verdict) -> tuple[Moved, ...]:
-    """Return the columns that are farthest from where they should be, over their own tolerances."""
-    said = dict(zip((each.name for each in verdict.beyond), verdict.reasons, strict=False))
-    found = sorted(verdict.columns, key=lambda each: -each.ratio)[:COLUMNS]
-    return tuple(Moved(each.name, said.get(each.name, ""), float(each.ratio)) for each in found)
+    """Return the columns that are farthest from where they should be, over their own tolerances.
+
+    Pairs of columns are among them where they are proven to go together differently.
+    """
+    told = verdict.beyond[:MOST_REASONS]
+    said = dict(zip((each.name for each in told), verdict.reasons, strict=False))
+    pairs = [Moved(each.name, each.words(), each.ratio) for each in verdict.pairs_beyond]
+    columns = [Moved(each.name, said.get(each.name, ""), float(each.ratio)) for each in verdict.columns]
+    return tuple(sorted((*pairs, *columns), key=lambda each: -each.ratio)[:COLUMNS])

@@ -15,7 +15,6 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.explaining.columns import before_and_now, summary_of, words_for
-from nammd.explaining.pairs import PairCheck
 from nammd.explaining.summaries import Summary, summary_of_counts
 from nammd.questions.distance import Estimate, distance
 from nammd.report.groups import options_for
@@ -28,12 +27,13 @@ from nammd.statistics.margin import confidence_interval
 from nammd.statistics.standardized import standardized_difference
 from nammd.views.comparing import group_pair
 from nammd.views.counting import tally_columns
-from nammd.views.family import WHOLE
+from nammd.views.family import COLUMNS, WHOLE
 from nammd.views.grouped import has_units, is_grouped
 from nammd.views.limits import ColumnCheck, check_columns, made_limits, part
 from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
 from nammd.views.placed import pair_of_counts
+from nammd.views.relation_limits import PairCheck
 from nammd.views.tally import ColumnTally
 
 MOST_ROWS = 2000
@@ -95,7 +95,8 @@ class Checked:
         before = tally_columns(x, measures, encoding, negligible=Negligible()).columns
         now = tally_columns(y, measures, encoding).columns
         if own:
-            return cls(own, result.has_column_tolerances, WHOLE.level("columns", alpha), (before, now))
+            level = (WHOLE if result.column_pairs() else COLUMNS).level("columns", alpha)
+            return cls(own, result.has_column_tolerances, level, (before, now))
         limits = made_limits(measures, before, Negligible())
         kept = {limit.name: replace(before[limit.name], counts=limit.reference) for limit in limits}
         return cls(check_columns(limits, kept, now, alpha), False, alpha, (before, now))
@@ -142,7 +143,7 @@ def contributions(source: Source, result: Reportable, alpha: float, step: Step) 
         found.append(_Column(variable, alone, check, None if many else left_out.without(variable.slots)))
     parts = tuple(each.part(source, result) for each in found)
     beyond = tuple(check.name for check in checked.checks if check.beyond)
-    pairs = result.column_pairs()
+    pairs = [each for each in result.column_pairs() if each.beyond]
     return Contributions(
         columns=parts,
         hidden=len(source.variables) - len(parts),

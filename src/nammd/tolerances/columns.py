@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from nammd.views.grouped import ColumnUnits
@@ -11,6 +11,8 @@ from nammd.views.limits import ColumnLimit, made_limits
 from nammd.views.measure import Measure
 from nammd.views.negligible import Changes, Negligible
 from nammd.views.perturbed import perturbed_distances
+from nammd.views.relation_file import limits_from_dict, limits_to_dict
+from nammd.views.relation_limits import RelationLimits
 from nammd.views.serial import (
     counts_from_dict,
     counts_to_dict,
@@ -33,10 +35,13 @@ class ColumnTolerances:
     limits : tuple of ColumnLimit or None
         The columns; None where they are made from the reference of every check, since the joint tolerance is
         a number that was made from none.
+    pairs : RelationLimits or None
+        How differently two columns may go together; None where that is not known, or made likewise.
     """
 
     negligible: Negligible
     limits: tuple[ColumnLimit, ...] | None = field(default=None, repr=False)
+    pairs: RelationLimits | None = field(default=None, repr=False)
 
     @classmethod
     def of_tallies(
@@ -48,7 +53,8 @@ class ColumnTolerances:
     ) -> ColumnTolerances:
         """Make them from what the columns of a reference, and of accepted datasets, tell."""
         others = {label: each.columns for label, each in (accepted or {}).items()}
-        return cls(negligible, made_limits(measures, reference.columns, negligible, others))
+        limits = made_limits(measures, reference.columns, negligible, others)
+        return cls(negligible, limits, made_pairs(reference, negligible, accepted or {}))
 
     def accepting(self, tallies: Mapping[str, Tally]) -> ColumnTolerances:
         """Return the same, where columns may also be like those of more datasets."""
@@ -58,7 +64,7 @@ class ColumnTolerances:
             limit.accepting({name: t.columns[limit.name] for name, t in tallies.items()})
             for limit in self.limits
         ]
-        return replace(self, limits=tuple(limits))
+        return replace(self, limits=tuple(limits), pairs=_accepting(self.pairs, tallies))
 
     def perturbed(self, kind: str, level: float) -> ColumnTolerances:
         """Return the same, but a column may be as far away as a perturbation moves it."""
@@ -68,6 +74,7 @@ class ColumnTolerances:
             limits=tuple(
                 replace(limit, fixed=perturbed_distances(limit.reference, kind, level)) for limit in limits
             ),
+            pairs=None if self.pairs is None else self.pairs.perturbed(kind, level),
         )
 
     def tolerances(self) -> dict[str, float]:
@@ -83,7 +90,13 @@ class ColumnTolerances:
         """Return it as plain values."""
         limits = None if self.limits is None else [_limit_to_dict(limit) for limit in self.limits]
         changes = {name: _changes(each) for name, each in self.negligible.columns.items()}
-        return {"negligible": _changes(self.negligible.changes), "for": changes, "limits": limits}
+        pairs = None if self.pairs is None else limits_to_dict(self.pairs)
+        return {
+            "negligible": _changes(self.negligible.changes),
+            "for": changes,
+            "limits": limits,
+            "pairs": pairs,
+        }
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> ColumnTolerances:
@@ -92,11 +105,35 @@ class ColumnTolerances:
         allowed = Negligible(Changes(**stored["negligible"]), changes)
         if stored["limits"] is None:
             return cls(allowed)
-        return cls(allowed, tuple(_limit_from_dict(each) for each in stored["limits"]))
+        limits = tuple(_limit_from_dict(each) for each in stored["limits"])
+        if stored["pairs"] is None:
+            return cls(allowed, limits)
+        return cls(
+            allowed, limits, limits_from_dict(stored["pairs"], {each.name: each.measure for each in limits})
+        )
+
+
+def made_pairs(
+    reference: Tally, negligible: Negligible, accepted: Mapping[str, Tally]
+) -> RelationLimits | None:
+    """Return how differently two columns may go together; None where that was not counted."""
+    if reference.relations is None:
+        return None
+    made = RelationLimits.of(reference.relations, negligible).apart(reference.parts)
+    return _accepting(made, accepted)
+
+
+def _accepting(pairs: RelationLimits | None, accepted: Mapping[str, Tally]) -> RelationLimits | None:
+    """Return limits of pairs with more datasets; None where one of them was not counted."""
+    relations = {label: each.relations for label, each in accepted.items()}
+    known = {label: each for label, each in relations.items() if each is not None}
+    if pairs is None or len(known) != len(relations):
+        return None
+    return pairs.accepting(known)
 
 
 def _changes(changes: Changes) -> dict[str, float]:
-    return {"shift": changes.shift, "categories": changes.categories, "missing": changes.missing}
+    return asdict(changes)
 
 
 def _limit_to_dict(limit: ColumnLimit) -> dict[str, Any]:

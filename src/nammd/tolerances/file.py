@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 FORMAT = "nammd-tolerance"
-VERSION = 6
+VERSION = 7
 _AGAIN = "calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
 
 

@@ -34,8 +34,9 @@ from nammd.tolerances.gate_columns import GateColumns
 from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
-from nammd.views.family import JOINT, WHOLE, Family
+from nammd.views.family import COLUMNS, JOINT, WHOLE, Family
 from nammd.views.limits import ColumnCheck
+from nammd.views.relation_limits import PairCheck
 from nammd.views.tally import Tally
 
 if TYPE_CHECKING:
@@ -157,13 +158,18 @@ class Gate:
         p_close, p_far = combined(held)
         comparable = self._columns.comparable(candidate.sample.dataset)
         columns: tuple[ColumnCheck, ...] = ()
+        pairs: tuple[PairCheck, ...] = ()
         if comparable and not nearest.pair.void:
-            columns = self._columns.check(candidate.tally, WHOLE.level("columns", alpha))
+            like = dict(self.tolerance.like(nearest))
+            pairs = self._columns.check_pairs(candidate.tally, WHOLE.level("pairs", alpha), like)
+            level = (WHOLE if pairs else COLUMNS).level("columns", alpha)
+            columns = self._columns.check(candidate.tally, level)
         changed = self._columns.changed_constants(candidate.tally)
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
-        family = WHOLE if judged else JOINT
-        beyond = family.pvalue(p_far, [each.adjusted for each in columns])
-        doubtful = judged and any(each.doubtful(alpha) for each in columns)
+        family = (WHOLE if pairs else COLUMNS) if judged else JOINT
+        beyond = family.pvalue(p_far, [each.adjusted for each in columns], [each.adjusted for each in pairs])
+        doubts = (*(c.doubtful(alpha) for c in columns), *(p.doubtful(alpha) for p in pairs))
+        doubtful = judged and any(doubts)
         decision = decided(p_close, beyond, alpha, doubtful)
         levels = family.level("joint", alpha), alpha
         ends = bars[0].interval(estimate, nearest, shared, *levels) if len(bars) == 1 else None
@@ -184,6 +190,7 @@ class Gate:
             setting=self._setting(estimate, nearest, alpha, family),
             nearest=nearest,
             columns=columns,
+            pairs=pairs,
             family=family,
             alerts=self._alerts(candidate, changed),
             fail_on=fails,

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from nammd.data.dataset import Dataset
 from nammd.encoding import Encoding
 from nammd.encoding.constants import ChangedConstant, Constant, changed_constants, constant_columns
-from nammd.tolerances.columns import ColumnTolerances
+from nammd.tolerances.columns import ColumnTolerances, made_pairs
 from nammd.views.counting import has_counts, tally_columns
 from nammd.views.grouped import has_units, is_grouped
 from nammd.views.limits import ColumnCheck, ColumnLimit, check_columns, made_limits
 from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
+from nammd.views.relation_limits import PairCheck, RelationLimits, check_relations
 from nammd.views.tally import ColumnTally, Tally
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class GateColumns:
         if dear or not has_counts(candidate) or candidate.keeps_rows != self._dataset.keeps_rows:
             return Tally()
         constants = [name for name in self._constant_columns if name in candidate.names]
-        return tally_columns(candidate, self.measures, self._encoding, constants=constants)
+        pairs = False if self.pairs is None else self.pairs.reference.columns
+        return tally_columns(candidate, self.measures, self._encoding, constants=constants, pairs=pairs)
 
     def comparable(self, candidate: Dataset) -> bool:
         """Tell whether columns can be compared, as far as groups go."""
@@ -96,6 +98,22 @@ class GateColumns:
         if not candidate.columns:
             return ()
         return check_columns(self.limits, self.of_reference, candidate.columns, level)
+
+    @cached_property
+    def pairs(self) -> RelationLimits | None:
+        """How differently two columns may go together; None where that is not known."""
+        if self._made.limits is not None:
+            return self._made.pairs
+        return made_pairs(self._tally, self._made.negligible, {}) if self.measures else None
+
+    def check_pairs(self, candidate: Tally, level: float, like: Mapping[str, float]) -> tuple[PairCheck, ...]:
+        """Hold every pair of columns of a candidate against its tolerance; none where that cannot be done."""
+        limits, mine = self.pairs, candidate.relations
+        if limits is None or mine is None:
+            return ()
+        known = self._shared and not has_units(self._dataset)
+        reference = limits.reference if known else self._tally.relations
+        return () if reference is None else check_relations(limits, reference, mine, level, like)
 
     def changed_constants(self, candidate: Tally) -> dict[str, ChangedConstant]:
         """Return the columns of one value in the reference that have others in a candidate."""
@@ -128,6 +146,8 @@ class GateColumns:
             self._encoding,
             constants=self._constant_columns,
             negligible=self._made.negligible,
+            pairs=self._made.limits is None
+            or (False if self._made.pairs is None else self._made.pairs.reference.columns),
         )
 
     @cached_property

@@ -104,7 +104,8 @@ class Reference:
             measures = measures_of(encoding, dataset)
         if 0 < blocks * MIN_ROWS <= (dataset.rows or 0):
             edges = block_edges(dataset.rows or 0, blocks)
-        tally = tally_columns(dataset, measures, encoding, negligible=negligible, edges=edges)
+        pairs = negligible is not None
+        tally = tally_columns(dataset, measures, encoding, negligible=negligible, edges=edges, pairs=pairs)
         if space is None:
             space = Space(encoding, fitted_kernel(encoding, [dataset], kernel))
         sample = sample_of(dataset, space, digest=True)
@@ -158,8 +159,12 @@ class Reference:
 
     def tallied(self, others: Mapping[str, Dataset]) -> dict[str, Tally]:
         """Return what the columns of other datasets tell, of which the rows become points on the way."""
-        encoding = self.space.encoding
-        return {name: tally_columns(dataset, self.measures, encoding) for name, dataset in others.items()}
+        encoding, relations = self.space.encoding, self.tally.relations
+        pairs = False if relations is None else relations.columns
+        return {
+            name: tally_columns(dataset, self.measures, encoding, pairs=pairs)
+            for name, dataset in others.items()
+        }
 
     def columns(
         self, negligible: Negligible, accepted: Mapping[str, Tally] | None = None
@@ -200,10 +205,12 @@ def opened_in(
     refuse_summaries(*datasets)
     limits = () if columns is None else columns.limits or ()
     measures = tuple(limit.measure for limit in limits)
+    known = None if columns is None else columns.pairs
+    pairs = False if known is None else known.reference.columns
     samples, tallies = {}, {}
     for number, (name, dataset) in enumerate(zip(data, datasets, strict=True)):
         dataset = dataset_with_grouping(dataset, grouping.part(number, len(datasets)))
-        tallies[str(name)] = tally_columns(dataset, measures, space.encoding)
+        tallies[str(name)] = tally_columns(dataset, measures, space.encoding, pairs=pairs)
         samples[str(name)] = sample_of(dataset, space)
     return samples, tallies
 

@@ -22,6 +22,7 @@ from nammd.explaining.alerts import known_alerts
 from nammd.kernels import Kernel
 from nammd.results import share_of, with_error
 from nammd.spaces import Space
+from nammd.statistics.nearest import Nearest
 from nammd.tolerances.accepted import AcceptedSet
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
@@ -102,6 +103,12 @@ class Tolerance(Constructors):
     def family(self) -> Family:
         """Which views take part in verdicts, and how they share the level."""
         return JOINT if self.columns is None else WHOLE
+
+    def like(self, nearest: Nearest) -> tuple[tuple[str, float], ...]:
+        """Return what a candidate is like: the share of each accepted dataset in the nearest mixture."""
+        if self.accepted is None or len(nearest.weights) == 1:
+            return (("reference", 1.0),)
+        return self.accepted.shares(nearest.weights)
 
     @property
     def epsilon(self) -> float:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from nammd.explaining.alerts import Alert
 from nammd.explaining.columns import words_for
-from nammd.explaining.pairs import PairCheck, changed_pairs
 from nammd.questions.distance import Estimate
 from nammd.results import (
     Caution,
@@ -25,8 +24,9 @@ from nammd.statistics.nearest import Nearest
 from nammd.tolerances.decision import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
 from nammd.tolerances.verdict_words import MOST_REASONS, code_again, differs_most, rows_of_table, sentence
-from nammd.views.family import JOINT, WHOLE, Family
+from nammd.views.family import JOINT, Family
 from nammd.views.limits import ColumnCheck
+from nammd.views.relation_limits import PairCheck
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -74,6 +74,9 @@ class Verdict(Reportable):
         The confidence level of the interval.
     columns : tuple of ColumnCheck
         Every column against its own tolerance, those beyond it first, then by distance over tolerance.
+    pairs : tuple of PairCheck
+        Every pair of columns, likewise: whether they still go together as in what was accepted. None where
+        pairs cannot be compared: in sketches and on clusters, in blocks of time, and with very few rows.
     family : Family
         Which views take part in the verdict, and how they share its level.
     alerts : tuple of Alert
@@ -100,6 +103,7 @@ class Verdict(Reportable):
     nearest: Nearest = field(repr=False, compare=False)
     interval_level: float = 0.95
     columns: tuple[ColumnCheck, ...] = ()
+    pairs: tuple[PairCheck, ...] = ()
     family: Family = JOINT
     alerts: tuple[Alert, ...] = ()
     fail_on: tuple[str, ...] = ()
@@ -137,6 +141,11 @@ class Verdict(Reportable):
         return tuple(each for each in self.columns if each.beyond)
 
     @property
+    def pairs_beyond(self) -> tuple[PairCheck, ...]:
+        """The pairs of columns that are proven to go together differently."""
+        return tuple(each for each in self.pairs if each.beyond)
+
+    @property
     def jointly_far(self) -> bool:
         """Whether the joint distance is proven to be beyond the joint tolerance."""
         return self.pvalue_far <= self.family.level("joint", self.alpha)
@@ -148,43 +157,39 @@ class Verdict(Reportable):
         return replace(self, decision=decision)
 
     @property
-    def doubtful(self) -> tuple[ColumnCheck, ...]:
-        """The columns that would be beyond their tolerances if they were alone: nothing is CLOSE with one."""
-        return tuple(each for each in self.columns if each.doubtful(self.alpha)) if self.judged else ()
+    def doubtful(self) -> tuple[ColumnCheck | PairCheck, ...]:
+        """The columns and pairs that may be beyond their tolerances: nothing is CLOSE with one.
+
+        They would be if they were alone, or, of pairs, if pairs were all that is looked at.
+        """
+        if not self.judged:
+            return ()
+        every: tuple[ColumnCheck | PairCheck, ...] = (*self.columns, *self.pairs)
+        return tuple(each for each in every if each.doubtful(self.alpha))
 
     @property
     def like(self) -> tuple[tuple[str, float], ...]:
         """What the candidate is like: how much of the nearest mixture is each of the accepted datasets."""
-        accepted = self.tolerance.accepted
-        if accepted is None or len(self.nearest.weights) == 1:
-            return (("reference", 1.0),)
-        return accepted.shares(self.nearest.weights)
+        return self.tolerance.like(self.nearest)
 
     @property
     def pvalue_beyond(self) -> float:
         """The p-value of FAR as a whole: of all views that take part."""
-        return self.family.pvalue(self.pvalue_far, [each.adjusted for each in self.columns])
+        adjusted = ([each.adjusted for each in kind] for kind in (self.columns, self.pairs))
+        return self.family.pvalue(self.pvalue_far, *adjusted)
 
     @cached_property
     def reasons(self) -> tuple[str, ...]:
-        """What changed in the columns that matter most, in words: at most three, none without a test."""
+        """What changed in the columns and pairs that matter most, in words: none without a test.
+
+        At most three columns, and at most three pairs; those of columns that changed themselves come last.
+        """
         x, y = self.estimate.evidence.x.dataset, self.estimate.evidence.y.dataset
         encoding, told = self.tolerance.space.encoding, self.beyond[:MOST_REASONS]
-        return tuple(words_for(each.measure, each.aspect, x, y, encoding) for each in told)
-
-    @cached_property
-    def pairs(self) -> tuple[PairCheck, ...]:
-        """Pairs of columns that no longer go together as before.
-
-        They are looked for where the joint distance is beyond its tolerance, but no single column is.
-        """
-        if not self.jointly_far or self.beyond:
-            return ()
-        x, y = self.estimate.evidence.x.dataset, self.estimate.evidence.y.dataset
-        measures = {each.measure.name: each.measure for each in self.columns}
-        encoding = self.tolerance.space.encoding
-        order = [measures[column.name] for column in encoding.columns if column.name in measures]
-        return changed_pairs(order, x, y, encoding, WHOLE.level("columns", self.alpha))
+        columns = tuple(words_for(each.measure, each.aspect, x, y, encoding) for each in told)
+        changed = {each.name for each in self.beyond}
+        pairs = sorted(self.pairs_beyond, key=lambda each: len(changed.intersection(each.names)))
+        return columns + tuple(each.words() for each in pairs[:MOST_REASONS])
 
     @property
     def failures(self) -> tuple[Alert, ...]:
@@ -311,12 +316,12 @@ class Verdict(Reportable):
         return self.tolerance.columns is not None
 
     def column_pairs(self) -> tuple[PairCheck, ...]:
-        """Return pairs of columns that no longer go together."""
+        """Return every pair of columns against its tolerance."""
         return self.pairs
 
     def column_reasons(self) -> tuple[str, ...]:
-        """Return what changed in the columns, or pairs of them, that matter most."""
-        return self.reasons or tuple(pair.words() for pair in self.pairs[:MOST_REASONS])
+        """Return what changed in the columns and pairs that matter most."""
+        return self.reasons
 
     def column_alerts(self) -> tuple[tuple[str, bool], ...]:
         """Return the alerts, and whether each makes the check fail."""
@@ -390,7 +395,8 @@ class Verdict(Reportable):
             "limited_by": self.limited_by,
             "columns": [plain(each.to_dict()) for each in self.columns],
             "reasons": list(self.reasons),
-            "pairs": [plain(asdict(pair)) for pair in self.pairs],
+            "pairs": [plain(each.to_dict()) for each in self.pairs if each.beyond or each in self.doubtful],
+            "pairs_compared": len(self.pairs),
             "alerts": [asdict(alert) | {"fails": alert.code in self.fail_on} for alert in self.alerts],
             "passed": self.passed,
         }

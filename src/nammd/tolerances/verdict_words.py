@@ -15,6 +15,8 @@ from nammd.results import interval, number, p_value, probability, share_of, with
 from nammd.spaces import Sample
 from nammd.statistics.standardized import standardized_difference
 from nammd.tolerances.bars import Accepted
+from nammd.views.relation_limits import PairCheck
+from nammd.views.relations import MOST_PAIRS
 
 if TYPE_CHECKING:
     from nammd.tolerances.verdict import Verdict
@@ -32,7 +34,7 @@ def sentence(verdict: Verdict) -> str:
     told = f"distance {number(verdict.distance)}, {verdict.share_told()} {number(verdict.epsilon)}"
     if verdict.is_close:
         return f"CLOSE: the candidate is within the tolerance ({told}, {p_value(verdict.pvalue_close)})."
-    also = _are_beyond([each.name for each in verdict.beyond]) if verdict.judged and verdict.beyond else ""
+    also = _beyond_in_words(verdict) if verdict.judged else ""
     if verdict.is_far and not verdict.jointly_far:
         return f"FAR: {also}."
     if verdict.is_far:
@@ -133,17 +135,35 @@ def like_in_words(shares: Sequence[tuple[str, float]]) -> str:
 def _levels(verdict: Verdict) -> str:
     if not verdict.judged:
         return f"{verdict.alpha:g}"
-    columns = counted(len(verdict.columns), "column")
-    return f"{verdict.alpha:g}, for FAR half of it for the joint distance and half for {columns}"
+    every = {"columns": counted(len(verdict.columns), "column"), "pairs": _pairs_compared(verdict)}
+    parts = [
+        f"{what} ({_share(verdict.family.level(kind, verdict.alpha))})"
+        for kind in verdict.family.kinds
+        for what in [every.get(kind, "the overall test")]
+    ]
+    shared = ", ".join(parts[:-1]) + f" and {parts[-1]}"
+    return f"error rate {_share(verdict.alpha)}; of FAR shared by {shared}"
+
+
+def _share(level: float) -> str:
+    return f"{100 * level:g} %"
+
+
+def _pairs_compared(verdict: Verdict) -> str:
+    """Say how many pairs are compared: all of them, or those that depend on each other most."""
+    count, pairs = len(verdict.columns), len(verdict.pairs)
+    every = pairs == count * (count - 1) // 2 or pairs < MOST_PAIRS
+    return counted(pairs, "pair" if every else "most dependent pair")
 
 
 def _unexplained(verdict: Verdict) -> list[tuple[str, str]]:
-    """Return how many more columns are beyond than are told of, or which pairs are, where none is."""
-    if verdict.pairs:
-        rows = [("changed", "no single column explains it; these pairs do")]
-        return rows + [("changed", pair.words()) for pair in verdict.pairs[:MOST_REASONS]]
-    more = len(verdict.beyond) - MOST_REASONS
-    return [("changed", f"{counted(more, 'more column')} beyond the tolerance")] if more > 0 else []
+    """Return how many more columns and pairs are beyond than are told of."""
+    rows = []
+    for word, beyond in (("column", verdict.beyond), ("pair", verdict.pairs_beyond)):
+        more = len(beyond) - MOST_REASONS
+        if more > 0:
+            rows.append(("changed", f"{counted(more, f'more {word}')} beyond the tolerance"))
+    return rows
 
 
 def _alerts(verdict: Verdict) -> list[tuple[str, str]]:
@@ -174,28 +194,46 @@ def _ladder(verdict: Verdict) -> list[tuple[str, str]]:
     return rows
 
 
-def _are_beyond(names: Sequence[str]) -> str:
-    """Say which columns are beyond their own tolerances."""
-    if len(names) == 1:
-        return f"{names[0]} is beyond its own tolerance"
-    shown = names[:MOST_REASONS]
-    more = len(names) - len(shown)
-    told = (
-        ", ".join(shown) + (f" and {more} more" if more else "")
-        if more
-        else (", ".join(shown[:-1]) + f" and {shown[-1]}")
-    )
-    return f"{told} are beyond their own tolerances"
+def _beyond_in_words(verdict: Verdict) -> str:
+    """Say which columns are beyond their own tolerances, and which pairs go together differently."""
+    told = []
+    if verdict.beyond:
+        own = "is beyond its own tolerance" if len(verdict.beyond) == 1 else "are beyond their own tolerances"
+        told.append(f"{_named([each.name for each in verdict.beyond])} {own}")
+    pairs = [each for each in verdict.pairs_beyond if not _explained(each, verdict)]
+    if pairs:
+        told.append(pairs[0].words() if len(pairs) == 1 else _pairs_in_words(pairs))
+    return ", and ".join(told)
+
+
+def _explained(pair: PairCheck, verdict: Verdict) -> bool:
+    """Tell whether a column of a pair is beyond its own tolerance, so that the pair is no news."""
+    return any(each.name in pair.names for each in verdict.beyond)
+
+
+def _pairs_in_words(pairs: Sequence[PairCheck]) -> str:
+    """Say which pairs go together differently: by the column that all of them share, where there is one."""
+    shared = set(pairs[0].names).intersection(*(each.names for each in pairs[1:]))
+    if len(shared) == 1:
+        [name] = shared
+        others = [other for each in pairs for other in each.names if other != name]
+        return f"{name} goes together differently with {_named(others)}"
+    return f"{_named([each.name for each in pairs], '; ')} go together differently"
 
 
 def _may_be_beyond(names: Sequence[str]) -> str:
-    """Say which columns are doubtful."""
+    """Say which columns or pairs are doubtful."""
     if len(names) == 1:
         return f"{names[0]} may be beyond its own tolerance"
-    shown = list(names[:MOST_REASONS])
-    more = len(names) - len(shown)
-    told = ", ".join(shown) + f" and {more} more" if more else ", ".join(shown[:-1]) + f" and {shown[-1]}"
-    return f"{told} may be beyond their own tolerances"
+    return f"{_named(names)} may be beyond their own tolerances"
+
+
+def _named(names: Sequence[str], between: str = ", ") -> str:
+    """Return at most three names, and how many more there are."""
+    shown, more = list(names[:MOST_REASONS]), len(names) - MOST_REASONS
+    if more > 0:
+        return between.join(shown) + f" and {more} more"
+    return shown[0] if len(shown) == 1 else between.join(shown[:-1]) + f" and {shown[-1]}"
 
 
 def differs_most(x: Any, y: Any) -> str:

@@ -28,7 +28,7 @@ from nammd.statistics.adjusting import holm
 from nammd.tolerances.decision import Decision
 from nammd.tolerances.many_datasets import in_turn
 from nammd.tolerances.verdict import Verdict
-from nammd.views.family import WHOLE
+from nammd.views.family import COLUMNS, WHOLE
 
 Adjustment: TypeAlias = Literal["none", "holm"]
 """How the p-values of several candidates are adjusted for their number."""
@@ -335,13 +335,18 @@ def _adjusted(entries: list[Checked], alpha: float) -> list[Checked]:
 
 
 def _farther_by(verdict: Verdict, pvalue: float, most: int, alpha: float) -> Verdict:
-    """Return a verdict whose p-values of "beyond" are adjusted, those of its columns by the same factor."""
-    own = verdict.pvalue_beyond
+    """Return a verdict whose p-values of "beyond" are adjusted, all others by the same factor."""
+    own, levels = verdict.pvalue_beyond, WHOLE if verdict.pairs else COLUMNS
     factor = pvalue / own if own > 0 else float(most)
     columns = tuple(
-        replace(each, adjusted=p, beyond=p <= WHOLE.level("columns", alpha))
+        replace(each, adjusted=p, beyond=p <= levels.level("columns", alpha))
         for each in verdict.columns
         for p in [min(1.0, factor * each.adjusted)]
     )
+    pairs = tuple(
+        replace(each, adjusted=p, beyond=p <= levels.level("pairs", alpha))
+        for each in verdict.pairs
+        for p in [min(1.0, factor * each.adjusted)]
+    )
     far = math.nan if verdict.void else min(1.0, factor * verdict.pvalue_far)
-    return replace(verdict, pvalue_far=far, columns=columns)
+    return replace(verdict, pvalue_far=far, columns=columns, pairs=pairs)

@@ -7,12 +7,13 @@ pass: an encoding shows the values of each column on the way.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, to_numpy
 from nammd.data.dataset import Dataset
@@ -28,6 +29,7 @@ from nammd.views.grouped import column_units, has_units
 from nammd.views.measure import Measure
 from nammd.views.negligible import Negligible
 from nammd.views.perturbed import block_distances, unit_block_distances
+from nammd.views.relations import Columns, RelationCounter, SampleRelations
 from nammd.views.tally import ColumnTally, Tally
 from nammd.views.unit_negligible import negligible_by_groups
 
@@ -47,6 +49,7 @@ def tally_columns(
     constants: Sequence[str] = (),
     negligible: Negligible | None = None,
     edges: Sequence[int] = (),
+    pairs: Columns | bool = False,
 ) -> Tally:
     """Return what the columns of a dataset tell: all rows, in one pass, in linear time.
 
@@ -64,6 +67,9 @@ def tally_columns(
         What is negligible, where that is to be worked out by groups.
     edges : sequence of int
         Where blocks of rows end, for how far each of them is from the rest; of data in memory.
+    pairs : Columns or bool
+        Whether to count how columns go together, of data in memory: by the columns of a reference, or, with
+        True, by those of this dataset.
 
     Returns
     -------
@@ -81,12 +87,57 @@ def tally_columns(
     if not dataset.in_memory:
         return _on_cluster(dataset, measures, encoding, constants)
     units = dataset.units if has_units(dataset) else None
-    look = partial(_look, units=units, negligible=negligible, edges=tuple(edges))
+    together = _Together.of(dataset, pairs, units, edges)
+
+    def look(measure: Measure, values: Values) -> ColumnTally:
+        together.add(measure, values)
+        return _look(measure, values, units, negligible, edges)
+
     if dataset.frame is None:
         block = to_numpy(dataset.array)
-        return Tally({m.name: look(m, _numbers(block, m)) for m in measures})
-    columns = look_at_columns(dataset, measures, encoding, look)
-    return Tally(columns, constants_in(dataset.frame, constants, encoding.reading))
+        columns, found = {m.name: look(m, _numbers(block, m)) for m in measures}, {}
+    else:
+        columns = look_at_columns(dataset, measures, encoding, look)
+        found = constants_in(dataset.frame, constants, encoding.reading)
+    return Tally(columns, found, *together.found())
+
+
+@dataclass(frozen=True)
+class _Together:
+    """How columns go together, counted while they are read: in all rows, and in blocks of them."""
+
+    whole: RelationCounter | None = None
+    blocks: tuple[tuple[NDArray[np.intp], RelationCounter], ...] = ()
+
+    @classmethod
+    def of(
+        cls, dataset: Dataset, pairs: Columns | bool, units: RowUnits | None, edges: Sequence[int]
+    ) -> _Together:
+        """Prepare for a dataset; where rows belong together in time, nothing is counted."""
+        if pairs is False or (dataset.units is not None and units is None):
+            return cls()
+        whole = RelationCounter(None if pairs is True else pairs, units)
+        blocks = []
+        for ends in pairwise(edges):
+            rows = np.arange(*ends)
+            blocks.append((rows, RelationCounter(None, None if units is None else units.take(rows))))
+        return cls(whole, tuple(blocks))
+
+    def add(self, measure: Measure, values: Values) -> None:
+        """Take the values of a column."""
+        if self.whole is None:
+            return
+        classes = self.whole.add(measure, values)
+        for rows, counter in self.blocks:
+            if classes is not None:
+                counter.add(measure, values.take(rows), classes)
+
+    def found(self) -> tuple[SampleRelations | None, tuple[SampleRelations, ...]]:
+        """Return how they go together."""
+        if self.whole is None:
+            return None, ()
+        found = self.whole.found()
+        return found, tuple(counter.found(found.columns) for _, counter in self.blocks)
 
 
 def look_at_columns(

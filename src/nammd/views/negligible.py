@@ -32,11 +32,15 @@ class Changes:
         Of labels: the share of the rows that may have another one.
     missing : float
         The share of the rows that may lose, or gain, a value.
+    relation : float
+        By how much it may go together differently with another column: about a change of a correlation. Of
+        two columns the larger one counts.
     """
 
     shift: float = 0.1
     categories: float = 0.01
     missing: float = 0.01
+    relation: float = 0.1
 
     def distance(self, aspect: str, reference: Counts) -> float:
         """Return the distance that these changes make in one aspect of a column."""

@@ -27,13 +27,13 @@ def counts_to_dict(counts: Counts) -> dict[str, Any]:
     if isinstance(counts, LabelCounts):
         return {"labels": dict(counts.rows), "missing": counts.missing}
     if counts.exact:
-        places = _packed(counts.places, "<f8")
+        places = packed(counts.places, "<f8")
     else:
-        places = _packed(np.diff(np.rint(counts.places / STEP), prepend=0.0), "<i4")
+        places = packed(np.diff(np.rint(counts.places / STEP), prepend=0.0), "<i4")
     return {
         "exact": counts.exact,
         "places": places,
-        "rows": _packed(counts.rows, "<f4"),
+        "rows": packed(counts.rows, "<f4"),
         "present": counts.present,
         "missing": counts.missing,
         "low": _number(counts.low),
@@ -47,9 +47,9 @@ def counts_from_dict(stored: Mapping[str, Any]) -> Counts:
     if "labels" in stored:
         return LabelCounts({str(k): float(v) for k, v in stored["labels"].items()}, missing)
     exact = bool(stored["exact"])
-    places = _unpacked(stored["places"], "<f8" if exact else "<i4")
+    places = unpacked(stored["places"], "<f8" if exact else "<i4")
     places = places if exact else np.cumsum(places) * STEP
-    rows = scaled(_unpacked(stored["rows"], "<f4"), int(stored["present"]))
+    rows = scaled(unpacked(stored["rows"], "<f4"), int(stored["present"]))
     if len(rows) != len(places) or not np.isfinite(rows).all() or not np.isfinite(places).all():
         raise ValueError("the counts of a column are not numbers")
     low, high = (math.nan if stored[name] is None else float(stored[name]) for name in ("low", "high"))
@@ -63,8 +63,8 @@ def units_to_dict(units: ColumnUnits) -> dict[str, Any]:
             "keys": list(each.keys),
             "rows": each.rows,
             "groups": each.totals.count,
-            "total": _packed(each.totals.total, "<f8"),
-            "products": _packed(each.totals.products[np.triu_indices(len(each.totals.total))], "<f8"),
+            "total": packed(each.totals.total, "<f8"),
+            "products": packed(each.totals.products[np.triu_indices(len(each.totals.total))], "<f8"),
         }
         for aspect, each in units.items()
     }
@@ -77,7 +77,7 @@ def units_from_dict(stored: Mapping[str, Any]) -> ColumnUnits:
 
 def _aspect_from_dict(stored: Mapping[str, Any]) -> AspectUnits:
     keys = tuple(key if isinstance(key, int) else str(key) for key in stored["keys"])
-    total, upper = (_unpacked(stored[name], "<f8") for name in ("total", "products"))
+    total, upper = (unpacked(stored[name], "<f8") for name in ("total", "products"))
     size = len(keys) + MORE
     if len(total) != size or len(upper) != size * (size + 1) // 2:
         raise ValueError("the sums of the groups of a column are not those of its features")
@@ -115,13 +115,15 @@ def measure_from_dict(stored: Mapping[str, Any]) -> Measure:
     return Measure(name, kind, stored["counted"], center, scale, clock, bool(stored["of_array"]))
 
 
-def _packed(values: FloatArray, kind: str) -> str:
+def packed(values: FloatArray, kind: str) -> str:
+    """Return numbers as text."""
     return base64.b64encode(zlib.compress(np.ascontiguousarray(values, dtype=kind).tobytes(), 6)).decode(
         "ascii"
     )
 
 
-def _unpacked(text: str, kind: str) -> FloatArray:
+def unpacked(text: str, kind: str) -> FloatArray:
+    """Return the numbers that a text stands for."""
     try:
         content = zlib.decompress(base64.b64decode(text, validate=True))
     except zlib.error as error:

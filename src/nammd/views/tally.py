@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from nammd.encoding.constants import Constant
 from nammd.views.counts import Counts
 from nammd.views.grouped import ColumnUnits
+from nammd.views.relations import SampleRelations
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +49,16 @@ class Tally:
         Those that are compared.
     constants : mapping of str to Constant
         Those that are left out because the reference has one value there.
+    relations : SampleRelations or None
+        How the columns go together, two by two, where somebody asked for it and rows are in memory.
+    parts : tuple of SampleRelations
+        The same of every block of rows.
     """
 
     columns: Mapping[str, ColumnTally] = field(default_factory=dict)
     constants: Mapping[str, Constant] = field(default_factory=dict)
+    relations: SampleRelations | None = field(default=None, repr=False)
+    parts: tuple[SampleRelations, ...] = field(default=(), repr=False)
 
     @property
     def counts(self) -> dict[str, Counts]:

@@ -1,0 +1,316 @@
+"""How two columns go together, and whether that changed: the distance of two cross-covariances.
+
+A row has features of either column; how the columns go together is the covariance ``C`` of these features, a
+vector here. With the influence of a unit on ``C``, estimates vary by the covariance of influences, and the
+squared distance of two estimates, less what both vary by, is unbiased. At a margin, in the direction that was
+seen, it is a quadratic form of variables that are normal up to their third cumulants.
+
+Many pairs of columns are worked out at once: every array has one more axis, the first, for pairs of columns
+that have equally many classes and features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammainc, gammaincc, ndtr
+
+from nammd.data.arrays import FloatArray
+
+_ROUNDS = 10
+_SYMMETRIC = 1e-3
+"""Below this skewness a law is taken to be normal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What the units of one sample do to an estimate: rows by their cells, or groups one by one.
+
+    Attributes
+    ----------
+    share : float, or array of shape (pairs,)
+        How much of a mixture the sample is.
+    weights : array of shape (pairs, units)
+        How much each unit counts; their sum is one.
+    influences : array of shape (pairs, units, features)
+        What it does, on average zero.
+    size : array of shape (pairs,)
+        How many units there are; with weights that stand for cells, how many rows.
+    """
+
+    share: float | FloatArray
+    weights: FloatArray = field(repr=False)
+    influences: FloatArray = field(repr=False)
+    size: FloatArray = field(repr=False)
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """How much an estimate varies by them."""
+        weighted = (self.influences * self.weights[:, :, None]).transpose(0, 2, 1)
+        scale = self.share**2 / np.maximum(self.size - 1, 1.0)
+        found: FloatArray = weighted @ self.influences * scale[:, None, None]
+        return found
+
+    def third(self, direction: FloatArray) -> FloatArray:
+        """Return the third cumulant of an estimate along a direction."""
+        along = (self.influences @ direction[:, :, None])[:, :, 0]
+        found: FloatArray = self.share**3 * (self.weights * along**3).sum(axis=1) / self.size**2
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """How two columns go together in a sample, or in a mixture of samples; of several pairs of columns.
+
+    Attributes
+    ----------
+    value : array of shape (pairs, features)
+        The cross-covariance of the features, estimated without bias.
+    parts : sequence of Units
+        What it varies by.
+    rows : array of shape (pairs,)
+        How many rows it is known from.
+    """
+
+    value: FloatArray = field(repr=False)
+    parts: Sequence[Units] = field(repr=False)
+    rows: FloatArray = field(repr=False)
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """How much the estimate varies."""
+        found: FloatArray = sum((part.covariance for part in self.parts[1:]), self.parts[0].covariance)
+        return found
+
+    @cached_property
+    def noise(self) -> FloatArray:
+        """The expected squared error of the estimate."""
+        return _trace(self.covariance)
+
+    @property
+    def squared(self) -> FloatArray:
+        """The squared size of the relation, without bias."""
+        found: FloatArray = (self.value**2).sum(axis=1) - self.noise
+        return found
+
+    def third(self, direction: FloatArray) -> FloatArray:
+        """Return the third cumulant of the estimate along a direction."""
+        return sum((part.third(direction) for part in self.parts), np.zeros(len(self.value)))
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The rows of a sample by the classes of two columns; of several pairs of columns.
+
+    Attributes
+    ----------
+    table : array of shape (pairs, classes, classes)
+        The share of rows in every cell; the sum of a table is one.
+    size : array of shape (pairs,)
+        How many rows there are.
+    one, two : array of shape (pairs, classes, features)
+        The features of the classes of either column.
+    ranks : tuple of int
+        How many classes of either column are ranks within the sample, and depend on all its rows.
+    share : float, or array of shape (pairs,)
+        How much of a mixture the sample is.
+    seen : array of shape (pairs, classes, classes), optional
+        The share of rows that were seen in every cell, where `table` is another one, in which they count more
+        or less.
+    """
+
+    table: FloatArray = field(repr=False)
+    size: FloatArray = field(repr=False)
+    one: FloatArray = field(repr=False)
+    two: FloatArray = field(repr=False)
+    ranks: tuple[int, int] = (0, 0)
+    share: float | FloatArray = 1.0
+    seen: FloatArray | None = field(default=None, repr=False)
+
+    @cached_property
+    def counts_as(self) -> FloatArray:
+        """How much a row of every cell counts."""
+        if self.seen is None:
+            return np.ones_like(self.table)
+        return np.divide(self.table, self.seen, out=np.zeros_like(self.table), where=self.seen > 0)
+
+
+def difference(x: Relation, y: Relation) -> FloatArray:
+    """Return the squared distance of two relations, without bias."""
+    found: FloatArray = ((y.value - x.value) ** 2).sum(axis=1) - x.noise - y.noise
+    return found
+
+
+def relation_of(samples: Sequence[Cells]) -> Relation:
+    """Return how two columns go together in a sample, or in a mixture of several."""
+    value, influences = _influences(samples)
+    parts = []
+    for sample, each in zip(samples, influences, strict=True):
+        seen = sample.table if sample.seen is None else sample.seen
+        if sample.seen is not None:
+            each = each * sample.counts_as.reshape(len(value), -1, 1)
+        parts.append(Units(sample.share, seen.reshape(len(value), -1), each, sample.size))
+    return Relation(value, parts, sum((sample.size for sample in samples), np.zeros(len(value))))
+
+
+def relation_of_groups(
+    sample: Cells, cells: NDArray[np.intp], groups: NDArray[np.intp], weights: FloatArray | None = None
+) -> Relation:
+    """Return how the columns of one pair go together where rows belong together.
+
+    Parameters
+    ----------
+    sample : Cells
+        The rows by their cells.
+    cells, groups : array of int of shape (rows,)
+        The cell and the group of every row.
+    weights : array of shape (rows,), optional
+        How much each row counts.
+    """
+    value, [influences] = _influences([sample])
+    influences = influences * sample.counts_as.reshape(1, -1, 1)
+    each = influences[0, cells] if weights is None else influences[0, cells] * weights[:, None]
+    count = int(groups.max()) + 1
+    sums: FloatArray = np.column_stack([np.bincount(groups, column, count) for column in each.T])
+    sums *= count / (len(cells) if weights is None else float(weights.sum()))
+    units = Units(1.0, np.full((1, count), 1.0 / count), sums[None], np.full(1, float(count)))
+    return Relation(value, [units], sample.size)
+
+
+def aligned(x: Sequence[Cells], y: Cells) -> tuple[list[Cells], Cells]:
+    """Return samples in which columns alone are alike, where classes of one of them are no ranks.
+
+    Classes that one of them does not have are left out, and rows of `y` count so much that its margins are
+    those of `x`: a category that became more common is a change of its column, and of no pair.
+    """
+    if all(y.ranks):
+        return list(x), y
+    whole = sum((_spread(s.share) * s.table for s in x), np.zeros_like(y.table))
+    kept = np.ones_like(y.table)
+    for _ in range(2):  # leaving out a class may leave out the last row of another one
+        for axis in (1, 2):
+            for table in (whole, y.table):
+                kept = kept * ((table * kept).sum(axis=axis, keepdims=True) > 0)
+    goal = whole * kept
+    goal /= np.maximum(goal.sum(axis=(1, 2), keepdims=True), 1e-300)
+    left = [(s.table * kept).sum(axis=(1, 2)) for s in x]
+    total = sum((s.share * mass for s, mass in zip(x, left, strict=True)), np.zeros(len(kept)))
+    before = [
+        replace(
+            s,
+            table=s.table * kept / _spread(np.maximum(mass, 1e-300)),
+            size=np.maximum(s.size * mass, 2.0),
+            share=s.share * mass / np.maximum(total, 1e-300),
+        )
+        for s, mass in zip(x, left, strict=True)
+    ]
+    mass = (y.table * kept).sum(axis=(1, 2))
+    seen = y.table * kept / _spread(np.maximum(mass, 1e-300))
+    table = seen
+    for _ in range(_ROUNDS):
+        for axis in (1, 2):
+            there = table.sum(axis=axis, keepdims=True)
+            wanted = goal.sum(axis=axis, keepdims=True)
+            table = table * np.divide(wanted, there, out=np.zeros_like(there), where=there > 0)
+    return before, replace(y, table=table, seen=seen, size=np.maximum(y.size * mass, 2.0))
+
+
+def _spread(values: float | FloatArray) -> FloatArray:
+    """Return numbers for pairs as those of all cells of their tables."""
+    return np.asarray(values).reshape(-1, 1, 1)
+
+
+def _influences(samples: Sequence[Cells]) -> tuple[FloatArray, list[FloatArray]]:
+    """Return the cross-covariance, and what a row in each cell of every sample does to it."""
+    margins = [(s.table.sum(axis=2)[:, None], s.table.sum(axis=1)[:, None]) for s in samples]
+    mean_one = sum(_spread(s.share) * (rows @ s.one) for s, (rows, _) in zip(samples, margins, strict=True))
+    mean_two = sum(_spread(s.share) * (cols @ s.two) for s, (_, cols) in zip(samples, margins, strict=True))
+    pairs = len(samples[0].table)
+    value, found = np.zeros((pairs, samples[0].one.shape[2] * samples[0].two.shape[2])), []
+    for sample, (rows, cols) in zip(samples, margins, strict=True):
+        one, two = sample.one - mean_one, sample.two - mean_two
+        own = one.transpose(0, 2, 1) @ sample.table @ two
+        # The means are estimated too: what their errors have in common is missing from the covariance.
+        bias = own - (rows @ one).transpose(0, 2, 1) * (cols @ two)
+        unseen = sample.share**2 / np.maximum(sample.size - 1, 1.0)
+        value += (_spread(sample.share) * own + _spread(unseen) * bias).reshape(pairs, -1)
+        each = one[:, :, None, :, None] * two[:, None, :, None, :]
+        first, second = sample.ranks
+        if first:
+            each[:, :first] += _of_ranks(sample.table, one, two, first)[:, :, None]
+        if second:
+            lifted = _of_ranks(sample.table.transpose(0, 2, 1), two, one, second)
+            each[:, :, :second] += lifted.transpose(0, 1, 3, 2)[:, None]
+        each = each.reshape(pairs, -1, value.shape[1])
+        each -= sample.table.reshape(pairs, 1, -1) @ each
+        found.append(each)
+    return value, found
+
+
+def _of_ranks(table: FloatArray, one: FloatArray, two: FloatArray, classes: int) -> FloatArray:
+    """Return what a row does to the classes of the others, where these are ranks.
+
+    A row below a threshold lifts those that are at it.
+    """
+    near = table[:, : classes - 1] + table[:, 1:classes]
+    mean = near @ two / np.maximum(near.sum(axis=2), 1e-12)[:, :, None]
+    shares = table[:, :classes].sum(axis=2)
+    below = np.cumsum(shares, axis=1)[:, :-1] / np.maximum(shares.sum(axis=1), 1e-12)[:, None]
+    lifts = (np.arange(classes)[:, None] <= np.arange(classes - 1)) - below[:, None]
+    steps = np.diff(one[:, :classes], axis=1)[:, :, :, None] * mean[:, :, None, :]
+    lifted: FloatArray = lifts @ steps.reshape(len(table), classes - 1, -1)
+    return lifted.reshape(len(table), classes, one.shape[2], two.shape[2])
+
+
+def beyond(x: Relation, y: Relation, margin: FloatArray) -> FloatArray:
+    """Return the p-values of "the squared distance is above a margin".
+
+    Parameters
+    ----------
+    x : Relation
+        The reference, or a mixture with it.
+    y : Relation
+        The candidate.
+    margin : array of shape (pairs,)
+        The squared distance that is negligible, above 0.
+    """
+    apart = y.value - x.value
+    square = (apart**2).sum(axis=1)
+    noise = _borrowed(x, y) + _borrowed(y, x)
+    along = apart * np.sqrt(margin / np.maximum(square, 1e-300))[:, None]
+    moved, twice = (noise @ along[:, :, None])[:, :, 0], noise @ noise
+    second = 4 * (along * moved).sum(axis=1) + 2 * _trace(twice)
+    third = 8 * ((twice * noise).sum(axis=(1, 2)) + 3 * (moved**2).sum(axis=1))
+    third += 8 * (y.third(along) - x.third(along))
+    second = np.maximum(second, 1e-60)  # nothing varies where a single cell is left
+    found = _tail((square - x.noise - y.noise - margin) / np.sqrt(second), third / second**1.5)
+    # Nearer than that even before the noise is taken off: then nothing is to be proven.
+    return np.where(square <= margin, 1.0, found)
+
+
+def _borrowed(own: Relation, other: Relation) -> FloatArray:
+    """Return the covariance of a sample; where rare rows may be missing in it, that of both together."""
+    mine, theirs = own.noise * own.rows, other.noise * other.rows
+    share = np.where(mine >= theirs, 0.0, other.rows / (own.rows + other.rows))
+    ratio = share * other.rows / own.rows
+    found: FloatArray = (1 - share)[:, None, None] * own.covariance + ratio[:, None, None] * other.covariance
+    return found
+
+
+def _trace(matrices: FloatArray) -> FloatArray:
+    found: FloatArray = np.trace(matrices, axis1=1, axis2=2)
+    return found
+
+
+def _tail(standardized: FloatArray, skewness: FloatArray) -> FloatArray:
+    """Return the upper tail of a gamma law with mean 0, variance 1 and a skewness."""
+    flat = np.abs(skewness) < _SYMMETRIC
+    shape = 4 / np.where(flat, 1.0, skewness) ** 2
+    place = np.maximum(shape + standardized * np.sqrt(shape) * np.sign(skewness), 0.0)
+    tail = np.where(skewness > 0, gammaincc(shape, place), gammainc(shape, place))
+    found: FloatArray = np.where(flat, ndtr(-standardized), tail)
+    return found

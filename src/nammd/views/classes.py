@@ -1,0 +1,206 @@
+"""How a column is cut into a few classes, for looking at two columns together: `Classes`.
+
+Numbers are cut into classes of equally many rows of *each sample*, so that no monotone change of a column
+alone changes how it goes together with others. Where single values have many rows, no cut could do that, and
+the cuts are those of the reference. Of labels the commonest are classes. Missing values are a class of their
+own, the last one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from nammd.data.arrays import FloatArray
+from nammd.data.values import Values
+from nammd.views.measure import Measure
+from nammd.views.support import APART
+
+MOST = 16
+"""So many classes has a column at most, beside that of missing values."""
+
+_WIDTH = 1.5
+"""The bandwidth of numbers, in normal scores."""
+
+_KEPT = 1e-3
+"""Eigenvalues of a centred kernel below this share of the largest are left out."""
+
+_HEAVY = 1.5
+"""A value with so many times the rows of a class is too heavy for classes of equally many rows."""
+
+_SOME = 20_000
+LEVELS = np.arange(1, 2 * MOST) / (2 * MOST)
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes of one column, from the reference.
+
+    Attributes
+    ----------
+    measure : Measure
+        The column.
+    edges : array
+        Of numbers: where one class ends and the next begins, in the reference.
+    labels : tuple of str
+        Of labels: those that are classes; all others are one more.
+    ranked : bool
+        Whether numbers are cut by their ranks within each sample.
+    shares : array
+        The share of the reference in every class, missing values last.
+    """
+
+    measure: Measure
+    edges: FloatArray = field(repr=False)
+    labels: tuple[str, ...] = field(repr=False)
+    ranked: bool
+    shares: FloatArray = field(repr=False)
+
+    @classmethod
+    def of(cls, measure: Measure, values: Values) -> tuple[Classes, NDArray[np.uint8], FloatArray]:
+        """Cut a column of the reference; return also what `cut` does of it."""
+        edges, labels, quantiles = np.empty(0), tuple[str, ...](), np.empty(0)
+        if measure.counted == "numbers":
+            edges, quantiles = _edges(_present(values))
+        else:
+            labels = _commonest(values)
+        made = cls(measure, edges, labels, len(quantiles) > 0, np.empty(0))
+        codes = made._between(values, edges) if made.ordered else made.cut(values)[0]
+        shares = np.bincount(codes, minlength=made.count + 1) / max(len(codes), 1)
+        return replace(made, shares=shares), codes, quantiles
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the classes have an order: of numbers."""
+        return self.measure.counted == "numbers"
+
+    @property
+    def count(self) -> int:
+        """The number of classes, without that of missing values."""
+        return 1 + (len(self.edges) if self.ordered else len(self.labels))
+
+    @property
+    def shape(self) -> tuple[int, int, bool]:
+        """How many classes and features there are, and whether the classes are ranks."""
+        return self.count, self.own_features.shape[1], self.ranked
+
+    def cut(self, values: Values) -> tuple[NDArray[np.uint8], FloatArray]:
+        """Return the class of every row of a sample, and its quantiles where ranks are the classes."""
+        if not self.ordered:
+            place = {label: k for k, label in enumerate(self.labels)}
+            other = self.count - 1
+            places = [*(place.get(label, other) for label in values.categories), self.count]
+            codes = np.full(len(values.missing), -1) if values.codes is None else values.codes
+            return np.array(places, dtype=np.uint8)[codes], np.empty(0)
+        edges, quantiles = self.edges, np.empty(0)
+        if self.ranked:
+            present = _present(values)
+            quantiles = np.quantile(present, LEVELS) if len(present) else np.zeros(len(LEVELS))
+            edges = quantiles[1::2]
+        return self._between(values, edges), quantiles
+
+    def _between(self, values: Values, edges: FloatArray) -> NDArray[np.uint8]:
+        numbers = np.full(len(values.missing), np.nan) if values.numbers is None else values.numbers
+        found = np.searchsorted(edges, numbers, side="right").astype(np.uint8)
+        found[values.missing] = self.count
+        return found
+
+    @cached_property
+    def _scores(self) -> FloatArray:
+        """The normal scores of the middle ranks of the classes."""
+        shares = self.shares[:-1] + 1e-9
+        found: FloatArray = ndtri((np.cumsum(shares) - shares / 2) / shares.sum())
+        return found
+
+    def _kernel(self, scores: FloatArray | None = None) -> FloatArray:
+        """Return the kernel of some classes, by default all of them, with all of them."""
+        if not self.ordered:
+            alike: FloatArray = APART + (1 - APART) * np.eye(self.count + 1)
+            return alike
+        own = np.append(self._scores, 0.0)  # a missing value is at the median, and one unit apart from it
+        places = own if scores is None else np.append(scores, 0.0)
+        apart = (places[:, None] - own) ** 2
+        apart[:-1, -1] += 1.0
+        apart[-1, :-1] += 1.0
+        found: FloatArray = np.exp(-apart / (2 * _WIDTH**2))
+        return found
+
+    @cached_property
+    def _projection(self) -> tuple[FloatArray, FloatArray, float]:
+        """What centres a kernel, and turns it into features."""
+        kernel, shares = self._kernel(), self.shares
+        mean = shares @ kernel
+        centred = kernel - mean - (kernel @ shares)[:, None] + float(mean @ shares)
+        root = np.sqrt(shares + 1e-6)
+        values, vectors = np.linalg.eigh(np.outer(root, root) * centred)
+        kept = values > _KEPT * values[-1]
+        return mean, vectors[:, kept] * root[:, None] / np.sqrt(values[kept]), float(mean @ shares)
+
+    def features(self, scores: FloatArray | None = None) -> FloatArray:
+        """Return the features of all classes, or of classes that are at other scores."""
+        kernel = self._kernel(scores)
+        mean, projection, middle = self._projection
+        found: FloatArray = (kernel - mean - (kernel @ self.shares)[:, None] + middle) @ projection
+        return found
+
+    @cached_property
+    def own_features(self) -> FloatArray:
+        """The features of all classes."""
+        return self.features()
+
+    @cached_property
+    def spread(self) -> float:
+        """The size of the covariance of the column with itself: the unit of relations."""
+        mean = self.shares @ self.own_features
+        covariance = (self.own_features.T * self.shares) @ self.own_features - np.outer(mean, mean)
+        return float(np.sqrt((covariance**2).sum()))
+
+    def mixed_features(self, quantiles: FloatArray, others: list[tuple[float, FloatArray]]) -> FloatArray:
+        """Return the features of a sample's ranks at those within a mixture of samples.
+
+        Parameters
+        ----------
+        quantiles : array
+            Those of the sample.
+        others : list of (float, array)
+            The share of every sample of the mixture, and its quantiles.
+        """
+        middles = quantiles[::2]
+        ranks = np.zeros(len(middles))
+        half = LEVELS[0] / 2
+        for share, theirs in others:
+            ranks += share * np.interp(middles, theirs, LEVELS, left=half, right=1 - half)
+        return self.features(ndtri(ranks))
+
+
+def _present(values: Values) -> FloatArray:
+    if values.numbers is None:
+        return np.empty(0)
+    found: FloatArray = values.numbers[~values.missing] if values.missing.any() else values.numbers
+    return found
+
+
+def _edges(present: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return where numbers are cut, and their quantiles where classes can be ranks."""
+    some = present[:: max(len(present) // _SOME, 1)]
+    points, rows = np.unique(some, return_counts=True)
+    if len(points) <= MOST:
+        points = np.unique(present)
+    if len(points) <= MOST:
+        return (points[1:] + points[:-1]) / 2, np.empty(0)
+    quantiles = np.quantile(present, LEVELS)
+    if rows.max() <= _HEAVY * len(some) / MOST:
+        return quantiles[1::2], quantiles
+    return np.unique(quantiles[1::2]), np.empty(0)
+
+
+def _commonest(values: Values) -> tuple[str, ...]:
+    if values.codes is None:
+        return ()
+    rows = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))
+    order = sorted(range(len(rows)), key=lambda k: (-rows[k], values.categories[k]))
+    return tuple(values.categories[k] for k in order[: MOST - 1] if rows[k])

@@ -1,0 +1,254 @@
+"""How the columns of one dataset go together, two by two: counted once, as a table for every pair.
+
+::
+
+    values ── Classes.cut ──> classes of rows ── tables ──> SampleRelations ──> Relation (nammd.statistics)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.arrays import FloatArray
+from nammd.data.row_units import RowUnits
+from nammd.data.values import Values
+from nammd.statistics.relation import Cells, Relation, relation_of, relation_of_groups
+from nammd.views.classes import MOST, Classes
+from nammd.views.measure import Measure
+
+MOST_PAIRS = 2000
+"""Of more pairs those are looked at that depend on each other most in the reference."""
+
+LEAST = 20
+"""With fewer rows, or groups of rows, nothing is said about pairs."""
+
+_AT_ONCE = 128
+_SIZE = MOST + 1
+_SOME = 5000
+_LEADING = 2
+"""So many features of a column tell how much it depends on another one, where there are many columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a reference, cut into classes, and which pairs of them are looked at.
+
+    Attributes
+    ----------
+    classes : mapping of str to Classes
+        The columns.
+    pairs : tuple of (str, str)
+        The pairs.
+    """
+
+    classes: Mapping[str, Classes] = field(default_factory=dict, repr=False)
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def every(self) -> bool:
+        """Whether all pairs are looked at."""
+        return len(self.pairs) == len(self.classes) * (len(self.classes) - 1) // 2
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedRows:
+    """Rows that belong together, by the classes of their columns."""
+
+    codes: Mapping[str, NDArray[np.uint8]]
+    groups: NDArray[np.intp]
+    weights: FloatArray | None
+
+    @cached_property
+    def count(self) -> int:
+        """How many groups there are."""
+        return int(self.groups.max()) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class SampleRelations:
+    """How the columns of one sample go together.
+
+    Attributes
+    ----------
+    columns : Columns
+        The columns and the pairs, of the reference.
+    quantiles : mapping of str to array
+        Of columns whose classes are ranks: where these are.
+    counts : array of shape (pairs, classes, classes)
+        How many rows, or how much weight, is in every cell.
+    sizes : array of shape (pairs,)
+        How many rows there are; where they belong together, how many by themselves would tell as much.
+    grouped : GroupedRows or None
+        The rows, where they belong together and are at hand.
+    """
+
+    columns: Columns
+    quantiles: Mapping[str, FloatArray] = field(repr=False)
+    counts: FloatArray = field(repr=False)
+    sizes: FloatArray = field(repr=False)
+    grouped: GroupedRows | None = field(default=None, repr=False)
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough rows, or groups, to say something."""
+        if self.grouped is not None and self.grouped.count < LEAST:
+            return False
+        return len(self.sizes) > 0 and float(self.sizes.max()) >= LEAST
+
+    @cached_property
+    def tables(self) -> FloatArray:
+        """The share of rows in every cell."""
+        found: FloatArray = self.counts / np.maximum(self.counts.sum(axis=(1, 2), keepdims=True), 1e-300)
+        return found
+
+    def both(self, pair: int) -> tuple[Classes, Classes]:
+        """Return the two columns of a pair."""
+        one, two = self.columns.pairs[pair]
+        return self.columns.classes[one], self.columns.classes[two]
+
+    def table(self, pair: int) -> FloatArray:
+        """Return the share of rows in every cell of a pair."""
+        one, two = self.both(pair)
+        return self.tables[pair, : one.count + 1, : two.count + 1]
+
+    def cells(self, pairs: Sequence[int]) -> Cells:
+        """Return the rows by the classes of some pairs of one shape."""
+        return mixed([self], [1.0], pairs)[0]
+
+    def relation(self, pairs: Sequence[int], cells: Cells | None = None) -> Relation:
+        """Return how the columns of some pairs of one shape go together; of one pair with groups."""
+        cells, rows = cells or self.cells(pairs), self.grouped
+        if rows is None:
+            return relation_of([cells])
+        one, two = (rows.codes[name].astype(np.intp) for name in self.columns.pairs[pairs[0]])
+        return relation_of_groups(cells, one * cells.table.shape[2] + two, rows.groups, rows.weights)
+
+    @cached_property
+    def stacks(self) -> list[list[int]]:
+        """The pairs in portions of one shape, which are worked out at once."""
+        alike: dict[object, list[int]] = {}
+        for pair in range(len(self.columns.pairs)):
+            alike.setdefault(tuple(each.shape for each in self.both(pair)), []).append(pair)
+        most = 1 if self.grouped is not None else _AT_ONCE
+        return [pairs[k : k + most] for pairs in alike.values() for k in range(0, len(pairs), most)]
+
+    def kept(self) -> SampleRelations:
+        """Return what a tolerance keeps: no rows, and as many as would tell as much by themselves."""
+        if self.grouped is None:
+            return self
+        alone = replace(self, grouped=None)
+        noise = [(alone.relation([k]).noise[0], self.relation([k]).noise[0]) for k in range(len(self.sizes))]
+        shrunk = [min(rows / groups, 1.0) if groups > 0 else 1.0 for rows, groups in noise]
+        return replace(alone, sizes=self.sizes * np.array(shrunk))
+
+
+def mixed(samples: Sequence[SampleRelations], shares: Sequence[float], pairs: Sequence[int]) -> list[Cells]:
+    """Return the rows of a mixture of samples by the classes of some pairs of one shape.
+
+    Where classes are ranks, they are at their ranks within the mixture.
+    """
+    parts = [(share, sample) for share, sample in zip(shares, samples, strict=True) if share > 0]
+    both = samples[0].both(pairs[0])
+    ranks = (both[0].count if both[0].ranked else 0, both[1].count if both[1].ranked else 0)
+    found = []
+    for share, sample in parts:
+        one, two = (
+            np.stack([_features(samples[0].both(pair)[k], sample, parts) for pair in pairs]) for k in (0, 1)
+        )
+        table = sample.tables[pairs, : both[0].count + 1, : both[1].count + 1]
+        found.append(Cells(table, sample.sizes[pairs], one, two, ranks, share))
+    return found
+
+
+def _features(
+    column: Classes, sample: SampleRelations, parts: Sequence[tuple[float, SampleRelations]]
+) -> FloatArray:
+    if len(parts) == 1 or not column.ranked:
+        return column.own_features
+    name = column.measure.name
+    others = [(share, other.quantiles[name]) for share, other in parts]
+    return column.mixed_features(sample.quantiles[name], others)
+
+
+class RelationCounter:
+    """Counts how the columns of a dataset go together, while they are read one by one.
+
+    Parameters
+    ----------
+    columns : Columns or None
+        Those of the reference; None for the reference itself, whose columns are cut on the way.
+    units : RowUnits or None
+        Which rows belong together, and how much each counts.
+    """
+
+    def __init__(self, columns: Columns | None, units: RowUnits | None) -> None:
+        self._columns = columns
+        self._units = None if units is None or units.all_alike else units
+        self._made: dict[str, Classes] = {}
+        self._codes: dict[str, NDArray[np.uint8]] = {}
+        self._quantiles: dict[str, FloatArray] = {}
+
+    def add(self, measure: Measure, values: Values, made: Classes | None = None) -> Classes | None:
+        """Take the values of a column, with its classes where these are known; return the classes."""
+        name = measure.name
+        if made is None and self._columns is not None:
+            made = self._columns.classes.get(name)
+        if made is not None:
+            codes, quantiles = made.cut(values)
+        elif self._columns is None and _can_go_together(measure):
+            made, codes, quantiles = Classes.of(measure, values)
+        if made is None or made.count < 2:
+            return None
+        self._made[name], self._codes[name] = made, codes
+        if made.ranked:
+            self._quantiles[name] = quantiles
+        return made
+
+    def found(self, columns: Columns | None = None) -> SampleRelations:
+        """Return how they go together; `columns` where they were not known before."""
+        columns = columns or self._columns or Columns(self._made, _most_dependent(self._made, self._codes))
+        rows, units = len(next(iter(self._codes.values()), ())), self._units
+        weights = None if units is None else units.weights
+        counts = np.zeros((len(columns.pairs), _SIZE, _SIZE))
+        for k, (one, two) in enumerate(columns.pairs):
+            cells = self._codes[one].astype(np.int16) * np.int16(_SIZE) + self._codes[two]
+            counts[k] = np.bincount(cells, weights, _SIZE * _SIZE).reshape(_SIZE, _SIZE)
+        grouped = None
+        if units is not None and rows:
+            groups = units.codes if units.names is not None else np.arange(rows)
+            grouped = GroupedRows(self._codes, groups, weights)
+        sizes = np.full(len(columns.pairs), float(rows))
+        return SampleRelations(columns, self._quantiles, counts, sizes, grouped)
+
+
+def _can_go_together(measure: Measure) -> bool:
+    """Tell whether a column is looked at with others: no moments in time, and no thousands of labels."""
+    return measure.counted != "cells" and measure.clock not in ("local", "zoned")
+
+
+def _most_dependent(
+    made: Mapping[str, Classes], codes: Mapping[str, NDArray[np.uint8]]
+) -> tuple[tuple[str, str], ...]:
+    """Return all pairs, or, of too many, those that depend on each other most in some rows."""
+    names = list(made)
+    if len(names) * (len(names) - 1) // 2 <= MOST_PAIRS:
+        return tuple(combinations(names, 2))
+    rows = len(codes[names[0]])
+    some = slice(None, None, max(rows // _SOME, 1))
+    features = [
+        made[name].own_features[codes[name][some], -_LEADING:] / np.sqrt(made[name].spread) for name in names
+    ]
+    starts = np.cumsum([0, *(each.shape[1] for each in features)])[:-1]
+    every = np.hstack(features)
+    every -= every.mean(axis=0)
+    squares = (every.T @ every / len(every)) ** 2
+    size = np.add.reduceat(np.add.reduceat(squares, starts, axis=0), starts, axis=1)
+    i, j = np.triu_indices(len(names), 1)
+    best = np.sort(np.argsort(-size[i, j], kind="stable")[:MOST_PAIRS])
+    return tuple((names[i[k]], names[j[k]]) for k in best)
