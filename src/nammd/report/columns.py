@@ -19,7 +19,7 @@ from nammd.explaining.summaries import Summary, summary_of_counts
 from nammd.questions.distance import Estimate, distance
 from nammd.report.groups import options_for
 from nammd.report.leaving_out import NOTHING, Found, WithoutColumns, measured
-from nammd.report.model import ColumnPart, ColumnRow, Contributions, DistanceInterval
+from nammd.report.model import ColumnPart, ColumnRow, Contributions, DistanceInterval, PairPart
 from nammd.report.profiles import profile
 from nammd.report.source import Source, Variable, evenly
 from nammd.results import Reportable
@@ -40,6 +40,7 @@ MOST_ROWS = 2000
 LEAST_ROWS = 500
 
 DRAWN = 30
+DRAWN_PAIRS = 3
 """Columns beyond so many are in the table, not drawn."""
 
 WIDE = 64
@@ -155,11 +156,22 @@ def contributions(source: Source, result: Reportable, alpha: float, step: Step) 
         wide=wide,
         table=_table(result, checked),
         own=checked.own,
-        pairs=tuple(pair.words() for pair in pairs),
+        pairs=tuple(map(_pair_part, pairs[:DRAWN_PAIRS])),
         sentence=_wide_sentence(len(source.variables), len(parts))
         if wide
         else _sentence(beyond, len(by_name), checked.own, checked.level, pairs),
     )
+
+
+def _pair_part(pair: PairCheck) -> PairPart:
+    """Return the two tables of a pair of columns; missing values are left out where there are none."""
+    whole = pair.tables[0] + pair.tables[1]
+    rows, columns = (len(whole) - (not whole[-1].any()), whole.shape[1] - (not whole[:, -1].any()))
+    tables = []
+    for table in pair.tables:
+        shown = np.rint(100 * table[:rows, :columns] / table.max()).astype(int)
+        tables.append(tuple((int(i), int(j), int(shown[i, j])) for i, j in np.argwhere(shown > 0)))
+    return PairPart(pair.names, pair.words(), tables[0], tables[1], (rows, columns))
 
 
 def _drawn(source: Source, by_name: Mapping[str, ColumnCheck], wide: bool) -> list[Variable]:
@@ -252,8 +264,7 @@ def _sentence(
         return f"{len(beyond)} of {columns} {what} ({shown}): {listed}."
     nothing = "is beyond its own tolerance" if own else "differs by more than is negligible"
     if pairs:
-        named = "; ".join(pair.words() for pair in pairs[:3])
-        return f"No single column explains it; these pairs do: {named}."
+        return f"No single column {nothing} ({shown}), but pairs of them go together differently."
     return f"No column {nothing} ({shown})."
 
 

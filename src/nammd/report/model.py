@@ -236,6 +236,30 @@ class ColumnRow:
 
 
 @dataclass(frozen=True)
+class PairPart:
+    """Two columns that go together differently.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns; the first one goes up, the second one to the right.
+    words : str
+        What changed.
+    before, now : tuple of (int, int, int)
+        The cells of both tables that have rows: the class of either column, and the share of rows in it as a
+        percentage of the largest share.
+    classes : tuple of int
+        How many classes either column has.
+    """
+
+    names: tuple[str, str]
+    words: str
+    before: tuple[tuple[int, int, int], ...]
+    now: tuple[tuple[int, int, int], ...]
+    classes: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Contributions:
     """All columns: those beyond their tolerance first, then by distance over tolerance.
 
@@ -262,8 +286,8 @@ class Contributions:
         All columns.
     own : bool
         Whether the tolerances are those of the result; else they are what is negligible by default.
-    pairs : tuple of str
-        Pairs of columns that no longer go together, where no single column explains the distance.
+    pairs : tuple of PairPart
+        Pairs of columns that are proven to go together differently.
     sentence : str
         What it comes to.
     """
@@ -278,7 +302,7 @@ class Contributions:
     wide: bool
     table: tuple[ColumnRow, ...]
     own: bool
-    pairs: tuple[str, ...]
+    pairs: tuple[PairPart, ...]
     sentence: str
 
 
