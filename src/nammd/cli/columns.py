@@ -17,8 +17,9 @@ NegligibleOption = Annotated[
         "--negligible",
         metavar="SHIFT=0.1,...",
         help="What does not matter in a single column: shift (in standard deviations), categories and "
-        "missing (shares of rows), by default 'shift=0.1,categories=0.01,missing=0.01'; of one column with "
-        "its name, as in 'income:missing=0.05'. 'none': columns have no tolerances of their own.",
+        "missing (shares of rows), relation (a change of its correlation with another column), by default "
+        "'shift=0.1,categories=0.01,missing=0.01,relation=0.1'; of one column with its name, as in "
+        "'income:missing=0.05'. 'none': columns have no tolerances of their own.",
         rich_help_panel=_COLUMNS,
     ),
 ]

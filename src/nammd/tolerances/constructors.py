@@ -100,9 +100,10 @@ class Constructors(Result):
         exclude : sequence of str, optional
             Columns to leave out.
         negligible : mapping, or False, optional
-            What does not matter in a single column: ``{"shift": 0.1, "categories": 0.01, "missing": 0.01}``
-            by default, which is a shift by a tenth of a robust standard deviation, and one row in a hundred
-            with another category, or without a value. For one column: ``{"income": {"missing": 0.05}}``.
+            What does not matter in a single column: ``{"shift": 0.1, "categories": 0.01, "missing": 0.01,
+            "relation": 0.1}`` by default, which is a shift by a tenth of a robust standard deviation, one row
+            in a hundred with another category, or without a value, and a change by a tenth in how it goes
+            together with another column. For one column: ``{"income": {"missing": 0.05}}``.
             With False, columns have no tolerances of their own.
         reading : Reading, optional
             How numbers, dates and missing values are written, as far as that is not to be found out. The

@@ -333,7 +333,8 @@ class Tolerance(Constructors):
             The data in question; a sketch if the reference is one.
         alpha : float
             The level of each of the two tests, of "within" and of "beyond". Where columns have tolerances of
-            their own, half of it is for the joint distance being beyond, half for single columns.
+            their own, half of it is for the joint distance being beyond, the other half for single columns
+            and for pairs of them.
         joint_only : bool
             Leave single columns out of the verdict; they still explain it.
         fail_on : sequence of str

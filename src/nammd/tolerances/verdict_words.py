@@ -16,7 +16,7 @@ from nammd.spaces import Sample
 from nammd.statistics.standardized import standardized_difference
 from nammd.tolerances.bars import Accepted
 from nammd.views.relation_limits import PairCheck
-from nammd.views.relations import MOST_PAIRS
+from nammd.views.relations import LEAST, MOST_PAIRS
 
 if TYPE_CHECKING:
     from nammd.tolerances.verdict import Verdict
@@ -142,7 +142,20 @@ def _levels(verdict: Verdict) -> str:
         for what in [every.get(kind, "the overall test")]
     ]
     shared = ", ".join(parts[:-1]) + f" and {parts[-1]}"
-    return f"error rate {_share(verdict.alpha)}; of FAR shared by {shared}"
+    silent = "" if verdict.pairs or len(verdict.columns) < 2 else f"; {_why_no_pairs(verdict)}"
+    return f"error rate {_share(verdict.alpha)}, shared by {shared}{silent}"
+
+
+def _why_no_pairs(verdict: Verdict) -> str:
+    """Say why pairs of columns are not compared."""
+    both = verdict.estimate.evidence.x, verdict.estimate.evidence.y
+    if not all(each.keeps_rows for each in both):
+        return "sketches do not know pairs of columns"
+    if not all(each.dataset.in_memory for each in both):
+        return "pairs of columns are not compared on a cluster"
+    if min(verdict.estimate.m, verdict.estimate.n) < LEAST:
+        return "too few rows to compare pairs of columns"
+    return "pairs of columns are not compared here"
 
 
 def _share(level: float) -> str:
