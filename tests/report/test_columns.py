@@ -82,25 +82,30 @@ def test_a_verdict_with_tolerances_of_columns_says_so():
     model = build(nammd.Tolerance.at(0.5, nammd.Gaussian(2.5), x=x, negligible=True).check(x, y))
     parts = model.contributions
     assert parts.own
-    assert parts.sentence == "1 of 5 columns is beyond its own tolerance (adjusted p ≤ 0.025): income."
+    assert parts.sentence == "1 of 5 columns is beyond its own tolerance (adjusted p ≤ 0.0125): income."
     assert model.answer.sentence == "Income is beyond its own tolerance."
     assert model.answer.reasons[0].startswith("income: 13 % higher at the median, ")
     assert parts.columns[0].words.startswith("13 % higher at the median, ")
 
 
-def test_pairs_are_named_where_no_column_explains_it_and_only_there():
+def test_pairs_that_go_together_differently_are_shown():
     rng = np.random.default_rng(71)
     x, y = rng.normal(size=(900, 2)), rng.normal(size=(900, 2))
     y[:, 1] = 0.95 * y[:, 0] + np.sqrt(1 - 0.95**2) * y[:, 1]
     tolerance = nammd.Tolerance.at(0.002, nammd.Gaussian(1.0), columns=2, negligible=True)
     parts = build(tolerance.check(x, y)).contributions
     assert parts.significant == ()
-    assert parts.sentence.startswith(
-        "No single column explains it; these pairs do: column 0 and column 1 no longer go together"
-    )
+    assert parts.sentence.endswith("(adjusted p ≤ 0.0125), but pairs of them go together differently.")
+    [pair] = parts.pairs
+    assert pair.words.startswith("column 0 and column 1 go together differently: rank correlation -0.05 -> 0.9")
+    # Before, rows are everywhere; now they are near the diagonal.
+    assert sum(abs(i - j) > 8 for i, j, _ in pair.before) > 10
+    assert not any(abs(i - j) > 8 for i, j, _ in pair.now)
+    assert pair.classes == (16, 16)
     far = build(tolerance.check(x, rng.normal([3.0, 0.0], 1.0, (900, 2)))).contributions
     assert far.significant == ("column 0",)
     assert "pairs" not in far.sentence
+    assert far.pairs == ()
 
 
 def test_a_planted_shift_comes_first_and_is_the_only_significant_one():
@@ -109,7 +114,9 @@ def test_a_planted_shift_comes_first_and_is_the_only_significant_one():
     assert parts.significant == ("income",)
     assert [part.significant for part in parts.columns] == [True, False, False, False, False]
     assert parts.columns[0].without.value < 0.3 * parts.together.value
-    assert parts.sentence == "1 of 5 columns differs by more than is negligible (adjusted p ≤ 0.025): income."
+    assert (
+        parts.sentence == "1 of 5 columns differs by more than is negligible (adjusted p ≤ 0.0125): income."
+    )
 
 
 def test_a_shift_in_missingness_alone_is_found_and_shown():
