@@ -42,7 +42,7 @@ def assert_close(
     joint_only : bool
         Leave single columns out of the verdict; they still explain it.
     fail_on : sequence of str
-        Alerts that make the assertion fail, beside those of the tolerance; see `nammd.explaining.alerts`.
+        Facts that make the assertion fail, beside those of the tolerance; see `nammd.explaining.facts`.
     groups, row_weights : optional
         Which rows belong together, and how much each counts; see `nammd.distance`. What the tolerance
         remembers need not be said again, but for arrays.

@@ -1,4 +1,4 @@
-"""Columns and alerts in the shell: what makes a check fail, and what it says."""
+"""Columns and facts in the shell: what makes a check fail, and what it says."""
 
 from xml.etree import ElementTree
 
@@ -93,7 +93,7 @@ def test_negligible_belongs_to_a_tolerance_file(nammd, made, limit):
     assert "--negligible goes with --epsilon" in said
 
 
-def test_a_check_fails_on_an_alert_and_a_tolerance_remembers_it(nammd, made, limit, tmp_path):
+def test_a_check_fails_on_a_fact_and_a_tolerance_remembers_it(nammd, made, limit, tmp_path):
     plain = nammd("check", made["train"], made["hardly"], "-t", limit)
     assert (plain.code, plain.out[:5]) == (0, "CLOSE")
     assert "purpose: 'crypto' is new, 0.6 % of rows" in plain.out
@@ -101,7 +101,7 @@ def test_a_check_fails_on_an_alert_and_a_tolerance_remembers_it(nammd, made, lim
     strict = nammd("check", made["train"], made["hardly"], "-t", limit, *given, "--junit", tmp_path / "j.xml")
     assert strict.code == 1
     assert "The check fails: purpose: 'crypto' is new, 0.6 % of rows." in strict.out
-    assert ElementTree.parse(tmp_path / "j.xml").getroot().find(".//failure").get("type") == "ALERT"
+    assert ElementTree.parse(tmp_path / "j.xml").getroot().find(".//failure").get("type") == "FACT"
     kept = tmp_path / "kept.json"
     assert nammd("calibrate", made["train"], made["accepted"], "-o", kept, *given).code == 0
     assert nammd("check", made["train"], made["hardly"], "-t", kept).code == 1
@@ -110,7 +110,7 @@ def test_a_check_fails_on_an_alert_and_a_tolerance_remembers_it(nammd, made, lim
     assert several.code == 1
 
 
-def test_an_alert_that_does_not_exist_is_refused(nammd, made, limit):
+def test_a_fact_that_does_not_exist_is_refused(nammd, made, limit):
     said = nammd("check", made["train"], made["today"], "-t", limit, "--fail-on", "new-category").sentence
     assert "'new-categories'" in said
 

@@ -73,7 +73,7 @@ def test_a_fault_in_one_column_is_far_though_the_joint_distance_is_accepted(faul
 def test_data_like_the_reference_are_close_and_no_column_is_named():
     verdict = made().check(REFERENCE, table(3))
     assert verdict.is_close
-    assert verdict.beyond == verdict.reasons == verdict.alerts == ()
+    assert verdict.beyond == verdict.reasons == verdict.facts == ()
     assert "changed" not in str(verdict)
 
 
@@ -181,7 +181,7 @@ def test_json_has_every_column_and_the_words():
     assert {column["name"] for column in told["columns"]} == {"age", "income", "purpose"}
     assert told["columns"][0]["beyond"] is True
     assert told["reasons"] == ["purpose: 'crypto' is new, 9.2 % of rows"]
-    assert told["alerts"][0]["code"] == "new-categories"
+    assert told["facts"][0]["code"] == "new-categories"
     assert told["passed"] is False
 
 
@@ -224,4 +224,4 @@ def test_columns_take_no_part_where_rows_belong_together():
     assert verdict.columns == ()
     assert not verdict.judged
     assert "columns-not-judged" in {caution.code for caution in verdict.warnings}
-    assert verdict.alerts[0].code == "new-categories"  # facts stay
+    assert verdict.facts[0].code == "new-categories"  # facts stay

@@ -78,7 +78,7 @@ def test_a_verdict_on_a_cluster_names_the_same_columns():
         assert theirs.distance == pytest.approx(mine.distance, rel=1e-6, abs=1e-12)
         assert theirs.adjusted == pytest.approx(mine.adjusted, rel=1e-5)
     assert there.reasons == here.reasons
-    assert {alert.code for alert in there.alerts} == {alert.code for alert in here.alerts}
+    assert {fact.code for fact in there.facts} == {fact.code for fact in here.facts}
 
 
 def test_dask_arrays_are_counted_too():
@@ -109,7 +109,7 @@ def test_sketches_keep_counts_that_merge_and_a_check_of_them_names_columns(tmp_p
     assert [each.name for each in verdict.beyond] == ["price", "kind"]
     assert verdict.reasons[0].startswith("price: missing 11 % -> ")
     assert "'new' is new" in verdict.reasons[1]
-    assert {alert.code for alert in verdict.alerts} == {"new-categories"}
+    assert {fact.code for fact in verdict.facts} == {"new-categories"}
     x.update(table(3), space=space)
     assert x.tally["price"].size == 3000
 

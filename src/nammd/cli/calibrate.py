@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nammd.cli.columns import FailOn, NegligibleOption, alerts, negligible
+from nammd.cli.columns import FailOn, NegligibleOption, facts, negligible
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Inputs, Told, open_files
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
@@ -153,7 +153,7 @@ def calibrate(
         raise ValueError("with --ball the accepted files set the margin; leave --margin and --rows out")
     if blocks is not None and not split:
         raise ValueError("--blocks says how --split divides the reference; give both")
-    fails = alerts(fail_on)
+    fails = facts(fail_on)
     require_folder(target)
     require_replaceable(target, force)
     refuse_overwriting([target], [reference, *(accepted or [])])
@@ -179,7 +179,7 @@ def calibrate(
     deliver(
         "calibrate",
         tolerance,
-        # The facts of a tolerance name the columns left out; no need to say it twice.
+        # The lines of a tolerance name the columns left out; no need to say it twice.
         Told(replace(inputs, tolerance=tolerance), tolerance.space),
         output,
         rows=[("written to", str(target))],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nammd.cli.columns import FailOn, JointOnly, NegligibleOption, alerts, negligible
+from nammd.cli.columns import FailOn, JointOnly, NegligibleOption, facts, negligible
 from nammd.cli.command_line import command_again
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Told, open_files
@@ -141,7 +141,7 @@ def check(
     require_shares(epsilon=epsilon, alpha=alpha)
     if allowed is not None and tolerance is not None:
         raise ValueError("--negligible goes with --epsilon; a tolerance file has what is negligible in it")
-    columns = {"joint_only": joint_only, "fail_on": alerts(fail_on)}
+    columns = {"joint_only": joint_only, "fail_on": facts(fail_on)}
     several = len(candidates) > 1
     require_folder(junit, None if several else html)
     if several and html is not None:

@@ -1,4 +1,4 @@
-"""The options about single columns, and alerts."""
+"""The options about single columns, and facts."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ FailOn = Annotated[
     list[str] | None,
     typer.Option(
         "--fail-on",
-        metavar="ALERT,...",
-        help="Alerts that make a check fail with exit code 1, whatever the distance: new-categories, "
+        metavar="FACT,...",
+        help="Facts that make a check fail with exit code 1, whatever the distance: new-categories, "
         "missing-values, placeholders, constant-changed, type-changed, ranges-apart, factor, repeated-rows, "
         "rows-in-reference, same-data, empty-group.",
         rich_help_panel=_COLUMNS,
@@ -67,8 +67,8 @@ def negligible(texts: Sequence[str] | None) -> Any:
     return found
 
 
-def alerts(texts: Sequence[str] | None) -> tuple[str, ...]:
-    """Read the names of alerts."""
-    from nammd.explaining.alerts import known_alerts
+def facts(texts: Sequence[str] | None) -> tuple[str, ...]:
+    """Read the names of facts."""
+    from nammd.explaining.facts import known_facts
 
-    return known_alerts(names(texts, "--fail-on") or ())
+    return known_facts(names(texts, "--fail-on") or ())

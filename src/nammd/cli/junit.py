@@ -49,7 +49,7 @@ class Case:
         )
         kind = str(verdict.decision)
         if verdict.failures:
-            outcome, kind = "failure", "ALERT" if verdict.is_close else kind
+            outcome, kind = "failure", "FACT" if verdict.is_close else kind
         return cls(name, outcome, kind, verdict.headline(), str(verdict), seconds)
 
 

@@ -30,8 +30,8 @@ FAR_OUT = 0.01
 CARRIERS = 2.0
 """Below this a sample is too uneven for the far tail."""
 
-ALERTS = 10
-"""So many alerts are kept of a batch."""
+FACTS = 10
+"""So many facts are kept of a batch."""
 
 COLUMNS = 20
 """Of so many columns it is kept how far they moved."""
@@ -135,7 +135,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
         settings={
             "engine": verdict.engine,
             "nammd": __version__,
-            "failures": sorted({alert.code for alert in verdict.failures}),
+            "failures": sorted({fact.code for fact in verdict.failures}),
             "like": dict(verdict.like),
             "interval_level": verdict.interval_level,
         },
@@ -145,10 +145,10 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
 
 
 def _cautions(verdict: Verdict, level: float) -> tuple[tuple[str, str], ...]:
-    """Return what to know of a batch: alerts, and what makes its numbers less sure."""
-    alerts = [(alert.code, str(alert)) for alert in verdict.alerts[:ALERTS]]
+    """Return what to know of a batch: facts, and what makes its numbers less sure."""
+    facts = [(fact.code, str(fact)) for fact in verdict.facts[:FACTS]]
     unsure = [(c.code, c.message) for c in (*verdict.warnings, *few_carriers(verdict, level))]
-    return (*alerts, *unsure)
+    return (*facts, *unsure)
 
 
 def few_carriers(verdict: Verdict, level: float) -> tuple[Caution, ...]:

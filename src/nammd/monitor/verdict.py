@@ -48,7 +48,7 @@ class BatchVerdict(Result):
     columns : tuple of str
         The columns that moved most, in words.
     failures : tuple of str
-        The codes of alerts that make the check fail, whatever the distance; see `Verdict.failures`.
+        The codes of facts that make the check fail, whatever the distance; see `Verdict.failures`.
     warnings : tuple of Caution
         What to know before relying on it.
     state : State
@@ -128,7 +128,7 @@ class BatchVerdict(Result):
             meaning = self.columns[0]
         return f"{self.key} is {self.decision}: {meaning} ({told}).{again}"
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         told = self.state.told[self.state.places[self.key]]
         level, like = (told.batch.settings.get(name) for name in ("interval_level", "like"))

@@ -21,7 +21,7 @@ from nammd.evidence.accepted import AcceptedRows
 from nammd.evidence.nearest import nearest_accepted
 from nammd.evidence.preparing import prepared
 from nammd.evidence.rows import Known
-from nammd.explaining.alerts import Alert, column_alerts, column_fact_alerts, known_alerts, row_alerts
+from nammd.explaining.facts import Fact, column_facts, known_facts, row_facts, type_facts
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
@@ -130,7 +130,7 @@ class Gate:
         joint_only : bool
             Leave single columns out of the verdict; they still explain it.
         fail_on : sequence of str
-            Alerts that make this check fail, beside those of the tolerance.
+            Facts that make this check fail, beside those of the tolerance.
         groups, row_weights : optional
             Which rows of the candidate belong together, and how much each counts: arrays, since a column or
             blocks of time are those of the reference.
@@ -140,7 +140,7 @@ class Gate:
         Verdict
         """
         between(alpha, "alpha", 0.5)
-        known_alerts((*self.tolerance.fail_on, *fail_on))
+        known_facts((*self.tolerance.fail_on, *fail_on))
         opened = self.candidate(self._open(candidate), RowGrouping(groups, row_weights))
         return self.verdict(opened, alpha, joint_only=joint_only, fail_on=fail_on)
 
@@ -149,7 +149,7 @@ class Gate:
     ) -> Verdict:
         """Decide about a candidate that has been opened; see `check`."""
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
-        fails = known_alerts((*self.tolerance.fail_on, *fail_on))
+        fails = known_facts((*self.tolerance.fail_on, *fail_on))
         estimate, shared = self._estimate(candidate), self.is_the_one
         nearest = self._nearest(candidate, estimate)
         bars = self.tolerance.bars
@@ -185,7 +185,7 @@ class Gate:
             nearest=nearest,
             columns=columns,
             family=family,
-            alerts=self._alerts(candidate, changed),
+            facts=self._facts(candidate, changed),
             fail_on=fails,
         )
 
@@ -410,15 +410,15 @@ class Gate:
     def _columns(self) -> GateColumns:
         return GateColumns(self.tolerance, self.reference)
 
-    def _alerts(self, candidate: Candidate, changed: Mapping[str, ChangedConstant]) -> tuple[Alert, ...]:
+    def _facts(self, candidate: Candidate, changed: Mapping[str, ChangedConstant]) -> tuple[Fact, ...]:
         x, y, tally = candidate.reference, candidate.sample, candidate.tally
-        found = row_alerts(x, y)
+        found = row_facts(x, y)
         if tally.columns:
             before = {name: column.counts for name, column in self._columns.of_reference.items()}
-            found += column_alerts(self._columns.measures, before, tally.counts)
+            found += column_facts(self._columns.measures, before, tally.counts)
         if x.keeps_rows and y.keeps_rows:
             encoding = self.tolerance.space.encoding
-            found += column_fact_alerts(encoding, x.dataset, y.dataset, changed, tally.fractions)
+            found += type_facts(encoding, x.dataset, y.dataset, changed, tally.fractions)
         return found
 
     def _setting(

@@ -18,7 +18,7 @@ from nammd.engines import Engine
 from nammd.errors.advice import Advice, Caution, refusal
 from nammd.errors.checks import between, counted, whole
 from nammd.evidence import MIN_ROWS
-from nammd.explaining.alerts import known_alerts
+from nammd.explaining.facts import known_facts
 from nammd.kernels import Kernel
 from nammd.results import share_of, with_error
 from nammd.spaces import Space
@@ -55,7 +55,7 @@ class Tolerance(Constructors):
     columns : ColumnTolerances or None
         How far each column may be from the reference by itself; None where columns have no tolerances.
     fail_on : tuple of str
-        The alerts that make a check fail; see `failing_on`.
+        The facts that make a check fail; see `failing_on`.
     grouping_spec : GroupingSpec
         Which rows belong together, and how they count, where that was said; every check says the same.
     accepted : AcceptedSet or None
@@ -205,13 +205,13 @@ class Tolerance(Constructors):
         bars = tuple(Fixed(bar.label, bar.value, bar.pilot) for bar in self.bars)
         return replace(self, bars=bars, accepted=kept, columns=columns)
 
-    def failing_on(self, *alerts: str) -> Tolerance:
-        """Return the same, with alerts that make a check fail, whatever the distance.
+    def failing_on(self, *facts: str) -> Tolerance:
+        """Return the same, with facts that make a check fail, whatever the distance.
 
         Parameters
         ----------
-        *alerts : str
-            Their names, such as ``"new-categories"``; see `nammd.explaining.alerts`. None of them: no alert
+        *facts : str
+            Their names, such as ``"new-categories"``; see `nammd.explaining.facts`. None of them: no fact
             makes a check fail.
 
         Returns
@@ -226,7 +226,7 @@ class Tolerance(Constructors):
         >>> tolerance.failing_on("new-categories", "missing-values").fail_on
         ('new-categories', 'missing-values')
         """
-        return replace(self, fail_on=known_alerts(alerts))
+        return replace(self, fail_on=known_facts(facts))
 
     def power(self, rows: int, distance: float, alpha: float = 0.05) -> Forecast:
         """Tell how probable each verdict is, before there are data.
@@ -330,7 +330,7 @@ class Tolerance(Constructors):
         joint_only : bool
             Leave single columns out of the verdict; they still explain it.
         fail_on : sequence of str
-            Alerts that make this check fail, beside those of the tolerance; see `failing_on`.
+            Facts that make this check fail, beside those of the tolerance; see `failing_on`.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
         groups, row_weights : optional
@@ -386,7 +386,7 @@ class Tolerance(Constructors):
         """Return the tolerance in one sentence."""
         return f"Close enough means NAMMD below {with_error(self.epsilon, self.epsilon_error)}."
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         names = [column.name for column in self.encoding.columns]
         rows = [
@@ -394,7 +394,7 @@ class Tolerance(Constructors):
             ("kernel", str(self.kernel)),
             ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
-        rows += self.grouping_spec.facts()
+        rows += self.grouping_spec.lines()
         if self.origin.equivalents:
             rows.append(("about as far as", in_words(self.origin.equivalents)))
         rows += [

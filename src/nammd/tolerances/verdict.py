@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nammd.explaining.alerts import Alert
 from nammd.explaining.columns import words_for
+from nammd.explaining.facts import Fact
 from nammd.explaining.pairs import PairCheck, changed_pairs
 from nammd.questions.distance import Estimate
 from nammd.results import (
@@ -76,10 +76,10 @@ class Verdict(Reportable):
         Every column against its own tolerance, those beyond it first, then by distance over tolerance.
     family : Family
         Which views take part in the verdict, and how they share its level.
-    alerts : tuple of Alert
+    facts : tuple of Fact
         Facts that need no test.
     fail_on : tuple of str
-        The alerts that make the check fail.
+        The facts that make the check fail.
     adjusted : str
         How the p-values were adjusted for further candidates; empty where they were not.
     """
@@ -101,7 +101,7 @@ class Verdict(Reportable):
     interval_level: float = 0.95
     columns: tuple[ColumnCheck, ...] = ()
     family: Family = JOINT
-    alerts: tuple[Alert, ...] = ()
+    facts: tuple[Fact, ...] = ()
     fail_on: tuple[str, ...] = ()
     adjusted: str = field(default="", repr=False)
     datasets = ("reference", "candidate")
@@ -187,13 +187,13 @@ class Verdict(Reportable):
         return changed_pairs(order, x, y, encoding, WHOLE.level("columns", self.alpha))
 
     @property
-    def failures(self) -> tuple[Alert, ...]:
-        """The alerts that make the check fail."""
-        return tuple(alert for alert in self.alerts if alert.code in self.fail_on)
+    def failures(self) -> tuple[Fact, ...]:
+        """The facts that make the check fail."""
+        return tuple(fact for fact in self.facts if fact.code in self.fail_on)
 
     @property
     def passed(self) -> bool:
-        """Whether the candidate is proven to be close, and no alert makes the check fail."""
+        """Whether the candidate is proven to be close, and no fact makes the check fail."""
         return self.is_close and not self.failures
 
     @property
@@ -318,9 +318,9 @@ class Verdict(Reportable):
         """Return what changed in the columns, or pairs of them, that matter most."""
         return self.reasons or tuple(pair.words() for pair in self.pairs[:MOST_REASONS])
 
-    def column_alerts(self) -> tuple[tuple[str, bool], ...]:
-        """Return the alerts, and whether each makes the check fail."""
-        return tuple((str(alert), alert in self.failures) for alert in self.alerts)
+    def column_facts(self) -> tuple[tuple[str, bool], ...]:
+        """Return the facts, and whether each makes the check fail."""
+        return tuple((str(fact), fact in self.failures) for fact in self.facts)
 
     def settings(self) -> list[tuple[str, str]]:
         """Return where the tolerance came from."""
@@ -391,7 +391,7 @@ class Verdict(Reportable):
             "columns": [plain(each.to_dict()) for each in self.columns],
             "reasons": list(self.reasons),
             "pairs": [plain(asdict(pair)) for pair in self.pairs],
-            "alerts": [asdict(alert) | {"fails": alert.code in self.fail_on} for alert in self.alerts],
+            "facts": [asdict(fact) | {"fails": fact.code in self.fail_on} for fact in self.facts],
             "passed": self.passed,
         }
         return found | ({"adjusted": self.adjusted} if self.adjusted else {})
@@ -406,6 +406,6 @@ class Verdict(Reportable):
         }
         return f"{self.decision} means that {meanings[self.decision]}."
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         return rows_of_table(self)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MOST_REASONS = 3
 """So many columns are told of in words."""
 
-MOST_ALERTS = 8
-"""So many alerts are printed; `Verdict.alerts` has all."""
+MOST_FACTS = 8
+"""So many facts are printed; `Verdict.facts` has all."""
 
 
 def sentence(verdict: Verdict) -> str:
@@ -63,7 +63,7 @@ def rows_of_table(verdict: Verdict) -> list[tuple[str, str]]:
         ("level", _levels(verdict)),
         *[("changed", reason) for reason in verdict.reasons],
         *_unexplained(verdict),
-        *_alerts(verdict),
+        *_facts(verdict),
         ("rows", f"{verdict.estimate.m} reference, {verdict.estimate.n} candidate"),
         *verdict.estimate.describe_groups(),
         ("columns", verdict.tolerance.space.encoding.compared()),
@@ -146,18 +146,16 @@ def _unexplained(verdict: Verdict) -> list[tuple[str, str]]:
     return [("changed", f"{counted(more, 'more column')} beyond the tolerance")] if more > 0 else []
 
 
-def _alerts(verdict: Verdict) -> list[tuple[str, str]]:
-    """Return the alerts, those that fail the check first, and none that says what was said already."""
-    shown = [
-        alert for alert in verdict.alerts if alert in verdict.failures or str(alert) not in verdict.reasons
-    ]
-    shown.sort(key=lambda alert: alert not in verdict.failures)
+def _facts(verdict: Verdict) -> list[tuple[str, str]]:
+    """Return the facts, those that fail the check first, and none that says what was said already."""
+    shown = [fact for fact in verdict.facts if fact in verdict.failures or str(fact) not in verdict.reasons]
+    shown.sort(key=lambda fact: fact not in verdict.failures)
     rows = [
-        ("alert", f"{alert}" + (", which fails the check" if alert in verdict.failures else ""))
-        for alert in shown[:MOST_ALERTS]
+        ("fact", f"{fact}" + (", which fails the check" if fact in verdict.failures else ""))
+        for fact in shown[:MOST_FACTS]
     ]
-    more = len(shown) - MOST_ALERTS
-    return [*rows, ("alert", f"and {more} more")] if more > 0 else rows
+    more = len(shown) - MOST_FACTS
+    return [*rows, ("fact", f"and {more} more")] if more > 0 else rows
 
 
 def _ladder(verdict: Verdict) -> list[tuple[str, str]]:

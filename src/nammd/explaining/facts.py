@@ -1,4 +1,4 @@
-"""Facts that need no test: `Alert`, and which there are.
+"""Facts that need no test: `Fact`, and which there are.
 
 Those of columns are read off counts of all rows, so they cost next to nothing and are the same for files,
 clusters and sketches, as far as these know the rows. Others are about whole datasets: rows that are there
@@ -28,7 +28,7 @@ from nammd.reading.text_formats.understanding import SUSPECTED_NUMBERS
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.measure import Measure
 
-ALERTS: dict[str, str] = {
+FACTS: dict[str, str] = {
     "new-categories": "a category that the reference never has",
     "missing-values": "missing values in a column that has none in the reference",
     "placeholders": "a number such as -999, which often stands for a missing value, where the reference has "
@@ -42,7 +42,7 @@ ALERTS: dict[str, str] = {
     "same-data": "a candidate that is the reference",
     "empty-group": "a category of the reference that no row has any more",
 }
-"""The alerts by name, and what each of them is about."""
+"""The facts by name, and what each of them is about."""
 
 _GONE = 20
 """A category is missed from so many expected rows on."""
@@ -52,13 +52,13 @@ _SOME, _MOST = 0.01, 0.5
 
 
 @dataclass(frozen=True)
-class Alert:
+class Fact:
     """A fact about a candidate that people should know.
 
     Attributes
     ----------
     code : str
-        Its name, one of `ALERTS`.
+        Its name, one of `FACTS`.
     column : str
         The column that it is about; empty where it is about rows.
     message : str
@@ -73,20 +73,20 @@ class Alert:
         return f"{self.column}: {self.message}" if self.column else self.message
 
 
-def known_alerts(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of alerts, after checking that there are such."""
+def known_facts(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of facts, after checking that there are such."""
     chosen = tuple(dict.fromkeys(names))
     for name in chosen:
-        if name not in ALERTS:
-            raise ValueError(f"there is no alert {name!r}; {suggestion(str(name), list(ALERTS))}")
+        if name not in FACTS:
+            raise ValueError(f"there is no fact {name!r}; {suggestion(str(name), list(FACTS))}")
     return chosen
 
 
-def column_alerts(
+def column_facts(
     measures: Sequence[Measure], reference: Mapping[str, Counts], candidate: Mapping[str, Counts]
-) -> tuple[Alert, ...]:
-    """Return the alerts of single columns."""
-    found: list[Alert] = []
+) -> tuple[Fact, ...]:
+    """Return the facts of single columns."""
+    found: list[Fact] = []
     for measure in measures:
         before, now = reference[measure.name], candidate[measure.name]
         found += missing_values(measure.title, before, now)
@@ -99,15 +99,15 @@ def column_alerts(
     return tuple(found)
 
 
-def missing_values(name: str, before: Counts, now: Counts) -> list[Alert]:
+def missing_values(name: str, before: Counts, now: Counts) -> list[Fact]:
     """Tell of missing values where the reference has none."""
     if before.missing or not now.missing:
         return []
     share = percent(now.missing / now.size)
-    return [Alert("missing-values", name, f"{share} of the values are missing, none in the reference")]
+    return [Fact("missing-values", name, f"{share} of the values are missing, none in the reference")]
 
 
-def new_categories(name: str, before: LabelCounts, now: LabelCounts) -> list[Alert]:
+def new_categories(name: str, before: LabelCounts, now: LabelCounts) -> list[Fact]:
     """Tell of categories that the reference never has."""
     new = {label: rows for label, rows in now.rows.items() if label not in before.rows}
     if not new:
@@ -119,21 +119,21 @@ def new_categories(name: str, before: LabelCounts, now: LabelCounts) -> list[Ale
     known = {plain_name(label) for label in before.rows}
     if all(plain_name(label) in known for label in new):
         message += ", and known but for case or spaces"
-    return [Alert("new-categories", name, message)]
+    return [Fact("new-categories", name, message)]
 
 
-def empty_group(name: str, before: LabelCounts, now: LabelCounts) -> list[Alert]:
+def empty_group(name: str, before: LabelCounts, now: LabelCounts) -> list[Fact]:
     """Tell of categories that no row has any more, though many should."""
     found = []
     for label, rows in before.rows.items():
         share = rows / before.size
         if label not in now.rows and share * now.size >= _GONE and now.rows:
             message = f"no row has {quoted(label)} any more, {percent(share)} of the reference"
-            found.append(Alert("empty-group", name, message))
+            found.append(Fact("empty-group", name, message))
     return found
 
 
-def placeholders(measure: Measure, before: NumberCounts, now: NumberCounts) -> list[Alert]:
+def placeholders(measure: Measure, before: NumberCounts, now: NumberCounts) -> list[Fact]:
     """Tell of -999 and the like, far from everything that the reference has, unless all is like that."""
     found = []
     for suspect in (now.low, now.high):
@@ -148,11 +148,11 @@ def placeholders(measure: Measure, before: NumberCounts, now: NumberCounts) -> l
             message = (
                 f"{suspect:.0f} in {share} of rows, far from everything in the reference: a missing value?"
             )
-            found.append(Alert("placeholders", measure.title, message))
+            found.append(Fact("placeholders", measure.title, message))
     return found
 
 
-def changed_scale(measure: Measure, before: NumberCounts, now: NumberCounts) -> list[Alert]:
+def changed_scale(measure: Measure, before: NumberCounts, now: NumberCounts) -> list[Fact]:
     """Tell of another unit, or at least of another range."""
     one, two = (summary_of_counts(counts, measure) for counts in (before, now))
     assert isinstance(one, NumberSummary)
@@ -163,30 +163,30 @@ def changed_scale(measure: Measure, before: NumberCounts, now: NumberCounts) -> 
     write = writer_for(one, two)
     factor = factor_between(one, two)
     if factor is not None:
-        found.append(Alert("factor", measure.title, f"values are {factor.words()}"))
+        found.append(Fact("factor", measure.title, f"values are {factor.words()}"))
     if now.low > before.high or now.high < before.low:
         ranges = [f"{write(counts.low)} to {write(counts.high)}" for counts in (now, before)]
         message = f"{ranges[0]}, all outside the range of the reference, {ranges[1]}"
-        found.append(Alert("ranges-apart", measure.title, message))
+        found.append(Fact("ranges-apart", measure.title, message))
     return found
 
 
-def row_alerts(x: Any, y: Any) -> tuple[Alert, ...]:
-    """Return the alerts about the rows of two samples; none where the rows are not at hand."""
+def row_facts(x: Any, y: Any) -> tuple[Fact, ...]:
+    """Return the facts about the rows of two samples; none where the rows are not at hand."""
     if not (x.keeps_rows and y.keeps_rows) or x.keys is None or y.keys is None:
         return ()
     common = in_common(x.keys, y.keys)
     if (x.same_rows(y) and not x.constant) or common == x.size == y.size:
-        return (Alert("same-data", "", "the candidate is the reference: all rows are the same"),)
+        return (Fact("same-data", "", "the candidate is the reference: all rows are the same"),)
     found = []
     shared, again, before = common / y.size, _repeated(y.keys), _repeated(x.keys)
     # Rows of few values are alike by chance, within a dataset as between two of them; that is no news.
     if shared >= max(_SOME, min(3 * max(again, before), _MOST)):
         message = f"{percent(shared)} of the candidate's rows are rows of the reference"
-        found.append(Alert("rows-in-reference", "", message))
+        found.append(Fact("rows-in-reference", "", message))
     if len(y.keys) >= MANY and before <= 1 - DISTINCT and again >= max(_SOME, 2 * before, 3 * shared):
         message = f"{percent(again)} of the candidate's rows repeat an earlier row"
-        found.append(Alert("repeated-rows", "", message))
+        found.append(Fact("repeated-rows", "", message))
     return tuple(found)
 
 
@@ -194,19 +194,19 @@ def _repeated(keys: Any) -> float:
     return 1.0 - len(np.unique(keys)) / len(keys)
 
 
-def column_fact_alerts(
+def type_facts(
     encoding: Encoding,
     reference: Dataset,
     candidate: Dataset,
     changed: Mapping[str, ChangedConstant],
     fractions: Collection[str],
-) -> tuple[Alert, ...]:
-    """Return the alerts about constants and types, of tables in memory also in columns that are left out.
+) -> tuple[Fact, ...]:
+    """Return the facts about constants and types, of tables in memory also in columns that are left out.
 
     `changed` are columns of one value in the reference that have others now, `fractions` columns of the
     candidate with numbers that are not whole.
     """
-    found = [Alert("constant-changed", name, _other_values(each)) for name, each in changed.items()]
+    found = [Fact("constant-changed", name, _other_values(each)) for name, each in changed.items()]
     if reference.frame is not None and candidate.frame is not None and not reference.one_column:
         found += _types(encoding, reference.frame, candidate.frame, fractions)
     return tuple(found)
@@ -227,7 +227,7 @@ def _written(value: str | float) -> str:
     return quoted(value) if isinstance(value, str) else readable(value)
 
 
-def _types(encoding: Encoding, reference: Frame, candidate: Frame, fractions: Collection[str]) -> list[Alert]:
+def _types(encoding: Encoding, reference: Frame, candidate: Frame, fractions: Collection[str]) -> list[Fact]:
     found = []
     ignored = {entry.column for entry in encoding.left_out if entry.reason != CONSTANT}
     for name in reference.names:
@@ -236,9 +236,9 @@ def _types(encoding: Encoding, reference: Frame, candidate: Frame, fractions: Co
         if name in ignored:
             before, now = (_dtype_kind(frame, name) for frame in (reference, candidate))
             if before != now:
-                found.append(Alert("type-changed", name, f"{before} in the reference, {now} now"))
+                found.append(Fact("type-changed", name, f"{before} in the reference, {now} now"))
         elif name in fractions and reference.holds_whole_numbers(name):
-            found.append(Alert("type-changed", name, "whole numbers in the reference, fractions now"))
+            found.append(Fact("type-changed", name, "whole numbers in the reference, fractions now"))
     return found
 
 
