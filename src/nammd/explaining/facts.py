@@ -1,59 +1,63 @@
-"""Facts that need no test: `Fact`, and which there are.
+"""Facts about a candidate: counted, not tested. `Fact`, which there are, and which of them speak against it.
 
-Those of columns are read off counts of all rows, so they cost next to nothing and are the same for files,
-clusters and sketches, as far as these know the rows. Others are about whole datasets: rows that are there
-several times, constants and types that changed.
+A fact has a share of rows, or is about a whole column. It fails a check where its share is large enough,
+unless it was allowed, or good data could have it by chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-import numpy as np
+from nammd.errors.naming import suggestion
 
-from nammd.data.dataset import Dataset
-from nammd.data.frames import Frame
-from nammd.data.repeats import DISTINCT, MANY, in_common
-from nammd.encoding import Encoding
-from nammd.encoding.choosing import CONSTANT
-from nammd.encoding.constants import ChangedConstant
-from nammd.errors.naming import plain_name, suggestion
-from nammd.explaining.sentences import quoted, writer_for
-from nammd.explaining.summaries import NumberSummary, summary_of_counts
-from nammd.explaining.unit_factors import factor_between
-from nammd.explaining.writing import percent, readable
-from nammd.reading.text_formats.understanding import SUSPECTED_NUMBERS
-from nammd.views.counts import Counts, LabelCounts, NumberCounts
-from nammd.views.measure import Measure
+Kind: TypeAlias = Literal["data", "trust"]
+"""What a fact is about: the data, or whether they prove anything, being copies of others."""
 
-FACTS: dict[str, str] = {
-    "new-categories": "a category that the reference never has",
-    "missing-values": "missing values in a column that has none in the reference",
-    "placeholders": "a number such as -999, which often stands for a missing value, where the reference has "
-    "none like it",
-    "constant-changed": "another value in a column that has one value in the reference",
-    "type-changed": "another type of values",
-    "ranges-apart": "numbers none of which is in the range of the reference",
-    "factor": "numbers that are larger or smaller by a power of ten, or by the factor of common units",
-    "repeated-rows": "rows that are there several times",
-    "rows-in-reference": "rows of the candidate that are rows of the reference",
-    "same-data": "a candidate that is the reference",
-    "empty-group": "a category of the reference that no row has any more",
+Chance: TypeAlias = Literal["none", "possible", "likely"]
+
+FactShare: TypeAlias = float | Mapping[str, float] | None
+"""The share of rows from which on facts fail: one number, or one for each of some columns."""
+
+EVERY = "all"
+"""The name of all facts together."""
+
+SHARE = 0.01
+"""From this share of rows on a fact fails a check."""
+
+
+class FactType(NamedTuple):
+    """What a fact is about, in words, and of which kind it is."""
+
+    words: str
+    kind: Kind = "data"
+
+
+FACTS: dict[str, FactType] = {
+    "new-categories": FactType("categories that neither the reference nor accepted data have"),
+    "vanished-categories": FactType("a category of the reference that no row has any more"),
+    "missing-values": FactType("missing values in a column that had none"),
+    "placeholders": FactType("-999, 'unknown' and the like in more rows than before"),
+    "outside-range": FactType("values far outside the range so far, or below zero where none was"),
+    "pile-up": FactType("one value in many rows that hardly any had: a default, or a column that is cut off"),
+    "precision": FactType("values that are rounded more coarsely, or have more decimals than any before"),
+    "factor": FactType("values larger or smaller by a power of ten, or by the factor of common units"),
+    "unit-changed": FactType("numbers written with another unit, with one, or without"),
+    "type-changed": FactType("another type of values in a column that is not compared"),
+    "constant-changed": FactType("another value in a column that had one value"),
+    "repeated-rows": FactType("more rows that are there several times"),
+    "vanished-groups": FactType("a group of rows that is not there any more, where groups are given"),
+    "same-data": FactType("a candidate that is the reference", "trust"),
+    "rows-in-reference": FactType("more rows of the reference among the candidate's than chance", "trust"),
+    "near-copies": FactType("rows that are those of the reference but for tiny changes", "trust"),
 }
-"""The facts by name, and what each of them is about."""
-
-_GONE = 20
-"""A category is missed from so many expected rows on."""
-
-_SOME, _MOST = 0.01, 0.5
-"""Shares of rows in both datasets, or repeated, from which on it is said, and beyond which always."""
+"""The facts by name."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact about a candidate that people should know.
+    """Something that was counted, and that people should know.
 
     Attributes
     ----------
@@ -63,187 +67,150 @@ class Fact:
         The column that it is about; empty where it is about rows.
     message : str
         The fact, in words.
+    share : float
+        The share of the rows that it is about; 1 where it is about a whole column, or all rows.
+    chance : {"none", "possible", "likely"}
+        Whether good data could have it by chance. If so, it never fails a check by its share; and where it is
+        likely it is not printed.
     """
 
     code: str
     column: str
     message: str
+    share: float = 1.0
+    chance: Chance = "none"
+
+    @property
+    def kind(self) -> Kind:
+        """Whether it is about the data, or about trust in them."""
+        return FACTS[self.code].kind
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "code": self.code,
+            "column": self.column,
+            "message": self.message,
+            "share": self.share,
+            "kind": self.kind,
+        }
 
     def __str__(self) -> str:
         return f"{self.column}: {self.message}" if self.column else self.message
 
 
+@dataclass(frozen=True)
+class FactRules:
+    """Which facts fail a check.
+
+    What is said of one column (``"new-categories:city"``) comes before what is said of a fact in all columns,
+    and that before shares.
+
+    Attributes
+    ----------
+    fail_on : tuple of str
+        Facts that fail, however small their share.
+    allow : tuple of str
+        Facts that do not, however large it is; ``"all"`` for every one.
+    share : float
+        The share of rows from which on a fact fails.
+    shares : tuple of (str, float)
+        The same for single columns.
+    negligible : tuple of (str, float)
+        Shares that are negligible by themselves, by the names of facts, of one column or of all.
+    joint_only : bool
+        Whether facts about single columns fail only where they are named.
+
+    Examples
+    --------
+    >>> rules = FactRules().changed(allow=["new-categories:city"], share={"age": 0.05})
+    >>> city, age = (Fact("new-categories", name, "", share=0.02) for name in ("city", "age"))
+    >>> rules.fails(city), rules.fails(age), rules.fails(Fact("new-categories", "job", "", share=0.02))
+    (False, False, True)
+    """
+
+    fail_on: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    share: float = SHARE
+    shares: tuple[tuple[str, float], ...] = ()
+    negligible: tuple[tuple[str, float], ...] = ()
+    joint_only: bool = False
+
+    def changed(
+        self,
+        fail_on: Iterable[str] = (),
+        allow: Iterable[str] = (),
+        share: FactShare = None,
+    ) -> FactRules:
+        """Return the same, with what is said now, which comes before what was said earlier."""
+        fails, allowed = known_facts(fail_on), known_facts(allow)
+        both = sorted(set(fails) & set(allowed))
+        if both:
+            raise ValueError(f"the fact {both[0]!r} cannot both fail a check and be allowed")
+        one, columns = self.share, dict(self.shares)
+        if isinstance(share, Mapping):
+            columns |= {str(name): _share(value) for name, value in share.items() if name != EVERY}
+            one = _share(share[EVERY]) if EVERY in share else one
+        elif share is not None:
+            one = _share(share)
+        return replace(
+            self,
+            fail_on=tuple(dict.fromkeys([*(name for name in self.fail_on if name not in allowed), *fails])),
+            allow=tuple(dict.fromkeys([*(name for name in self.allow if name not in fails), *allowed])),
+            share=one,
+            shares=tuple(columns.items()),
+        )
+
+    def fails(self, fact: Fact) -> bool:
+        """Tell whether a fact fails a check."""
+        mine = f"{fact.code}:{fact.column}"
+        for name in (mine, fact.code, EVERY):
+            if name in self.allow:
+                return False
+            if name in self.fail_on:
+                return True
+        if fact.chance != "none" or (self.joint_only and fact.column):
+            return False
+        least = dict(self.negligible)
+        share = dict(self.shares).get(fact.column, self.share)
+        return fact.share >= max(share, least.get(mine, least.get(fact.code, 0.0)))
+
+    def require_columns(self, names: Sequence[str]) -> None:
+        """Refuse columns that are not there."""
+        said = [name.partition(":")[2] for name in (*self.fail_on, *self.allow)]
+        for name in (*said, *dict(self.shares)):
+            if name and name not in names:
+                raise ValueError(
+                    f"there is no column {name!r} that a fact could be about; {suggestion(name, names)}"
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        return {
+            "fail_on": list(self.fail_on),
+            "allow": list(self.allow),
+            "share": self.share,
+            "shares": dict(self.shares),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> FactRules:
+        """Return the rules that plain values describe."""
+        return cls().changed(stored["fail_on"], stored["allow"], {EVERY: stored["share"], **stored["shares"]})
+
+
 def known_facts(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of facts, after checking that there are such."""
-    chosen = tuple(dict.fromkeys(names))
+    """Return the names of facts, of one column or of all, after checking that there are such."""
+    chosen = tuple(dict.fromkeys(map(str, names)))
     for name in chosen:
-        if name not in FACTS:
-            raise ValueError(f"there is no fact {name!r}; {suggestion(str(name), list(FACTS))}")
+        code = name.partition(":")[0]
+        if code not in FACTS and name != EVERY:
+            raise ValueError(f"there is no fact {code!r}; {suggestion(code, list(FACTS), 'the facts')}")
     return chosen
 
 
-def column_facts(
-    measures: Sequence[Measure], reference: Mapping[str, Counts], candidate: Mapping[str, Counts]
-) -> tuple[Fact, ...]:
-    """Return the facts of single columns."""
-    found: list[Fact] = []
-    for measure in measures:
-        before, now = reference[measure.name], candidate[measure.name]
-        found += missing_values(measure.title, before, now)
-        if isinstance(before, LabelCounts) and isinstance(now, LabelCounts):
-            if measure.counted == "labels":
-                found += new_categories(measure.title, before, now)
-                found += empty_group(measure.title, before, now)
-        elif isinstance(before, NumberCounts) and isinstance(now, NumberCounts) and measure.kind == "numeric":
-            found += placeholders(measure, before, now) + changed_scale(measure, before, now)
-    return tuple(found)
-
-
-def missing_values(name: str, before: Counts, now: Counts) -> list[Fact]:
-    """Tell of missing values where the reference has none."""
-    if before.missing or not now.missing:
-        return []
-    share = percent(now.missing / now.size)
-    return [Fact("missing-values", name, f"{share} of the values are missing, none in the reference")]
-
-
-def new_categories(name: str, before: LabelCounts, now: LabelCounts) -> list[Fact]:
-    """Tell of categories that the reference never has."""
-    new = {label: rows for label, rows in now.rows.items() if label not in before.rows}
-    if not new:
-        return []
-    largest = sorted(new, key=lambda label: (-new[label], label))[:3]
-    share = percent(sum(new.values()) / now.size)
-    names = ", ".join(map(quoted, largest)) + (f" and {len(new) - 3} more" if len(new) > 3 else "")
-    message = f"{names} {'is' if len(new) == 1 else 'are'} new, {share} of rows"
-    known = {plain_name(label) for label in before.rows}
-    if all(plain_name(label) in known for label in new):
-        message += ", and known but for case or spaces"
-    return [Fact("new-categories", name, message)]
-
-
-def empty_group(name: str, before: LabelCounts, now: LabelCounts) -> list[Fact]:
-    """Tell of categories that no row has any more, though many should."""
-    found = []
-    for label, rows in before.rows.items():
-        share = rows / before.size
-        if label not in now.rows and share * now.size >= _GONE and now.rows:
-            message = f"no row has {quoted(label)} any more, {percent(share)} of the reference"
-            found.append(Fact("empty-group", name, message))
-    return found
-
-
-def placeholders(measure: Measure, before: NumberCounts, now: NumberCounts) -> list[Fact]:
-    """Tell of -999 and the like, far from everything that the reference has, unless all is like that."""
-    found = []
-    for suspect in (now.low, now.high):
-        apart = max(before.low - suspect, suspect - before.high)
-        if suspect not in SUSPECTED_NUMBERS or not apart > before.high - before.low:
-            continue
-        edge = before.low if suspect < before.low else before.high
-        place, near = measure.places(np.array([suspect, edge]))
-        rows = round(float(now.rows[np.abs(now.places - place) < abs(near - place) / 2].sum()))
-        if 0 < rows < now.present / 2:
-            share = percent(rows / now.size)
-            message = (
-                f"{suspect:.0f} in {share} of rows, far from everything in the reference: a missing value?"
-            )
-            found.append(Fact("placeholders", measure.title, message))
-    return found
-
-
-def changed_scale(measure: Measure, before: NumberCounts, now: NumberCounts) -> list[Fact]:
-    """Tell of another unit, or at least of another range."""
-    one, two = (summary_of_counts(counts, measure) for counts in (before, now))
-    assert isinstance(one, NumberSummary)
-    assert isinstance(two, NumberSummary)
-    if not one.present or not two.present:
-        return []
-    found = []
-    write = writer_for(one, two)
-    factor = factor_between(one, two)
-    if factor is not None:
-        found.append(Fact("factor", measure.title, f"values are {factor.words()}"))
-    if now.low > before.high or now.high < before.low:
-        ranges = [f"{write(counts.low)} to {write(counts.high)}" for counts in (now, before)]
-        message = f"{ranges[0]}, all outside the range of the reference, {ranges[1]}"
-        found.append(Fact("ranges-apart", measure.title, message))
-    return found
-
-
-def row_facts(x: Any, y: Any) -> tuple[Fact, ...]:
-    """Return the facts about the rows of two samples; none where the rows are not at hand."""
-    if not (x.keeps_rows and y.keeps_rows) or x.keys is None or y.keys is None:
-        return ()
-    common = in_common(x.keys, y.keys)
-    if (x.same_rows(y) and not x.constant) or common == x.size == y.size:
-        return (Fact("same-data", "", "the candidate is the reference: all rows are the same"),)
-    found = []
-    shared, again, before = common / y.size, _repeated(y.keys), _repeated(x.keys)
-    # Rows of few values are alike by chance, within a dataset as between two of them; that is no news.
-    if shared >= max(_SOME, min(3 * max(again, before), _MOST)):
-        message = f"{percent(shared)} of the candidate's rows are rows of the reference"
-        found.append(Fact("rows-in-reference", "", message))
-    if len(y.keys) >= MANY and before <= 1 - DISTINCT and again >= max(_SOME, 2 * before, 3 * shared):
-        message = f"{percent(again)} of the candidate's rows repeat an earlier row"
-        found.append(Fact("repeated-rows", "", message))
-    return tuple(found)
-
-
-def _repeated(keys: Any) -> float:
-    return 1.0 - len(np.unique(keys)) / len(keys)
-
-
-def type_facts(
-    encoding: Encoding,
-    reference: Dataset,
-    candidate: Dataset,
-    changed: Mapping[str, ChangedConstant],
-    fractions: Collection[str],
-) -> tuple[Fact, ...]:
-    """Return the facts about constants and types, of tables in memory also in columns that are left out.
-
-    `changed` are columns of one value in the reference that have others now, `fractions` columns of the
-    candidate with numbers that are not whole.
-    """
-    found = [Fact("constant-changed", name, _other_values(each)) for name, each in changed.items()]
-    if reference.frame is not None and candidate.frame is not None and not reference.one_column:
-        found += _types(encoding, reference.frame, candidate.frame, fractions)
-    return tuple(found)
-
-
-def _other_values(changed: ChangedConstant) -> str:
-    told = "one value in the reference, others now"
-    before, now = ([_written(value) for value in each.meant] for each in changed)
-    new = [value for value in now if value not in before]
-    if not before or not new:
-        return told
-    return (
-        f"always {before[0]} in the reference, now " + ", ".join(new[:3]) + (" ..." if len(new) > 3 else "")
-    )
-
-
-def _written(value: str | float) -> str:
-    return quoted(value) if isinstance(value, str) else readable(value)
-
-
-def _types(encoding: Encoding, reference: Frame, candidate: Frame, fractions: Collection[str]) -> list[Fact]:
-    found = []
-    ignored = {entry.column for entry in encoding.left_out if entry.reason != CONSTANT}
-    for name in reference.names:
-        if name not in candidate.names:
-            continue
-        if name in ignored:
-            before, now = (_dtype_kind(frame, name) for frame in (reference, candidate))
-            if before != now:
-                found.append(Fact("type-changed", name, f"{before} in the reference, {now} now"))
-        elif name in fractions and reference.holds_whole_numbers(name):
-            found.append(Fact("type-changed", name, "whole numbers in the reference, fractions now"))
-    return found
-
-
-def _dtype_kind(frame: Frame, name: str) -> str:
-    dtype = frame.series(name).dtype
-    if dtype.is_numeric():
-        return "numbers"
-    return "times" if dtype.is_temporal() else "text"
+def _share(value: Any) -> float:
+    share = float(value)
+    if not 0 < share <= 1:
+        raise ValueError(f"the share of rows from which on a fact fails is between 0 and 1, not {share:g}")
+    return share

@@ -135,7 +135,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
         settings={
             "engine": verdict.engine,
             "nammd": __version__,
-            "failures": sorted({fact.code for fact in verdict.failures}),
+            "failures": [[fact.kind, str(fact)] for fact in verdict.failures[:FACTS]],
             "like": dict(verdict.like),
             "interval_level": verdict.interval_level,
         },
@@ -146,7 +146,8 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
 
 def _cautions(verdict: Verdict, level: float) -> tuple[tuple[str, str], ...]:
     """Return what to know of a batch: facts, and what makes its numbers less sure."""
-    facts = [(fact.code, str(fact)) for fact in verdict.facts[:FACTS]]
+    told = [fact for fact in verdict.facts if fact.chance != "likely"]
+    facts = [(fact.code, str(fact)) for fact in told[:FACTS]]
     unsure = [(c.code, c.message) for c in (*verdict.warnings, *few_carriers(verdict, level))]
     return (*facts, *unsure)
 
@@ -182,6 +183,5 @@ def carriers(moved: FloatArray) -> float:
 
 def _moved(verdict: Verdict) -> tuple[Moved, ...]:
     """Return the columns that are farthest from where they should be, over their own tolerances."""
-    said = dict(zip((each.name for each in verdict.beyond), verdict.reasons, strict=False))
     found = sorted(verdict.columns, key=lambda each: -each.ratio)[:COLUMNS]
-    return tuple(Moved(each.name, said.get(each.name, ""), float(each.ratio)) for each in found)
+    return tuple(Moved(each.name, verdict.changes.get(each.name, ""), float(each.ratio)) for each in found)

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nammd.encoding.constants import Value
+from nammd.explaining.facts import SHARE
+from nammd.views.counts import Counts
 from nammd.views.grouped import ColumnUnits
 from nammd.views.limits import ColumnLimit, made_limits
 from nammd.views.measure import Measure
@@ -33,10 +36,18 @@ class ColumnTolerances:
     limits : tuple of ColumnLimit or None
         The columns; None where they are made from the reference of every check, since the joint tolerance is
         a number that was made from none.
+    constants : mapping of str to tuple of values
+        Of columns with one value in the reference: the values that they have in accepted datasets.
     """
 
     negligible: Negligible
     limits: tuple[ColumnLimit, ...] | None = field(default=None, repr=False)
+    constants: Mapping[str, tuple[Value, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def accepted(self) -> dict[str, list[Counts]]:
+        """The counts of accepted datasets, by column."""
+        return {limit.name: [counts for _, counts in limit.accepted] for limit in self.limits or ()}
 
     @classmethod
     def of_tallies(
@@ -48,7 +59,8 @@ class ColumnTolerances:
     ) -> ColumnTolerances:
         """Make them from what the columns of a reference, and of accepted datasets, tell."""
         others = {label: each.columns for label, each in (accepted or {}).items()}
-        return cls(negligible, made_limits(measures, reference.columns, negligible, others))
+        limits = made_limits(measures, reference.columns, negligible, others)
+        return cls(negligible, limits, _constants({}, accepted or {}))
 
     def accepting(self, tallies: Mapping[str, Tally]) -> ColumnTolerances:
         """Return the same, where columns may also be like those of more datasets."""
@@ -58,7 +70,7 @@ class ColumnTolerances:
             limit.accepting({name: t.columns[limit.name] for name, t in tallies.items()})
             for limit in self.limits
         ]
-        return replace(self, limits=tuple(limits))
+        return replace(self, limits=tuple(limits), constants=_constants(self.constants, tallies))
 
     def perturbed(self, kind: str, level: float) -> ColumnTolerances:
         """Return the same, but a column may be as far away as a perturbation moves it."""
@@ -79,11 +91,30 @@ class ColumnTolerances:
                 found[limit.name] = each.get("values", next(iter(each.values())))
         return found
 
+    def negligible_facts(self) -> tuple[tuple[str, float], ...]:
+        """Return shares of rows that facts about columns may have, where more than usual is negligible."""
+        found = {}
+        said = [("", self.negligible.changes), *self.negligible.columns.items()]
+        for column, changes in said:
+            for code, share in (
+                ("new-categories", changes.categories),
+                ("vanished-categories", changes.categories),
+                ("missing-values", changes.missing),
+            ):
+                found[f"{code}:{column}" if column else code] = share if share > SHARE else 0.0
+        return tuple(found.items())
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         limits = None if self.limits is None else [_limit_to_dict(limit) for limit in self.limits]
         changes = {name: _changes(each) for name, each in self.negligible.columns.items()}
-        return {"negligible": _changes(self.negligible.changes), "for": changes, "limits": limits}
+        constants = {name: list(values) for name, values in self.constants.items()}
+        return {
+            "negligible": _changes(self.negligible.changes),
+            "for": changes,
+            "limits": limits,
+            "constants": constants,
+        }
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> ColumnTolerances:
@@ -92,7 +123,22 @@ class ColumnTolerances:
         allowed = Negligible(Changes(**stored["negligible"]), changes)
         if stored["limits"] is None:
             return cls(allowed)
-        return cls(allowed, tuple(_limit_from_dict(each) for each in stored["limits"]))
+        constants = {
+            str(name): tuple(tuple(v) if isinstance(v, list) else v for v in values)
+            for name, values in stored["constants"].items()
+        }
+        return cls(allowed, tuple(_limit_from_dict(each) for each in stored["limits"]), constants)
+
+
+def _constants(
+    known: Mapping[str, tuple[Value, ...]], tallies: Mapping[str, Tally]
+) -> dict[str, tuple[Value, ...]]:
+    """Return the values of constant columns in accepted datasets, with those of more of them."""
+    found = {name: dict.fromkeys(values) for name, values in known.items()}
+    for tally in tallies.values():
+        for name, constant in tally.constants.items():
+            found.setdefault(name, {}).update(dict.fromkeys(constant.rows))
+    return {name: tuple(values) for name, values in found.items()}
 
 
 def _changes(changes: Changes) -> dict[str, float]:

@@ -18,7 +18,7 @@ from nammd.engines import Engine
 from nammd.errors.advice import Advice, Caution, refusal
 from nammd.errors.checks import between, counted, whole
 from nammd.evidence import MIN_ROWS
-from nammd.explaining.facts import known_facts
+from nammd.explaining.facts import FactRules, FactShare
 from nammd.kernels import Kernel
 from nammd.results import share_of, with_error
 from nammd.spaces import Space
@@ -54,8 +54,8 @@ class Tolerance(Constructors):
         Where all of it came from.
     columns : ColumnTolerances or None
         How far each column may be from the reference by itself; None where columns have no tolerances.
-    fail_on : tuple of str
-        The facts that make a check fail; see `failing_on`.
+    fact_rules : FactRules
+        Which facts speak against a candidate; see `with_facts`.
     grouping_spec : GroupingSpec
         Which rows belong together, and how they count, where that was said; every check says the same.
     accepted : AcceptedSet or None
@@ -78,7 +78,7 @@ class Tolerance(Constructors):
     bars: tuple[Bar, ...]
     origin: Origin
     columns: ColumnTolerances | None = field(default=None, compare=False)
-    fail_on: tuple[str, ...] = ()
+    fact_rules: FactRules = field(default_factory=FactRules)
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
     accepted: AcceptedSet | None = field(default=None, compare=False)
 
@@ -205,14 +205,24 @@ class Tolerance(Constructors):
         bars = tuple(Fixed(bar.label, bar.value, bar.pilot) for bar in self.bars)
         return replace(self, bars=bars, accepted=kept, columns=columns)
 
-    def failing_on(self, *facts: str) -> Tolerance:
-        """Return the same, with facts that make a check fail, whatever the distance.
+    def with_facts(
+        self, *, fail_on: Sequence[str] = (), allow: Sequence[str] = (), share: FactShare = None
+    ) -> Tolerance:
+        """Return the same, with another choice of the facts that speak against a candidate.
+
+        A fact is counted, and needs no test: a new category, values outside the range, rows that are there
+        twice. By default it makes a candidate FAR from 1 % of the rows on, or where it is about a whole
+        column; facts about trust, such as copies of reference rows, make it UNDECIDED.
 
         Parameters
         ----------
-        *facts : str
-            Their names, such as ``"new-categories"``; see `nammd.explaining.facts`. None of them: no fact
-            makes a check fail.
+        fail_on : sequence of str
+            Facts that count however few rows they are about, by their names, such as ``"new-categories"``, or
+            ``"new-categories:city"`` for one column; see `nammd.explaining.facts`.
+        allow : sequence of str
+            Facts that never count, likewise; ``"all"`` for every one.
+        share : float or mapping of str to float, optional
+            The share of rows from which on a fact counts: one number, or one for each of some columns.
 
         Returns
         -------
@@ -223,10 +233,11 @@ class Tolerance(Constructors):
         --------
         >>> import nammd
         >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3)
-        >>> tolerance.failing_on("new-categories", "missing-values").fail_on
-        ('new-categories', 'missing-values')
+        >>> tolerance = tolerance.with_facts(allow=["new-categories:city"], share={"age": 0.05})
+        >>> tolerance.fact_rules.allow, tolerance.fact_rules.share
+        (('new-categories:city',), 0.01)
         """
-        return replace(self, fail_on=known_facts(facts))
+        return replace(self, fact_rules=self.fact_rules.changed(fail_on, allow, share))
 
     def power(self, rows: int, distance: float, alpha: float = 0.05) -> Forecast:
         """Tell how probable each verdict is, before there are data.
@@ -312,6 +323,8 @@ class Tolerance(Constructors):
         *,
         joint_only: bool = False,
         fail_on: Sequence[str] = (),
+        allow: Sequence[str] = (),
+        fact_share: FactShare = None,
         engine: Engine | None = None,
         groups: Any = None,
         row_weights: Any = None,
@@ -328,9 +341,9 @@ class Tolerance(Constructors):
             The level of each of the two tests, of "within" and of "beyond". Where columns have tolerances of
             their own, half of it is for the joint distance being beyond, half for single columns.
         joint_only : bool
-            Leave single columns out of the verdict; they still explain it.
-        fail_on : sequence of str
-            Facts that make this check fail, beside those of the tolerance; see `failing_on`.
+            Leave single columns, and facts about them, out of the verdict; they still explain it.
+        fail_on, allow, fact_share
+            Which facts speak against a candidate, beside what the tolerance says; see `with_facts`.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
         groups, row_weights : optional
@@ -344,7 +357,13 @@ class Tolerance(Constructors):
         grouping = RowGrouping(groups, row_weights)
         gate = Gate.of(self, x, engine, grouping.part(0, 2))
         return gate.check(
-            candidate, alpha, joint_only=joint_only, fail_on=fail_on, **grouping.part(1, 2).options
+            candidate,
+            alpha,
+            joint_only=joint_only,
+            fail_on=fail_on,
+            allow=allow,
+            fact_share=fact_share,
+            **grouping.part(1, 2).options,
         )
 
     def save(self, path: str | Path) -> None:

@@ -32,12 +32,15 @@ def sentence(verdict: Verdict) -> str:
     told = f"distance {number(verdict.distance)}, {verdict.share_told()} {number(verdict.epsilon)}"
     if verdict.is_close:
         return f"CLOSE: the candidate is within the tolerance ({told}, {p_value(verdict.pvalue_close)})."
-    also = _are_beyond([each.name for each in verdict.beyond]) if verdict.judged and verdict.beyond else ""
-    if verdict.is_far and not verdict.jointly_far:
-        return f"FAR: {also}."
     if verdict.is_far:
-        more = f", and {also}" if also else ""
-        return f"FAR: the candidate is beyond the tolerance ({told}, {p_value(verdict.pvalue_far)}){more}."
+        facts = {fact.column for fact in verdict.failures}  # which say more
+        columns = [each.name for each in verdict.beyond if each.name not in facts] if verdict.judged else []
+        beyond = _are_beyond(columns) if columns else ""
+        whole = f"the candidate is beyond the tolerance ({told}, {p_value(verdict.pvalue_far)})"
+        views = ", and ".join(part for part in (whole if verdict.jointly_far else "", beyond) if part)
+        return _ended("FAR", [*([views] if views else []), *_failures(verdict)])
+    if verdict.distrusted:
+        return f"{_ended('UNDECIDED', _failures(verdict))} So the candidate proves nothing."
     if verdict.void:
         return "UNDECIDED: no test is possible with these data."
     if verdict.pvalue_close <= verdict.alpha:
@@ -45,6 +48,18 @@ def sentence(verdict: Verdict) -> str:
         doubt = _may_be_beyond(named)
         return f"UNDECIDED: the candidate is within the tolerance as a whole ({told}), but {doubt}."
     return f"UNDECIDED: these rows do not settle whether the candidate is within the tolerance ({told})."
+
+
+def _ended(word: str, parts: Sequence[str]) -> str:
+    told = f"{word}: {'; '.join(parts)}"
+    return told if told.endswith("?") else f"{told}."
+
+
+def _failures(verdict: Verdict) -> list[str]:
+    """Return the facts that speak against the candidate, the first few of them."""
+    found = [str(fact) for fact in verdict.failures]
+    more = len(found) - MOST_REASONS
+    return found[:MOST_REASONS] + ([f"and {counted(more, 'more fact')}"] if more > 0 else [])
 
 
 def rows_of_table(verdict: Verdict) -> list[tuple[str, str]]:
@@ -147,15 +162,12 @@ def _unexplained(verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def _facts(verdict: Verdict) -> list[tuple[str, str]]:
-    """Return the facts, those that fail the check first, and none that says what was said already."""
-    shown = [fact for fact in verdict.facts if fact in verdict.failures or str(fact) not in verdict.reasons]
-    shown.sort(key=lambda fact: fact not in verdict.failures)
-    rows = [
-        ("fact", f"{fact}" + (", which fails the check" if fact in verdict.failures else ""))
-        for fact in shown[:MOST_FACTS]
-    ]
-    more = len(shown) - MOST_FACTS
-    return [*rows, ("fact", f"and {more} more")] if more > 0 else rows
+    """Return the facts: those that speak against the candidate first, then those to know of."""
+    beyond = [fact for fact in verdict.failures if str(fact) not in verdict.reasons]
+    noted = [f for f in verdict.facts if f not in verdict.failures and f.chance != "likely"]
+    rows = [("against it", str(fact)) for fact in beyond] + [("noticed", str(fact)) for fact in noted]
+    more = len(rows) - MOST_FACTS
+    return [*rows[:MOST_FACTS], ("noticed", f"and {counted(more, 'more fact')}")] if more > 0 else rows
 
 
 def _ladder(verdict: Verdict) -> list[tuple[str, str]]:
