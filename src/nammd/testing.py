@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from nammd.explaining.facts import FactShare
 from nammd.questions.closeness import closeness_test
 from nammd.tolerances.decision import Decision
 from nammd.tolerances.tolerance import Tolerance
@@ -21,6 +22,8 @@ def assert_close(
     undecided: str = "fail",
     joint_only: bool = False,
     fail_on: Sequence[str] = (),
+    allow: Sequence[str] = (),
+    fact_share: FactShare = None,
     groups: Any = None,
     row_weights: Any = None,
 ) -> Verdict:
@@ -41,8 +44,8 @@ def assert_close(
         passes.
     joint_only : bool
         Leave single columns out of the verdict; they still explain it.
-    fail_on : sequence of str
-        Alerts that make the assertion fail, beside those of the tolerance; see `nammd.explaining.alerts`.
+    fail_on, allow, fact_share
+        Which facts speak against the candidate, beside what the tolerance says; see `Tolerance.with_facts`.
     groups, row_weights : optional
         Which rows belong together, and how much each counts; see `nammd.distance`. What the tolerance
         remembers need not be said again, but for arrays.
@@ -70,10 +73,18 @@ def assert_close(
     if not isinstance(tolerance, Tolerance):
         tolerance = Tolerance.load(tolerance)
     verdict = tolerance.check(
-        x, y, alpha, joint_only=joint_only, fail_on=fail_on, groups=groups, row_weights=row_weights
+        x,
+        y,
+        alpha,
+        joint_only=joint_only,
+        fail_on=fail_on,
+        allow=allow,
+        fact_share=fact_share,
+        groups=groups,
+        row_weights=row_weights,
     )
     tolerated = {Decision.CLOSE} | ({Decision.UNDECIDED} if undecided == "pass" else set())
-    if verdict.decision not in tolerated or verdict.failures:
+    if verdict.decision not in tolerated or verdict.distrusted:
         raise AssertionError(str(verdict))
     return verdict
 

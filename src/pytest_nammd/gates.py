@@ -137,7 +137,7 @@ class TestedGate:
         """
         __tracebackhide__ = True
         verdict = self.check(candidate, name)
-        if verdict.is_far or (not verdict.is_close and self.undecided == "fail"):
+        if verdict.is_far or verdict.distrusted or (not verdict.is_close and self.undecided == "fail"):
             raise AssertionError(str(verdict))
         return verdict
 

@@ -1,4 +1,4 @@
-"""Columns and alerts in the shell: what makes a check fail, and what it says."""
+"""Columns and facts in the shell: what makes a check fail, and what it says."""
 
 from xml.etree import ElementTree
 
@@ -42,10 +42,9 @@ def limit(nammd, made, tmp_path):
 def test_a_column_beyond_its_own_tolerance_is_far_and_told_in_words(nammd, made, limit, tmp_path):
     ran = nammd("check", made["train"], made["spoiled"], "-t", limit, "--junit", tmp_path / "j.xml")
     assert ran.code == 1
-    assert ran.out.startswith("FAR: purpose is beyond its own tolerance.\n")
-    assert "purpose: 'crypto' is new, 11 % of rows" in ran.out
+    assert ran.out.startswith("FAR: purpose: 'crypto' is new, 11 % of rows.\n")
     failure = ElementTree.parse(tmp_path / "j.xml").getroot().find(".//failure")
-    assert failure.get("message") == "FAR: purpose is beyond its own tolerance."
+    assert failure.get("message") == "FAR: purpose: 'crypto' is new, 11 % of rows."
     assert "purpose: 'crypto' is new" in failure.text
     assert nammd("check", made["train"], made["today"], "-t", limit).code == 0
 
@@ -61,7 +60,7 @@ def test_json_has_the_columns(nammd, made, limit):
     assert told["columns"][0]["name"] == "purpose"
     assert [column["beyond"] for column in told["columns"]] == [True, False, False]
     assert told["reasons"] == ["purpose: 'crypto' is new, 11 % of rows"]
-    assert (told["passed"], told["exit_code"]) == (False, 1)
+    assert (told["decision"], told["exit_code"]) == ("FAR", 1)
 
 
 def test_what_is_negligible_is_said_when_calibrating(nammd, made, tmp_path):
@@ -69,14 +68,17 @@ def test_what_is_negligible_is_said_when_calibrating(nammd, made, tmp_path):
     for wanted in ("categories=0.2", "purpose:categories=0.2", "age:shift=1", "none"):
         given = ["--negligible", wanted, "--margin", "missing=0.3", "-o", tmp_path / "n.json", "--force"]
         assert nammd("calibrate", made["train"], made["accepted"], *given).code == 0
-        found[wanted] = nammd("check", made["train"], made["spoiled"], "-t", tmp_path / "n.json").code
-    assert found.pop("none") != 1
+        checked = "check", made["train"], made["spoiled"], "-t", tmp_path / "n.json"
+        found[wanted] = nammd(*checked).code
+    assert found.pop("none") == 1
+    assert nammd(*checked, "--allow", "new-categories").code != 1
     assert found == {"categories=0.2": 0, "purpose:categories=0.2": 0, "age:shift=1": 1}
 
 
 def test_a_number_has_columns_only_with_negligible(nammd, made):
-    given = "check", made["train"], made["spoiled"], "--epsilon", 0.05
+    given = "check", made["train"], made["spoiled"], "--epsilon", 0.05, "--allow", "new-categories"
     assert nammd(*given).code == 0
+    assert nammd(*given[:-2]).code == 1
     assert nammd(*given, "--negligible", "shift=0.1").code == 1
 
 
@@ -93,15 +95,15 @@ def test_negligible_belongs_to_a_tolerance_file(nammd, made, limit):
     assert "--negligible goes with --epsilon" in said
 
 
-def test_a_check_fails_on_an_alert_and_a_tolerance_remembers_it(nammd, made, limit, tmp_path):
+def test_a_check_fails_on_a_fact_and_a_tolerance_remembers_it(nammd, made, limit, tmp_path):
     plain = nammd("check", made["train"], made["hardly"], "-t", limit)
     assert (plain.code, plain.out[:5]) == (0, "CLOSE")
     assert "purpose: 'crypto' is new, 0.6 % of rows" in plain.out
     given = "--fail-on", "factor,new-categories"
     strict = nammd("check", made["train"], made["hardly"], "-t", limit, *given, "--junit", tmp_path / "j.xml")
     assert strict.code == 1
-    assert "The check fails: purpose: 'crypto' is new, 0.6 % of rows." in strict.out
-    assert ElementTree.parse(tmp_path / "j.xml").getroot().find(".//failure").get("type") == "ALERT"
+    assert strict.out.startswith("FAR: purpose: 'crypto' is new, 0.6 % of rows.")
+    assert ElementTree.parse(tmp_path / "j.xml").getroot().find(".//failure").get("type") == "FAR"
     kept = tmp_path / "kept.json"
     assert nammd("calibrate", made["train"], made["accepted"], "-o", kept, *given).code == 0
     assert nammd("check", made["train"], made["hardly"], "-t", kept).code == 1
@@ -110,7 +112,7 @@ def test_a_check_fails_on_an_alert_and_a_tolerance_remembers_it(nammd, made, lim
     assert several.code == 1
 
 
-def test_an_alert_that_does_not_exist_is_refused(nammd, made, limit):
+def test_a_fact_that_does_not_exist_is_refused(nammd, made, limit):
     said = nammd("check", made["train"], made["today"], "-t", limit, "--fail-on", "new-category").sentence
     assert "'new-categories'" in said
 

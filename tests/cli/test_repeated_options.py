@@ -50,5 +50,9 @@ def test_calibrating(nammd, tables):
         calibrated("--negligible", "shift=0.3", "--negligible", "a:missing=0.2")["negligible"]
         == (calibrated("--negligible", "shift=0.3,a:missing=0.2")["negligible"])
     )
-    both = calibrated("--fail-on", "new-categories", "--fail-on", "factor")["fail_on"]
-    assert both == calibrated("--fail-on", "new-categories,factor")["fail_on"] == ["new-categories", "factor"]
+    both = calibrated("--fail-on", "new-categories", "--fail-on", "factor")["facts"]
+    assert both == calibrated("--fail-on", "new-categories,factor")["facts"]
+    assert both["fail_on"] == ["new-categories", "factor"]
+    given = calibrated("--allow", "precision:a", "--allow", "pile-up", "--fact-share", "0.02,a=0.1")["facts"]
+    assert given["allow"] == ["precision:a", "pile-up"]
+    assert (given["share"], given["shares"]) == (0.02, {"a": 0.1})

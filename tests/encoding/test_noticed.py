@@ -68,10 +68,10 @@ def given(table: pd.DataFrame, how: str, folder: Path) -> Any:
 
 
 def said(table: pd.DataFrame, how: str, folder: Path) -> dict[str, str]:
-    """Return the cautions of a check, by their codes."""
+    """Return the cautions and the facts of a check, by their codes."""
     reference = given(REFERENCE, "sketch", folder) if "s" in how[:1] or how == "added" else REFERENCE
     verdict = TOLERANCE.check(reference, given(table, how, folder))
-    return {caution.code: str(caution) for caution in verdict.warnings}
+    return {each.code: str(each) for each in (*verdict.warnings, *verdict.facts)}
 
 
 @pytest.mark.parametrize("how", SOURCES)
@@ -86,7 +86,7 @@ def test_cells_that_cannot_be_read_are_counted_wherever_the_rows_are(how: str, t
 def test_columns_left_out_that_changed_are_noticed_wherever_the_rows_are(how: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     words = said(months(1, code=rng.normal(size=ROWS), empty=rng.normal(size=ROWS)), how, tmp_path)
-    assert "'code' (text in the reference, numbers now)" in words["type-changed"]
+    assert words["type-changed"] == "code: text in the reference, numbers now"
     assert "'empty' (all its values are missing in the reference)" in words["now-usable"]
     assert not {"type-changed", "now-usable"} & set(said(months(1), how, tmp_path))
 
@@ -103,7 +103,7 @@ def test_nothing_to_say_takes_no_room() -> None:
 
 def test_what_is_noticed_can_be_stored() -> None:
     cells = {"price": Unread("price", 3, 10, "x", "numbers")}
-    noticed = Noticed(cells, ("'a' (numbers in the reference, text now)",), (), ("b",))
+    noticed = Noticed(cells, {"a": "numbers in the reference, text now"}, (), ("b",))
     assert Noticed.from_dict(noticed.to_dict()) == noticed
 
 
@@ -114,6 +114,7 @@ def test_what_is_noticed_can_be_stored() -> None:
         {"other": []},
         {"types": "text"},
         {"types": [1]},
+        {"types": {"a": 1}},
         {"unread": {}},
         {"unread": [{"column": "a"}]},
         {"unread": [{"column": "a", "cells": -1, "rows": 1, "example": "", "words": ""}]},

@@ -97,7 +97,9 @@ def test_pairs_that_go_together_differently_are_shown():
     assert parts.significant == ()
     assert parts.sentence.endswith("(adjusted p ≤ 0.0125), but pairs of them go together differently.")
     [pair] = parts.pairs
-    assert pair.words.startswith("column 0 and column 1 go together differently: rank correlation -0.05 -> 0.9")
+    assert pair.words.startswith(
+        "column 0 and column 1 go together differently: rank correlation -0.05 -> 0.9"
+    )
     # Before, rows are everywhere; now they are near the diagonal.
     assert sum(abs(i - j) > 8 for i, j, _ in pair.before) > 10
     assert not any(abs(i - j) > 8 for i, j, _ in pair.now)

@@ -110,11 +110,11 @@ def test_pandas_polars_and_arrow_give_the_same_report():
     for other in others:
         assert other.examples == first.examples
         for mine, theirs in zip(first.contributions.columns, other.contributions.columns, strict=True):
-            assert (mine.name, mine.alone, mine.adjusted, mine.facts) == (
+            assert (mine.name, mine.alone, mine.adjusted, mine.values) == (
                 theirs.name,
                 theirs.alone,
                 theirs.adjusted,
-                theirs.facts,
+                theirs.values,
             )
 
 
@@ -139,7 +139,7 @@ def test_a_column_that_is_all_missing_in_the_candidate_is_shown_as_such():
     model = build(nammd.Tolerance.at(0.1, nammd.Gaussian(2.0), x=x).check(x, y))
     parts = {part.name: part for part in model.contributions.columns}
     assert parts["income"].profile.missing[1] == 1.0
-    assert parts["income"].facts[0][2] == "–"
+    assert parts["income"].values[0][2] == "–"
     assert dict(zip(parts["city"].profile.labels, parts["city"].profile.y, strict=True))["missing"] == 1.0
     income = model.examples[1].columns.index("income")
     assert all(row.cells[income] is None for row in model.examples[1].rows)

@@ -43,10 +43,10 @@ def test_verdicts_and_ladders_say_distances_as_shares():
     rng = np.random.default_rng(0)
     x, near, far = (rng.normal(shift, size=(200, 2)) for shift in (0.0, 0.5, 0.8))
     tolerance = nammd.Tolerance.from_reference(x, {"near": near, "far": far}, how="ball")
-    told = dict(tolerance.facts())
+    told = dict(tolerance.lines())
     assert "100 % of the tolerance" in told["far"]
     assert re.search(r", \d\d % of the tolerance", told["near"])
     verdict = tolerance.check(x, rng.normal(0.1, size=(200, 2)))
     assert verdict.share_told() in verdict.headline()
-    assert verdict.share_told() in dict(verdict.facts())["distance"]
-    assert "100 % of the tolerance" in dict(verdict.facts())["against far"]
+    assert verdict.share_told() in dict(verdict.lines())["distance"]
+    assert "100 % of the tolerance" in dict(verdict.lines())["against far"]

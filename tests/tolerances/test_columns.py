@@ -61,7 +61,8 @@ def test_a_fault_in_one_column_is_far_though_the_joint_distance_is_accepted(faul
     verdict = tolerance.check(REFERENCE, table(2, fault=fault))
     assert not verdict.jointly_far
     assert verdict.decision is Decision.FAR
-    assert verdict.headline() == f"FAR: {column} is beyond its own tolerance."
+    told = words if fault == "new" else f"{column} is beyond its own tolerance"
+    assert verdict.headline() == f"FAR: {told}."
     assert verdict.reasons == (words,)
     assert words in str(verdict)
     assert words in html.unescape(verdict._repr_html_())
@@ -73,7 +74,7 @@ def test_a_fault_in_one_column_is_far_though_the_joint_distance_is_accepted(faul
 def test_data_like_the_reference_are_close_and_no_column_is_named():
     verdict = made().check(REFERENCE, table(3))
     assert verdict.is_close
-    assert verdict.beyond == verdict.reasons == verdict.alerts == ()
+    assert verdict.beyond == verdict.reasons == verdict.facts == ()
     assert "changed" not in str(verdict)
 
 
@@ -110,7 +111,8 @@ def test_what_is_negligible_can_be_changed_for_all_columns_and_for_one():
 def test_without_tolerances_of_columns_the_joint_test_has_all_of_the_level():
     tolerance = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, negligible=False)
     assert tolerance.columns is None
-    verdict = tolerance.check(REFERENCE, table(2, fault="new"))
+    assert tolerance.check(REFERENCE, table(2, fault="new")).is_far  # facts stay
+    verdict = tolerance.check(REFERENCE, table(2, fault="new"), allow=["new-categories"])
     assert not verdict.judged
     assert not verdict.is_far
     assert [each.name for each in verdict.beyond] == ["purpose"]  # explained, not judged
@@ -148,9 +150,10 @@ def test_a_perturbation_makes_the_distance_that_drawing_it_does():
 def test_a_number_has_columns_only_if_asked():
     plain = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), x=REFERENCE)
     asked = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), x=REFERENCE, negligible=True)
-    candidate = table(2, fault="new")
-    assert plain.check(REFERENCE, candidate).is_close
-    assert asked.check(REFERENCE, candidate).is_far
+    candidate, allow = table(2, fault="new"), ["new-categories"]
+    assert plain.check(REFERENCE, candidate, allow=allow).is_close
+    assert asked.check(REFERENCE, candidate, allow=allow).is_far
+    assert plain.check(REFERENCE, candidate).is_far
 
 
 def test_a_file_keeps_all_of_it_to_the_last_digit(tmp_path):
@@ -183,8 +186,8 @@ def test_json_has_every_column_and_the_words():
     assert {column["name"] for column in told["columns"]} == {"age", "income", "purpose"}
     assert told["columns"][0]["beyond"] is True
     assert told["reasons"] == ["purpose: 'crypto' is new, 9.2 % of rows"]
-    assert told["alerts"][0]["code"] == "new-categories"
-    assert told["passed"] is False
+    assert told["facts"][0]["code"] == "new-categories"
+    assert told["facts"][0]["fails"] is True
 
 
 def test_columns_of_arrays_have_numbers_for_names_and_wide_arrays_have_none():
@@ -226,4 +229,4 @@ def test_columns_take_no_part_where_rows_belong_together():
     assert verdict.columns == ()
     assert not verdict.judged
     assert "columns-not-judged" in {caution.code for caution in verdict.warnings}
-    assert verdict.alerts[0].code == "new-categories"  # facts stay
+    assert verdict.facts[0].code == "new-categories"  # facts stay

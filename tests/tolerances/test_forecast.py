@@ -74,7 +74,7 @@ def test_more_rows_and_a_farther_candidate_have_more_power(tolerance):
 
 def test_calibrating_ends_with_what_to_expect(tolerance):
     close, far = tolerance.power(300, 0.0).close, tolerance.power(300, 2 * tolerance.epsilon).far
-    assert dict(tolerance.facts())["to expect"] == (
+    assert dict(tolerance.lines())["to expect"] == (
         f"300 rows like the reference will be called CLOSE with probability {close:.2f}; twice as far as the "
         f"tolerance, FAR with probability {far:.2f}"
     )
@@ -115,7 +115,7 @@ def test_a_given_number_knows_nothing_of_the_data():
     given = nammd.Tolerance.at(0.05, KERNEL, columns=1)
     with pytest.raises(ValueError, match="cannot tell how probable a verdict is"):
         given.power(100, 0.0)
-    assert "to expect" not in dict(given.facts())
+    assert "to expect" not in dict(given.lines())
 
 
 @pytest.mark.parametrize(("rows", "distance"), [(1, 0.0), (2.5, 0.0), (100, -0.1), (100, float("nan"))])

@@ -8,6 +8,7 @@ from nammd.statistics.difference import Difference
 from nammd.statistics.margin import margin
 from nammd.views.counts import FEW, LabelCounts, NumberCounts, rounded
 from nammd.views.lattice import bent, straight
+from nammd.views.marks import Marks
 from nammd.views.negligible import Changes, Negligible
 from nammd.views.placed import pair_of_counts, pair_of_placed, placed
 from nammd.views.serial import counts_from_dict, counts_to_dict
@@ -137,11 +138,13 @@ def test_the_scale_bends_and_comes_back():
 
 @pytest.mark.parametrize("law", LAWS)
 def test_a_file_keeps_counts_to_the_last_digit(law):
-    counts = rounded(NumberCounts.of(bent(numbers(law, 5000, 0)), 17, -3.0, 4.0))
+    marks = Marks(-3.0, 4.0, 7.0, (1.0,) * 11, ("", "€"))
+    counts = rounded(NumberCounts.of(bent(numbers(law, 5000, 0)), 17, marks))
     again = counts_from_dict(counts_to_dict(counts))
     assert np.array_equal(again.places, counts.places)
     assert np.array_equal(again.rows, counts.rows)
     assert (again.missing, again.low, again.high, again.size) == (17.0, -3.0, 4.0, 5017)
+    assert again.marks.to_dict() == marks.to_dict()
 
 
 @pytest.mark.parametrize("law", LAWS)

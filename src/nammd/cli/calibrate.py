@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nammd.cli.columns import FailOn, NegligibleOption, alerts, negligible
+from nammd.cli.columns import Allow, FactShareOption, FailOn, NegligibleOption, facts, negligible
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Inputs, Told, open_files
 from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
@@ -86,6 +86,8 @@ def calibrate(
     ] = False,
     allowed: NegligibleOption = None,
     fail_on: FailOn = None,
+    allow: Allow = None,
+    fact_share: FactShareOption = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -153,7 +155,7 @@ def calibrate(
         raise ValueError("with --ball the accepted files set the margin; leave --margin and --rows out")
     if blocks is not None and not split:
         raise ValueError("--blocks says how --split divides the reference; give both")
-    fails = alerts(fail_on)
+    rules = facts(fail_on, allow, fact_share)
     require_folder(target)
     require_replaceable(target, force)
     refuse_overwriting([target], [reference, *(accepted or [])])
@@ -174,12 +176,14 @@ def calibrate(
         if not (split or noise is not None):
             how |= {"how": "ball" if ball else "hull", "margin": _margin(margin), "rows": rows}
         tolerance = _tolerance(inputs, noise, kind, blocks, split, how)
-        tolerance = tolerance.failing_on(*fails)
+        tolerance = tolerance.with_facts(
+            fail_on=rules["fail_on"], allow=rules["allow"], share=rules["fact_share"]
+        )
         save_tolerance(tolerance, target, force)
     deliver(
         "calibrate",
         tolerance,
-        # The facts of a tolerance name the columns left out; no need to say it twice.
+        # The lines of a tolerance name the columns left out; no need to say it twice.
         Told(replace(inputs, tolerance=tolerance), tolerance.space),
         output,
         rows=[("written to", str(target))],

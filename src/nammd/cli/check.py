@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nammd.cli.columns import FailOn, JointOnly, NegligibleOption, alerts, negligible
+from nammd.cli.columns import Allow, FactShareOption, FailOn, JointOnly, NegligibleOption, facts, negligible
 from nammd.cli.command_line import command_again
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Told, open_files
@@ -73,6 +73,8 @@ def check(
     allowed: NegligibleOption = None,
     joint_only: JointOnly = False,
     fail_on: FailOn = None,
+    allow: Allow = None,
+    fact_share: FactShareOption = None,
     undecided: Annotated[
         Undecided | None,
         typer.Option(help="Let an undecided check exit with 0 (ok) or 1 (fail) instead of 3."),
@@ -110,11 +112,14 @@ def check(
         nammd check train.csv today.csv -t tolerance.json --html report.html
         nammd check train.parquet week-*.parquet -t tolerance.json --adjust holm
 
-    There are three answers. CLOSE: it is proven that the distance is within the tolerance. FAR: it is
-    proven that it is beyond, or that a single column is beyond its own tolerance. UNDECIDED: these rows
-    prove neither; the answer then says how many rows would. Each proof is wrong with a probability of at
-    most --alpha. The answer says in words what changed in the columns that matter most, and tells of facts
-    that need no test, such as categories that REFERENCE never has; see --fail-on.
+    There are three answers. CLOSE: it is proven that the distance is within the tolerance, and no fact
+    speaks against it. FAR: it is proven that it is beyond, or that a single column is beyond its own
+    tolerance, or a fact says so. UNDECIDED: these rows prove neither; the answer then says how many rows
+    would. Each proof is wrong with a probability of at most --alpha. The answer says in words what changed.
+
+    Facts are counted, and need no test: categories that REFERENCE never has, values outside its range, rows
+    that are there twice. One counts from 1 % of the rows on, or where it is about a whole column; see
+    --fail-on, --allow and --fact-share. Copies of REFERENCE are UNDECIDED: they prove nothing.
 
     The distance is the NAMMD, from 0 (equal distributions) to 1. Its 95 % interval says how well these
     rows determine it. A tolerance file from 'nammd calibrate' fixes what the distance means, once and for
@@ -127,7 +132,7 @@ def check(
 
     Instead of data all may be sketches of them, from 'nammd sketch' with the same tolerance file.
 
-    Exit codes: 0 close, 1 far or --fail-on, 3 undecided (see --undecided), 2 error; of several, the worst:
+    Exit codes: 0 close, 1 far, 3 undecided (see --undecided), 2 error; of several, the worst:
     error, far, undecided, close.
     """
     if (tolerance is None) == (epsilon is None):
@@ -141,7 +146,7 @@ def check(
     require_shares(epsilon=epsilon, alpha=alpha)
     if allowed is not None and tolerance is not None:
         raise ValueError("--negligible goes with --epsilon; a tolerance file has what is negligible in it")
-    columns = {"joint_only": joint_only, "fail_on": alerts(fail_on)}
+    columns = {"joint_only": joint_only, **facts(fail_on, allow, fact_share)}
     several = len(candidates) > 1
     require_folder(junit, None if several else html)
     if several and html is not None:
@@ -276,13 +281,12 @@ def _case(asked: _Asked, entry: Checked) -> Case:
 
 def exit_code(verdict: Verdict | BatchVerdict, undecided: Undecided | None) -> int:
     """Return the exit code of a verdict."""
-    if verdict.failures:
-        return FAR
     if verdict.is_close:
         return CLOSE
-    if verdict.is_far:
+    if verdict.is_far or undecided is Undecided.fail:
         return FAR
-    return {None: UNDECIDED, Undecided.ok: CLOSE, Undecided.fail: FAR}[undecided]
+    # More rows would not help where a fact says that nothing is proven: that is never all right by itself.
+    return CLOSE if undecided is Undecided.ok and not verdict.failures else UNDECIDED
 
 
 def _not_for_sketches(html: Path | None) -> str:

@@ -1,4 +1,4 @@
-"""The options about single columns, and alerts."""
+"""The options about single columns, and facts."""
 
 from __future__ import annotations
 
@@ -33,15 +33,38 @@ JointOnly = Annotated[
     ),
 ]
 
+_FACTS = "Facts"
+
 FailOn = Annotated[
     list[str] | None,
     typer.Option(
         "--fail-on",
-        metavar="ALERT,...",
-        help="Alerts that make a check fail with exit code 1, whatever the distance: new-categories, "
-        "missing-values, placeholders, constant-changed, type-changed, ranges-apart, factor, repeated-rows, "
-        "rows-in-reference, same-data, empty-group.",
-        rich_help_panel=_COLUMNS,
+        metavar="FACT,...",
+        help="Facts that count however few rows they are about: new-categories, vanished-categories, "
+        "missing-values, placeholders, outside-range, pile-up, precision, factor, unit-changed, "
+        "type-changed, constant-changed, repeated-rows, vanished-groups; same-data, rows-in-reference, "
+        "near-copies. Of one column: new-categories:city.",
+        rich_help_panel=_FACTS,
+    ),
+]
+
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="FACT,...",
+        help="Facts that never count, likewise; 'all' for every one.",
+        rich_help_panel=_FACTS,
+    ),
+]
+
+FactShareOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fact-share",
+        metavar="0.01,...",
+        help="The share of rows from which on a fact counts; of one column with its name, as in 'city=0.05'.",
+        rich_help_panel=_FACTS,
     ),
 ]
 
@@ -68,8 +91,23 @@ def negligible(texts: Sequence[str] | None) -> Any:
     return found
 
 
-def alerts(texts: Sequence[str] | None) -> tuple[str, ...]:
-    """Read the names of alerts."""
-    from nammd.explaining.alerts import known_alerts
+def facts(
+    fail_on: Sequence[str] | None, allow: Sequence[str] | None, shares: Sequence[str] | None
+) -> dict[str, Any]:
+    """Read which facts count, and from which share of rows on, as `Gate.check` takes it."""
+    from nammd.explaining.facts import EVERY, FactRules
 
-    return known_alerts(names(texts, "--fail-on") or ())
+    found: dict[str, float] = {}
+    for entry in names(shares, "--fact-share") or []:
+        column, _, value = entry.rpartition("=")
+        try:
+            found[column or EVERY] = float(value)
+        except ValueError:
+            raise ValueError(f"--fact-share takes entries such as 0.02 or city=0.05, not {entry!r}") from None
+    said: dict[str, Any] = {
+        "fail_on": tuple(names(fail_on, "--fail-on") or ()),
+        "allow": tuple(names(allow, "--allow") or ()),
+        "fact_share": found or None,
+    }
+    FactRules().changed(*said.values())  # refuses what is wrong before anything is read
+    return said

@@ -141,7 +141,7 @@ class Told:
     inputs: Inputs
     space: Space | None
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return a row of the printed table for each file."""
         return [file.fact() for file in self.inputs.files]
 

@@ -43,14 +43,11 @@ class Case:
     @classmethod
     def of(cls, verdict: Verdict, name: str, seconds: float, undecided_passes: bool) -> Case:
         """Return the test of a verdict: passed if close, failed if far, else as was asked for."""
-        undecided = not verdict.is_close and not verdict.is_far
+        tolerated = undecided_passes and not verdict.is_far and not verdict.failures
         outcome: Literal["passed", "skipped", "failure"] = (
-            "passed" if verdict.is_close else "skipped" if undecided and undecided_passes else "failure"
+            "passed" if verdict.is_close else "skipped" if tolerated else "failure"
         )
-        kind = str(verdict.decision)
-        if verdict.failures:
-            outcome, kind = "failure", "ALERT" if verdict.is_close else kind
-        return cls(name, outcome, kind, verdict.headline(), str(verdict), seconds)
+        return cls(name, outcome, str(verdict.decision), verdict.headline(), str(verdict), seconds)
 
 
 def case_name(candidate: object, reference: object) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nammd.cli.data import File, Inputs, Told, open_files
 from nammd.cli.errors import ERROR, in_words
-from nammd.cli.output import print_facts, print_json, print_notes, print_table
+from nammd.cli.output import print_json, print_lines, print_notes, print_table
 
 if TYPE_CHECKING:
     from nammd.cli.options import DataOptions, KernelOptions
@@ -38,7 +38,7 @@ class Candidates:
     ) -> Verdicts:
         """Check them one after the other; one that cannot be read does not stop the others.
 
-        `columns` are the options of `Gate.check` about single columns and alerts.
+        `columns` are the options of `Gate.check` about single columns and facts.
         """
 
         def progress(done: int, total: int, name: str) -> None:
@@ -89,9 +89,9 @@ class Candidates:
         files = (*self.inputs.files, *self.opened.values())
         told = Told(self.inputs, space)
         own = [row for row in verdicts.settings() if row[0] != "reference"]
-        facts = [*own, *told.facts(), ("claim", verdicts.claim())]
-        facts += [("report", str(index))] if index is not None else []
-        print_facts(None, facts, [caution.message for caution in verdicts.cautions()])
+        lines = [*own, *told.lines(), ("claim", verdicts.claim())]
+        lines += [("report", str(index))] if index is not None else []
+        print_lines(None, lines, [caution.message for caution in verdicts.cautions()])
         print_notes(Told(replace(self.inputs, files=files), space).notes())
 
 

@@ -19,7 +19,7 @@ from nammd.cli.data import open_files
 from nammd.cli.errors import ERROR, sentence
 from nammd.cli.many import worst_code
 from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, lesson, with_options
-from nammd.cli.output import print_facts, print_json, print_line, require_folder
+from nammd.cli.output import print_json, print_line, print_lines, require_folder
 from nammd.cli.paths import given, place
 from nammd.cli.printing import one_line
 from nammd.cli.progress import Working
@@ -192,12 +192,12 @@ def init(
         print_json({"command": "monitor init", "monitor": str(monitor), **state.to_dict(), "exit_code": 0})
         return
     level = f"{state.spending.sentence()}"
-    facts = [
+    lines = [
         ("promise", level[0].upper() + level[1:]),
         ("reference", f"{reference}, {made.reference_rows} rows"),
         ("next", f"nammd monitor add {shlex.quote(str(monitor))} FILE"),
     ]
-    print_facts(one_line(f"{monitor} is ready: {state.title}."), [(a, one_line(b)) for a, b in facts])
+    print_lines(one_line(f"{monitor} is ready: {state.title}."), [(a, one_line(b)) for a, b in lines])
 
 
 def add(
@@ -300,9 +300,9 @@ def _print_for_people(turns: list[Turn[BatchVerdict]], quiet: bool) -> None:
     results = [turn.result for turn in turns if turn.result is not None]
     if len(turns) == 1:
         [result] = results
-        facts = [(one_line(a), one_line(b)) for a, b in result.facts()]
+        lines = [(one_line(a), one_line(b)) for a, b in result.lines()]
         cautions = [one_line(caution.message) for caution in result.cautions()]
-        print_facts(one_line(result.headline()), facts, cautions, result.tone)
+        print_lines(one_line(result.headline()), lines, cautions, result.tone)
         _print_events(result)
         return
     for turn in turns:

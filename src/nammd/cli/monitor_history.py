@@ -9,7 +9,7 @@ import typer
 
 from nammd.cli.monitor import MonitorFile, opened
 from nammd.cli.options import OutputOptions
-from nammd.cli.output import print_facts, print_json, print_line, require_folder
+from nammd.cli.output import print_json, print_line, print_lines, require_folder
 from nammd.cli.paths import given, place, short_names
 from nammd.cli.printing import one_line
 
@@ -39,10 +39,10 @@ def status(monitor: MonitorFile, *, output: OutputOptions) -> None:
     from nammd.results import interval, number
 
     counts = ", ".join(f"{count} {word}" for word, count in state.counts().items() if count)
-    facts = [("batches", f"{len(state.told)}" + (f": {counts}" if counts else ""))]
+    lines = [("batches", f"{len(state.told)}" + (f": {counts}" if counts else ""))]
     if state.told:
         last = state.told[-1]
-        facts += [
+        lines += [
             ("last", f"{last.batch.key}, {last.decision}, distance {number(last.batch.distance)}"),
             ("evidence", evidence_words(last, state)),
             (
@@ -50,12 +50,12 @@ def status(monitor: MonitorFile, *, output: OutputOptions) -> None:
                 f"{number(last.mean)}, 95 % interval {interval((last.mean_low, last.mean_high))}",
             ),
         ]
-    facts += [(w.name, f"{number(w.distance)}, 95 % interval {interval((w.low, w.high))}") for w in windows]
-    facts.append(("promise", state.spending.sentence()))
-    facts += [(event.at[:10], f"{event.kind}: {event.text}") for event in state.events[-EVENTS:]]
+    lines += [(w.name, f"{number(w.distance)}, 95 % interval {interval((w.low, w.high))}") for w in windows]
+    lines.append(("promise", state.spending.sentence()))
+    lines += [(event.at[:10], f"{event.kind}: {event.text}") for event in state.events[-EVENTS:]]
     tone = "far" if state.alarmed else "close" if state.within_since else "neutral"
-    told = [(one_line(a), one_line(b)) for a, b in facts]
-    print_facts(one_line(f"{state.title}: {state.headline()}"), told, tone=tone)
+    told = [(one_line(a), one_line(b)) for a, b in lines]
+    print_lines(one_line(f"{state.title}: {state.headline()}"), told, tone=tone)
     raise typer.Exit(code)
 
 

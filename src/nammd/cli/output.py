@@ -22,7 +22,7 @@ _COLOURS = {"close": "green", "far": "red", "undecided": "yellow", "neutral": ""
 class MadeFrom(Protocol):
     """What a result was made from, in words and for JSON."""
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return rows of the printed table."""
 
     def notes(self) -> list[str]:
@@ -64,7 +64,7 @@ def deliver(
         print_json({"command": command, **own, "inputs": made_from.to_dict(), "notes": notes})
         return
     cautions = [caution.message for caution in result.cautions()]
-    print_facts(result.headline(), [*result.facts(), *made_from.facts(), *rows], cautions, result.tone)
+    print_lines(result.headline(), [*result.lines(), *made_from.lines(), *rows], cautions, result.tone)
     print_notes(notes)
 
 
@@ -114,20 +114,20 @@ def print_json(document: dict[str, Any] | list[dict[str, Any]]) -> None:
     print(json.dumps(plain(document), indent=2, allow_nan=False))
 
 
-def print_facts(
+def print_lines(
     headline: str | None,
-    facts: Sequence[tuple[str, str]],
+    lines: Sequence[tuple[str, str]],
     cautions: Sequence[str] = (),
     tone: str = "neutral",
 ) -> None:
-    """Print a headline, facts and cautions, with layout and colour where people look at it."""
-    facts = [(one_line(label), one_line(value)) for label, value in facts]
+    """Print a headline, lines and cautions, with layout and colour where people look at it."""
+    lines = [(one_line(label), one_line(value)) for label, value in lines]
     cautions = [one_line(caution) for caution in cautions]
     if not _for_people():
-        width = max((len(label) for label, _ in facts), default=0)
+        width = max((len(label) for label, _ in lines), default=0)
         if headline is not None:
             print(one_line(headline))
-        for label, value in facts:
+        for label, value in lines:
             print(f"  {label:<{width}}  {value}")
         for caution in cautions:
             print(f"  Note: {caution}")
@@ -142,9 +142,9 @@ def print_facts(
     if headline is not None:
         console.print(Text(one_line(headline), style=f"bold {_COLOURS[tone]}"))
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=all(len(label) <= 40 for label, _ in facts))
+    table.add_column(no_wrap=all(len(label) <= 40 for label, _ in lines))
     table.add_column(overflow="fold")
-    for label, value in facts:
+    for label, value in lines:
         table.add_row(Text(label, style="dim"), Text(value))
     console.print(Padding(table, (0, 0, 0, 2)))
     for caution in cautions:

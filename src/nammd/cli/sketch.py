@@ -10,7 +10,7 @@ import typer
 from nammd.cli import options
 from nammd.cli.data import grouping_asked_for, load_tolerance
 from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, ToleranceFile
-from nammd.cli.output import print_facts, print_json, print_notes, refuse_overwriting, require_folder
+from nammd.cli.output import print_json, print_lines, print_notes, refuse_overwriting, require_folder
 from nammd.cli.paths import chosen, given, place, require_sketch_or_nothing
 from nammd.cli.progress import Working
 
@@ -150,18 +150,18 @@ def _tell(made: Sketch, path: Path, output_file: Path, output: OutputOptions) ->
     from nammd.errors.checks import counted
 
     units = made.units
-    facts = [("data", f"{path}, {counted(made.n, 'row')}")]
+    lines = [("data", f"{path}, {counted(made.n, 'row')}")]
     if units is not None and units.by:
-        facts.append(("groups", f"{units.count} by {units.by}"))
+        lines.append(("groups", f"{units.count} by {units.by}"))
     if units is not None and units.weights_by:
-        facts.append(("row weights", f"by {units.weights_by}"))
+        lines.append(("row weights", f"by {units.weights_by}"))
     if units is not None and units.split:
-        facts.append(("Note", f"{units.split} groups came in several parts: sort the data by {units.by}"))
-    facts += [
+        lines.append(("Note", f"{units.split} groups came in several parts: sort the data by {units.by}"))
+    lines += [
         ("kernel", str(made.features)),
         ("size", f"{size / 1e6:.1f} MB"),
     ]
-    print_facts(f"The sketch is in {output_file}.", facts)
+    print_lines(f"The sketch is in {output_file}.", lines)
     print_notes(notes)
 
 

@@ -43,6 +43,8 @@ class Values:
     text : bool
         Whether the categories are text that may stand for something else, such as numbers: no categories
         that somebody declared to be that.
+    unit : str
+        The unit that numbers are written with, such as €, where they came from text.
     """
 
     kind: Kind | None
@@ -54,6 +56,7 @@ class Values:
     clock: Clock = ""
     trouble: str = ""
     text: bool = False
+    unit: str = ""
 
     @property
     def labels(self) -> list[str | None] | None:
@@ -73,14 +76,6 @@ class Values:
     def width(self) -> int:
         """The length of the vectors; 1 for other columns."""
         return 1 if self.numbers is None or self.numbers.ndim == 1 else int(self.numbers.shape[1])
-
-    @property
-    def has_fractions(self) -> bool:
-        """Whether the column holds numbers, and some of them are not whole."""
-        if self.kind != "numeric" or self.whole or self.numbers is None:
-            return False
-        present = self.numbers[~self.missing]
-        return bool((present != np.rint(present)).any())
 
     def take(self, positions: NDArray[np.intp]) -> Values:
         """Return the values of some rows."""

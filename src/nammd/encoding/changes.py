@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from nammd.data.dataset import Dataset
@@ -16,9 +18,9 @@ UNKNOWN = "columns that the tolerance does not know were ignored: {}"
 
 
 class Changes(NamedTuple):
-    """Columns left out that are something else now, and those that are usable now, each with words."""
+    """Columns left out that are something else now, with what, and those that are usable now, with words."""
 
-    types: tuple[str, ...] = ()
+    types: Mapping[str, str] = MappingProxyType({})
     usable: tuple[str, ...] = ()
 
 
@@ -35,7 +37,7 @@ def changes(left_out: tuple[LeftOut, ...], reading: Reading, dataset: Dataset) -
     frame = dataset.first_rows(MIN_IDENTIFIER_ROWS) if looked else None
     if frame is None:
         return Changes()
-    types, usable, there = [], [], set(frame.names)
+    types, usable, there = dict[str, str](), [], set(frame.names)
     for entry in looked:
         if entry.column not in there:
             continue
@@ -44,7 +46,7 @@ def changes(left_out: tuple[LeftOut, ...], reading: Reading, dataset: Dataset) -
         if isinstance(now, LeftOut) and holds.startswith("missing"):
             continue  # nothing but missing values fits everywhere
         if holds != entry.holds and not entry.holds.startswith("missing"):
-            types.append(f"{entry.column!r} ({entry.holds} in the reference, {holds} now)")
-        elif isinstance(now, Column) and entry.reason != CONSTANT:  # which has a caution of its own
+            types[entry.column] = f"{entry.holds} in the reference, {holds} now"
+        elif isinstance(now, Column) and entry.reason != CONSTANT:  # which is a fact of its own
             usable.append(f"{entry.column!r} ({entry.reason} in the reference)")
-    return Changes(tuple(types), tuple(usable))
+    return Changes(types, tuple(usable))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any, NamedTuple
+from functools import reduce
+from operator import add
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,40 +17,53 @@ from nammd.encoding.columns import LeftOut
 from nammd.reading.text_formats.options import Reading
 from nammd.reading.text_formats.understanding import without_words
 
+Value: TypeAlias = str | float | tuple[float, ...] | None
+"""A value of such a column; None for a missing one."""
+
 _MANY = 100
 """So many different values of a column say as much as all of them."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """The values of a column that had one value in the reference.
+    """The values of a column that had one value in the reference, as they are meant.
 
     Attributes
     ----------
-    values : frozenset
-        The different values, as far as they are few; None stands for missing ones.
-    meant : tuple of str and float
-        The same in their order, without words for missing values.
-    fractions : bool
-        Whether there are numbers that are not whole.
+    rows : mapping of value to int
+        How many rows have each of the commonest values; None stands for missing ones.
+    size : int
+        How many rows there are.
     """
 
-    values: frozenset[Any]
-    meant: tuple[str | float, ...] = ()
-    fractions: bool = False
+    rows: Mapping[Value, int]
+    size: int
 
     @classmethod
     def of(cls, values: Values, name: str, reading: Reading) -> Constant:
-        """Look at the values of a column."""
+        """Look at the values of a column; words for missing values are none."""
         meant, _ = without_words(values, name, reading)
-        present: set[Any] = set()
-        if values.codes is not None:
-            present = {values.categories[code] for code in np.unique(values.codes[values.codes >= 0])}
-        elif values.numbers is not None:
-            found = np.unique(values.numbers[~values.missing], axis=0)
-            present = {tuple(np.atleast_1d(v).tolist()) for v in found}
-        every = present | ({None} if values.missing.any() else set())
-        return cls(frozenset(list(every)[:_MANY]), _in_order(meant), meant.has_fractions)
+        missing, found = int(np.count_nonzero(meant.missing)), dict[Value, int]()
+        if meant.codes is not None:
+            times = np.bincount(meant.codes[meant.codes >= 0], minlength=len(meant.categories))
+            found = {meant.categories[k]: int(times[k]) for k in np.flatnonzero(times)}
+        elif meant.numbers is not None:
+            different, times = np.unique(meant.numbers[~meant.missing], axis=0, return_counts=True)
+            pairs = zip(different.tolist(), times.tolist(), strict=True)
+            found = {tuple(v) if isinstance(v, list) else v: rows for v, rows in pairs}
+        every = found | ({None: missing} if missing else {})
+        return cls(_commonest(every), len(meant.missing))
+
+    def __add__(self, other: Constant) -> Constant:
+        every = dict(self.rows)
+        for value, rows in other.rows.items():
+            every[value] = every.get(value, 0) + rows
+        return Constant(_commonest(every), self.size + other.size)
+
+
+def _commonest(rows: Mapping[Value, int]) -> dict[Value, int]:
+    chosen = sorted(rows.items(), key=lambda each: (-each[1], str(each[0])))[:_MANY]
+    return dict(chosen)
 
 
 def constant_columns(left_out: Iterable[LeftOut], names: Collection[str]) -> tuple[str, ...]:
@@ -63,33 +77,39 @@ def constants_in(frame: Frame, names: Sequence[str], reading: Reading) -> dict[s
 
 
 def constants_together(parts: Sequence[Mapping[str, Constant]]) -> dict[str, Constant]:
-    """Return the same of a dataset on a cluster, from its pieces; what they mean in words is not told."""
-    found = {}
-    for name in parts[0] if parts else ():
-        every = [part[name] for part in parts]
-        values = frozenset(chain.from_iterable(each.values for each in every))
-        found[name] = Constant(values, (), any(each.fractions for each in every))
-    return found
+    """Return the same of a dataset on a cluster, from its pieces."""
+    names = parts[0] if parts else ()
+    return {name: reduce(add, (part[name] for part in parts)) for name in names}
 
 
 class ChangedConstant(NamedTuple):
-    """A column that had one value in the reference, and has others now."""
+    """A column that had one value in the reference, and has others now.
 
-    before: Constant
-    now: Constant
+    Attributes
+    ----------
+    before, now : tuple of values
+        What it was, and the other values, the commonest first.
+    share : float
+        The share of the rows that have one of them.
+    """
+
+    before: tuple[Value, ...]
+    now: tuple[Value, ...]
+    share: float
 
 
 def changed_constants(
-    before: Mapping[str, Constant], now: Mapping[str, Constant]
+    before: Mapping[str, Constant],
+    now: Mapping[str, Constant],
+    accepted: Mapping[str, Collection[Value]],
 ) -> dict[str, ChangedConstant]:
-    """Return the columns that have other values now."""
-    both = {name: ChangedConstant(old, now[name]) for name, old in before.items() if name in now}
-    return {name: each for name, each in both.items() if each.now.values - each.before.values}
-
-
-def _in_order(values: Values) -> tuple[str | float, ...]:
-    if values.codes is not None:
-        return tuple(values.categories[code] for code in np.unique(values.codes[values.codes >= 0]))
-    if values.numbers is not None and values.numbers.ndim == 1:
-        return tuple(np.unique(values.numbers[~values.missing])[:_MANY].tolist())
-    return ()
+    """Return the columns that have values now which neither the reference nor accepted data have."""
+    found = {}
+    for name, old in before.items():
+        known = {*old.rows, *accepted.get(name, ())}
+        here = now[name] if name in now else Constant({}, 1)
+        new = {value: rows for value, rows in here.rows.items() if value not in known}
+        if new:
+            share = sum(new.values()) / here.size
+            found[name] = ChangedConstant(tuple(old.rows), tuple(new), min(share, 1.0))
+    return found

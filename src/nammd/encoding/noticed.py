@@ -32,14 +32,16 @@ class Noticed:
     ----------
     unread : mapping of str to Unread
         Cells that could not be read, by column.
-    types, usable : tuple of str
-        Columns left out that hold something else now, and those that could be compared now.
+    types : mapping of str to str
+        Columns left out that hold something else now, and what.
+    usable : tuple of str
+        Those that could be compared now.
     extra : tuple of str
         Columns that nobody knew.
     """
 
     unread: Mapping[str, Unread] = field(default_factory=dict)
-    types: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
     usable: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
 
@@ -55,9 +57,10 @@ class Noticed:
     def __add__(self, other: Noticed) -> Noticed:
         return Noticed(
             _together([self.unread, other.unread]),
+            {**other.types, **self.types},
             *(
                 tuple(dict.fromkeys([*getattr(self, name), *getattr(other, name)]))
-                for name in ("types", "usable", "extra")
+                for name in ("usable", "extra")
             ),
         )
 
@@ -65,7 +68,8 @@ class Noticed:
         """Say it, of so many rows in all."""
         found = [str(replace(cells, rows=rows)) for cells in self.unread.values()]
         found += [UNKNOWN.format(listed(self.extra))] if self.extra else []
-        for words, columns in ((TYPE_CHANGED, self.types), (NOW_USABLE, self.usable)):
+        types = [f"{name!r} ({words})" for name, words in self.types.items()]
+        for words, columns in ((TYPE_CHANGED, types), (NOW_USABLE, self.usable)):
             found += [words.format(", ".join(columns))] if columns else []
         return found
 
@@ -73,7 +77,7 @@ class Noticed:
         """Return it as plain values; empty where there is nothing to say."""
         found = {
             "unread": [asdict(cells) for cells in self.unread.values()],
-            "types": list(self.types),
+            "types": dict(self.types),
             "usable": list(self.usable),
             "extra": list(self.extra),
         }
@@ -84,11 +88,10 @@ class Noticed:
         """Return what `to_dict` wrote; a ValueError says what is wrong with it."""
         if not isinstance(stored, dict) or set(stored) - {"unread", "types", "usable", "extra"}:
             raise ValueError("what was noticed is no mapping of what it should be")
-        texts = {name: stored.get(name, []) for name in ("types", "usable", "extra")}
-        cells = stored.get("unread", [])
-        if not all(
-            isinstance(each, list) and all(isinstance(t, str) for t in each) for each in texts.values()
-        ):
+        texts = {name: stored.get(name, []) for name in ("usable", "extra")}
+        cells, types = stored.get("unread", []), stored.get("types", {})
+        every = [*texts.values(), list(types.values()) if isinstance(types, dict) else None]
+        if not all(isinstance(each, list) and all(isinstance(t, str) for t in each) for each in every):
             raise ValueError("what was noticed is no text")
         if not isinstance(cells, list):
             raise ValueError("the cells that could not be read are no list")
@@ -99,7 +102,7 @@ class Noticed:
                 isinstance(text, str) for text in (each.column, each.example, each.words)
             ):
                 raise ValueError("the cells that could not be read are not counted")
-        return cls({each.column: each for each in found}, *(tuple(each) for each in texts.values()))
+        return cls({each.column: each for each in found}, types, *(tuple(each) for each in texts.values()))
 
 
 def unread(encoding: Encoding, dataset: Dataset) -> Cells:

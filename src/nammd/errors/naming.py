@@ -35,7 +35,7 @@ def listed(names: Iterable[str], limit: int = 5) -> str:
     return ", ".join(map(quoted, names[:limit])) + (", ..." if len(names) > limit else "")
 
 
-def suggestion(name: str, available: Sequence[str]) -> str:
+def suggestion(name: str, available: Sequence[str], they: str = "its columns") -> str:
     """Return the closest names, or all the names there are, as the end of a sentence.
 
     Examples
@@ -50,7 +50,7 @@ def suggestion(name: str, available: Sequence[str]) -> str:
     close = get_close_matches(name.casefold(), list(folded), n=3, cutoff=0.6)
     if close:
         return f"did you mean {' or '.join(quoted(folded[match]) for match in close)}?"
-    return f"its columns are {listed(available, 10)}"
+    return f"{they} are {listed(available, 10)}"
 
 
 def but_for_case(lacking: Iterable[str], available: Iterable[str]) -> str:

@@ -95,7 +95,7 @@ class ResampledResult(Result):
             "that alone does not prove them close."
         )
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         name, margin = _DISTANCES[self.method], number(self.epsilon)
         verdict = "rejected" if self.rejected else "not rejected"

@@ -23,7 +23,6 @@ from nammd.statistics.spread import effective_number
 from nammd.statistics.stream import GivenReference
 from nammd.tolerances.gate import Candidate, Gate
 from nammd.tolerances.verdict import Verdict
-from nammd.tolerances.verdict_words import MOST_REASONS
 
 FAR_OUT = 0.01
 """Levels below this one are in the far tail, where few rows may carry all of it."""
@@ -31,8 +30,8 @@ FAR_OUT = 0.01
 CARRIERS = 2.0
 """Below this a sample is too uneven for the far tail."""
 
-ALERTS = 10
-"""So many alerts are kept of a batch."""
+FACTS = 10
+"""So many facts are kept of a batch."""
 
 COLUMNS = 20
 """Of so many columns it is kept how far they moved."""
@@ -136,7 +135,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
         settings={
             "engine": verdict.engine,
             "nammd": __version__,
-            "failures": sorted({alert.code for alert in verdict.failures}),
+            "failures": [[fact.kind, str(fact)] for fact in verdict.failures[:FACTS]],
             "like": dict(verdict.like),
             "interval_level": verdict.interval_level,
         },
@@ -146,10 +145,11 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
 
 
 def _cautions(verdict: Verdict, level: float) -> tuple[tuple[str, str], ...]:
-    """Return what to know of a batch: alerts, and what makes its numbers less sure."""
-    alerts = [(alert.code, str(alert)) for alert in verdict.alerts[:ALERTS]]
+    """Return what to know of a batch: facts, and what makes its numbers less sure."""
+    told = [fact for fact in verdict.facts if fact.chance != "likely"]
+    facts = [(fact.code, str(fact)) for fact in told[:FACTS]]
     unsure = [(c.code, c.message) for c in (*verdict.warnings, *few_carriers(verdict, level))]
-    return (*alerts, *unsure)
+    return (*facts, *unsure)
 
 
 def few_carriers(verdict: Verdict, level: float) -> tuple[Caution, ...]:
@@ -186,8 +186,7 @@ def _moved(verdict: Verdict) -> tuple[Moved, ...]:
 
     Pairs of columns are among them where they are proven to go together differently.
     """
-    told = verdict.beyond[:MOST_REASONS]
-    said = dict(zip((each.name for each in told), verdict.reasons, strict=False))
     pairs = [Moved(each.name, each.words(), each.ratio) for each in verdict.pairs_beyond]
-    columns = [Moved(each.name, said.get(each.name, ""), float(each.ratio)) for each in verdict.columns]
+    changes = verdict.changes
+    columns = [Moved(each.name, changes.get(each.name, ""), float(each.ratio)) for each in verdict.columns]
     return tuple(sorted((*pairs, *columns), key=lambda each: -each.ratio)[:COLUMNS])

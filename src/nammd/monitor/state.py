@@ -20,7 +20,7 @@ from nammd.monitor.rates import Spending
 from nammd.monitor.records import Batch, Event
 from nammd.statistics.alarms import Cause, Proofs, watch
 from nammd.statistics.stream import running_mean, score
-from nammd.tolerances.decision import Decision
+from nammd.tolerances.decision import Decision, decided
 
 
 @dataclass(frozen=True)
@@ -293,9 +293,8 @@ def _stream(
 
 
 def _decision(batch: Batch, level: float) -> Decision:
-    if batch.pvalue_beyond <= level:
-        return Decision.FAR
-    return Decision.CLOSE if batch.pvalue_close <= level else Decision.UNDECIDED
+    against = {kind for kind, _ in batch.settings.get("failures", ())}
+    return decided(batch.pvalue_close, batch.pvalue_beyond, level, against=against)
 
 
 def _scores(stream: Sequence[Batch], population: bool) -> tuple[FloatArray, FloatArray]:

@@ -48,7 +48,7 @@ class BatchVerdict(Result):
     columns : tuple of str
         The columns that moved most, in words.
     failures : tuple of str
-        The codes of alerts that make the check fail, whatever the distance; see `Verdict.failures`.
+        The facts that speak against the batch, in words; see `Verdict.failures`.
     warnings : tuple of Caution
         What to know before relying on it.
     state : State
@@ -92,7 +92,7 @@ class BatchVerdict(Result):
             repeated=verdict is None,
             events=events,
             columns=tuple(moved.words for moved in batch.columns if moved.words),
-            failures=tuple(batch.settings.get("failures", ())),
+            failures=tuple(words for _, words in batch.settings.get("failures", ())),
             warnings=tuple(Caution(code, message) for code, message in batch.cautions),
             state=state,
             verdict=verdict,
@@ -124,11 +124,13 @@ class BatchVerdict(Result):
         distance, eps = number(self.distance), number(self.epsilon)
         told = f"distance {distance}, tolerance {eps}"
         meaning = _MEANING[self.decision]
-        if self.is_far and self.columns:
+        if not self.is_close and self.failures:
+            meaning = self.failures[0]
+        elif self.is_far and self.columns:
             meaning = self.columns[0]
         return f"{self.key} is {self.decision}: {meaning} ({told}).{again}"
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         told = self.state.told[self.state.places[self.key]]
         level, like = (told.batch.settings.get(name) for name in ("interval_level", "like"))
@@ -141,6 +143,7 @@ class BatchVerdict(Result):
             ("level", f"{self.level:.3g}"),
             ("rows", f"{told.batch.m} reference, {told.batch.n} in this batch"),
         ]
+        rows += [("against it", fact) for fact in self.failures]
         if self.columns:
             rows.append(("moved most", "; ".join(self.columns[:3])))
         return [*rows, ("stream", self.state.headline()), ("evidence", evidence_words(told, self.state))]

@@ -131,7 +131,7 @@ class ClosenessResult(Reportable):
             return f"The two datasets are closer than {name} = {margin_} ({p})."
         return f"Not proven that the two datasets are closer than {name} = {margin_} ({p})."
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         name, eps = NAMES[self.estimate.statistic], number(self.epsilon)
         null, other = ("<=", ">") if self.alternative == "greater" else (">=", "<")

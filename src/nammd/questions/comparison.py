@@ -158,10 +158,10 @@ class PairComparison(Paged):
                 ),
             ),
             cautions=tuple(caution.message for caution in self.cautions()),
-            settings=tuple(self.facts()),
+            settings=tuple(self.lines()),
         )
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         name = NAMES[self.first.statistic]
         relation = {"greater": "<=", "less": ">=", "two-sided": "="}[self.alternative]

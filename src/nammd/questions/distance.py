@@ -205,7 +205,7 @@ class Estimate(Reportable):
         """Return the estimate in one sentence."""
         return f"The {NAMES[self.statistic]} distance between the two datasets is {number(self.value)}."
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         return [
             ("95 % interval", interval(self.confidence_interval(0.95))),

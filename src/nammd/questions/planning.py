@@ -65,7 +65,7 @@ class Plan(Result):
             f"are {what} {number(self.epsilon)}."
         )
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         rows = [
             ("margin", number(self.epsilon)),

@@ -109,7 +109,7 @@ class Ranking(Paged):
             f"{number(first.estimate.value)}); {clear} of {len(self.contrasts)} orders are significant."
         )
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         rows = [
             (

@@ -98,7 +98,7 @@ class TwoSampleResult(Result):
             return f"The two datasets come from different distributions ({p})."
         return f"No evidence that the two datasets come from different distributions ({p})."
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         verdict = "rejected" if self.rejected else "not rejected"
         rows = [

@@ -16,7 +16,7 @@ def answer_of(result: Reportable) -> Answer:
         result.advice(),
         cautions,
         reasons=result.column_reasons(),
-        alerts=result.column_alerts(),
+        facts=result.column_facts(),
         files=files_of(result),
     )
 

@@ -194,7 +194,7 @@ class _Column:
     without: Found | None
 
     def part(self, source: Source, result: Reportable) -> ColumnPart:
-        picture, facts = profile(source, self.variable)
+        picture, values = profile(source, self.variable)
         check, words = self.check, ""
         if check is not None and check.beyond:
             evidence = result.measured.evidence
@@ -212,7 +212,7 @@ class _Column:
             significant=check is not None and check.beyond,
             words=words,
             profile=picture,
-            facts=facts,
+            values=values,
         )
 
 

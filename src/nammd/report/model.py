@@ -29,7 +29,7 @@ class Answer:
         What to know before relying on it.
     reasons : tuple of str
         What changed in the columns that matter most, in words; none without a test.
-    alerts : tuple of (str, bool)
+    facts : tuple of (str, bool)
         Facts that need no test, and whether each makes the check fail.
     files : tuple of FileRow
         Which data it is about.
@@ -41,7 +41,7 @@ class Answer:
     advice: str
     cautions: tuple[str, ...]
     reasons: tuple[str, ...] = ()
-    alerts: tuple[tuple[str, bool], ...] = ()
+    facts: tuple[tuple[str, bool], ...] = ()
     files: tuple[FileRow, ...] = ()
 
 
@@ -187,7 +187,7 @@ class ColumnPart:
         What changed, where that is so.
     profile : Histogram or Bars
         Its values in both datasets.
-    facts : tuple of (str, str, str)
+    values : tuple of (str, str, str)
         A label, and its value in each dataset: the median, and where the middle half lies.
     """
 
@@ -201,7 +201,7 @@ class ColumnPart:
     significant: bool
     words: str
     profile: Histogram | Bars
-    facts: tuple[tuple[str, str, str], ...]
+    values: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True)

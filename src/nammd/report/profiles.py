@@ -1,4 +1,4 @@
-"""The values of one column in both datasets: a histogram or bars, and a few facts beside them."""
+"""The values of one column in both datasets: a histogram or bars, and a few values beside them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CATEGORIES = 6
 
 LABEL_LENGTH = 60
 
-Facts = tuple[tuple[str, str, str], ...]
+Beside = tuple[tuple[str, str, str], ...]
 
 
-def profile(source: Source, variable: Variable) -> tuple[Histogram | Bars, Facts]:
-    """Return the picture of a column, and its facts as (label, value in x, value in y)."""
+def profile(source: Source, variable: Variable) -> tuple[Histogram | Bars, Beside]:
+    """Return the picture of a column, and its values as (label, value in x, value in y)."""
     values = [side.values(variable, side.profile_rows) for side in source.sides]
     missing = [float(v.missing.mean()) for v in values]
     if variable.kind in ("categorical", "boolean"):
@@ -34,9 +34,9 @@ def profile(source: Source, variable: Variable) -> tuple[Histogram | Bars, Facts
     x, y = (present(v) for v in values)
     both = np.concatenate([x, y])
     write = source.x.writer(variable, float(np.ptp(both)) if both.size else 0.0)
-    facts: Facts = (("median", _median(x, write), _median(y, write)),)
-    facts += (("middle half", _middle(x, write), _middle(y, write)),)
-    return replace(histogram(x, y, write), missing=(missing[0], missing[1])), facts
+    beside: Beside = (("median", _median(x, write), _median(y, write)),)
+    beside += (("middle half", _middle(x, write), _middle(y, write)),)
+    return replace(histogram(x, y, write), missing=(missing[0], missing[1])), beside
 
 
 def present(values: Values) -> FloatArray:

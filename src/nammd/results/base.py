@@ -24,7 +24,7 @@ class Result:
         """Return the answer in one sentence."""
         raise NotImplementedError
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table: a label and a value each."""
         raise NotImplementedError
 
@@ -46,17 +46,17 @@ class Result:
         return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self) if f.repr}
 
     def __str__(self) -> str:
-        facts = self.facts()
-        width = max(len(label) for label, _ in facts)
-        lines = [self.headline(), *(f"  {label:<{width}}  {value}" for label, value in facts)]
-        lines += [f"  Note: {caution.message}" for caution in self.cautions()]
-        return "\n".join(lines)
+        lines = self.lines()
+        width = max(len(label) for label, _ in lines)
+        told = [self.headline(), *(f"  {label:<{width}}  {value}" for label, value in lines)]
+        told += [f"  Note: {caution.message}" for caution in self.cautions()]
+        return "\n".join(told)
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><th style='text-align:left'>{html.escape(label)}</th>"
             f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for label, value in self.facts()
+            for label, value in self.lines()
         )
         notes = "".join(f"<p><em>{html.escape(c.message)}</em></p>" for c in self.cautions())
         return f"<p><strong>{html.escape(self.headline())}</strong></p><table>{rows}</table>{notes}"
@@ -190,7 +190,7 @@ class Reportable(Result):
         """Return what changed in the columns that matter most, in words."""
         return ()
 
-    def column_alerts(self) -> tuple[tuple[str, bool], ...]:
+    def column_facts(self) -> tuple[tuple[str, bool], ...]:
         """Return facts that need no test, and whether each makes a check fail."""
         return ()
 

@@ -64,7 +64,7 @@ class BandwidthSelection(Result):
         """Return the choice in one sentence."""
         return f"The bandwidth {number(self.bandwidth)} tells the two datasets apart best."
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         return [
             ("kernel", str(self.kernel)),

@@ -94,7 +94,7 @@ class LearnedKernel(Result):
         """Return the answer in one sentence."""
         return f"Learned a kernel: {self.kernel}."
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         what = "NAMMD / sigma" if self.epsilon is None else f"(NAMMD - {self.epsilon:g}) / sigma"
         return [

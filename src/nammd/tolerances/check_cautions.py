@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nammd.data.dataset import Dataset
-from nammd.encoding import Encoding
-from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN, changes
+from nammd.encoding.changes import NOW_USABLE, UNKNOWN
 from nammd.errors.advice import Caution
 from nammd.errors.naming import listed
 from nammd.questions.distance import Estimate
@@ -21,12 +19,11 @@ if TYPE_CHECKING:
 
 
 def cautions_of(
-    gate: Gate, estimate: Estimate, decision: Decision, changed: Sequence[str], by_columns: bool
+    gate: Gate, estimate: Estimate, decision: Decision, usable: Sequence[str], by_columns: bool
 ) -> tuple[Caution, ...]:
     """Return what to know before relying on a verdict.
 
-    `changed` are columns of one value in the reference that have others now; `by_columns`: whether columns
-    could be compared.
+    `usable` are columns left out that could be compared now; `by_columns`: whether columns could be compared.
     """
     found = _accepted_itself(gate.tolerance, estimate.evidence.y)
     found += [*estimate.warnings, *gate.tolerance.origin.cautions]
@@ -34,15 +31,8 @@ def cautions_of(
     extra = encoding.unknown_columns(candidate)
     if extra:
         found.append(Caution("extra-columns", UNKNOWN.format(listed(extra))))
-    if changed:
-        found.append(
-            Caution(
-                "constant-changed",
-                f"columns with one value in the reference, which are therefore not compared, have others "
-                f"now: {listed(changed)}",
-            )
-        )
-    found += _changed_columns(encoding, candidate)
+    if usable:
+        found.append(Caution("now-usable", NOW_USABLE.format(", ".join(usable))))
     made_from = gate.tolerance.origin.digest
     # A digest of data on a cluster is a pass over them, so it is made only where it is needed.
     given = gate.reference.digest if made_from else ""
@@ -68,17 +58,6 @@ def cautions_of(
             Caution("near-degenerate", "the tolerance is below what samples of this size can resolve")
         )
     return (*found, *(() if by_columns else _ungrouped(gate.tolerance)))
-
-
-def _changed_columns(encoding: Encoding, candidate: Dataset) -> list[Caution]:
-    """Say which columns that are not compared became something else, or could be compared now."""
-    types, usable = changes(encoding.left_out, encoding.reading, candidate)
-    found = []
-    if types:
-        found.append(Caution("type-changed", TYPE_CHANGED.format(", ".join(types))))
-    if usable:
-        found.append(Caution("now-usable", NOW_USABLE.format(", ".join(usable))))
-    return found
 
 
 def _accepted_itself(tolerance: Tolerance, candidate: Any) -> list[Caution]:

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from nammd.encoding.constants import Value
+from nammd.explaining.facts import SHARE
+from nammd.views.counts import Counts
 from nammd.views.grouped import ColumnUnits
 from nammd.views.limits import ColumnLimit, made_limits
 from nammd.views.measure import Measure
@@ -37,11 +40,19 @@ class ColumnTolerances:
         a number that was made from none.
     pairs : RelationLimits or None
         How differently two columns may go together; None where that is not known, or made likewise.
+    constants : mapping of str to tuple of values
+        Of columns with one value in the reference: the values that they have in accepted datasets.
     """
 
     negligible: Negligible
     limits: tuple[ColumnLimit, ...] | None = field(default=None, repr=False)
     pairs: RelationLimits | None = field(default=None, repr=False)
+    constants: Mapping[str, tuple[Value, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def accepted(self) -> dict[str, list[Counts]]:
+        """The counts of accepted datasets, by column."""
+        return {limit.name: [counts for _, counts in limit.accepted] for limit in self.limits or ()}
 
     @classmethod
     def of_tallies(
@@ -54,7 +65,8 @@ class ColumnTolerances:
         """Make them from what the columns of a reference, and of accepted datasets, tell."""
         others = {label: each.columns for label, each in (accepted or {}).items()}
         limits = made_limits(measures, reference.columns, negligible, others)
-        return cls(negligible, limits, made_pairs(reference, negligible, accepted or {}))
+        constants = _constants({}, accepted or {})
+        return cls(negligible, limits, made_pairs(reference, negligible, accepted or {}), constants)
 
     def accepting(self, tallies: Mapping[str, Tally]) -> ColumnTolerances:
         """Return the same, where columns may also be like those of more datasets."""
@@ -64,7 +76,8 @@ class ColumnTolerances:
             limit.accepting({name: t.columns[limit.name] for name, t in tallies.items()})
             for limit in self.limits
         ]
-        return replace(self, limits=tuple(limits), pairs=_accepting(self.pairs, tallies))
+        pairs, constants = _accepting(self.pairs, tallies), _constants(self.constants, tallies)
+        return replace(self, limits=tuple(limits), pairs=pairs, constants=constants)
 
     def perturbed(self, kind: str, level: float) -> ColumnTolerances:
         """Return the same, but a column may be as far away as a perturbation moves it."""
@@ -86,16 +99,31 @@ class ColumnTolerances:
                 found[limit.name] = each.get("values", next(iter(each.values())))
         return found
 
+    def negligible_facts(self) -> tuple[tuple[str, float], ...]:
+        """Return shares of rows that facts about columns may have, where more than usual is negligible."""
+        found = {}
+        said = [("", self.negligible.changes), *self.negligible.columns.items()]
+        for column, changes in said:
+            for code, share in (
+                ("new-categories", changes.categories),
+                ("vanished-categories", changes.categories),
+                ("missing-values", changes.missing),
+            ):
+                found[f"{code}:{column}" if column else code] = share if share > SHARE else 0.0
+        return tuple(found.items())
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         limits = None if self.limits is None else [_limit_to_dict(limit) for limit in self.limits]
         changes = {name: _changes(each) for name, each in self.negligible.columns.items()}
         pairs = None if self.pairs is None else limits_to_dict(self.pairs)
+        constants = {name: list(values) for name, values in self.constants.items()}
         return {
             "negligible": _changes(self.negligible.changes),
             "for": changes,
             "limits": limits,
             "pairs": pairs,
+            "constants": constants,
         }
 
     @classmethod
@@ -106,11 +134,13 @@ class ColumnTolerances:
         if stored["limits"] is None:
             return cls(allowed)
         limits = tuple(_limit_from_dict(each) for each in stored["limits"])
-        if stored["pairs"] is None:
-            return cls(allowed, limits)
-        return cls(
-            allowed, limits, limits_from_dict(stored["pairs"], {each.name: each.measure for each in limits})
-        )
+        measures = {limit.name: limit.measure for limit in limits}
+        pairs = None if stored["pairs"] is None else limits_from_dict(stored["pairs"], measures)
+        constants = {
+            str(name): tuple(tuple(v) if isinstance(v, list) else v for v in values)
+            for name, values in stored["constants"].items()
+        }
+        return cls(allowed, limits, pairs, constants)
 
 
 def made_pairs(
@@ -130,6 +160,17 @@ def _accepting(pairs: RelationLimits | None, accepted: Mapping[str, Tally]) -> R
     if pairs is None or len(known) != len(relations):
         return None
     return pairs.accepting(known)
+
+
+def _constants(
+    known: Mapping[str, tuple[Value, ...]], tallies: Mapping[str, Tally]
+) -> dict[str, tuple[Value, ...]]:
+    """Return the values of constant columns in accepted datasets, with those of more of them."""
+    found = {name: dict.fromkeys(values) for name, values in known.items()}
+    for tally in tallies.values():
+        for name, constant in tally.constants.items():
+            found.setdefault(name, {}).update(dict.fromkeys(constant.rows))
+    return {name: tuple(values) for name, values in found.items()}
 
 
 def _changes(changes: Changes) -> dict[str, float]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from nammd.explaining.facts import Kind
 from nammd.tolerances.bars import Bar
 
 
@@ -56,11 +57,20 @@ def combined(held: Sequence[Held]) -> tuple[float, float]:
     return min(len(held) * min(close), 1.0), max(far)
 
 
-def decided(close: float, beyond: float, alpha: float, doubtful: bool = False) -> Decision:
+def decided(
+    close: float,
+    beyond: float,
+    alpha: float,
+    doubtful: bool = False,
+    against: Collection[Kind] = (),
+) -> Decision:
     """Return what the p-values of "within" and "one of the views is beyond" come to; NaN proves nothing.
 
-    Nothing is close while a column is `doubtful`: beyond its tolerance, were it the only one.
+    Nothing is close while a column is `doubtful`: beyond its tolerance, were it the only one. Nor while a
+    fact is `against` it: one about the data says that they are far, whatever the tests say, and one about
+    trust that nothing is proven.
     """
-    if beyond <= alpha:
+    if beyond <= alpha or "data" in against:
         return Decision.FAR
-    return Decision.CLOSE if close <= alpha and not doubtful else Decision.UNDECIDED
+    within = close <= alpha and not doubtful and not against
+    return Decision.CLOSE if within else Decision.UNDECIDED

@@ -14,6 +14,7 @@ from nammd.errors.advice import Caution
 from nammd.errors.naming import quoted
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
 from nammd.errors.writing import indented, write_bytes
+from nammd.explaining.facts import FactRules
 from nammd.spaces import Space
 from nammd.tolerances.accepted import AcceptedSet
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
@@ -97,7 +98,7 @@ def summary(tolerance: Tolerance) -> dict[str, Any]:
         "origin": origin,
         "negligible": None if tolerance.columns is None else tolerance.columns.negligible.to_dict(),
         "column_tolerances": {} if tolerance.columns is None else tolerance.columns.tolerances(),
-        "fail_on": list(tolerance.fail_on),
+        "facts": tolerance.fact_rules.to_dict(),
     }
 
 
@@ -122,10 +123,10 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     bars = tuple(_bar_from_dict(bar) for bar in stored["bars"])
     grouping_spec = GroupingSpec(**stored.get("rows", {}))
     columns = None if stored["columns"] is None else ColumnTolerances.from_dict(stored["columns"])
-    fail_on = tuple(map(str, stored["fail_on"]))
+    rules = FactRules.from_dict(stored["facts"])
     accepted = None if stored["accepted"] is None else AcceptedSet.from_dict(stored["accepted"])
     space = Space.from_dict(stored)
-    tolerance = Tolerance(space, bars, Origin(**origin), columns, fail_on, grouping_spec, accepted)
+    tolerance = Tolerance(space, bars, Origin(**origin), columns, rules, grouping_spec, accepted)
     if accepted is not None and any(d.points.shape[1] != space.encoding.width for d in accepted.datasets):
         raise ValueError("the rows of accepted datasets are not points of its space")
     if not 0 < tolerance.epsilon < 1:

@@ -60,7 +60,7 @@ class Forecast(Result):
             f"probability {self.close:.2f} and FAR with probability {self.far:.2f}."
         )
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         return [
             ("tolerance", number(self.epsilon)),

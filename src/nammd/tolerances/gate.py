@@ -12,7 +12,7 @@ import numpy as np
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
-from nammd.encoding.constants import ChangedConstant
+from nammd.encoding.changes import changes
 from nammd.engines import Engine, workers_read_files
 from nammd.engines.progress import comparing, passes
 from nammd.errors.checks import between, whole
@@ -21,7 +21,9 @@ from nammd.evidence.accepted import AcceptedRows
 from nammd.evidence.nearest import nearest_accepted
 from nammd.evidence.preparing import prepared
 from nammd.evidence.rows import Known
-from nammd.explaining.alerts import Alert, column_alerts, column_fact_alerts, known_alerts, row_alerts
+from nammd.explaining.facts import Fact, FactRules, FactShare
+from nammd.explaining.left_out_facts import type_facts
+from nammd.explaining.row_facts import row_facts
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
@@ -117,6 +119,8 @@ class Gate:
         *,
         joint_only: bool = False,
         fail_on: Sequence[str] = (),
+        allow: Sequence[str] = (),
+        fact_share: FactShare = None,
         groups: Any = None,
         row_weights: Any = None,
     ) -> Verdict:
@@ -129,9 +133,9 @@ class Gate:
         alpha : float
             The level of each of the two tests; see `Tolerance.check`.
         joint_only : bool
-            Leave single columns out of the verdict; they still explain it.
-        fail_on : sequence of str
-            Alerts that make this check fail, beside those of the tolerance.
+            Leave single columns, and facts about them, out of the verdict; they still explain it.
+        fail_on, allow, fact_share
+            Which facts speak against a candidate, beside what the tolerance says; see `Tolerance.with_facts`.
         groups, row_weights : optional
             Which rows of the candidate belong together, and how much each counts: arrays, since a column or
             blocks of time are those of the reference.
@@ -141,16 +145,19 @@ class Gate:
         Verdict
         """
         between(alpha, "alpha", 0.5)
-        known_alerts((*self.tolerance.fail_on, *fail_on))
+        rules = self.tolerance.fact_rules.changed(fail_on, allow, fact_share)
+        rules.require_columns(self._columns.names)
         opened = self.candidate(self._open(candidate), RowGrouping(groups, row_weights))
-        return self.verdict(opened, alpha, joint_only=joint_only, fail_on=fail_on)
+        return self.verdict(opened, alpha, joint_only=joint_only, rules=rules)
 
     def verdict(
-        self, candidate: Candidate, alpha: float, *, joint_only: bool = False, fail_on: Sequence[str] = ()
+        self, candidate: Candidate, alpha: float, *, joint_only: bool = False, rules: FactRules | None = None
     ) -> Verdict:
         """Decide about a candidate that has been opened; see `check`."""
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
-        fails = known_alerts((*self.tolerance.fail_on, *fail_on))
+        limits = self.tolerance.columns
+        known = () if limits is None else limits.negligible_facts()
+        rules = replace(rules or self.tolerance.fact_rules, joint_only=joint_only, negligible=known)
         estimate, shared = self._estimate(candidate), self.is_the_one
         nearest = self._nearest(candidate, estimate)
         bars = self.tolerance.bars
@@ -164,13 +171,17 @@ class Gate:
             pairs = self._columns.check_pairs(candidate.tally, WHOLE.level("pairs", alpha), like)
             level = (WHOLE if pairs else COLUMNS).level("columns", alpha)
             columns = self._columns.check(candidate.tally, level)
-        changed = self._columns.changed_constants(candidate.tally)
+        types, usable = changes(
+            self.tolerance.encoding.left_out, self.tolerance.encoding.reading, candidate.sample.dataset
+        )
+        facts = self._facts(candidate, types)
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
         family = (WHOLE if pairs else COLUMNS) if judged else JOINT
         beyond = family.pvalue(p_far, [each.adjusted for each in columns], [each.adjusted for each in pairs])
         doubts = (*(c.doubtful(alpha) for c in columns), *(p.doubtful(alpha) for p in pairs))
         doubtful = judged and any(doubts)
-        decision = decided(p_close, beyond, alpha, doubtful)
+        against = {fact.kind for fact in facts if rules.fails(fact)}
+        decision = decided(p_close, beyond, alpha, doubtful, against)
         levels = family.level("joint", alpha), alpha
         ends = bars[0].interval(estimate, nearest, shared, *levels) if len(bars) == 1 else None
         return Verdict(
@@ -185,15 +196,15 @@ class Gate:
             alpha=alpha,
             held=tuple(held),
             estimate=estimate,
-            warnings=cautions_of(self, estimate, decision, tuple(changed), comparable),
+            warnings=cautions_of(self, estimate, decision, usable, comparable),
             tolerance=self.tolerance,
             setting=self._setting(estimate, nearest, alpha, family),
             nearest=nearest,
             columns=columns,
             pairs=pairs,
             family=family,
-            alerts=self._alerts(candidate, changed),
-            fail_on=fails,
+            facts=facts,
+            fact_rules=rules,
         )
 
     def check_all(
@@ -205,6 +216,8 @@ class Gate:
         errors: Literal["raise", "keep"] = "raise",
         joint_only: bool = False,
         fail_on: Sequence[str] = (),
+        allow: Sequence[str] = (),
+        fact_share: FactShare = None,
         progress: CheckProgress | None = None,
     ) -> Verdicts:
         """Decide for each of several candidates; the reference is summed once.
@@ -223,7 +236,7 @@ class Gate:
         errors : {"raise", "keep"}
             What to do about a candidate that cannot be checked: raise the error, or keep it as an entry,
             and go on.
-        joint_only, fail_on
+        joint_only, fail_on, allow, fact_share
             As for `check`.
         progress : callable, optional
             Called as ``progress(done, total, name)`` before every candidate.
@@ -249,7 +262,9 @@ class Gate:
           week 2     FAR      183 %             column 1: higher at the median, -0.01783 -> 0.8326
           Each CLOSE and each FAR is wrong with a probability of at most 0.05.
         """
-        check = partial(self.check, joint_only=joint_only, fail_on=fail_on)
+        check = partial(
+            self.check, joint_only=joint_only, fail_on=fail_on, allow=allow, fact_share=fact_share
+        )
         return check_each(check, candidates, alpha, adjust, errors, progress)
 
     def distance(self, candidate: Any, *, groups: Any = None, row_weights: Any = None) -> Estimate:
@@ -417,16 +432,13 @@ class Gate:
     def _columns(self) -> GateColumns:
         return GateColumns(self.tolerance, self.reference)
 
-    def _alerts(self, candidate: Candidate, changed: Mapping[str, ChangedConstant]) -> tuple[Alert, ...]:
-        x, y, tally = candidate.reference, candidate.sample, candidate.tally
-        found = row_alerts(x, y)
-        if tally.columns:
-            before = {name: column.counts for name, column in self._columns.of_reference.items()}
-            found += column_alerts(self._columns.measures, before, tally.counts)
-        if x.keeps_rows and y.keeps_rows:
-            encoding = self.tolerance.space.encoding
-            found += column_fact_alerts(encoding, x.dataset, y.dataset, changed, tally.fractions)
-        return found
+    def _facts(self, candidate: Candidate, types: Mapping[str, str]) -> tuple[Fact, ...]:
+        """Return what was counted; `types` are columns left out that hold something else now."""
+        accepted = () if self.tolerance.accepted is None else self.tolerance.accepted.datasets
+        found = row_facts(candidate.reference, candidate.sample, [each.points for each in accepted])
+        found += self._columns.facts(candidate.tally)
+        told = {fact.column for fact in found}
+        return found + type_facts({name: words for name, words in types.items() if name not in told})
 
     def _setting(
         self, estimate: Estimate, nearest: Nearest, alpha: float, family: Family | None = None

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from nammd.data.dataset import Dataset
 from nammd.encoding import Encoding
 from nammd.encoding.constants import ChangedConstant, Constant, changed_constants, constant_columns
+from nammd.explaining.column_facts import column_facts
+from nammd.explaining.facts import Fact
+from nammd.explaining.left_out_facts import constant_facts
 from nammd.tolerances.columns import ColumnTolerances, made_pairs
 from nammd.views.counting import has_counts, tally_columns
 from nammd.views.grouped import has_units, is_grouped
@@ -46,6 +49,13 @@ class GateColumns:
         """Whether the reference is the data that the tolerance was made from."""
         made_from = self.tolerance.origin.digest
         return bool(made_from) and made_from == self.reference.digest
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns are called that facts may be about."""
+        named = (*(measure.title for measure in self.measures), *self._dataset.names)
+        units = self._dataset.units
+        return named if units is None else (*named, units.by)
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
@@ -115,9 +125,19 @@ class GateColumns:
         reference = limits.reference if known else self._tally.relations
         return () if reference is None else check_relations(limits, reference, mine, level, like)
 
-    def changed_constants(self, candidate: Tally) -> dict[str, ChangedConstant]:
+    def _changed_constants(self, candidate: Tally) -> dict[str, ChangedConstant]:
         """Return the columns of one value in the reference that have others in a candidate."""
-        return changed_constants(self._constants, candidate.constants) if candidate.constants else {}
+        if not candidate.constants:
+            return {}
+        return changed_constants(self._constants, candidate.constants, self._made.constants)
+
+    def facts(self, candidate: Tally) -> tuple[Fact, ...]:
+        """Return the facts about columns, those with one value in the reference too."""
+        found = constant_facts(self._changed_constants(candidate))
+        if not candidate.columns:
+            return found
+        before = {name: column.counts for name, column in self.of_reference.items()}
+        return column_facts(self.measures, before, self._made.accepted, candidate.counts) + found
 
     @property
     def _dataset(self) -> Dataset:

@@ -105,7 +105,7 @@ class GroupingSpec:
             raise ValueError(f"the tolerance was made {had}, not with row_weights={given!r}")
         return self.row_weights
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of a printed table."""
         rows = []
         if self.kind == "column":

@@ -11,7 +11,8 @@ from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all, refuse_summaries
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping
 from nammd.data.sampling import Positions
-from nammd.encoding.encoding import fit_datasets
+from nammd.encoding.constants import constant_columns
+from nammd.encoding.encoding import Encoding, fit_datasets
 from nammd.engines import Engine, workers_read_files
 from nammd.engines.progress import aside
 from nammd.errors.advice import Advice, refusal
@@ -28,6 +29,7 @@ from nammd.tolerances.ladder import block_edges
 from nammd.views.counting import tally_columns
 from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
+from nammd.views.relations import Columns
 from nammd.views.tally import Tally
 
 
@@ -161,10 +163,7 @@ class Reference:
         """Return what the columns of other datasets tell, of which the rows become points on the way."""
         encoding, relations = self.space.encoding, self.tally.relations
         pairs = False if relations is None else relations.columns
-        return {
-            name: tally_columns(dataset, self.measures, encoding, pairs=pairs)
-            for name, dataset in others.items()
-        }
+        return {name: _tally(dataset, self.measures, encoding, pairs) for name, dataset in others.items()}
 
     def columns(
         self, negligible: Negligible, accepted: Mapping[str, Tally] | None = None
@@ -210,9 +209,15 @@ def opened_in(
     samples, tallies = {}, {}
     for number, (name, dataset) in enumerate(zip(data, datasets, strict=True)):
         dataset = dataset_with_grouping(dataset, grouping.part(number, len(datasets)))
-        tallies[str(name)] = tally_columns(dataset, measures, space.encoding, pairs=pairs)
+        tallies[str(name)] = _tally(dataset, measures, space.encoding, pairs)
         samples[str(name)] = sample_of(dataset, space)
     return samples, tallies
+
+
+def _tally(dataset: Dataset, measures: Sequence[Measure], encoding: Encoding, pairs: Columns | bool) -> Tally:
+    """Return what the columns of an accepted dataset tell, those with one value in the reference too."""
+    constants = constant_columns(encoding.left_out, dataset.names) if measures else ()
+    return tally_columns(dataset, measures, encoding, constants=constants, pairs=pairs)
 
 
 def _not_in_memory(constructor: str) -> Exception:

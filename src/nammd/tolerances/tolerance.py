@@ -18,7 +18,7 @@ from nammd.engines import Engine
 from nammd.errors.advice import Advice, Caution, refusal
 from nammd.errors.checks import between, counted, whole
 from nammd.evidence import MIN_ROWS
-from nammd.explaining.alerts import known_alerts
+from nammd.explaining.facts import FactRules, FactShare
 from nammd.kernels import Kernel
 from nammd.results import share_of, with_error
 from nammd.spaces import Space
@@ -55,8 +55,8 @@ class Tolerance(Constructors):
         Where all of it came from.
     columns : ColumnTolerances or None
         How far each column may be from the reference by itself; None where columns have no tolerances.
-    fail_on : tuple of str
-        The alerts that make a check fail; see `failing_on`.
+    fact_rules : FactRules
+        Which facts speak against a candidate; see `with_facts`.
     grouping_spec : GroupingSpec
         Which rows belong together, and how they count, where that was said; every check says the same.
     accepted : AcceptedSet or None
@@ -79,7 +79,7 @@ class Tolerance(Constructors):
     bars: tuple[Bar, ...]
     origin: Origin
     columns: ColumnTolerances | None = field(default=None, compare=False)
-    fail_on: tuple[str, ...] = ()
+    fact_rules: FactRules = field(default_factory=FactRules)
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
     accepted: AcceptedSet | None = field(default=None, compare=False)
 
@@ -212,14 +212,24 @@ class Tolerance(Constructors):
         bars = tuple(Fixed(bar.label, bar.value, bar.pilot) for bar in self.bars)
         return replace(self, bars=bars, accepted=kept, columns=columns)
 
-    def failing_on(self, *alerts: str) -> Tolerance:
-        """Return the same, with alerts that make a check fail, whatever the distance.
+    def with_facts(
+        self, *, fail_on: Sequence[str] = (), allow: Sequence[str] = (), share: FactShare = None
+    ) -> Tolerance:
+        """Return the same, with another choice of the facts that speak against a candidate.
+
+        A fact is counted, and needs no test: a new category, values outside the range, rows that are there
+        twice. By default it makes a candidate FAR from 1 % of the rows on, or where it is about a whole
+        column; facts about trust, such as copies of reference rows, make it UNDECIDED.
 
         Parameters
         ----------
-        *alerts : str
-            Their names, such as ``"new-categories"``; see `nammd.explaining.alerts`. None of them: no alert
-            makes a check fail.
+        fail_on : sequence of str
+            Facts that count however few rows they are about, by their names, such as ``"new-categories"``, or
+            ``"new-categories:city"`` for one column; see `nammd.explaining.facts`.
+        allow : sequence of str
+            Facts that never count, likewise; ``"all"`` for every one.
+        share : float or mapping of str to float, optional
+            The share of rows from which on a fact counts: one number, or one for each of some columns.
 
         Returns
         -------
@@ -230,10 +240,11 @@ class Tolerance(Constructors):
         --------
         >>> import nammd
         >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3)
-        >>> tolerance.failing_on("new-categories", "missing-values").fail_on
-        ('new-categories', 'missing-values')
+        >>> tolerance = tolerance.with_facts(allow=["new-categories:city"], share={"age": 0.05})
+        >>> tolerance.fact_rules.allow, tolerance.fact_rules.share
+        (('new-categories:city',), 0.01)
         """
-        return replace(self, fail_on=known_alerts(alerts))
+        return replace(self, fact_rules=self.fact_rules.changed(fail_on, allow, share))
 
     def power(self, rows: int, distance: float, alpha: float = 0.05) -> Forecast:
         """Tell how probable each verdict is, before there are data.
@@ -319,6 +330,8 @@ class Tolerance(Constructors):
         *,
         joint_only: bool = False,
         fail_on: Sequence[str] = (),
+        allow: Sequence[str] = (),
+        fact_share: FactShare = None,
         engine: Engine | None = None,
         groups: Any = None,
         row_weights: Any = None,
@@ -336,9 +349,9 @@ class Tolerance(Constructors):
             their own, half of it is for the joint distance being beyond, the other half for single columns
             and for pairs of them.
         joint_only : bool
-            Leave single columns out of the verdict; they still explain it.
-        fail_on : sequence of str
-            Alerts that make this check fail, beside those of the tolerance; see `failing_on`.
+            Leave single columns, and facts about them, out of the verdict; they still explain it.
+        fail_on, allow, fact_share
+            Which facts speak against a candidate, beside what the tolerance says; see `with_facts`.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
         groups, row_weights : optional
@@ -352,7 +365,13 @@ class Tolerance(Constructors):
         grouping = RowGrouping(groups, row_weights)
         gate = Gate.of(self, x, engine, grouping.part(0, 2))
         return gate.check(
-            candidate, alpha, joint_only=joint_only, fail_on=fail_on, **grouping.part(1, 2).options
+            candidate,
+            alpha,
+            joint_only=joint_only,
+            fail_on=fail_on,
+            allow=allow,
+            fact_share=fact_share,
+            **grouping.part(1, 2).options,
         )
 
     def save(self, path: str | Path) -> None:
@@ -394,7 +413,7 @@ class Tolerance(Constructors):
         """Return the tolerance in one sentence."""
         return f"Close enough means NAMMD below {with_error(self.epsilon, self.epsilon_error)}."
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         names = [column.name for column in self.encoding.columns]
         rows = [
@@ -402,7 +421,7 @@ class Tolerance(Constructors):
             ("kernel", str(self.kernel)),
             ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
-        rows += self.grouping_spec.facts()
+        rows += self.grouping_spec.lines()
         if self.origin.equivalents:
             rows.append(("about as far as", in_words(self.origin.equivalents)))
         rows += [

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nammd.explaining.alerts import Alert
 from nammd.explaining.columns import words_for
+from nammd.explaining.facts import Fact, FactRules
 from nammd.questions.distance import Estimate
 from nammd.results import (
     Caution,
@@ -43,8 +43,8 @@ class Verdict(Reportable):
     Attributes
     ----------
     decision : Decision
-        CLOSE: significantly within the tolerance. FAR: significantly beyond it. UNDECIDED: the data
-        do not settle it.
+        CLOSE: significantly within the tolerance, and no fact speaks against it. FAR: significantly beyond
+        it, or a fact says so. UNDECIDED: the data do not settle it, or a fact says that they prove nothing.
     distance : float
         The estimated NAMMD between the candidate and what was accepted: the nearest mixture of reference and
         accepted data, or the reference where the tolerance knows no others.
@@ -79,10 +79,10 @@ class Verdict(Reportable):
         pairs cannot be compared: in sketches and on clusters, in blocks of time, and with very few rows.
     family : Family
         Which views take part in the verdict, and how they share its level.
-    alerts : tuple of Alert
-        Facts that need no test.
-    fail_on : tuple of str
-        The alerts that make the check fail.
+    facts : tuple of Fact
+        What was counted, and needs no test.
+    fact_rules : FactRules
+        Which of them speak against the candidate.
     adjusted : str
         How the p-values were adjusted for further candidates; empty where they were not.
     """
@@ -105,8 +105,8 @@ class Verdict(Reportable):
     columns: tuple[ColumnCheck, ...] = ()
     pairs: tuple[PairCheck, ...] = ()
     family: Family = JOINT
-    alerts: tuple[Alert, ...] = ()
-    fail_on: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    fact_rules: FactRules = field(default_factory=FactRules)
     adjusted: str = field(default="", repr=False)
     datasets = ("reference", "candidate")
 
@@ -152,8 +152,9 @@ class Verdict(Reportable):
 
     def decided_again(self) -> Verdict:
         """Return the verdict that follows from the p-values, where these were adjusted."""
+        against = {fact.kind for fact in self.failures}
         doubtful = bool(self.doubtful)
-        decision = decided(self.pvalue_close, self.pvalue_beyond, self.alpha, doubtful)
+        decision = decided(self.pvalue_close, self.pvalue_beyond, self.alpha, doubtful, against)
         return replace(self, decision=decision)
 
     @property
@@ -179,27 +180,34 @@ class Verdict(Reportable):
         return self.family.pvalue(self.pvalue_far, *adjusted)
 
     @cached_property
-    def reasons(self) -> tuple[str, ...]:
-        """What changed in the columns and pairs that matter most, in words: none without a test.
-
-        At most three columns, and at most three pairs; those of columns that changed themselves come last.
-        """
+    def changes(self) -> dict[str, str]:
+        """What changed in the columns that matter most, in words: at most three, none without a test."""
         x, y = self.estimate.evidence.x.dataset, self.estimate.evidence.y.dataset
         encoding, told = self.tolerance.space.encoding, self.beyond[:MOST_REASONS]
-        columns = tuple(words_for(each.measure, each.aspect, x, y, encoding) for each in told)
+        return {each.name: words_for(each.measure, each.aspect, x, y, encoding) for each in told}
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is FAR, in words: the facts that say so, and what tests found to have changed.
+
+        At most three facts, columns and pairs each; pairs of columns that changed themselves come last.
+        """
+        facts = [str(fact) for fact in self.failures if fact.kind == "data"][:MOST_REASONS]
         changed = {each.name for each in self.beyond}
         pairs = sorted(self.pairs_beyond, key=lambda each: len(changed.intersection(each.names)))
-        return columns + tuple(each.words() for each in pairs[:MOST_REASONS])
+        told = [each.words() for each in pairs[:MOST_REASONS]]
+        return tuple(dict.fromkeys([*facts, *self.changes.values(), *told]))
 
     @property
-    def failures(self) -> tuple[Alert, ...]:
-        """The alerts that make the check fail."""
-        return tuple(alert for alert in self.alerts if alert.code in self.fail_on)
+    def failures(self) -> tuple[Fact, ...]:
+        """The facts that speak against the candidate, those about the most rows first."""
+        against = [fact for fact in self.facts if self.fact_rules.fails(fact)]
+        return tuple(sorted(against, key=lambda fact: -fact.share))
 
     @property
-    def passed(self) -> bool:
-        """Whether the candidate is proven to be close, and no alert makes the check fail."""
-        return self.is_close and not self.failures
+    def distrusted(self) -> bool:
+        """Whether nothing is proven because of a fact: the candidate is a copy, for example."""
+        return self.decision is Decision.UNDECIDED and bool(self.failures)
 
     @property
     def void(self) -> bool:
@@ -213,7 +221,7 @@ class Verdict(Reportable):
 
     @cached_property
     def _needed(self) -> Needed:
-        if self.decision is not Decision.UNDECIDED or self.void:
+        if self.decision is not Decision.UNDECIDED or self.void or self.distrusted:
             return Needed(None, None, None)
         return self.setting.needed(max(self.distance, 0.0), POWER)
 
@@ -323,9 +331,10 @@ class Verdict(Reportable):
         """Return what changed in the columns and pairs that matter most."""
         return self.reasons
 
-    def column_alerts(self) -> tuple[tuple[str, bool], ...]:
-        """Return the alerts, and whether each makes the check fail."""
-        return tuple((str(alert), alert in self.failures) for alert in self.alerts)
+    def column_facts(self) -> tuple[tuple[str, bool], ...]:
+        """Return the facts, and whether each makes the check fail."""
+        told = [fact for fact in self.facts if fact in self.failures or fact.chance != "likely"]
+        return tuple((str(fact), fact in self.failures) for fact in told)
 
     def settings(self) -> list[tuple[str, str]]:
         """Return where the tolerance came from."""
@@ -344,12 +353,8 @@ class Verdict(Reportable):
         return code_again(self)
 
     def headline(self) -> str:
-        """Return the answer in one sentence, and what fails the check whatever the distance."""
-        if not self.failures:
-            return sentence(self)
-        fails = "; ".join(map(str, self.failures[:MOST_REASONS]))
-        more = len(self.failures) - MOST_REASONS
-        return f"{sentence(self)} The check fails: {fails}" + (f"; and {more} more." if more > 0 else ".")
+        """Return the answer in one sentence."""
+        return sentence(self)
 
     def share_told(self) -> str:
         """Return the distance as a share of the tolerance."""
@@ -363,6 +368,9 @@ class Verdict(Reportable):
             if self.reasons:
                 return "Look at these columns before relying on the candidate."
             return "Look at where they differ before relying on the candidate."
+        if self.distrusted:
+            names = ", ".join(dict.fromkeys(fact.code for fact in self.failures))
+            return f"Find out where the candidate comes from; if that is as it should be, allow {names}."
         if self.void:
             return "There is nothing to test with: see the note."
         if self.pvalue_close <= self.alpha:
@@ -375,6 +383,8 @@ class Verdict(Reportable):
             return self.column_reasons()[0]
         if self.is_far:
             return differs_most(self.estimate.evidence.x, self.estimate.evidence.y)
+        if self.distrusted:
+            return str(self.failures[0])
         if self.void:
             return self.warnings[0].message if self.warnings else ""
         return "" if self.is_close else self.advice()
@@ -397,21 +407,22 @@ class Verdict(Reportable):
             "reasons": list(self.reasons),
             "pairs": [plain(each.to_dict()) for each in self.pairs if each.beyond or each in self.doubtful],
             "pairs_compared": len(self.pairs),
-            "alerts": [asdict(alert) | {"fails": alert.code in self.fail_on} for alert in self.alerts],
-            "passed": self.passed,
+            "facts": [fact.to_dict() | {"fails": fact in self.failures} for fact in self.facts],
+            "fact_rules": self.fact_rules.to_dict(),
         }
         return found | ({"adjusted": self.adjusted} if self.adjusted else {})
 
     def meaning(self) -> str:
         """Return what the word means, in one sentence."""
         meanings = {
-            Decision.CLOSE: "the distance is proven to be within the tolerance",
-            Decision.FAR: "the distance is proven to be beyond the tolerance",
+            Decision.CLOSE: "the distance is proven to be within the tolerance, and no fact "
+            "speaks against it",
+            Decision.FAR: "the distance is proven to be beyond the tolerance, or a fact says so",
             Decision.UNDECIDED: "these rows prove neither that the distance is within the tolerance nor that "
             "it is beyond",
         }
         return f"{self.decision} means that {meanings[self.decision]}."
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         return rows_of_table(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 MOST_REASONS = 3
 """So many columns are told of in words."""
 
-MOST_ALERTS = 8
-"""So many alerts are printed; `Verdict.alerts` has all."""
+MOST_FACTS = 8
+"""So many facts are printed; `Verdict.facts` has all."""
 
 
 def sentence(verdict: Verdict) -> str:
@@ -34,12 +34,14 @@ def sentence(verdict: Verdict) -> str:
     told = f"distance {number(verdict.distance)}, {verdict.share_told()} {number(verdict.epsilon)}"
     if verdict.is_close:
         return f"CLOSE: the candidate is within the tolerance ({told}, {p_value(verdict.pvalue_close)})."
-    also = _beyond_in_words(verdict) if verdict.judged else ""
-    if verdict.is_far and not verdict.jointly_far:
-        return f"FAR: {also}."
     if verdict.is_far:
-        more = f", and {also}" if also else ""
-        return f"FAR: the candidate is beyond the tolerance ({told}, {p_value(verdict.pvalue_far)}){more}."
+        facts = {fact.column for fact in verdict.failures}  # which say more
+        beyond = _beyond_in_words(verdict, facts) if verdict.judged else ""
+        whole = f"the candidate is beyond the tolerance ({told}, {p_value(verdict.pvalue_far)})"
+        views = ", and ".join(part for part in (whole if verdict.jointly_far else "", beyond) if part)
+        return _ended("FAR", [*([views] if views else []), *_failures(verdict)])
+    if verdict.distrusted:
+        return f"{_ended('UNDECIDED', _failures(verdict))} So the candidate proves nothing."
     if verdict.void:
         return "UNDECIDED: no test is possible with these data."
     if verdict.pvalue_close <= verdict.alpha:
@@ -47,6 +49,18 @@ def sentence(verdict: Verdict) -> str:
         doubt = _may_be_beyond(named)
         return f"UNDECIDED: the candidate is within the tolerance as a whole ({told}), but {doubt}."
     return f"UNDECIDED: these rows do not settle whether the candidate is within the tolerance ({told})."
+
+
+def _ended(word: str, parts: Sequence[str]) -> str:
+    told = f"{word}: {'; '.join(parts)}"
+    return told if told.endswith("?") else f"{told}."
+
+
+def _failures(verdict: Verdict) -> list[str]:
+    """Return the facts that speak against the candidate, the first few of them."""
+    found = [str(fact) for fact in verdict.failures]
+    more = len(found) - MOST_REASONS
+    return found[:MOST_REASONS] + ([f"and {counted(more, 'more fact')}"] if more > 0 else [])
 
 
 def rows_of_table(verdict: Verdict) -> list[tuple[str, str]]:
@@ -65,7 +79,7 @@ def rows_of_table(verdict: Verdict) -> list[tuple[str, str]]:
         ("level", _levels(verdict)),
         *[("changed", reason) for reason in verdict.reasons],
         *_unexplained(verdict),
-        *_alerts(verdict),
+        *_facts(verdict),
         ("rows", f"{verdict.estimate.m} reference, {verdict.estimate.n} candidate"),
         *verdict.estimate.describe_groups(),
         ("columns", verdict.tolerance.space.encoding.compared()),
@@ -179,18 +193,13 @@ def _unexplained(verdict: Verdict) -> list[tuple[str, str]]:
     return rows
 
 
-def _alerts(verdict: Verdict) -> list[tuple[str, str]]:
-    """Return the alerts, those that fail the check first, and none that says what was said already."""
-    shown = [
-        alert for alert in verdict.alerts if alert in verdict.failures or str(alert) not in verdict.reasons
-    ]
-    shown.sort(key=lambda alert: alert not in verdict.failures)
-    rows = [
-        ("alert", f"{alert}" + (", which fails the check" if alert in verdict.failures else ""))
-        for alert in shown[:MOST_ALERTS]
-    ]
-    more = len(shown) - MOST_ALERTS
-    return [*rows, ("alert", f"and {more} more")] if more > 0 else rows
+def _facts(verdict: Verdict) -> list[tuple[str, str]]:
+    """Return the facts: those that speak against the candidate first, then those to know of."""
+    beyond = [fact for fact in verdict.failures if str(fact) not in verdict.reasons]
+    noted = [f for f in verdict.facts if f not in verdict.failures and f.chance != "likely"]
+    rows = [("against it", str(fact)) for fact in beyond] + [("noticed", str(fact)) for fact in noted]
+    more = len(rows) - MOST_FACTS
+    return [*rows[:MOST_FACTS], ("noticed", f"and {counted(more, 'more fact')}")] if more > 0 else rows
 
 
 def _ladder(verdict: Verdict) -> list[tuple[str, str]]:
@@ -207,12 +216,15 @@ def _ladder(verdict: Verdict) -> list[tuple[str, str]]:
     return rows
 
 
-def _beyond_in_words(verdict: Verdict) -> str:
-    """Say which columns are beyond their own tolerances, and which pairs go together differently."""
-    told = []
-    if verdict.beyond:
-        own = "is beyond its own tolerance" if len(verdict.beyond) == 1 else "are beyond their own tolerances"
-        told.append(f"{_named([each.name for each in verdict.beyond])} {own}")
+def _beyond_in_words(verdict: Verdict, known: Collection[str]) -> str:
+    """Say which columns are beyond their own tolerances, and which pairs go together differently.
+
+    Of columns that are `known` to have changed, nothing is said.
+    """
+    told, columns = [], [each.name for each in verdict.beyond if each.name not in known]
+    if columns:
+        own = "is beyond its own tolerance" if len(columns) == 1 else "are beyond their own tolerances"
+        told.append(f"{_named(columns)} {own}")
     pairs = [each for each in verdict.pairs_beyond if not _explained(each, verdict)]
     if pairs:
         told.append(pairs[0].words() if len(pairs) == 1 else _pairs_in_words(pairs))

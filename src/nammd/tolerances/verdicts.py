@@ -167,7 +167,7 @@ class Verdicts(Paged):
         rest = ", ".join(f"{number} {_COUNTED[word]}" for word, number in others)
         return f"{word}: {number} of {total} candidates {verb} {_COUNTED[word]} ({rest})."
 
-    def facts(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
         """Return a row for each candidate."""
         return [(name, ", ".join(part for part in rest if part)) for name, *rest in self.table()]
 

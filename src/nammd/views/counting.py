@@ -166,8 +166,7 @@ def _look(
     edges: Sequence[int],
 ) -> ColumnTally:
     """Return what the values of a column tell."""
-    # Arrays have floating-point numbers only, so fractions in them are no news.
-    found = ColumnTally(measure.count(values), fractions=not measure.of_array and values.has_fractions)
+    found = ColumnTally(measure.count(values))
     if edges and (units is None or units.all_alike):
         parts = [measure.count(values.take(np.arange(*ends))) for ends in pairwise(edges)]
         found = replace(found, blocks=block_distances(parts))

@@ -10,6 +10,7 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.views.lattice import STEP, binned, cells, spread_over
+from nammd.views.marks import Marks
 
 FEW = 256
 """Up to so many distinct numbers each is counted by itself."""
@@ -29,22 +30,22 @@ class NumberCounts:
         How many rows have no value.
     exact : bool
         Whether the places are those of the values themselves, or points of the lattice.
-    low, high : float
-        The smallest and the largest value, in the unit of the column; NaN where there are none.
+    marks : Marks
+        What else is noted of the values.
     """
 
     places: FloatArray = field(repr=False)
     rows: FloatArray = field(repr=False)
     missing: float
     exact: bool
-    low: float = np.nan
-    high: float = np.nan
+    marks: Marks = field(default_factory=Marks, repr=False)
 
     @classmethod
-    def of(cls, places: FloatArray, missing: int, low: float = np.nan, high: float = np.nan) -> NumberCounts:
+    def of(cls, places: FloatArray, missing: int, marks: Marks | None = None) -> NumberCounts:
         """Count rows by their places; those without a value are counted apart."""
+        marks = marks or Marks()
         if not places.size:
-            return cls(np.empty(0), np.empty(0), float(missing), True, low, high)
+            return cls(np.empty(0), np.empty(0), float(missing), True, marks)
         start, cell, share = cells(places)
         size = int(cell.max()) + 1
         # Where a cell holds one value only, the last row in it tells which; so no sorting is needed.
@@ -56,10 +57,20 @@ class NumberCounts:
             if (last[cell] == places).all() and np.count_nonzero(~np.isnan(last)) <= FEW:
                 rows = np.bincount(cell, minlength=size).astype(np.float64)
                 there = rows > 0
-                return cls(last[there], rows[there], float(missing), True, low, high)
+                return cls(last[there], rows[there], float(missing), True, marks)
         rows = spread_over(cell, share)
         places, rows = _filled(start, rows)
-        return cls(places, rows, float(missing), False, low, high)
+        return cls(places, rows, float(missing), False, marks)
+
+    @property
+    def low(self) -> float:
+        """The smallest value, in the unit of the column; NaN where there are none."""
+        return self.marks.low
+
+    @property
+    def high(self) -> float:
+        """The largest value, likewise."""
+        return self.marks.high
 
     @property
     def present(self) -> int:
@@ -80,7 +91,7 @@ class NumberCounts:
         if not self.exact or not self.places.size:
             return self
         places, rows = _filled(*binned(self.places, self.rows))
-        return NumberCounts(places, rows, self.missing, False, self.low, self.high)
+        return NumberCounts(places, rows, self.missing, False, self.marks)
 
     def merged(self, other: NumberCounts) -> NumberCounts:
         """Return the counts of both parts together."""
@@ -93,14 +104,7 @@ class NumberCounts:
         places, where = np.unique(both, return_inverse=True)
         together = np.concatenate([one.rows, two.rows])
         rows = np.bincount(where, together, len(places)).astype(np.float64, copy=False)
-        found = NumberCounts(
-            places,
-            rows,
-            one.missing + two.missing,
-            exact,
-            float(np.fmin(one.low, two.low)),
-            float(np.fmax(one.high, two.high)),
-        )
+        found = NumberCounts(places, rows, one.missing + two.missing, exact, one.marks + two.marks)
         return found.on_lattice() if exact and len(places) > FEW else found
 
     def quantile(self, share: float) -> float:

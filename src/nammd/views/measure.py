@@ -18,6 +18,7 @@ from nammd.encoding.choosing import robust_scale
 from nammd.encoding.columns import CategoricalColumn, CodedColumn, NumericColumn
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.lattice import bent, straight
+from nammd.views.marks import Marks
 
 Counted: TypeAlias = Literal["numbers", "labels", "cells"]
 
@@ -67,7 +68,8 @@ class Measure:
         if self.counted == "numbers":
             if values.numbers is None:  # nothing but missing values
                 return self.count_numbers(np.empty(0), missing)
-            return self.count_numbers(values.numbers[~values.missing] if missing else values.numbers, missing)
+            present = values.numbers[~values.missing] if missing else values.numbers
+            return self.count_numbers(present, missing, values.unit)
         if values.codes is None:
             return LabelCounts({}, float(missing))
         found = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))
@@ -78,12 +80,11 @@ class Measure:
                 rows[key] = rows.get(key, 0.0) + float(number)
         return LabelCounts(rows, float(missing))
 
-    def count_numbers(self, present: FloatArray, missing: int = 0) -> NumberCounts:
-        """Count numbers."""
+    def count_numbers(self, present: FloatArray, missing: int = 0, unit: str = "") -> NumberCounts:
+        """Count numbers, and note what else there is to them."""
         if not present.size:
             return NumberCounts.of(np.empty(0), missing)
-        low, high = float(present.min()), float(present.max())
-        return NumberCounts.of(self.places(present), missing, low, high)
+        return NumberCounts.of(self.places(present), missing, Marks.of(present, self.clock, unit))
 
     def places(self, numbers: FloatArray) -> FloatArray:
         """Return where numbers are on the scale of the column."""

@@ -19,6 +19,7 @@ from nammd.statistics.totals import MORE, UnitTotals
 from nammd.views.counts import Counts, LabelCounts, NumberCounts, scaled
 from nammd.views.grouped import AspectUnits, ColumnUnits
 from nammd.views.lattice import STEP
+from nammd.views.marks import Marks
 from nammd.views.measure import Measure
 
 
@@ -36,8 +37,7 @@ def counts_to_dict(counts: Counts) -> dict[str, Any]:
         "rows": packed(counts.rows, "<f4"),
         "present": counts.present,
         "missing": counts.missing,
-        "low": _number(counts.low),
-        "high": _number(counts.high),
+        **counts.marks.to_dict(),
     }
 
 
@@ -52,8 +52,7 @@ def counts_from_dict(stored: Mapping[str, Any]) -> Counts:
     rows = scaled(unpacked(stored["rows"], "<f4"), int(stored["present"]))
     if len(rows) != len(places) or not np.isfinite(rows).all() or not np.isfinite(places).all():
         raise ValueError("the counts of a column are not numbers")
-    low, high = (math.nan if stored[name] is None else float(stored[name]) for name in ("low", "high"))
-    return NumberCounts(places, rows, missing, exact, low, high)
+    return NumberCounts(places, rows, missing, exact, Marks.from_dict(stored))
 
 
 def units_to_dict(units: ColumnUnits) -> dict[str, Any]:
@@ -130,7 +129,3 @@ def unpacked(text: str, kind: str) -> FloatArray:
         raise ValueError(f"the counts of a column are damaged ({error})") from None
     values: FloatArray = np.frombuffer(content, dtype=kind).astype(np.float64)
     return values
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None

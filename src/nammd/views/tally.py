@@ -28,15 +28,12 @@ class ColumnTally:
         What is negligible in each aspect by groups, where somebody asked for it and rows belong together.
     blocks : mapping of str to float
         How far a block of rows is from the rest in each aspect at most, where somebody asked for it.
-    fractions : bool
-        Whether it holds numbers that are not whole.
     """
 
     counts: Counts
     units: ColumnUnits | None = field(default=None, repr=False)
     negligible: Mapping[str, float] = field(default_factory=dict)
     blocks: Mapping[str, float] = field(default_factory=dict)
-    fractions: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +61,3 @@ class Tally:
     def counts(self) -> dict[str, Counts]:
         """The counts by column."""
         return {name: column.counts for name, column in self.columns.items()}
-
-    @property
-    def fractions(self) -> set[str]:
-        """The columns that hold numbers that are not whole."""
-        found = {name for name, column in self.columns.items() if column.fractions}
-        return found | {name for name, column in self.constants.items() if column.fractions}

@@ -44,6 +44,8 @@ _PLAIN = {
 }
 _MARKS = re.compile(rf"[.,{_APOSTROPHES}{_SPACES}]")
 
+_SOME = 300
+
 MARKS = (".", ",")
 """What may stand before decimals."""
 
@@ -169,6 +171,12 @@ class Cell:
         number = float(f"{whole or '0'}.{decimals or '0'}{self.power}")
         number /= {"%": 100, "‰": 1000}.get(self.unit, 1)
         return -number if self.negative else number
+
+
+def written_with_unit(texts: Sequence[str]) -> bool:
+    """Tell whether some of the numbers among texts have a unit; a few hundred of them tell."""
+    some = texts[:: max(1, len(texts) // _SOME)]
+    return any((cell := Cell.of(text)) is not None and cell.unit for text in some)
 
 
 def is_sign(unit: str) -> bool:

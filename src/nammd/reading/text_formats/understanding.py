@@ -12,7 +12,7 @@ from nammd.data.values import Values
 from nammd.errors.advice import Advice
 from nammd.reading.text_formats.deciding import ENOUGH, JOINS, Habits, Texts, different, look, settle
 from nammd.reading.text_formats.forms import BooleanForm, Form
-from nammd.reading.text_formats.numbers import NumberForm
+from nammd.reading.text_formats.numbers import NumberForm, written_with_unit
 from nammd.reading.text_formats.options import Reading
 from nammd.reading.text_formats.times import DateForm
 
@@ -216,7 +216,8 @@ def converted(values: Values, texts: Texts, form: Form) -> tuple[Values, Unread 
         codes = np.where(missing, -1, np.nan_to_num(every[into])).astype(np.intp)
         return Values("boolean", missing, codes=codes, categories=("False", "True")), unread
     if isinstance(form, NumberForm):
-        return Values("numeric", missing, numbers=every[into], whole=whole), unread
+        unit = form.unit if written_with_unit(texts.texts) else ""
+        return Values("numeric", missing, numbers=every[into], whole=whole, unit=unit), unread
     clock = form.clock
     return Values("datetime", missing, numbers=every[into], clock=clock), unread  # type: ignore[arg-type]
 

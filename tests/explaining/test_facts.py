@@ -1,4 +1,4 @@
-"""Alerts: facts, each with data that produce it and data that must not; and checks that fail on them."""
+"""Facts: each with data that produce it and data that must not; and checks that fail on them."""
 
 from functools import cache
 
@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import nammd
-from nammd.explaining.alerts import ALERTS, known_alerts
+from nammd.explaining.facts import FACTS, known_facts
 from nammd.testing import assert_close
 
 ROWS = 600
@@ -31,19 +31,19 @@ def made():
     return nammd.Tolerance.from_noise(table(), level=0.5, levels=(0.5,))
 
 
-def alerts_of(candidate, reference=None, tolerance=None):
-    return (tolerance or made()).check(table() if reference is None else reference, candidate).alerts
+def facts_of(candidate, reference=None, tolerance=None):
+    return (tolerance or made()).check(table() if reference is None else reference, candidate).facts
 
 
 def codes(candidate, **how):
-    return {alert.code for alert in alerts_of(candidate, **how)}
+    return {fact.code for fact in facts_of(candidate, **how)}
 
 
 def changed(column, values):
     return table(1).assign(**{column: values})
 
 
-def test_data_like_the_reference_have_no_alerts():
+def test_data_like_the_reference_have_no_facts():
     for seed in range(1, 6):
         assert codes(table(seed)) == set()
 
@@ -51,15 +51,15 @@ def test_data_like_the_reference_have_no_alerts():
 def test_new_categories_are_told_with_their_share():
     kinds = table(1)["kind"].to_numpy().copy()
     kinds[:60] = "d"
-    [alert] = alerts_of(changed("kind", kinds))
-    assert (alert.code, str(alert)) == ("new-categories", "kind: 'd' is new, 10 % of rows")
+    [fact] = facts_of(changed("kind", kinds))
+    assert (fact.code, str(fact)) == ("new-categories", "kind: 'd' is new, 10 % of rows")
 
 
 def test_missing_values_where_there_were_none_are_told():
     amounts = table(1)["amount"].to_numpy().copy()
     amounts[:6] = np.nan
-    [alert] = alerts_of(changed("amount", amounts))
-    assert str(alert) == "amount: 1.0 % of the values are missing, none in the reference"
+    [fact] = facts_of(changed("amount", amounts))
+    assert str(fact) == "amount: 1.0 % of the values are missing, none in the reference"
     holes = table()
     holes.loc[:5, "amount"] = np.nan
     tolerance = nammd.Tolerance.from_noise(holes, level=0.5, levels=(0.5,), anyway=True)
@@ -68,8 +68,8 @@ def test_missing_values_where_there_were_none_are_told():
 
 def test_a_constant_that_changed_is_told():
     assert "constant-changed" in codes(changed("version", "v2"))
-    [alert] = [a for a in alerts_of(changed("version", "v2")) if a.code == "constant-changed"]
-    assert str(alert) == "version: always 'v1' in the reference, now 'v2'"
+    [fact] = [a for a in facts_of(changed("version", "v2")) if a.code == "constant-changed"]
+    assert str(fact) == "version: always 'v1' in the reference, now 'v2'"
 
 
 def test_a_type_that_changed_is_told():
@@ -80,8 +80,8 @@ def test_a_type_that_changed_is_told():
 
 
 def test_a_factor_and_ranges_that_do_not_overlap_are_told():
-    found = alerts_of(changed("amount", 1000 * table(1)["amount"]))
-    assert {alert.code for alert in found} == {"factor", "ranges-apart"}
+    found = facts_of(changed("amount", 1000 * table(1)["amount"]))
+    assert {fact.code for fact in found} == {"factor", "ranges-apart"}
     assert "about 1000 times as large" in str(found[0])
     assert codes(changed("amount", 3 * table(1)["amount"])) == set()
 
@@ -90,9 +90,9 @@ def test_a_factor_and_ranges_that_do_not_overlap_are_told():
 @pytest.mark.parametrize("suspect", [-999, -9999.0, 9999999])
 def test_numbers_that_stand_for_missing_values_are_told(suspect, rows):
     gone = table(1)["amount"].mask(np.arange(ROWS) < rows, suspect)
-    [alert] = [alert for alert in alerts_of(changed("amount", gone)) if alert.code == "placeholders"]
+    [fact] = [fact for fact in facts_of(changed("amount", gone)) if fact.code == "placeholders"]
     share = {6: "1.0 %", 60: "10 %"}[rows]
-    assert str(alert).startswith(f"amount: {suspect:.0f} in {share} of rows, far from everything in the")
+    assert str(fact).startswith(f"amount: {suspect:.0f} in {share} of rows, far from everything in the")
     before = table()
     before["amount"] = before["amount"].mask(np.arange(ROWS) < 5, suspect)
     tolerance = nammd.Tolerance.from_noise(before, level=0.5, levels=(0.5,), anyway=True)
@@ -121,12 +121,12 @@ def test_rows_of_the_reference_are_told_and_the_reference_itself():
 
 def test_a_category_that_no_row_has_any_more_is_told():
     rows = table(1)
-    [alert] = alerts_of(rows[rows["kind"] != "c"])
-    assert (alert.code, alert.column) == ("empty-group", "kind")
-    assert alert.message.startswith("no row has 'c' any more, ")
+    [fact] = facts_of(rows[rows["kind"] != "c"])
+    assert (fact.code, fact.column) == ("empty-group", "kind")
+    assert fact.message.startswith("no row has 'c' any more, ")
 
 
-def test_a_check_fails_on_chosen_alerts_and_a_tolerance_remembers_them(tmp_path):
+def test_a_check_fails_on_chosen_facts_and_a_tolerance_remembers_them(tmp_path):
     kinds = table(1)["kind"].to_numpy().copy()
     kinds[:3] = "d"
     candidate = changed("kind", kinds)
@@ -144,7 +144,7 @@ def test_a_check_fails_on_chosen_alerts_and_a_tolerance_remembers_them(tmp_path)
     assert again.check(table(), table(2)).passed
 
 
-def test_an_alert_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match=r"no alert 'new-category'.*'new-categories'"):
-        known_alerts(["new-category"])
-    assert known_alerts(ALERTS) == tuple(ALERTS)
+def test_a_fact_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match=r"no fact 'new-category'.*'new-categories'"):
+        known_facts(["new-category"])
+    assert known_facts(FACTS) == tuple(FACTS)

@@ -1,0 +1,141 @@
+"""Facts about single columns, read off counts of all rows: `column_facts`.
+
+So they cost next to nothing, and are the same for files, clusters and sketches. What the reference or any
+accepted dataset has is no news.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from nammd.errors.naming import plain_name
+from nammd.explaining.chance import Share, above_chance, much_more, never_so_far
+from nammd.explaining.facts import Chance, Fact
+from nammd.explaining.number_facts import number_facts
+from nammd.explaining.sentences import quoted
+from nammd.explaining.writing import percent
+from nammd.reading.text_formats.understanding import SUSPECTED_WORDS
+from nammd.views.counts import Counts, LabelCounts, NumberCounts
+from nammd.views.measure import Measure
+
+GONE = 20
+"""A category is missed where so many rows of it are expected."""
+
+_NAMED = 3
+
+
+def column_facts(
+    measures: Sequence[Measure],
+    reference: Mapping[str, Counts],
+    accepted: Mapping[str, Sequence[Counts]],
+    candidate: Mapping[str, Counts],
+) -> tuple[Fact, ...]:
+    """Return the facts about the columns of a candidate.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+        The columns, and how they are counted.
+    reference, candidate : mapping of str to Counts
+        The counts of both, by column.
+    accepted : mapping of str to sequence of Counts
+        The counts of accepted datasets, by column.
+    """
+    found: list[Fact] = []
+    for measure in measures:
+        known = [reference[measure.name], *accepted.get(measure.name, ())]
+        now = candidate[measure.name]
+        found += missing_values(measure.title, known, now)
+        if isinstance(now, NumberCounts):
+            found += number_facts(measure, [each for each in known if isinstance(each, NumberCounts)], now)
+        else:
+            labels = [each for each in known if isinstance(each, LabelCounts)]
+            words = {} if measure.counted == "cells" else _suspected(now)
+            found += placeholder_words(measure.title, labels, now, words)
+            found += new_categories(measure, labels, now, words)
+            if measure.counted == "labels":
+                found += vanished_categories(measure.title, labels, now)
+    return tuple(found)
+
+
+def missing_values(name: str, known: Sequence[Counts], now: Counts) -> list[Fact]:
+    """Tell of missing values where there were none."""
+    if any(each.missing for each in known) or not now.missing:
+        return []
+    share = Share(now.missing, now.size)
+    message = f"{percent(share.value)} of the values are missing, none so far"
+    chance: Chance = "none" if never_so_far(share, known[0].size) else "possible"
+    return [Fact("missing-values", name, message, share.value, chance)]
+
+
+def new_categories(
+    measure: Measure, known: Sequence[LabelCounts], now: LabelCounts, words: Iterable[str]
+) -> list[Fact]:
+    """Tell of categories that neither the reference nor accepted data have."""
+    new = {
+        label: rows
+        for label, rows in now.rows.items()
+        if label not in words and not any(label in each.rows for each in known)
+    }
+    if not new or not known[0].rows:
+        return []
+    share = Share(sum(new.values()), now.size)
+    # Of rows to come, as large a share is of an unknown category as was seen once (Good and Turing).
+    once = max(
+        (Share(sum(n <= 1 for n in each.rows.values()), each.size) for each in known),
+        key=lambda each: each.at_most,
+    )
+    message = _new_words(measure, known, new, share.value)
+    chance: Chance = "likely" if once.rows else "possible"
+    if above_chance(share, once.at_most):
+        chance = "none"
+    return [Fact("new-categories", measure.title, message, share.value, chance)]
+
+
+def _new_words(measure: Measure, known: Sequence[LabelCounts], new: Mapping[str, float], share: float) -> str:
+    if measure.counted == "cells":  # of which the names are not known
+        return f"{percent(share)} of rows have a new category"
+    largest = sorted(new, key=lambda label: (-new[label], label))
+    message = f"{_listed(largest)} {'is' if len(new) == 1 else 'are'} new, {percent(share)} of rows"
+    plain = {plain_name(label) for each in known for label in each.rows}
+    return message + (
+        ", and known but for case or spaces" if all(plain_name(label) in plain for label in new) else ""
+    )
+
+
+def vanished_categories(name: str, known: Sequence[LabelCounts], now: LabelCounts) -> list[Fact]:
+    """Tell of categories that no row has any more, though many should, and all data so far had some."""
+    gone = {}
+    for label in known[0].rows if now.rows else ():
+        share = min(each.rows.get(label, 0.0) / each.size for each in known)
+        if label not in now.rows and share * now.size >= GONE:
+            gone[label] = share
+    if not gone:
+        return []
+    total = sum(gone.values())
+    named = _listed(sorted(gone, key=lambda label: (-gone[label], label)))
+    message = f"no row has {named} any more, {percent(total)} of the reference"
+    return [Fact("vanished-categories", name, message, total)]
+
+
+def _suspected(now: LabelCounts) -> dict[str, float]:
+    return {label: n for label, n in now.rows.items() if label.strip().lower() in SUSPECTED_WORDS}
+
+
+def placeholder_words(
+    name: str, known: Sequence[LabelCounts], now: LabelCounts, words: Mapping[str, float]
+) -> list[Fact]:
+    """Tell of words such as "unknown" in more rows than before."""
+    found = []
+    for word, rows in words.items():
+        share = Share(rows, now.size)
+        before = max((Share(each.rows.get(word, 0.0), each.size) for each in known), key=lambda s: s.value)
+        if much_more(share, before):
+            message = f"{quoted(word)} in {percent(share.value)} of rows, {percent(before.value)} before"
+            found.append(Fact("placeholders", name, message, share.value - before.value))
+    return found
+
+
+def _listed(labels: Sequence[str]) -> str:
+    named = ", ".join(map(quoted, labels[:_NAMED]))
+    return named + (f" and {len(labels) - _NAMED} more" if len(labels) > _NAMED else "")

@@ -1,0 +1,208 @@
+"""Facts about a column of numbers or times, read off its counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+
+import numpy as np
+
+from nammd.errors.checks import counted
+from nammd.explaining.chance import HARDLY, Share, never_so_far
+from nammd.explaining.facts import Chance, Fact
+from nammd.explaining.pile_ups import PileUp, cut_off, pile_ups
+from nammd.explaining.precision import precision_words
+from nammd.explaining.sentences import writer_for
+from nammd.explaining.summaries import NumberSummary, summary_of_counts
+from nammd.explaining.unit_factors import factor_between
+from nammd.explaining.writing import Writer, percent
+from nammd.reading.text_formats.understanding import SUSPECTED_NUMBERS
+from nammd.views.counts import NumberCounts
+from nammd.views.measure import Measure
+
+SUSPECTED_DAYS = tuple(
+    datetime(*day, tzinfo=UTC).timestamp()
+    for day in (
+        (1, 1, 1), (1601, 1, 1), (1753, 1, 1), (1899, 12, 30), (1899, 12, 31), (1900, 1, 1), (1904, 1, 1),
+        (1970, 1, 1), (1980, 1, 1), (2099, 12, 31), (2999, 12, 31), (9999, 12, 31),
+    )
+)  # fmt: skip
+"""Days that often stand for a missing time, in seconds since 1970."""
+
+NEGLIGIBLE = 0.5
+"""Values so many robust standard deviations outside the range are not far outside."""
+
+TAIL = 0.01
+"""Nor are those that are no farther outside than this share of the rows reaches in."""
+
+ALWAYS = 0.995
+"""What so many rows have all of them have."""
+
+_DAY = 86_400.0
+_NAMED = 2
+
+
+def number_facts(measure: Measure, known: Sequence[NumberCounts], now: NumberCounts) -> list[Fact]:
+    """Return the facts about a column: `known` are its counts in the reference and in accepted datasets."""
+    filled = [each for each in known if each.present]
+    if not filled or not now.present:
+        return []
+    column = _Column(measure, filled, now)
+    return [*column.unit(), *(column.factor() or [*column.piled_up(), *column.outside(), *column.rounded()])]
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column of a candidate beside what is known of it."""
+
+    measure: Measure
+    known: Sequence[NumberCounts]
+    now: NumberCounts
+
+    def unit(self) -> list[Fact]:
+        """Tell of numbers that are written with another unit."""
+        before = {unit for each in self.known for unit in each.marks.units}
+        new = [unit for unit in self.now.marks.units if unit not in before]
+        if not before or not new:
+            return []
+        told = [", ".join(sorted(unit or "plain numbers" for unit in units)) for units in (before, new)]
+        return [self._fact("unit-changed", f"{told[0]} before, {told[1]} now")]
+
+    def factor(self) -> list[Fact]:
+        """Tell of another unit that nobody wrote down."""
+        if self.measure.kind != "numeric":
+            return []
+        found = factor_between(self._summaries[0], self._summaries[-1])
+        # Where accepted data are larger by such a factor, this one may be too.
+        if found is None or any(
+            factor_between(self._summaries[0], each) is not None for each in self._summaries[1:-1]
+        ):
+            return []
+        return [self._fact("factor", f"values are {found.words()}")]
+
+    def piled_up(self) -> list[Fact]:
+        """Tell of single values that are far more common than before, and of columns that are cut off."""
+        if self._few_values:
+            return []
+        if self._always:
+            value = self.measure.value(self._piles[0].place)
+            return [self._fact("pile-up", f"now always {self._write(value)}", self._piles[0].share)]
+        found, told = list[Fact](), list[float]()
+        for way, end, name in ((1, self.now.high, "largest"), (-1, self.now.low, "smallest")):
+            pile = cut_off(self.known, self.now, way)
+            if pile is not None:
+                told.append(pile.place)
+                message = f"{self._write(end)}, the {name} value, {_shares(pile)}, none is beyond: cut off?"
+                found.append(self._fact("pile-up", message, pile.share - pile.before))
+        for pile in [each for each in self._piles if each.place not in told][:_NAMED]:
+            value = self.measure.value(pile.place)
+            suspect = self._suspect(value)
+            if suspect is None and self._way(value):
+                continue  # which is told as a value outside the range
+            what = "a default?" if suspect is None else "a missing value?"
+            message = f"{self._write(value if suspect is None else suspect)} {_shares(pile)}: {what}"
+            code = "pile-up" if suspect is None else "placeholders"
+            found.append(self._fact(code, message, pile.share - pile.before))
+        return found
+
+    def outside(self) -> list[Fact]:
+        """Tell of values far outside the range so far, and of negative ones where there were none."""
+        low, high = self._range
+        above, below = round(self._beyond(high, 1)), round(self._beyond(low, -1))
+        negative = 0 if low < 0 or self.measure.clock else round(self.now.marks.below_zero)
+        never = "below", self._write(0.0), "never before, down to", self._write(self.now.low)
+        least = "below", self._write(low), "the smallest so far, down to", self._write(self.now.low)
+        most = "above", self._write(high), "the largest so far, up to", self._write(self.now.high)
+        sides = [(above, most), (negative, never) if negative and negative >= below else (below, least)]
+        told = [(rows, words) for rows, words in sides if rows and not self._explained(rows, words[0])]
+        if not told:
+            return []
+        rows = Share(sum(each for each, _ in told), self.now.size)
+        outermost = Share(max(each for each, _ in told), self.now.size)
+        # Far outside is rarer than outside.
+        sure = never_so_far(outermost, self.known[0].present, HARDLY)
+        message = "; ".join(
+            f"{counted(some, 'row')} ({percent(some / self.now.size)}) {way} {end}, {so_far} {worst}"
+            for some, (way, end, so_far, worst) in told
+        )
+        return [self._fact("outside-range", message, rows.value, "none" if sure else "possible")]
+
+    def rounded(self) -> list[Fact]:
+        """Tell of values that are rounded more coarsely, or have more decimals than before."""
+        if self._few_values:
+            words = f"{len(self._piles)} values are in nearly all rows, far more than before: rounded?"
+            return [self._fact("precision", words)]
+        if self._always:
+            return []
+        found = precision_words(
+            [each.marks.grain for each in self.known], self.now.marks.grain, self.measure.clock
+        )
+        return [] if found is None else [self._fact("precision", found[0], found[1])]
+
+    def _fact(self, code: str, message: str, share: float = 1.0, chance: Chance = "none") -> Fact:
+        return Fact(code, self.measure.title, message, share, chance)
+
+    @property
+    def _always(self) -> bool:
+        """Whether all rows have one value, which hardly any had."""
+        return bool(self._piles) and self._piles[0].share > ALWAYS
+
+    @cached_property
+    def _few_values(self) -> bool:
+        """Whether most rows have one of a few values that hardly any had: they are rounded."""
+        return len(self._piles) > _NAMED and sum(pile.share for pile in self._piles) > 0.5
+
+    @cached_property
+    def _piles(self) -> list[PileUp]:
+        return pile_ups(self.known, self.now)
+
+    @cached_property
+    def _summaries(self) -> list[NumberSummary]:
+        found = [summary_of_counts(counts, self.measure) for counts in (*self.known, self.now)]
+        return [each for each in found if isinstance(each, NumberSummary)]
+
+    @cached_property
+    def _write(self) -> Writer:
+        return writer_for(self._summaries[0], self._summaries[-1])
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        return min(each.low for each in self.known), max(each.high for each in self.known)
+
+    def _way(self, value: float) -> str:
+        """Return on which side of the range so far a value is; empty where it is within."""
+        low, high = self._range
+        margin = NEGLIGIBLE * self.measure.scale
+        negative = low >= 0 > value and not self.measure.clock
+        return "above" if value > high + margin else "below" if negative or value < low - margin else ""
+
+    def _explained(self, rows: int, way: str) -> bool:
+        """Tell whether nearly all rows on a side of the range have a value that stands for a missing one."""
+        shares = [
+            pile.share
+            for pile in self._piles
+            if self._suspect(value := self.measure.value(pile.place)) is not None and self._way(value) == way
+        ]
+        return sum(shares) * self.now.size > 0.9 * rows
+
+    def _suspect(self, value: float) -> float | None:
+        """Return the number that stands for a missing value and is here, if it is one; else None."""
+        if self.measure.clock in ("local", "zoned"):
+            return next((day for day in SUSPECTED_DAYS if abs(day - value) <= _DAY), None)
+        near = SUSPECTED_NUMBERS[int(np.argmin(np.abs(SUSPECTED_NUMBERS - value)))]
+        return float(near) if not self.measure.clock and abs(near - value) <= 1e-6 * abs(near) else None
+
+    def _beyond(self, end: float, way: int) -> float:
+        """Return how many rows are far beyond an end of the range, those apart that pile up there."""
+        counts = self.known[0]
+        inner = self.measure.value(counts.quantile(1 - TAIL if way > 0 else TAIL))
+        margin = max(NEGLIGIBLE * self.measure.scale, abs(end - inner))
+        [limit] = self.measure.places(np.array([end + way * margin]))
+        places = self.now.places
+        return float(self.now.rows[places > limit if way > 0 else places < limit].sum())
+
+
+def _shares(pile: PileUp) -> str:
+    return f"in {percent(pile.share)} of rows, {percent(pile.before)} before"

@@ -1,0 +1,143 @@
+"""Single values that far more rows have than before: defaults, codes, columns that are cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.arrays import FloatArray
+from nammd.explaining.chance import MORE, Share, above_chance, much_more
+from nammd.views.counts import NumberCounts
+from nammd.views.lattice import STEP
+
+LEAST_SHARE, LEAST_ROWS = 0.005, 8
+"""Fewer rows at one value are not looked at."""
+
+AROUND = 8.5
+"""So many points of the lattice to either side are around a value."""
+
+GONE = 20
+"""Rows beyond the largest value are missed where so many are expected."""
+
+
+@dataclass(frozen=True)
+class PileUp:
+    """A value that far more rows have than before.
+
+    Attributes
+    ----------
+    place : float
+        Where it is on the scale of the column.
+    share, before : float
+        The share of rows that have it, and the largest so far.
+    """
+
+    place: float
+    share: float
+    before: float
+
+
+def pile_ups(known: Sequence[NumberCounts], now: NumberCounts) -> list[PileUp]:
+    """Return the values that far more rows have than in any of the known counts, the commonest first."""
+    counts, found, taken = _Aligned.of(known, now), list[PileUp](), list[float]()
+    for at in np.argsort(-counts.masses, kind="stable"):
+        if counts.masses[at] < max(LEAST_ROWS, LEAST_SHARE * now.size):
+            break
+        key = float(counts.keys[at])
+        if counts.reach and any(abs(key - other) <= 2 for other in taken):
+            continue  # the same value, seen from beside it
+        taken.append(key)
+        share, before = counts.share(at), max(counts.known_at(key), key=lambda each: each.at_most)
+        if much_more(share, before) and share.rows >= MORE * counts.around(key):
+            found.append(PileUp(float(counts.places[at]), share.value, before.value))
+    return found
+
+
+def cut_off(known: Sequence[NumberCounts], now: NumberCounts, way: int) -> PileUp | None:
+    """Return the largest value (or with -1 the smallest) if the rows that should be beyond it are there.
+
+    That is where many rows are expected beyond, there is none, and at the end there are as many more.
+    """
+    counts = _Aligned.of(known, now)
+    at = len(counts.keys) - 1 if way > 0 else 0
+    if counts.reach and way > 0 and at and counts.keys[at] - counts.keys[at - 1] == 1:
+        at -= 1  # the last value is between the last two points
+    key = float(counts.keys[at])
+    lost = min(counts.known_beyond(key, way))
+    share, before = counts.share(at), max(counts.known_at(key), key=lambda each: each.at_most)
+    if lost * now.size < GONE or not above_chance(share, before.at_most):
+        return None
+    if share.value - before.value < lost / 2:
+        return None
+    return PileUp(float(counts.places[at]), share.value, before.value)
+
+
+@dataclass(frozen=True, eq=False)
+class _Aligned:
+    """Counts of one column that can be compared value by value.
+
+    On a lattice a value is somewhere between two points, so both are looked at together; and, in what is
+    known, those beside them.
+    """
+
+    known: Sequence[NumberCounts]
+    known_keys: Sequence[FloatArray]
+    keys: FloatArray
+    rows: FloatArray
+    places: FloatArray
+    masses: FloatArray
+    size: int
+    reach: int
+
+    @classmethod
+    def of(cls, known: Sequence[NumberCounts], now: NumberCounts) -> _Aligned:
+        exact = now.exact and all(each.exact for each in known)
+        *others, mine = [*known, now] if exact else [each.on_lattice() for each in (*known, now)]
+        *theirs, keys = [each.places if exact else np.rint(each.places / STEP) for each in (*others, mine)]
+        places, masses = (mine.places, mine.rows) if exact else _between(keys, mine.rows)
+        return cls(others, theirs, keys, mine.rows, places, masses, now.size, int(not exact))
+
+    def share(self, at: int) -> Share:
+        """Return the rows of the candidate at a value."""
+        return Share(float(self.masses[at]), self.size)
+
+    def known_at(self, key: float) -> list[Share]:
+        """Return the rows at a value in all that is known."""
+        low, high = key - self.reach, key + 2 * self.reach
+        return [
+            Share(
+                float(each.rows[np.searchsorted(k, low) : np.searchsorted(k, high, "right")].sum()), each.size
+            )
+            for k, each in zip(self.known_keys, self.known, strict=True)
+        ]
+
+    def around(self, key: float) -> float:
+        """Return how many rows a value would have if it were as common as those around it.
+
+        Where values lie closely: a column that is narrower than before has more rows everywhere.
+        """
+        if not self.reach:
+            return 0.0
+        near = np.abs(self.keys - (key + 0.5)) <= AROUND
+        own = np.abs(self.keys - (key + 0.5)) <= 1.5
+        return float(self.rows[near & ~own].sum()) * 2 / (2 * AROUND - 3)
+
+    def known_beyond(self, key: float, way: int) -> list[float]:
+        """Return the shares of rows beyond a value in all that is known."""
+        edge = key + 2 * self.reach if way > 0 else key - self.reach
+        return [
+            float(each.rows[k > edge if way > 0 else k < edge].sum()) / each.size
+            for k, each in zip(self.known_keys, self.known, strict=True)
+        ]
+
+
+def _between(keys: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return, for each point of the lattice and the one above it, where their rows are and how many."""
+    following: NDArray[np.bool_] = np.append(np.diff(keys) == 1, False)
+    above = np.where(following, np.append(rows[1:], 0.0), 0.0)
+    masses: FloatArray = rows + above
+    places: FloatArray = (keys + above / np.where(masses > 0, masses, 1.0)) * STEP
+    return places, masses

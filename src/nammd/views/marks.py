@@ -1,0 +1,124 @@
+"""What is noted of the numbers of a column beside how many are where: `Marks`. Marks of parts add up.
+
+They cost next to nothing, and tell of faults that hardly move a distribution: values where there were none,
+other decimals, another unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import FloatArray
+
+NUMBER_STEPS = (1e3, 1e2, 1e1, 1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+"""What numbers may be multiples of, the coarsest first."""
+
+TIME_STEPS = (86_400.0, 3_600.0, 60.0, 1.0, 1e-3, 1e-6)
+"""What times may be multiples of, in seconds."""
+
+_LOOKED_AT = 4096
+"""Of about so many rows it is noted what they are multiples of."""
+
+_DIGITS, _FEW_DIGITS = (1e-8, 0.01), (1e-7, 0.5)
+"""How near to a multiple a number is one: a part of itself, but at most so much of the step. Computing leaves
+traces in the last digits, and numbers of 32 bits have few."""
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """What is noted of the numbers of a column.
+
+    Attributes
+    ----------
+    low, high : float
+        The smallest and the largest value, in the unit of the column; NaN where there are none.
+    below_zero : float
+        How many rows have a value below zero.
+    grain : tuple of float
+        How many of the rows that were looked at are multiples of which step, and of none that is coarser;
+        last, of none at all. Empty where nobody looked.
+    units : tuple of str
+        The units that are written with the numbers, such as €; empty text for none.
+    """
+
+    low: float = math.nan
+    high: float = math.nan
+    below_zero: float = 0.0
+    grain: tuple[float, ...] = field(default=(), repr=False)
+    units: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, present: FloatArray, clock: str = "", unit: str = "") -> Marks:
+        """Look at the numbers of a column, those that are there."""
+        if not present.size:
+            return cls()
+        low = float(present.min())
+        negative = float(np.count_nonzero(present < 0)) if low < 0 else 0.0
+        some = present[:: max(1, len(present) // _LOOKED_AT)]
+        return cls(low, float(present.max()), negative, grain_of(some, steps_of(clock)), (unit,))
+
+    def __add__(self, other: Marks) -> Marks:
+        grain = self.grain or other.grain
+        if self.grain and other.grain:
+            grain = tuple(one + two for one, two in zip(self.grain, other.grain, strict=True))
+        return Marks(
+            float(np.fmin(self.low, other.low)),
+            float(np.fmax(self.high, other.high)),
+            self.below_zero + other.below_zero,
+            grain,
+            tuple(dict.fromkeys((*self.units, *other.units))),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as plain values."""
+        ends = {"low": self.low, "high": self.high}
+        return {
+            **{name: value if math.isfinite(value) else None for name, value in ends.items()},
+            "below_zero": self.below_zero,
+            "grain": list(self.grain),
+            "units": list(self.units),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Marks:
+        """Return the marks that plain values describe."""
+        low, high = (math.nan if stored[name] is None else float(stored[name]) for name in ("low", "high"))
+        grain = tuple(float(rows) for rows in stored.get("grain", ()))
+        if len(grain) not in (0, len(NUMBER_STEPS) + 1, len(TIME_STEPS) + 1):
+            raise ValueError("it is not known what the numbers of a column are multiples of")
+        return cls(
+            low, high, float(stored.get("below_zero", 0.0)), grain, tuple(map(str, stored.get("units", ())))
+        )
+
+
+def steps_of(clock: str) -> tuple[float, ...]:
+    """Return what the values of a column may be multiples of."""
+    return TIME_STEPS if clock else NUMBER_STEPS
+
+
+def grain_of(numbers: FloatArray, steps: tuple[float, ...]) -> tuple[float, ...]:
+    """Return how many numbers are multiples of each step and of no coarser one; last, those of none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grain_of(np.array([3000.0, 20.0, 0.5, 0.25, 1 / 3]), NUMBER_STEPS)
+    (1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    """
+    numbers = np.asarray(numbers, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        short = bool((numbers.astype(np.float32) == numbers).all())
+        part, most = _FEW_DIGITS if short else _DIGITS
+        found, left, usual = [], numbers, float(np.median(np.abs(numbers)))
+        for step in steps:
+            ratio = left / step
+            near = np.clip(part * np.maximum(np.abs(ratio), usual / step), part, most)
+            whole = np.abs(ratio - np.rint(ratio)) <= near
+            found.append(float(np.count_nonzero(whole)))
+            left = left[~whole]
+    return (*found, float(len(left)))
