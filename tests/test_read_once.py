@@ -87,7 +87,7 @@ def counted(monkeypatch):
 X, Y, Z, W = (rows(seed, 0.2 * seed) for seed in range(4))
 QUESTIONS = {
     "distance": (lambda: nammd.distance(X, Y), 2),
-    "closeness_test": (lambda: nammd.closeness_test(X, Y, 0.02), 2),
+    "closeness_test": (lambda: nammd.closeness_test(X, Y, 0.02, alternative="greater"), 2),
     "compare_pairs": (lambda: nammd.compare_pairs((X, Y), (X, Z)), 3),
     "compare_pairs with a copy": (lambda: nammd.compare_pairs((X, Y), (X.copy(), Z), shared=True), 4),
     "rank": (lambda: nammd.rank(X, {"y": Y, "z": Z, "w": W}), 4),

@@ -251,7 +251,14 @@ def outcomes(
     x, y = sample
     found = {
         name: nammd.closeness_test(
-            x, y, margins[name], kernel=pair.kernel, engine=engine, alpha=ALPHA, **_OPTIONS[name]
+            x,
+            y,
+            margins[name],
+            kernel=pair.kernel,
+            engine=engine,
+            alpha=ALPHA,
+            alternative="greater",
+            **_OPTIONS[name],
         ).rejected
         for name, pair in pairs.items()
     }
@@ -259,7 +266,14 @@ def outcomes(
     found["guessed"] = (
         0 < reference.value < 1
         and nammd.closeness_test(
-            x, y, reference.value, kernel=kernel, engine=engine, alpha=ALPHA, **PUBLISHED
+            x,
+            y,
+            reference.value,
+            kernel=kernel,
+            engine=engine,
+            alpha=ALPHA,
+            alternative="greater",
+            **PUBLISHED,
         ).rejected
     )
     seen = nammd.distance(x, y, kernel=kernel, engine=engine)

@@ -141,6 +141,8 @@ class Closeness:
     def by_theory(self, x: np.ndarray, y: np.ndarray) -> dict[str, bool]:
         """Return whether the test of the paper's text rejects, and ours."""
         options: dict[str, Any] = {"kernel": self.kernel, "alpha": ALPHA, "engine": Counting()}
-        paper = nammd.closeness_test(x, y, self.epsilon, variance="paper", cross="off-diagonal", **options)
-        ours = nammd.closeness_test(x, y, self.epsilon, **options)
+        paper = nammd.closeness_test(
+            x, y, self.epsilon, variance="paper", cross="off-diagonal", alternative="greater", **options
+        )
+        ours = nammd.closeness_test(x, y, self.epsilon, alternative="greater", **options)
         return {"paper": paper.rejected, "corrected": ours.rejected}

@@ -54,7 +54,9 @@ def test_arrays_give_the_distance_of_the_same_rows_in_memory():
 
 
 def test_a_closeness_test_is_the_same():
-    there, here = (nammd.closeness_test(x, y, 0.01) for x, y in ((SPREAD_X, SPREAD_Y), (X, Y)))
+    there, here = (
+        nammd.closeness_test(x, y, 0.01, alternative="greater") for x, y in ((SPREAD_X, SPREAD_Y), (X, Y))
+    )
     assert (there.pvalue, there.threshold) == pytest.approx((here.pvalue, here.threshold), abs=1e-10)
     assert there.rejected == here.rejected
 
@@ -203,7 +205,7 @@ def counted():
 
 def test_a_closeness_test_reads_every_block_twice_at_most():
     x, y = counted()
-    nammd.closeness_test(x.array, y.array, 0.01).confidence_interval()
+    nammd.closeness_test(x.array, y.array, 0.01, alternative="greater").confidence_interval()
     assert (x.most, y.most) == (2, 2)
 
 

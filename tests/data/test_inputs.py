@@ -98,7 +98,7 @@ def everything(x, y, z):
     kernel = nammd.Gaussian(1.5)
     sums = nammd.kernel_sums(x, y, kernel)
     estimate = nammd.distance(x, y)
-    closeness = nammd.closeness_test(x, y, 0.1, statistic="mmd2", kernel=kernel)
+    closeness = nammd.closeness_test(x, y, 0.1, statistic="mmd2", kernel=kernel, alternative="greater")
     comparison = nammd.compare_pairs((x, y), (x, z))
     two_sample = nammd.two_sample_test(x, y, permutations=29, rng=0)
     return [
@@ -172,7 +172,7 @@ def test_a_lazy_frame_is_collected_once():
         return frame
 
     x, y = (pl.LazyFrame(a, schema=COLUMNS).map_batches(watched) for a in (X, Y))
-    nammd.closeness_test(x, y, 0.1).confidence_interval()
+    nammd.closeness_test(x, y, 0.1, alternative="greater").confidence_interval()
     assert sorted(seen) == [len(X), len(Y)]
 
 
@@ -414,7 +414,7 @@ def test_the_data_is_never_modified(convert):
 def test_arrays_keep_their_bytes_and_flags(dtype, kernel):
     x, y = X.astype(dtype), Y.astype(dtype)
     before = [(z.tobytes(), z.flags.writeable, z.dtype) for z in (x, y)]
-    nammd.closeness_test(x, y, 0.2, kernel=kernel)
+    nammd.closeness_test(x, y, 0.2, kernel=kernel, alternative="greater")
     nammd.two_sample_test(x, y, kernel=kernel, permutations=9)
     assert [(z.tobytes(), z.flags.writeable, z.dtype) for z in (x, y)] == before
 

@@ -43,10 +43,10 @@ def test_pvalues_are_those_of_the_public_functions(samples):
     published = {"kernel": kernel, "variance": "paper", "cross": "off-diagonal"}
     plugged = nammd.distance(x, y1, kernel=kernel, cross="off-diagonal").value
     expected = {
-        "mmd": nammd.closeness_test(x, y2, 0.1, statistic="mmd2", **published).pvalue,
-        "nammd": nammd.closeness_test(x, y2, 0.05, **published).pvalue,
-        "ours": nammd.closeness_test(x, y2, 0.05, kernel=kernel).pvalue,
-        "plugged": nammd.closeness_test(x, y2, plugged, **published).pvalue,
+        "mmd": nammd.closeness_test(x, y2, 0.1, statistic="mmd2", alternative="greater", **published).pvalue,
+        "nammd": nammd.closeness_test(x, y2, 0.05, alternative="greater", **published).pvalue,
+        "ours": nammd.closeness_test(x, y2, 0.05, kernel=kernel, alternative="greater").pvalue,
+        "plugged": nammd.closeness_test(x, y2, plugged, alternative="greater", **published).pvalue,
         "compared": nammd.compare_pairs((x, y1), (x, y2), kernel=kernel).pvalue,
     }
     assert found == pytest.approx(expected, rel=1e-9)

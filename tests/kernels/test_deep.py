@@ -118,7 +118,7 @@ def answers(x, y, x2, y2, k, engine=None):
     return [
         nammd.kernel_sums(x, y, k, engine).xx_rows.sum(),
         nammd.distance(x, y, **settings).value,
-        nammd.closeness_test(x, y, 0.1, **settings).pvalue,
+        nammd.closeness_test(x, y, 0.1, alternative="greater", **settings).pvalue,
         nammd.two_sample_test(x, y, permutations=39, rng=0, **settings).pvalue,
         nammd.compare_pairs((x, y), (x2, y2), **settings).pvalue,
     ]

@@ -80,7 +80,7 @@ def test_sketches_answer_the_same(kind, tmp_path):
             {
                 "distance": told(nammd.distance(x, y, **how)),
                 "less": nammd.closeness_test(x, y, 0.03, alternative="less", **how).pvalue,
-                "greater": nammd.closeness_test(x, y, 0.03, **how).pvalue,
+                "greater": nammd.closeness_test(x, y, 0.03, alternative="greater", **how).pvalue,
                 "compared": nammd.compare_pairs((x, y), (x, z), **how),
             }
             for x, y, z in (made, loaded)

@@ -118,7 +118,7 @@ def test_of_a_distance_wherever_it_is_measured(name):
     x, y, groups = PAIRS[name]()
     how = {"kernel": KERNEL, **options(groups)}
     expected = nammd.distance(x, y, **how).standard_error
-    test = nammd.closeness_test(x, y, 0.02, **how)
+    test = nammd.closeness_test(x, y, 0.02, alternative="greater", **how)
     gate = nammd.Tolerance.at(0.02, KERNEL, columns=2).with_reference(
         x, **options(groups if groups is None or isinstance(groups, nammd.Blocks) else groups[0])
     )

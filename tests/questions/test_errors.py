@@ -25,8 +25,8 @@ def kernel_sums(x, y, kernel=ONE, **options):
     return nammd.kernel_sums(x, y, kernel, **options)
 
 
-def closeness_test(x, y, epsilon=0.1, **options):
-    return nammd.closeness_test(x, y, epsilon, **options)
+def closeness_test(x, y, epsilon=0.1, alternative="greater", **options):
+    return nammd.closeness_test(x, y, epsilon, alternative=alternative, **options)
 
 
 def two_sample_test(x, y, **options):
@@ -265,21 +265,24 @@ def test_mixing_array_libraries_is_refused(function, pair):
 @pytest.mark.parametrize("statistic", ["nammd", "mmd2"])
 def test_a_margin_of_zero_points_to_the_two_sample_test(epsilon, statistic):
     with pytest.raises(ValueError, match=r"epsilon must be strictly between 0 .* use two_sample_test"):
-        nammd.closeness_test(X, Y, epsilon, statistic=statistic)
+        nammd.closeness_test(X, Y, epsilon, statistic=statistic, alternative="greater")
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, 1, 1.0, 1.5, math.nan, math.inf, -math.inf, True])
 def test_a_nammd_margin_lies_between_zero_and_one(epsilon):
     with pytest.raises((ValueError, TypeError), match="epsilon must be") as caught:
-        nammd.closeness_test(X, Y, epsilon)
+        nammd.closeness_test(X, Y, epsilon, alternative="greater")
     assert "two_sample_test" not in str(caught.value)
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, 6.0, 7, math.nan, math.inf])
 def test_an_mmd2_margin_lies_below_twice_the_bound(epsilon):
     with refuses(ValueError, "epsilon must be strictly between 0 and 6, not"):
-        nammd.closeness_test(X, Y, epsilon, statistic="mmd2", kernel=3 * ONE)
-    assert nammd.closeness_test(X, Y, 5.9, statistic="mmd2", kernel=3 * ONE).epsilon == 5.9
+        nammd.closeness_test(X, Y, epsilon, statistic="mmd2", kernel=3 * ONE, alternative="greater")
+    assert (
+        nammd.closeness_test(X, Y, 5.9, statistic="mmd2", kernel=3 * ONE, alternative="greater").epsilon
+        == 5.9
+    )
 
 
 NOT_A_NUMBER = [None, "small", "0.1", [0.1], np.array([0.1, 0.2]), (0.1, 0.2), 0.1j]
@@ -288,7 +291,7 @@ NOT_A_NUMBER = [None, "small", "0.1", [0.1], np.array([0.1, 0.2]), (0.1, 0.2), 0
 @pytest.mark.parametrize("epsilon", NOT_A_NUMBER, ids=repr)
 def test_a_margin_is_a_number(epsilon):
     with refuses(TypeError, "epsilon must be a number, not "):
-        nammd.closeness_test(X, Y, epsilon)
+        nammd.closeness_test(X, Y, epsilon, alternative="greater")
 
 
 def test_a_bad_margin_is_refused_before_anything_is_computed():
@@ -299,7 +302,7 @@ def test_a_bad_margin_is_refused_before_anything_is_computed():
             raise AssertionError("computed")
 
     with refuses(ValueError, "epsilon must be strictly between 0 and 1, not 2"):
-        nammd.closeness_test(X, Y, 2.0, kernel=Untouchable())
+        nammd.closeness_test(X, Y, 2.0, kernel=Untouchable(), alternative="greater")
 
 
 @every([closeness_test, two_sample_test, compare_pairs])
@@ -487,7 +490,7 @@ def test_permutations_are_a_whole_number(permutations):
 
 def test_a_margin_cannot_be_tested_by_permutation():
     with pytest.raises(TypeError, match="permutations"):
-        nammd.closeness_test(X, Y, 0.1, permutations=99)
+        nammd.closeness_test(X, Y, 0.1, permutations=99, alternative="greater")
     with pytest.raises(TypeError, match="permutations"):
         nammd.compare_pairs((X, Y), (X, Y9), permutations=99)
     with pytest.raises(TypeError, match="epsilon"):
@@ -496,9 +499,11 @@ def test_a_margin_cannot_be_tested_by_permutation():
         nammd.two_sample_test(X, Y, 0.1)
 
 
-def test_a_margin_must_be_given():
+def test_a_margin_must_be_given_and_the_question():
     with pytest.raises(TypeError, match="epsilon"):
-        nammd.closeness_test(X, Y)
+        nammd.closeness_test(X, Y, alternative="greater")
+    with pytest.raises(TypeError, match="alternative"):  # a small p-value must not be read as close
+        nammd.closeness_test(X, Y, 0.1)
 
 
 KINDS = [nammd.Gaussian, nammd.Laplace, lambda h: nammd.Mahalanobis(np.eye(2), h)]

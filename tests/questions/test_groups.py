@@ -53,7 +53,9 @@ def test_few_groups_are_cautioned_of():
 
 def test_all_questions_take_groups():
     how = {"groups": "customer"}
-    assert nammd.closeness_test(X, Y, 0.01, **how).estimate.to_dict()["groups"]["x"] == 60
+    assert (
+        nammd.closeness_test(X, Y, 0.01, alternative="greater", **how).estimate.to_dict()["groups"]["x"] == 60
+    )
     assert "groups" in str(nammd.two_sample_test(X, Y, rng=0, permutations=99, **how))
     compared = nammd.compare_pairs((X, Y), (X, Z), **how)
     assert compared.standard_error > 1.2 * nammd.compare_pairs((X, Y), (X, Z), **{}).standard_error

@@ -63,7 +63,7 @@ def test_any_margin_is_decided_in_the_end(pilot):
 def test_every_kind_of_pilot_is_taken(pilot):
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(100, 2)), rng.normal(0.4, size=(100, 2))
-    result = nammd.closeness_test(x, y, 0.01)
+    result = nammd.closeness_test(x, y, 0.01, alternative="greater")
     plans = [nammd.plan(0.01, 0.05, pilot=p) for p in (result, result.estimate, (x, y))]
     assert len({p.m for p in plans}) == 1
     default = nammd.plan(0.005, pilot=result)

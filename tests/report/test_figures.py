@@ -62,7 +62,9 @@ def test_an_estimate_has_no_tolerance_to_draw():
 
 def test_a_closeness_test_has_a_margin():
     x, y = estimate().data
-    assert "margin 0.2" in texts(interval_plot(nammd.closeness_test(x, y, epsilon=0.2)))
+    assert "margin 0.2" in texts(
+        interval_plot(nammd.closeness_test(x, y, epsilon=0.2, alternative="greater"))
+    )
 
 
 def test_the_witness_plot_shows_all_rows_of_both_datasets():

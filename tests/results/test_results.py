@@ -20,8 +20,8 @@ closer = {"alternative": "less"}
 two_sided = {"alternative": "two-sided"}
 
 
-def closeness(x, y, epsilon=0.1, **options):
-    return lambda: nammd.closeness_test(x, y, epsilon, kernel=KERNEL, **options)
+def closeness(x, y, epsilon=0.1, alternative="greater", **options):
+    return lambda: nammd.closeness_test(x, y, epsilon, alternative=alternative, kernel=KERNEL, **options)
 
 
 def two_sample(x, y, **options):
@@ -263,7 +263,7 @@ class Unsafe(nammd.Kernel):
     "make",
     [
         lambda: nammd.distance(X, FAR, kernel=Unsafe()),
-        lambda: nammd.closeness_test(X, FAR, 0.1, kernel=Unsafe()),
+        lambda: nammd.closeness_test(X, FAR, 0.1, kernel=Unsafe(), alternative="greater"),
         lambda: nammd.two_sample_test(X, FAR, kernel=Unsafe(), permutations=9, rng=0),
         lambda: nammd.compare_pairs((X, NEAR), (X, FAR), kernel=Unsafe()),
     ],

@@ -132,7 +132,7 @@ WRONG = {
 def test_an_epsilon_from_elsewhere_is_an_error(wrong):
     kernel, words = WRONG[wrong]
     with pytest.raises(ValueError, match=words):
-        nammd.closeness_test(A, B, 0.02, kernel=kernel)
+        nammd.closeness_test(A, B, 0.02, kernel=kernel, alternative="greater")
     with pytest.raises(ValueError, match=words):
         nammd.distance(A, B, kernel=kernel)
     with pytest.raises(ValueError, match=words):
@@ -146,7 +146,7 @@ def test_a_sketch_beside_data_is_an_error():
         with pytest.raises(TypeError, match=r"sketch it with the same features: Sketch.of\("):
             nammd.distance(*pair)
         with pytest.raises(TypeError, match=r"is not a sketch, but [xy] is one"):
-            nammd.closeness_test(*pair, 0.02)
+            nammd.closeness_test(*pair, 0.02, alternative="greater")
     with pytest.raises(TypeError, match="is not a sketch"):
         nammd.compare_pairs((A, B), (A, Z))
     tolerance = nammd.Tolerance.at(0.02, KERNEL, columns=3)
@@ -188,7 +188,9 @@ def test_few_rows_are_cautioned_about():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_constant_data_have_no_variance_to_test_with(dtype):
     one, two = (np.full((5000, 3), value, dtype) for value in (0.3, 1.1))
-    result = nammd.closeness_test(nammd.Sketch.of(one, FEATURES), nammd.Sketch.of(two, FEATURES), 0.02)
+    result = nammd.closeness_test(
+        nammd.Sketch.of(one, FEATURES), nammd.Sketch.of(two, FEATURES), 0.02, alternative="greater"
+    )
     assert np.isnan(result.pvalue)
     assert [c.code for c in result.warnings] == ["no-variance"]
 

@@ -75,7 +75,7 @@ def test_a_kernel_may_be_a_class_or_an_object():
 
 QUESTIONS = {
     "distance": lambda **o: nammd.distance(ONE, TWO, **o),
-    "closeness": lambda **o: nammd.closeness_test(ONE, TWO, 0.1, **o),
+    "closeness": lambda **o: nammd.closeness_test(ONE, TWO, 0.1, alternative="greater", **o),
     "comparison": lambda **o: nammd.compare_pairs((ONE, TWO), (ONE, ONE.slice(50)), **o).first,
     "two samples": lambda **o: nammd.two_sample_test(ONE, TWO, permutations=19, rng=0, **o),
     "ranking": lambda **o: nammd.rank(ONE, {"two": TWO}, **o).entries[0].estimate,
@@ -149,7 +149,7 @@ def counting(monkeypatch, module, name):
 
 def test_a_sample_is_checked_once(monkeypatch):
     calls = counting(monkeypatch, opening, "_require_finite")
-    nammd.closeness_test(X, Y, 0.1).confidence_interval()
+    nammd.closeness_test(X, Y, 0.1, alternative="greater").confidence_interval()
     assert len(calls) == 2
     calls.clear()
     tolerance = nammd.Tolerance.from_reference(X, Y, anyway=True)

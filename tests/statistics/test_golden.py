@@ -74,6 +74,7 @@ def test_uncorrected_tests_match_the_oracle(case, form, variance):
     result = nammd.closeness_test(
         *samples(case),
         case["eps"],
+        alternative="greater",
         alpha=case["alpha"],
         variance=variance,
         **options(case, form),
@@ -101,7 +102,8 @@ def test_corrected_test_matches_the_oracle(case):
     cubic, quadratic = estimate.pair.cubic_and_quadratic(eps, "greater")
     close([cubic, quadratic], [(expected["A"]), expected["B"]], scale)
     np.testing.assert_allclose(test.z, expected["z"], rtol=1e-7)
-    result = nammd.closeness_test(*samples(case), eps, alpha=case["alpha"], **options(case, "full"))
+    how = {"alternative": "greater", "alpha": case["alpha"], **options(case, "full")}
+    result = nammd.closeness_test(*samples(case), eps, **how)
     if any(
         estimate.pair.alike
     ):  # then no p-value is below the chance of that, which the oracle does not know
@@ -129,7 +131,9 @@ def test_the_papers_test_is_available_exactly(case):
     """Equations for sigma_XY and tau_alpha: tau = eps + sigma z / sqrt(m)."""
     x, y = samples(case)
     kernel = nammd.Gaussian((case["s"] / 2) ** 0.5)
-    result = nammd.closeness_test(x, y, 0.1, kernel=kernel, variance="paper", cross="off-diagonal")
+    result = nammd.closeness_test(
+        x, y, 0.1, kernel=kernel, variance="paper", cross="off-diagonal", alternative="greater"
+    )
     close(result.standard_error * np.sqrt(len(x)), case["sigma"])
     close(result.threshold, 0.1 + case["sigma"] * 1.6448536269514722 / np.sqrt(len(x)))
     assert result.rejected == (result.statistic > result.threshold)

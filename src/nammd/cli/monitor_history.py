@@ -36,21 +36,23 @@ def status(monitor: MonitorFile, *, output: OutputOptions) -> None:
         print_json({"command": "monitor status", **found, "exit_code": code})
         raise typer.Exit(code)
     from nammd.monitor.verdict import evidence_words
-    from nammd.results import interval, number
+    from nammd.results import estimated, interval, number
 
     counts = ", ".join(f"{count} {word}" for word, count in state.counts().items() if count)
     lines = [("batches", f"{len(state.told)}" + (f": {counts}" if counts else ""))]
     if state.told:
         last = state.told[-1]
         lines += [
-            ("last", f"{last.batch.key}, {last.decision}, distance {number(last.batch.distance)}"),
+            ("last", f"{last.batch.key}, {last.decision}, distance {estimated(last.batch.distance)}"),
             ("evidence", evidence_words(last, state)),
             (
                 "mean distance",
                 f"{number(last.mean)}, 95 % interval {interval((last.mean_low, last.mean_high))}",
             ),
         ]
-    lines += [(w.name, f"{number(w.distance)}, 95 % interval {interval((w.low, w.high))}") for w in windows]
+    lines += [
+        (w.name, f"{estimated(w.distance)}, 95 % interval {interval((w.low, w.high))}") for w in windows
+    ]
     lines.append(("promise", state.spending.sentence()))
     lines += [(event.at[:10], f"{event.kind}: {event.text}") for event in state.events[-EVENTS:]]
     tone = "far" if state.alarmed else "close" if state.within_since else "neutral"

@@ -23,7 +23,7 @@ from nammd.cli.command_line import remember
 
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
 _ENGINE, _ROWS = "Where it is computed", "Rows that belong together"
-_WRITTEN = "How the data are written (by default found out)"
+_WRITTEN = "How the data are written (inferred by default)"
 _NAMES = {"two_sample": "test"}  # whose own name pytest would collect
 
 

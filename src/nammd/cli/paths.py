@@ -55,8 +55,8 @@ def require_replaceable(target: Path, force: bool) -> None:
         return
     if _kept(target) is None:
         raise FileExistsError(
-            f"{str(target)!r} is there already, and is not a tolerance that can be read; choose another "
-            "name, or say --force to replace it"
+            f"{str(target)!r} already exists, and is not a tolerance that can be read; choose another "
+            "name, or pass --force to replace it"
         )
 
 
@@ -67,7 +67,7 @@ def require_sketch_or_nothing(target: Path) -> None:
     if not target.is_file() or not target.stat().st_size or is_sketch(target) or is_broken(target):
         return
     raise FileExistsError(
-        f"{str(target)!r} is there already, and is not a sketch; choose another name, or remove it"
+        f"{str(target)!r} already exists, and is not a sketch; choose another name, or remove it"
     )
 
 
@@ -88,8 +88,8 @@ def save_tolerance(tolerance: Tolerance, target: Path, force: bool) -> None:
     kept = None if force or not target.is_file() or not target.stat().st_size else _kept(target)
     if kept is not None and not _same(kept, tolerance):
         raise FileExistsError(
-            f"{str(target)!r} is there already and is another tolerance: {kept.epsilon:.4g} there, "
-            f"{tolerance.epsilon:.4g} now, from other data or options; choose another name, or say --force "
+            f"{str(target)!r} already exists and is another tolerance: {kept.epsilon:.4g} there, "
+            f"{tolerance.epsilon:.4g} now, from other data or options; choose another name, or pass --force "
             "to replace it"
         )
     tolerance.save(target)

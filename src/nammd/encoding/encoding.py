@@ -110,7 +110,7 @@ class Encoding:
         exclude : sequence of str, optional
             Columns to leave out.
         reading : Reading, optional
-            How numbers, dates and missing values are written, as far as that is not to be found out.
+            How numbers, dates and missing values are written, where that should not be inferred.
         name : str, optional
             What to call a single table in error messages.
 

@@ -143,7 +143,7 @@ def same_rows(x: Any, y: Any) -> Caution | None:
     if (x.same_rows(y) and not x.constant) or common == x.size == y.size:
         return Caution(
             "same-rows",
-            f"{x.name} and {y.name} are the same rows, so there is nothing to test with: a test needs rows "
+            f"{x.name} and {y.name} are the same rows, so no valid test is possible: a test needs rows "
             "that were drawn independently of each other",
         )
     if common > MOST * y.size:

@@ -387,7 +387,7 @@ def _sentences(path: Path) -> Iterator[None]:
 
 
 def _taken(path: Path) -> FileExistsError:
-    return FileExistsError(f"{path} is there already; name another file, or remove it first")
+    return FileExistsError(f"{path} already exists; name another file, or remove it first")
 
 
 def _damaged(path: Path, error: Exception) -> ValueError:

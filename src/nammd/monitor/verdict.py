@@ -9,7 +9,7 @@ import numpy as np
 
 from nammd.monitor.records import Event
 from nammd.monitor.state import State, Told
-from nammd.results import Caution, Result, Tone, interval, number, probability
+from nammd.results import Caution, Result, Tone, estimated, interval, number, probability
 from nammd.tolerances.decision import Decision
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdict_words import like_in_words
@@ -121,7 +121,7 @@ class BatchVerdict(Result):
     def headline(self) -> str:
         """Return the outcome in one sentence."""
         again = " It had been added before; nothing has changed." if self.repeated else ""
-        distance, eps = number(self.distance), number(self.epsilon)
+        distance, eps = estimated(self.distance), number(self.epsilon)
         told = f"distance {distance}, tolerance {eps}"
         meaning = _MEANING[self.decision]
         if not self.is_close and self.failures:
@@ -136,10 +136,10 @@ class BatchVerdict(Result):
         level, like = (told.batch.settings.get(name) for name in ("interval_level", "like"))
         ends = f"{100 * (level or 0.95):.4g} % interval {interval(self.interval)}"
         rows = [
-            ("distance", f"NAMMD = {number(self.distance)}, {ends}"),
+            ("distance", f"NAMMD = {estimated(self.distance)}, {ends}"),
             *([("like", like_in_words(tuple(like.items())))] if like and len(like) > 1 else []),
-            ("p-value, within", probability(self.pvalue_close)),
-            ("p-value, beyond", probability(self.pvalue_far)),
+            ("p-value for CLOSE", probability(self.pvalue_close)),
+            ("p-value for FAR", probability(self.pvalue_far)),
             ("level", f"{self.level:.3g}"),
             ("rows", f"{told.batch.m} reference, {told.batch.n} in this batch"),
         ]

@@ -17,7 +17,7 @@ from nammd.errors.checks import between, choice
 from nammd.evidence import gather, prepare
 from nammd.kernels import Kernel
 from nammd.questions.distance import Estimate
-from nammd.results import NAMES, Caution, Limit, Reportable, Tone, interval, number, p_value
+from nammd.results import NAMES, Caution, Limit, Reportable, Tone, estimated, interval, number, p_value
 from nammd.spaces import Space
 from nammd.statistics import margin
 from nammd.statistics.margin import NEAR_DEGENERATE, Margin, Variance
@@ -139,7 +139,7 @@ class ClosenessResult(Reportable):
         return [
             ("null hypothesis", f"{name} {null} {eps}: {verdict} at level {self.alpha:g}"),
             ("alternative", f"{name} {other} {eps}"),
-            ("distance", f"{number(self.statistic)}, {self._limit}"),
+            ("distance", f"{estimated(self.statistic)}, {self._limit}"),
             ("95 % interval", interval(self.confidence_interval(0.95))),
             ("standard error", f"{number(self.standard_error)} ({self.variance})"),
             *self.estimate.describe_data(),
@@ -201,10 +201,10 @@ def closeness_test(
     y: Any,
     epsilon: float,
     *,
+    alternative: Alternative,
     kernel: Any = None,
     space: Space | None = None,
     statistic: Statistic = "nammd",
-    alternative: Alternative = "greater",
     alpha: float = 0.05,
     variance: Variance = "corrected",
     cross: CrossPairs = "full",
@@ -221,6 +221,10 @@ def closeness_test(
     epsilon : float
         The margin: how far apart is still acceptable. Strictly between 0 and 1 for NAMMD, between
         0 and twice the kernel's bound for MMD². It means something only together with the kernel.
+    alternative : {"greater", "less"}
+        ``"greater"`` tests H0: distance <= epsilon, so rejecting proves that the datasets are too
+        far apart. ``"less"`` tests H0: distance >= epsilon, so rejecting proves that they are close. There is
+        no default: a small p-value means the opposite in the other case.
     kernel : Kernel or class, optional
         As for `distance`. Where epsilon comes from a reference pair of datasets, give the kernel, or the
         space, that was used there. For sketches: ``kernel=x.features`` says that epsilon was
@@ -231,9 +235,6 @@ def closeness_test(
         Where to measure; see `distance`.
     statistic : {"nammd", "mmd2"}
         The norm-adaptive MMD, or the plain squared MMD.
-    alternative : {"greater", "less"}
-        ``"greater"`` tests H0: distance <= epsilon, so rejecting proves that the datasets are too
-        far apart. ``"less"`` tests H0: distance >= epsilon, so rejecting proves that they are close.
     alpha : float
         The level: the largest acceptable probability of rejecting a true null hypothesis.
     variance : {"corrected", "delta", "paper"}
@@ -327,7 +328,7 @@ def _cautions(test: Margin, rejected: bool) -> tuple[Caution, ...]:
         return (
             Caution(
                 "no-variance",
-                "the estimated variance is not positive, so there is nothing to test with: the "
+                "the estimated variance is not positive, so no valid test is possible: the "
                 "data may be constant, all rows equally far apart, or too few",
             ),
         )

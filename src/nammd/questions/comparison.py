@@ -22,8 +22,8 @@ from nammd.results import (
     Paged,
     Table,
     Track,
+    estimated,
     interval,
-    number,
     p_value,
     text_cells,
     with_error,
@@ -140,7 +140,7 @@ class PairComparison(Paged):
         named = self._files() or ("", "first pair", "second pair")
         distances = tuple(
             (
-                *text_cells(label, number(estimate.value), interval(ends)),
+                *text_cells(label, estimated(estimate.value), interval(ends)),
                 Cell(interval(ends), track=Track(estimate.value, *ends)),
             )
             for label, estimate in zip(named[1:], (self.first, self.second), strict=True)
@@ -171,10 +171,10 @@ class PairComparison(Paged):
                 "null hypothesis",
                 f"second {name} {relation} first {name}: {verdict} at level {self.alpha:g}",
             ),
-            ("first pair", f"{number(self.first.value)}, rows {self.first.m} and {self.first.n}"),
+            ("first pair", f"{estimated(self.first.value)}, rows {self.first.m} and {self.first.n}"),
             (
                 "second pair",
-                f"{number(self.second.value)}, rows {self.second.m} and {self.second.n}",
+                f"{estimated(self.second.value)}, rows {self.second.m} and {self.second.n}",
             ),
             ("difference", with_error(self.difference, self.standard_error)),
             ("95 % interval", interval(self.confidence_interval(0.95))),

@@ -15,7 +15,7 @@ from nammd.evidence import gather, prepare
 from nammd.evidence.evidence import Evidence
 from nammd.kernels import Kernel
 from nammd.kernels.operations import as_code
-from nammd.results import NAMES, Caution, Reportable, interval, number
+from nammd.results import NAMES, Caution, Reportable, estimated, interval, number
 from nammd.spaces import Space
 from nammd.statistics import margin
 from nammd.statistics.moments import CrossPairs
@@ -203,7 +203,7 @@ class Estimate(Reportable):
 
     def headline(self) -> str:
         """Return the estimate in one sentence."""
-        return f"The {NAMES[self.statistic]} distance between the two datasets is {number(self.value)}."
+        return f"The {NAMES[self.statistic]} distance between the two datasets is {estimated(self.value)}."
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""

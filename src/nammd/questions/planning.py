@@ -59,7 +59,9 @@ class Plan(Result):
         if self.m is None and self.obstacle:
             return self.obstacle
         if self.m is None:
-            return f"No realistic number of rows would show that the datasets are {what} the margin."
+            return (
+                f"More data will not help: no realistic number of rows shows that they are {what} the margin."
+            )
         return (
             f"{self.m} and {self.n} rows show with probability {self.power:.2f} that the datasets "
             f"are {what} {number(self.epsilon)}."

@@ -20,8 +20,8 @@ from nammd.results import (
     Paged,
     Table,
     Track,
+    estimated,
     interval,
-    number,
     p_value,
     probability,
     text_cells,
@@ -106,7 +106,7 @@ class Ranking(Paged):
         first = self.entries[0]
         return (
             f"{first.name} is nearest ({NAMES[first.estimate.statistic]} = "
-            f"{number(first.estimate.value)}); {clear} of {len(self.contrasts)} orders are significant."
+            f"{estimated(first.estimate.value)}); {clear} of {len(self.contrasts)} orders are significant."
         )
 
     def lines(self) -> list[tuple[str, str]]:
@@ -114,7 +114,7 @@ class Ranking(Paged):
         rows = [
             (
                 entry.name,
-                f"{number(entry.estimate.value)}, 95 % interval "
+                f"{estimated(entry.estimate.value)}, 95 % interval "
                 f"{interval(entry.estimate.confidence_interval(0.95))}",
             )
             for entry in self.entries
@@ -180,7 +180,7 @@ def _cells(entry: Ranked) -> tuple[Cell, ...]:
     estimate = entry.estimate
     ends = estimate.confidence_interval(0.95)
     track = Cell(interval(ends), track=Track(estimate.value, *ends))
-    return *text_cells(entry.name, number(estimate.value), interval(ends)), track, Cell(str(estimate.n))
+    return *text_cells(entry.name, estimated(estimate.value), interval(ends)), track, Cell(str(estimate.n))
 
 
 def rank(

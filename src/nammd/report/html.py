@@ -19,7 +19,7 @@ from nammd.explaining.writing import percent
 from nammd.report.builder import ReportProgress, build
 from nammd.report.drawing import Scale, areas
 from nammd.report.model import Bars, Distance, ReportModel
-from nammd.results import number, share_of, with_error
+from nammd.results import estimated, number, share_of, with_error
 from nammd.tolerances.verdict_words import like_in_words
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _image(ax: Axes) -> str:
 def _interval_words(distance: Distance) -> str:
     measured = distance.measured
     words = (
-        f"The {distance.name} distance is {number(measured.value)}, with a {100 * distance.level:.3g} % "
+        f"The {distance.name} distance is {estimated(measured.value)}, with a {100 * distance.level:.3g} % "
         f"interval from {number(measured.low)} to {number(measured.high)}"
     )
     if distance.epsilon is None:

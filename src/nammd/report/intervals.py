@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nammd.report import style
 from nammd.report.answer import distance_of
 from nammd.report.model import Distance, ReportModel
-from nammd.results import number
+from nammd.results import estimated, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ def interval_plot(result: Any, ax: Axes | None = None) -> Axes:
     >>> import nammd
     >>> from nammd.report import interval_plot
     >>> x, y = np.random.default_rng(0).normal(size=(2, 100, 2))
-    >>> ax = interval_plot(nammd.closeness_test(x, y, epsilon=0.05))
+    >>> ax = interval_plot(nammd.closeness_test(x, y, epsilon=0.05, alternative="greater"))
     >>> ax.get_xlabel()
     'NAMMD distance'
     >>> ax.figure.savefig("interval.png")  # doctest: +SKIP
@@ -62,7 +62,7 @@ def interval_plot(result: Any, ax: Axes | None = None) -> Axes:
         zorder=4,
     )
     ax.annotate(
-        f"distance {number(measured.value)}",
+        f"distance {estimated(measured.value)}",
         (measured.value, 0),
         xytext=(0, -13),
         textcoords="offset points",

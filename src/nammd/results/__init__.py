@@ -6,6 +6,7 @@ from nammd.results.page import Cell, Page, Paged, Table, Track, text_cells
 from nammd.results.words import (
     NAMES,
     aligned,
+    estimated,
     interval,
     number,
     p_value,
@@ -30,6 +31,7 @@ __all__ = [
     "Tone",
     "Track",
     "aligned",
+    "estimated",
     "interval",
     "number",
     "p_value",

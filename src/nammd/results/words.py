@@ -29,6 +29,15 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def estimated(value: float) -> str:
+    """Write an estimated distance: one below zero, as chance makes them, is told as none.
+
+    >>> estimated(0.0005942), estimated(-2.384e-9)
+    ('0.0005942', '0')
+    """
+    return number(max(value, 0.0) if value == value else value)
+
+
 def share(value: float, limit: float) -> str:
     """Write a distance as a share of what it is held against; an estimate below zero is nothing of it.
 

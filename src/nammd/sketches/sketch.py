@@ -77,7 +77,7 @@ class Sketch:
     >>> week.update(rng.normal(size=(300, 2)))
     Sketch(1300 rows, 2 columns, 256 random features (seed 0) of Gaussian, bandwidth 1.5)
     >>> other = nammd.Sketch.of(rng.normal(loc=1.0, size=(900, 2)), features)
-    >>> nammd.closeness_test(week, other, epsilon=0.02).rejected
+    >>> nammd.closeness_test(week, other, epsilon=0.02, alternative="greater").rejected
     True
     """
 

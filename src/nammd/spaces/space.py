@@ -91,7 +91,7 @@ class Space:
             How much each column counts; 1 where it is not named. A column with a weight is compared even
             if its whole numbers look like an identifier.
         reading : Reading, optional
-            How numbers, dates and missing values are written, as far as that is not to be found out. The
+            How numbers, dates and missing values are written, where that should not be inferred. The
             space keeps it, and reads other data in the same way.
 
         Returns

@@ -106,7 +106,7 @@ class Constructors(Result):
             together with another column. For one column: ``{"income": {"missing": 0.05}}``.
             With False, columns have no tolerances of their own.
         reading : Reading, optional
-            How numbers, dates and missing values are written, as far as that is not to be found out. The
+            How numbers, dates and missing values are written, where that should not be inferred. The
             tolerance keeps it, and candidates are read in the same way.
         keep : sequence of str
             Columns to compare although they alone tell accepted data from the reference.

@@ -243,26 +243,41 @@ class Needed:
         if self.rows is not None:
             return self._told(*self.rows)
         if self.limited_by == "features":
-            return "More rows alone would not settle it: sketches of more random features may."
+            return "More rows alone will not help: sketch with more random features."
         if self.limited_by == "reference":
-            return "More candidate rows alone would not settle it: calibrate anew, with a larger reference."
+            return "More candidate rows alone will not help: calibrate again, with a larger reference."
         if self.limited_by == "distance":
-            return "No realistic number of rows would settle it: the distance is at the tolerance."
-        told = "More candidate rows alone would not settle it: the tolerance itself is too uncertain"
+            return "More data will not help: the difference is almost exactly the tolerance."
+        told = "More candidate rows alone will not help: the tolerance itself is too uncertain"
         if self.accepted is None or not isinstance(bar, Accepted):
             return f"{told} for that."
         return f"{told}. About {self.accepted} accepted rows would make it certain enough ({bar.rows} now)."
 
+    def why(self) -> str:
+        """Say in a few words why nothing is proven."""
+        if self.limited_by == "distance":
+            return "the difference is almost exactly the tolerance"
+        if self.limited_by == "tolerance":
+            return "the tolerance is too uncertain to tell"
+        if self.rows is None or self.now is None:
+            return "not enough rows to tell"
+        (m, n), (reference, candidate) = self.rows, self.now
+        if m > reference:
+            return f"not enough rows to tell: {reference} reference rows, about {m} needed"
+        if n <= candidate:
+            return "not enough rows to tell, but nearly"
+        return f"not enough rows to tell: {candidate} here, about {n} needed"
+
     def _told(self, m: int, n: int) -> str:
         """Say which rows would settle it, and which there are."""
         if self.now is None:
-            return f"About {m} reference rows and {n} candidate rows would settle it (80 % power)."
+            return f"About {m} reference rows and {n} candidate rows are needed (for 80 % power)."
         reference, candidate = self.now
         if m > reference:
             return (
-                f"More candidate rows alone would not settle it: about {m} reference rows ({reference} now) "
-                f"and {n} candidate rows ({candidate} now) would settle it (80 % power)."
+                f"More candidate rows alone will not help: about {m} reference rows ({reference} now) and "
+                f"{n} candidate rows ({candidate} now) are needed (for 80 % power)."
             )
         if n <= candidate:
-            return "A few more rows should settle it: samples of these sizes mostly do."
-        return f"About {n} candidate rows would settle it (80 % power; {candidate} now)."
+            return "A few more rows should be enough: samples of these sizes mostly are."
+        return f"Check again with about {n} candidate rows ({candidate} now; for 80 % power)."

@@ -372,10 +372,14 @@ class Verdict(Reportable):
             names = ", ".join(dict.fromkeys(fact.code for fact in self.failures))
             return f"Find out where the candidate comes from; if that is as it should be, allow {names}."
         if self.void:
-            return "There is nothing to test with: see the note."
+            return "No valid test is possible: see the note."
         if self.pvalue_close <= self.alpha:
             return "Look at these columns, or check again with more rows."
         return self._needed.sentence(self.tolerance.farthest)
+
+    def why_undecided(self) -> str:
+        """Return why nothing is proven, in a few words."""
+        return self._needed.why()
 
     def reason(self) -> str:
         """Return why, in a few words for a table: what differs most, or what it would take to settle it."""

@@ -11,7 +11,7 @@ import numpy as np
 from nammd.data.arrays import is_spread, to_numpy
 from nammd.errors.checks import counted
 from nammd.kernels.operations import as_code
-from nammd.results import interval, number, p_value, probability, share_of, with_error
+from nammd.results import estimated, interval, number, p_value, probability, share_of, with_error
 from nammd.spaces import Sample
 from nammd.statistics.standardized import standardized_difference
 from nammd.tolerances.bars import Accepted
@@ -31,7 +31,7 @@ MOST_FACTS = 8
 
 def sentence(verdict: Verdict) -> str:
     """Return the answer in one sentence."""
-    told = f"distance {number(verdict.distance)}, {verdict.share_told()} {number(verdict.epsilon)}"
+    told = f"distance {estimated(verdict.distance)}, {verdict.share_told()} {number(verdict.epsilon)}"
     if verdict.is_close:
         return f"CLOSE: the candidate is within the tolerance ({told}, {p_value(verdict.pvalue_close)})."
     if verdict.is_far:
@@ -48,7 +48,7 @@ def sentence(verdict: Verdict) -> str:
         named = [each.name for each in verdict.doubtful]
         doubt = _may_be_beyond(named)
         return f"UNDECIDED: the candidate is within the tolerance as a whole ({told}), but {doubt}."
-    return f"UNDECIDED: these rows do not settle whether the candidate is within the tolerance ({told})."
+    return f"UNDECIDED: {verdict.why_undecided()} ({told})."
 
 
 def _ended(word: str, parts: Sequence[str]) -> str:
@@ -68,12 +68,12 @@ def rows_of_table(verdict: Verdict) -> list[tuple[str, str]]:
     rows = [
         (
             "distance",
-            f"NAMMD = {number(verdict.distance)}, {verdict.share_told()}, {_interval(verdict)}",
+            f"NAMMD = {estimated(verdict.distance)}, {verdict.share_told()}, {_interval(verdict)}",
         ),
         *_like(verdict),
         ("tolerance", with_error(verdict.epsilon, verdict.epsilon_error)),
-        ("p-value, within", probability(verdict.pvalue_close)),
-        ("p-value, beyond", probability(verdict.pvalue_far)),
+        ("p-value for CLOSE", probability(verdict.pvalue_close)),
+        ("p-value for FAR", probability(verdict.pvalue_far)),
         *([("p-values", verdict.adjusted)] if verdict.adjusted else []),
         *_ladder(verdict),
         ("level", _levels(verdict)),
@@ -208,7 +208,7 @@ def _ladder(verdict: Verdict) -> list[tuple[str, str]]:
         return []
     rows = []
     for each in sorted(verdict.held, key=lambda each: each.distance):
-        told = with_error(each.distance, each.standard_error)
+        told = with_error(max(each.distance, 0.0), each.standard_error)
         told += f", {share_of(each.distance, verdict.epsilon, 'tolerance')}"
         told += f": p = {probability(each.pvalue_close)} nearer, {probability(each.pvalue_far)} farther"
         decided = each.label == verdict.decided_by

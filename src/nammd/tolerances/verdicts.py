@@ -19,8 +19,8 @@ from nammd.results import (
     Tone,
     Track,
     aligned,
+    estimated,
     interval,
-    number,
     share,
     with_error,
 )
@@ -276,7 +276,7 @@ def _cells(entry: Checked, link: str) -> tuple[Cell, ...]:
     verdict = entry.verdict
     if verdict is None:
         return name, word, Cell(), Cell(), Cell(entry.reason)
-    told = f"{number(verdict.distance)}, {interval(verdict.interval)}"
+    told = f"{estimated(verdict.distance)}, {interval(verdict.interval)}"
     track = Track(verdict.distance, *verdict.interval, verdict.epsilon)
     return name, word, Cell(entry.share), Cell(told, track=track), Cell(entry.reason)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nammd.monitor.page.markup import Markup, joined, tag
 from nammd.monitor.page.model import Mark, Multiple, Page
-from nammd.results import number
+from nammd.results import estimated, number
 from nammd.tolerances.decision import Decision
 
 TOP, BOTTOM, LEFT, RIGHT = 26.0, 24.0, 46.0, 10.0
@@ -196,7 +196,7 @@ def _mark(mark: Mark, frame: Frame) -> Markup:
         return Markup("")
     size = 4.2 if frame.width > 500 else 3.4
     shape = _shape(mark.decision, frame.x(mark.place), frame.y(mark.distance), size)
-    told = f"{mark.name}: {mark.decision}, distance {number(mark.distance)}"
+    told = f"{mark.name}: {mark.decision}, distance {estimated(mark.distance)}"
     told += f" [{number(mark.low)}, {number(mark.high)}], tolerance {number(mark.epsilon)}"
     return tag("g", tag("title", told), shape, class_="mark", data_first=mark.first, data_last=mark.last)
 

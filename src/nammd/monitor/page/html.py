@@ -12,7 +12,7 @@ from nammd.monitor.page.markup import Content, Markup, joined, tag
 from nammd.monitor.page.model import Page
 from nammd.monitor.state import State, Told
 from nammd.monitor.verdict import evidence_words
-from nammd.results import number
+from nammd.results import estimated, number
 from nammd.tolerances.decision import Decision
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -166,7 +166,7 @@ def _windows(page: Page) -> Markup:
         tag(
             "tr",
             tag("td", window.name),
-            tag("td", number(window.distance), class_="number"),
+            tag("td", estimated(window.distance), class_="number"),
             tag("td", _interval(window.low, window.high), class_="number"),
             tag("td", f"{window.rows} rows of {window.batches} batches"),
         )
@@ -217,7 +217,7 @@ def _row(told: Told, address: str) -> Markup:
         "tr",
         tag("td", batch.key, class_="key"),
         tag("td", sign(told.decision), told.decision.value),
-        tag("td", number(batch.distance), class_="number"),
+        tag("td", estimated(batch.distance), class_="number"),
         tag("td", _interval(batch.low, batch.high), class_="number"),
         tag("td", str(batch.n), class_="number"),
         tag("td", "; ".join(said), *link),

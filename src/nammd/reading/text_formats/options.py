@@ -19,7 +19,7 @@ MISSING_WORDS = (
 
 @dataclass(frozen=True)
 class Reading:
-    """How data are written, as far as that is not to be found out.
+    """How data are written, where that should not be inferred.
 
     Numbers and dates that are written as text are read as what they are, and how they are written is decided
     by looking at all of a column. Here somebody says it instead.
