@@ -427,7 +427,8 @@ class Tolerance(Constructors):
         rows += [
             (
                 r.label,
-                f"{with_error(max(r.value, 0.0), r.standard_error)}, {share_of(r.value, self.epsilon, 'tolerance')}",
+                f"{with_error(max(r.value, 0.0), r.standard_error)}, "
+                f"{share_of(r.value, self.epsilon, 'tolerance')}",
             )
             for r in self.origin.rungs
         ]
