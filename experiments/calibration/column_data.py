@@ -15,6 +15,7 @@ from nammd.data.values import Values
 from nammd.encoding.choosing import robust_scale
 from nammd.encoding.columns import CategoricalColumn, Column, NumericColumn
 from nammd.views.measure import Measure
+from nammd.views.relations import Columns, RelationCounter, SampleRelations
 from nammd.views.tally import ColumnTally
 
 KINDS = ("normal", "lognormal", "few values", "labels", "missing")
@@ -96,3 +97,10 @@ class Frozen:
         return {
             measure.name: ColumnTally(measure.count(table.columns[measure.name])) for measure in self.measures
         }
+
+    def relations(self, table: Drawn, columns: Columns | None = None) -> SampleRelations:
+        """Return how all columns go together; `columns` are those of the reference."""
+        counter = RelationCounter(columns, None)
+        for measure in self.measures:
+            counter.add(measure, table.columns[measure.name])
+        return counter.found()

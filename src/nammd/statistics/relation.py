@@ -17,7 +17,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaincc, ndtr
 
 from nammd.data.arrays import FloatArray
 
@@ -308,6 +307,8 @@ def _trace(matrices: FloatArray) -> FloatArray:
 
 def _tail(standardized: FloatArray, skewness: FloatArray) -> FloatArray:
     """Return the upper tail of a gamma law with mean 0, variance 1 and a skewness."""
+    from scipy.special import gammainc, gammaincc, ndtr
+
     flat = np.abs(skewness) < _SYMMETRIC
     shape = 4 / np.where(flat, 1.0, skewness) ** 2
     place = np.maximum(shape + standardized * np.sqrt(shape) * np.sign(skewness), 0.0)

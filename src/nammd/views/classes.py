@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from nammd.data.arrays import FloatArray
 from nammd.data.values import Values
@@ -112,6 +111,8 @@ class Classes:
     @cached_property
     def _scores(self) -> FloatArray:
         """The normal scores of the middle ranks of the classes."""
+        from scipy.special import ndtri
+
         shares = self.shares[:-1] + 1e-9
         found: FloatArray = ndtri((np.cumsum(shares) - shares / 2) / shares.sum())
         return found
@@ -169,6 +170,8 @@ class Classes:
         others : list of (float, array)
             The share of every sample of the mixture, and its quantiles.
         """
+        from scipy.special import ndtri
+
         middles = quantiles[::2]
         ranks = np.zeros(len(middles))
         half = LEVELS[0] / 2
