@@ -167,7 +167,7 @@ def _fault(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
         if fault == "join" and each is candidate:
             tax = rng.permutation(tax)
         for name, latent in (("price", 3 + 0.4 * price), ("tax", 0.4 * tax)):
-            numbers = np.round(np.exp(np.asarray(latent, dtype=np.float64)), 2)
+            numbers = np.exp(latent).round(2).astype(np.float64)
             each.columns[name] = ColumnValues("numeric", nothing, numbers=numbers)
         gone = rng.random(rows) < (0.099 if fault == "missing" and each is candidate else 0.049)
         each.columns["income"] = ColumnValues(
