@@ -1,6 +1,7 @@
 """One dataset written in every format."""
 
 import gzip
+import json
 
 import numpy as np
 import polars as pl
@@ -66,6 +67,7 @@ WRITERS = {
     "stream.arrow": write_stream,
     "people.jsonl": write_json,
     "people.json": write_json,
+    "list.json": lambda table, path: path.write_text(json.dumps(table.to_pylist(), indent=1)),
     "PEOPLE.PARQUET": pa.parquet.write_table,
 }
 if int(pa.__version__.partition(".")[0]) < 18:

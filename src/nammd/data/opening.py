@@ -38,6 +38,7 @@ from nammd.data.dataset import (
     TableDataset,
 )
 from nammd.data.frames import Frame, column_name
+from nammd.data.nested import flat
 from nammd.data.pieces import Pieces, is_dask, is_dask_table
 from nammd.errors.advice import Advice, naming, refusal
 from nammd.errors.checks import counted, not_finite
@@ -261,6 +262,8 @@ def _open_table(data: Any, name: str, source: Source | None) -> TableDataset | N
         table = table.to_frame()
     if not isinstance(table, nw.DataFrame):
         return None
+    if not series and nw.Struct in table.schema.values():
+        table = nw.from_native(flat(table.to_arrow(), name))
     frame = Frame(table, name)
     if source is not None:
         frame.words = {

@@ -91,7 +91,7 @@ def _from_stdin(folder: Path) -> Path:
 
 
 def _text_suffix(head: bytes) -> str:
-    return ".jsonl" if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"
+    return ".jsonl" if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")) else ".csv"
 
 
 def _fetched(address: str, folder: Path) -> Path:
