@@ -123,7 +123,7 @@ NOT_A_LIST = "is not a JSON list of records, such as [{...}, {...}]: "
         ("[]", "is empty"),
         ('[{"a": {"b": 1}}, {"a": {"b": "x"}}]', "mixes types in the column 'a.b'"),
         ('[{"a": 1}, {"a": {"b": 1}}]', "mixes types in the column 'a'"),
-        ('[{"a": 1}, {"a" 2}]', NOT_A_LIST + "record 2 cannot be parsed"),
+        ('[{"a": 1}, {"a" 2}]', "is not a JSON list of records: record 2 cannot be parsed"),
         (
             '{"user.age": 1, "user": {"age": 2}}',
             "has two columns that would be called 'user.age': the column 'user.age', and 'age' in the record "

@@ -33,8 +33,8 @@ def flat_columns(schema: Any, owner: str) -> dict[str, tuple[str, ...]]:
             if name in paths:
                 one, other = _described(paths[name]), _described(path)
                 raise ValueError(
-                    f"{owner} has two columns that would be called {quoted(name)}: {one}, and {other}; rename "
-                    "one of them"
+                    f"{owner} has two columns that would be called {quoted(name)}: {one}, and {other}; "
+                    "rename one of them"
                 )
             paths[name] = path
     return paths

@@ -123,7 +123,8 @@ def _require_one_table(file: _File, keys: int, lines: int, size: int) -> None:
     if keys * lines > max(_MANY_CELLS, _CELLS_PER_BYTE * size):
         raise ValueError(
             f"{file.path} has {keys} different keys in {lines} {file.unit}s, and a {file.unit} has few of "
-            f"them; columns are the same keys in every {file.unit}, so write what varies as values, not as keys"
+            f"them; columns are the same keys in every {file.unit}, so write what varies as values, not as "
+            "keys"
         )
 
 
