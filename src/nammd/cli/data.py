@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nammd.cli import options
 from nammd.cli.options import DataOptions, EngineName, KernelName, KernelOptions
-from nammd.cli.paths import chosen, given
+from nammd.cli.paths import chosen, file_of, given
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def open_files(
     if sum(given(path) == "-" for _, path in paths) > 1:
         raise ValueError("standard input can be read once only; give it for one of the files")
     for _, path in paths:
-        if not path.expanduser().exists():
+        if not file_of(path).expanduser().exists():
             raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     limit = load_tolerance(tolerance, data, kernel) if isinstance(tolerance, Path) else tolerance
     working.step("Loading the readers")
