@@ -238,6 +238,7 @@ def open_files(
 def grouping_asked_for(data: DataOptions, limit: Tolerance | None) -> RowGrouping:
     """Return which rows belong together, by the options and by what a tolerance file remembers."""
     from nammd.data.blocks_in_time import Blocks
+    from nammd.data.group_labels import Groups
     from nammd.data.row_grouping import RowGrouping
 
     in_time = any(option is not None for option in (data.time, data.block, data.period))
@@ -245,7 +246,13 @@ def grouping_asked_for(data: DataOptions, limit: Tolerance | None) -> RowGroupin
         raise ValueError("rows belong together by --group or by --time, not by both")
     if data.block is not None and data.period is not None:
         raise ValueError("blocks of time have --block rows, or whole seasons of --period rows; give one")
-    groups = Blocks(data.time, data.block, data.period) if in_time else data.group
+    groups: Any = Blocks(data.time, data.block, data.period) if in_time else data.group
+    if data.group_missing is not None:
+        if groups is None and limit is not None and limit.grouping_spec.kind == "column":
+            groups = limit.grouping_spec.column
+        if not isinstance(groups, str):
+            raise ValueError("--group-missing is about the groups of --group COLUMN; give that too")
+        groups = Groups(groups, data.group_missing.value)
     grouping = RowGrouping(groups, data.row_weight)
     return grouping if limit is None else limit.grouping_spec.settled(grouping, limit.origin.how == "given")
 

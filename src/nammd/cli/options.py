@@ -34,6 +34,14 @@ class KernelName(StrEnum):
     laplace = "laplace"
 
 
+class GroupMissing(StrEnum):
+    """What is done with rows without a group."""
+
+    error = "error"
+    own = "own"
+    drop = "drop"
+
+
 class EngineName(StrEnum):
     """Where a command computes."""
 
@@ -100,6 +108,15 @@ class DataOptions:
             metavar="COLUMN",
             help="Rows with the same value here belong together: those of one customer, say. The column "
             "itself is not compared.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None
+    group_missing: Annotated[
+        GroupMissing | None,
+        typer.Option(
+            "--group-missing",
+            help="What to do with rows whose --group is missing: stop (error, unless said otherwise), take "
+            "each as a group of its own (own), or leave them out (drop).",
             rich_help_panel=_ROWS,
         ),
     ] = None

@@ -203,7 +203,9 @@ class GroupEvidence(_EngineEvidence):
         if one.reach:
             found.append(f"groups=nammd.Blocks(length={one.length})")
         elif one.names is not None:
-            found.append("groups=(groups_of_x, groups_of_y)" if one.by == "group" else f"groups={one.by!r}")
+            by = "(groups_of_x, groups_of_y)" if one.by == "group" else repr(one.by)
+            named = by if one.missing == "error" else f"nammd.Groups({by}, missing={one.missing!r})"
+            found.append(f"groups={named}")
         if one.weights_by:
             given = one.weights_by != "row weights"
             found.append(f"row_weights={one.weights_by!r}" if given else "row_weights=(weights_x, weights_y)")
@@ -217,6 +219,8 @@ class GroupEvidence(_EngineEvidence):
             "y": two.count,
             "effective": list(self.effective_groups),
             "in_both": self.shared_groups,
+            "rows_without_group": [one.unlabelled, two.unlabelled],
+            "missing": one.missing,
             "by": one.by,
             "row_weights": one.weights_by or None,
             "block_lengths": [one.length, two.length] if one.reach else None,
@@ -273,6 +277,9 @@ def described(
         by = f" by {one.by}" if one.by != "group" else ""
         both = f"; {shared} in both" if shared else ""
         rows.append(("groups", f"{counts}{by} ({enough}{both})"))
+        if one.unlabelled or two.unlabelled:
+            done = "left out" if one.missing == "drop" else "each a group of its own"
+            rows.append(("rows without a group", f"{one.unlabelled} and {two.unlabelled}, {done}"))
     if one.weights_by or two.weights_by:
         alone = "" if rows else f" ({enough} rows)"
         rows.append(("row weights", f"by {one.weights_by or two.weights_by}{alone}"))
