@@ -168,7 +168,7 @@ class Encoding:
             )
         if dataset.one_column and len(self._starts) == 1 and not self.left_out:
             dataset = dataset.renamed(self.columns[0].name)
-        require_known(self._starts, dataset.names, dataset.name)
+        require_known(self.columns, dataset, (entry.column for entry in self.left_out))
         return dataset.encoded(self.encode if look is None else partial(self.encode, look=look), self.width)
 
     def encode(self, frame: Frame, look: Look | None = None) -> FloatArray:
