@@ -17,7 +17,6 @@ from nammd.evidence.cautions import (
     copied_rows,
     few_groups,
     few_rows,
-    group_like,
     groups_in_common,
     long_memory,
     rows_in_common,
@@ -25,6 +24,7 @@ from nammd.evidence.cautions import (
     unread,
 )
 from nammd.evidence.evidence import Evidence
+from nammd.evidence.group_like import group_like
 from nammd.evidence.stand_ins import SampleStandIns
 from nammd.spaces import Sample
 from nammd.statistics.atom_pair import AtomPair, atoms_of_units, pair_of_rows
@@ -113,7 +113,7 @@ class RowEvidence(_EngineEvidence):
         if self.obstacle is not None:
             return (self.obstacle, *cells)
         found = few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y)
-        return found + cells + group_like(self.x.dataset, self.y.dataset)
+        return found + cells + group_like(self.x, self.y)
 
     def row_influences(self, side: int, slope: float, scale: float) -> FloatArray:
         """Return how far each row of a sample moves a distance."""
