@@ -272,6 +272,7 @@ def _chosen(data: DataOptions, kernel: KernelOptions) -> dict[str, Any]:
         "--kernel": kernel.kernel,
         "--bandwidth": kernel.bandwidth,
         "--weights": kernel.weights,
+        "--scale": kernel.scale,
         "--decimal": data.decimal,
         "--thousands": data.thousands,
         "--date-format": data.date_format,
@@ -328,5 +329,6 @@ def _space_options(data: DataOptions, asked: KernelOptions) -> dict[str, Any]:
         "kernel": family if asked.bandwidth is None else family(asked.bandwidth),
         "weights": options.weights(asked.weights),
         "exclude": options.names(data.exclude, "--exclude"),
+        "scale": None if asked.scale is None else asked.scale.value,
         "reading": _reading(data),
     }

@@ -42,6 +42,12 @@ class GroupMissing(StrEnum):
     drop = "drop"
 
 
+class ScaleName(StrEnum):
+    """How columns of arrays are scaled."""
+
+    robust = "robust"
+
+
 class EngineName(StrEnum):
     """Where a command computes."""
 
@@ -226,6 +232,14 @@ class KernelOptions:
         list[str] | None,
         typer.Option(
             metavar="A=2,B=0.5", help="How much columns count; 1 if not named.", rich_help_panel=_KERNEL
+        ),
+    ] = None
+    scale: Annotated[
+        ScaleName | None,
+        typer.Option(
+            help="Divide each column of an array (.npy, .npz) by its robust standard deviation, as columns "
+            "of tables are; by default arrays are taken as they are.",
+            rich_help_panel=_KERNEL,
         ),
     ] = None
     threads: Annotated[

@@ -25,6 +25,7 @@ from nammd.evidence.cautions import (
 )
 from nammd.evidence.evidence import Evidence
 from nammd.evidence.group_like import group_like
+from nammd.evidence.scales import one_column_dominates
 from nammd.evidence.stand_ins import SampleStandIns
 from nammd.spaces import Sample
 from nammd.statistics.atom_pair import AtomPair, atoms_of_units, pair_of_rows
@@ -113,7 +114,7 @@ class RowEvidence(_EngineEvidence):
         if self.obstacle is not None:
             return (self.obstacle, *cells)
         found = few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y)
-        return found + cells + group_like(self.x, self.y)
+        return found + one_column_dominates(self.x, self.y) + cells + group_like(self.x, self.y)
 
     def row_influences(self, side: int, slope: float, scale: float) -> FloatArray:
         """Return how far each row of a sample moves a distance."""
@@ -254,6 +255,7 @@ class GroupEvidence(_EngineEvidence):
             few_groups(self.x, self.y, self.effective_groups)
             + long_memory(self.x, self.y)
             + groups_in_common(self.x, self.y, self.shared_groups)
+            + one_column_dominates(self.x, self.y)
         )
 
 
