@@ -32,6 +32,7 @@ from nammd.tolerances.decision import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
 from nammd.tolerances.gate_columns import GateColumns
 from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
+from nammd.tolerances.other_reference import unlike_own_reference
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 from nammd.views.family import JOINT, WHOLE, Family
@@ -164,7 +165,8 @@ class Gate:
         family = WHOLE if judged else JOINT
         beyond = family.pvalue(p_far, [each.adjusted for each in columns])
         doubtful = judged and any(each.doubtful(alpha) for each in columns)
-        decision = decided(p_close, beyond, alpha, doubtful)
+        unlike = unlike_own_reference(self._columns, alpha)
+        decision = decided(p_close, beyond, alpha, doubtful or bool(unlike))
         levels = family.level("joint", alpha), alpha
         ends = bars[0].interval(estimate, nearest, shared, *levels) if len(bars) == 1 else None
         return Verdict(
@@ -187,6 +189,7 @@ class Gate:
             family=family,
             alerts=self._alerts(candidate, changed),
             fail_on=fails,
+            other_reference=unlike,
         )
 
     def check_all(

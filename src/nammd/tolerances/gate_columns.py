@@ -49,11 +49,11 @@ class GateColumns:
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """How columns are counted."""
-        if not has_counts(self._dataset):
+        if not has_counts(self.dataset):
             return ()
         if self._made.limits is not None:
             return tuple(limit.measure for limit in self._made.limits)
-        return measures_of(self._encoding, self._dataset)
+        return measures_of(self._encoding, self.dataset)
 
     @cached_property
     def limits(self) -> tuple[ColumnLimit, ...]:
@@ -70,7 +70,7 @@ class GateColumns:
         if not self._shared:
             return self._tally.columns
         kept = {limit.name: limit.made_from for limit in self.limits}
-        if not has_units(self._dataset):
+        if not has_units(self.dataset):
             return kept
         found = self._tally.columns
         return {name: replace(column, units=found[name].units) for name, column in kept.items()}
@@ -79,14 +79,14 @@ class GateColumns:
         """Read the columns of a candidate, once; nothing where that would be too dear, or is not possible."""
         # A pass over an array on a cluster is too dear for words alone.
         dear = self.tolerance.columns is None and candidate.on_cluster and not candidate.is_table
-        if dear or not has_counts(candidate) or candidate.keeps_rows != self._dataset.keeps_rows:
+        if dear or not has_counts(candidate) or candidate.keeps_rows != self.dataset.keeps_rows:
             return Tally()
         constants = [name for name in self._constant_columns if name in candidate.names]
         return tally_columns(candidate, self.measures, self._encoding, constants=constants)
 
     def comparable(self, candidate: Dataset) -> bool:
         """Tell whether columns can be compared, as far as groups go."""
-        both = self._dataset, candidate
+        both = self.dataset, candidate
         if not any(map(is_grouped, both)):
             return True
         return all(map(has_units, both)) and all(limit.units is not None for limit in self.limits)
@@ -102,7 +102,8 @@ class GateColumns:
         return changed_constants(self._constants, candidate.constants) if candidate.constants else {}
 
     @property
-    def _dataset(self) -> Dataset:
+    def dataset(self) -> Dataset:
+        """The reference, opened."""
         dataset: Dataset = self.reference.dataset
         return dataset
 
@@ -123,7 +124,7 @@ class GateColumns:
     def _tally(self) -> Tally:
         """What the columns of the reference tell, where its limits do not."""
         return tally_columns(
-            self._dataset,
+            self.dataset,
             self.measures,
             self._encoding,
             constants=self._constant_columns,
@@ -132,12 +133,12 @@ class GateColumns:
 
     @cached_property
     def _constant_columns(self) -> tuple[str, ...]:
-        return constant_columns(self._encoding.left_out, self._dataset.names)
+        return constant_columns(self._encoding.left_out, self.dataset.names)
 
     @cached_property
     def _constants(self) -> Mapping[str, Constant]:
-        if self._shared and self._made.limits is not None and not has_units(self._dataset):
+        if self._shared and self._made.limits is not None and not has_units(self.dataset):
             # The other columns need not be read again.
-            found = tally_columns(self._dataset, (), self._encoding, constants=self._constant_columns)
+            found = tally_columns(self.dataset, (), self._encoding, constants=self._constant_columns)
             return found.constants
         return self._tally.constants

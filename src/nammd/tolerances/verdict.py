@@ -80,6 +80,9 @@ class Verdict(Reportable):
         Facts that need no test.
     fail_on : tuple of str
         The alerts that make the check fail.
+    other_reference : tuple of str
+        What is beyond its tolerance in the reference of the check, where that is not the one of the
+        tolerance: nothing is CLOSE then.
     adjusted : str
         How the p-values were adjusted for further candidates; empty where they were not.
     """
@@ -103,6 +106,7 @@ class Verdict(Reportable):
     family: Family = JOINT
     alerts: tuple[Alert, ...] = ()
     fail_on: tuple[str, ...] = ()
+    other_reference: tuple[str, ...] = ()
     adjusted: str = field(default="", repr=False)
     datasets = ("reference", "candidate")
 
@@ -143,7 +147,7 @@ class Verdict(Reportable):
 
     def decided_again(self) -> Verdict:
         """Return the verdict that follows from the p-values, where these were adjusted."""
-        doubtful = bool(self.doubtful)
+        doubtful = bool(self.doubtful or self.other_reference)
         decision = decided(self.pvalue_close, self.pvalue_beyond, self.alpha, doubtful)
         return replace(self, decision=decision)
 
@@ -208,7 +212,7 @@ class Verdict(Reportable):
 
     @cached_property
     def _needed(self) -> Needed:
-        if self.decision is not Decision.UNDECIDED or self.void:
+        if self.decision is not Decision.UNDECIDED or self.void or self.other_reference:
             return Needed(None, None, None)
         return self.setting.needed(max(self.distance, 0.0), POWER)
 
@@ -358,6 +362,8 @@ class Verdict(Reportable):
             if self.reasons:
                 return "Look at these columns before relying on the candidate."
             return "Look at where they differ before relying on the candidate."
+        if self.other_reference:
+            return "Give the reference that the tolerance was made from, or make a tolerance from this one."
         if self.void:
             return "There is nothing to test with: see the note."
         if self.pvalue_close <= self.alpha:
@@ -370,6 +376,8 @@ class Verdict(Reportable):
             return self.column_reasons()[0]
         if self.is_far:
             return differs_most(self.estimate.evidence.x, self.estimate.evidence.y)
+        if self.other_reference:
+            return f"another reference: {self.other_reference[0]}"
         if self.void:
             return self.warnings[0].message if self.warnings else ""
         return "" if self.is_close else self.advice()
