@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.real_tables.batches import LIKE
+from benchmarks.real_tables.scoring import OF_SIZE
 from benchmarks.real_tables.sources import SOURCES
 
 _PREFIX = "real tables, "
@@ -110,9 +111,9 @@ def by_table(details: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def by_caution(details: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return how often each caution was given."""
+    """Return how often each caution about the data was given."""
     rates = details["cautions"]
-    codes = sorted({*rates["good"], *rates["faulty"]})
+    codes = sorted({*rates["good"], *rates["faulty"]} - OF_SIZE)
     told = [[_percent(100 * rates[kind].get(code, 0.0)) for kind in ("good", "faulty")] for code in codes]
     rows = [[f"`{code}`", *each] for code, each in zip(codes, told, strict=True)]
     return ["caution", "of good batches", "of batches with a fault"], rows
