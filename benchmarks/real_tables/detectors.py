@@ -25,10 +25,14 @@ ROWS = 2500
 
 @dataclass(frozen=True)
 class Answer:
-    """What a detector says of a batch, and which columns it names; peers never say UNDECIDED."""
+    """What a detector says of a batch, which columns it names, and the codes of its cautions.
+
+    Peers never say UNDECIDED, and have no cautions.
+    """
 
     decision: str
     columns: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
 
 
 Judge = Callable[[Frame], Answer]
@@ -56,7 +60,8 @@ def by_nammd(setup: Setup) -> Judge:
         verdict = gate.check(batch)
         paired = [name for pair in verdict.pairs if pair.beyond for name in pair.names]
         names = [each.name for each in verdict.beyond] + paired
-        return Answer(verdict.decision.name, tuple(dict.fromkeys(names)))
+        codes = sorted({caution.code for caution in verdict.cautions()})
+        return Answer(verdict.decision.name, tuple(dict.fromkeys(names)), tuple(codes))
 
     return judge
 

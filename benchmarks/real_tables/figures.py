@@ -10,8 +10,10 @@ from benchmarks.real_tables.batches import LIKE, Setup
 from benchmarks.real_tables.detectors import DETECTORS, ROWS
 from benchmarks.real_tables.faults import FAULTS
 from benchmarks.real_tables.scoring import (
+    OF_SIZE,
     Outcome,
     Plan,
+    cautions,
     good,
     outcomes,
     parted,
@@ -23,7 +25,7 @@ from benchmarks.results import Bar, Measurement, at_least, at_most
 from benchmarks.scale import Scale
 from benchmarks.timing import one_thread
 
-_FALSE_ALARMS, _FOUND, _UNDECIDED = at_most(2.0), at_least(55.0), at_most(15.0)
+_FALSE_ALARMS, _FOUND, _UNDECIDED, _CAUTIONS = at_most(2.0), at_least(55.0), at_most(15.0), at_most(3.0)
 """The bars, in percent of batches."""
 
 
@@ -73,6 +75,7 @@ def _bars(name: str) -> dict[str, Bar | None]:
         "right column named, of faults found": None,
         "right column named, of all faults": None,
         "any column named, of good batches like the reference": None,
+        "the most frequent caution about the data, of good batches": _CAUTIONS,
     }
     return bars if name == "nammd" else dict.fromkeys(bars)
 
@@ -90,8 +93,16 @@ def _values(mine: Sequence[Outcome]) -> dict[str, float | None]:
         shares([o for o in faulty if o.decision == "FAR"]).get("right column"),
         shares(faulty).get("right column"),
         shares(like_reference).get("any column"),
+        _commonest_caution(like_reference + like_accepted),
     ]
     return {what: None if rate is None else 100 * rate for what, rate in zip(_bars(""), rates, strict=True)}
+
+
+def _commonest_caution(some: Sequence[Outcome]) -> float | None:
+    """Return the share of batches with the commonest caution, of those that should not be there."""
+    if not some:
+        return None
+    return max((rate for code, rate in cautions(some).items() if code not in OF_SIZE), default=0.0)
 
 
 def _details(mine: Sequence[Outcome]) -> dict[str, Any]:
@@ -112,6 +123,7 @@ def _details(mine: Sequence[Outcome]) -> dict[str, Any]:
             }
             for table, part in parted(mine, lambda o: o.table).items()
         },
+        "cautions": {"good": cautions(fresh), "faulty": cautions(faulty)},
         "refused": refusals(mine),
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.real_tables.batches import LIKE
+from benchmarks.real_tables.scoring import OF_SIZE
 from benchmarks.real_tables.sources import SOURCES
 
 _PREFIX = "real tables, "
@@ -19,6 +20,7 @@ def pages(stored: dict[str, Any]) -> dict[str, tuple[list[str], list[list[str]]]
         "real-tables-sizes.md": by_size(found["nammd"]),
         "real-tables-kinds.md": by_kind(found),
         "real-tables-each.md": by_table(found["nammd"]),
+        "real-tables-cautions.md": by_caution(found["nammd"]),
     }
 
 
@@ -106,6 +108,15 @@ def by_table(details: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
                 ]
             )
     return head, rows
+
+
+def by_caution(details: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return how often each caution about the data was given."""
+    rates = details["cautions"]
+    codes = sorted({*rates["good"], *rates["faulty"]} - OF_SIZE)
+    told = [[_percent(100 * rates[kind].get(code, 0.0)) for kind in ("good", "faulty")] for code in codes]
+    rows = [[f"`{code}`", *each] for code, each in zip(codes, told, strict=True)]
+    return ["caution", "of good batches", "of batches with a fault"], rows
 
 
 def _together(parts: list[dict[str, float]], word: str) -> str:

@@ -41,7 +41,10 @@ class Batch:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a detector said of a batch, whether it named a column, or the right one, and how long it took."""
+    """What a detector said of a batch, whether it named a column, or the right one, and how long it took.
+
+    Besides, the codes of its cautions.
+    """
 
     table: str
     detector: str
@@ -52,6 +55,7 @@ class Outcome:
     any_column: bool
     right_column: bool
     seconds: float
+    cautions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ def outcomes(setup: Setup, detectors: Sequence[Detector], plan: Plan) -> Iterato
                 any_column=bool(answer.columns),
                 right_column=batch.column in answer.columns,
                 seconds=seconds,
+                cautions=answer.cautions,
             )
 
 
@@ -127,6 +132,16 @@ def shares(some: Sequence[Outcome]) -> dict[str, float]:
     counts["any column"] = sum(outcome.any_column for outcome in some)
     counts["right column"] = sum(outcome.right_column for outcome in some)
     return {"batches": len(some), **{what: count / len(some) for what, count in counts.items()}}
+
+
+OF_SIZE = frozenset(["few-rows", "near-degenerate", "unresolved-tolerance", "wide-tolerance"])
+"""Cautions that say how much so many rows, or this tolerance, can tell; they are true of good batches too."""
+
+
+def cautions(some: Sequence[Outcome]) -> dict[str, float]:
+    """Return in which share of the batches each caution was given."""
+    counts = Counter(code for outcome in some for code in outcome.cautions)
+    return {code: count / len(some) for code, count in sorted(counts.items())}
 
 
 def parted(

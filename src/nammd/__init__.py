@@ -9,6 +9,7 @@ True
 """
 
 from nammd.data.blocks_in_time import Blocks
+from nammd.data.group_labels import Groups
 from nammd.engines import (
     Cluster,
     Cuda,
@@ -52,6 +53,7 @@ __all__ = [
     "Estimate",
     "Gate",
     "Gaussian",
+    "Groups",
     "Kernel",
     "KernelSums",
     "Laplace",

@@ -14,7 +14,7 @@ from benchmarks.real_tables.detectors import DETECTORS, Answer, Detector, by_nam
 from benchmarks.real_tables.faults import FAULTS, labels, numbers, times
 from benchmarks.real_tables.figures import summed_up
 from benchmarks.real_tables.pages import pages
-from benchmarks.real_tables.scoring import Outcome, Plan, outcomes, parted, refusals, shares
+from benchmarks.real_tables.scoring import Outcome, Plan, cautions, outcomes, parted, refusals, shares
 from benchmarks.real_tables.sources import SOURCES, Source, Table
 from benchmarks.scale import QUICK
 
@@ -156,10 +156,19 @@ class TestScores:
             "right column named, of faults found": 50.0,
             "right column named, of all faults": 25.0,
             "any column named, of good batches like the reference": 0.0,
+            "the most frequent caution about the data, of good batches": 0.0,
             "a check, median": 0.5,
         }
-        assert [one.ok for one in found.values()] == [False, True, False, False, *[None] * 6]
+        assert [one.ok for one in found.values()] == [False, True, False, False, *[None] * 5, True, None]
         assert all(one.bar is None for one in summed_up("another", some))
+
+    def test_cautions_are_counted_but_for_those_that_are_true(self):
+        told = [("few-rows",), ("few-rows", "rows-in-common"), ("few-rows",), ()]
+        some = [dataclasses.replace(outcome("CLOSE"), cautions=codes) for codes in told]
+        assert cautions(some) == {"few-rows": 0.75, "rows-in-common": 0.25}
+        rate = "real tables, nammd: the most frequent caution about the data, of good batches"
+        [found] = [one for one in summed_up("nammd", some) if one.what == rate]
+        assert (found.value, found.ok) == (25.0, False)
 
     def test_a_detector_is_asked_about_every_batch_and_its_columns_count(self, setup):
         def all_knowing(given):

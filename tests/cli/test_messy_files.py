@@ -189,7 +189,7 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(case: str, reference: An
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("new.xlsx", b"PK", "it is a workbook; save the sheet as CSV"),
+        ("new.ods", b"PK", "it is a workbook of another kind; save it as .xlsx or .csv"),
         ("new.txt", b"a,b\n1,2\n", "rename it to .csv, .tsv or .jsonl"),
         ("new.zip", b"PK", "unpack it first"),
         ("new.db", b"SQLite format 3", "give sqlite:///FILE and a query"),

@@ -202,13 +202,6 @@ def test_rows_are_ordered_by_the_time(times):
     assert "length by Politis and White's rule" in str(found)
 
 
-def test_a_column_that_looks_like_groups_is_told_of():
-    [caution] = nammd.distance(frame(0), frame(1)).warnings
-    assert caution.code == "looks-like-groups"
-    assert "customer has 10 different values in 60 rows" in str(caution)
-    assert "groups='customer' (--group customer)" in str(caution)
-
-
 def test_and_not_where_it_was_said_or_where_nothing_looks_like_it():
     assert nammd.distance(frame(0), frame(1), groups="customer").warnings[0].code == "few-groups"
     plain = [frame(seed).drop_columns(["customer"]) for seed in (0, 1)]

@@ -41,7 +41,7 @@ def left_out(values, **options):
         ([[1], [2, 3]] * (ROWS // 2), "it holds lists of different lengths (1 to 2)"),
         ([["a"], ["b"]] * (ROWS // 2), "it holds lists of something else than numbers"),
         ([[], []] * (ROWS // 2), "it holds lists of something else than numbers"),
-        ([{"a": 1}] * ROWS, "it holds records"),
+        ([{}] * ROWS, "it holds records"),
         ([b"\x00"] * ROWS, "it holds binary values"),
     ],
 )

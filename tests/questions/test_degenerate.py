@@ -63,6 +63,26 @@ def test_some_rows_in_common_are_told_and_a_verdict_is_given():
     assert not math.isnan(verdict.pvalue_close)
 
 
+def test_rows_that_repeat_by_chance_are_no_copies():
+    """Rows of numbers with few digits are alike now and then, within datasets as between them."""
+    told = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        a, b = ((0.6 * rng.normal(size=(size, 3))).round(1) for size in (900, 300))
+        told += in_common(row_keys(a), row_keys(b)) > 0
+        assert in_common(row_keys(a), row_keys(np.concatenate([b[:200], a[:100]]))) > 0
+    assert told <= 1
+
+
+def test_rows_of_another_law_are_no_copies_either():
+    told = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        a, b = rng.normal(size=(2000, 3)).round(1), (0.5 * rng.normal(size=(400, 3))).round(1)
+        told += in_common(row_keys(a), row_keys(b)) > 0
+    assert told <= 1
+
+
 def test_a_few_categories_repeat_by_chance():
     """Rows of small whole numbers are alike without being copies."""
     rng = np.random.default_rng(1)

@@ -139,11 +139,6 @@ CASES = {
         "is not an Arrow file; its content is something else",
     ),
     "old Feather": ("x.feather", text(b"FEA1xxxx"), "is not an Arrow file but Feather version 1"),
-    "JSON list": (
-        "x.json",
-        text('[{"a": 1}]'),
-        "is one JSON list, not JSON lines; write one object per line",
-    ),
     "JSON numbers": ("x.jsonl", text("1\n2\n"), "is not JSON lines: line 1 is not an object"),
     "cut JSON": ("x.jsonl", text('{"a": 1}\n{"a": 2}\n{"a'), "is not JSON lines: line 3 cannot be parsed"),
     "CSV as JSON": ("x.jsonl", text("a,b\n1,2\n"), "is not JSON lines: line 1 cannot be parsed"),

@@ -78,7 +78,6 @@ def test_other_delimiters_are_recognised_and_noted(delimiter, name, tmp_path):
         ('{"a": "2024-01-01"}', '{"a": "later"}', "later"),
         ('{"a": "later"}', '{"a": "2024-01-01"}', "2024-01-01"),
         ('{"a": 1}', '{"b": 5, "a": 3}', 3),
-        ('{"a": {"x": 1}}', '{"a": {"y": 2}}', {"x": None, "y": 2}),
     ],
 )
 def test_json_types_are_brought_together(early, late, expected, tmp_path):

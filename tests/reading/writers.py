@@ -1,8 +1,10 @@
 """One dataset written in every format."""
 
 import gzip
+import json
 
 import numpy as np
+import openpyxl
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
@@ -54,6 +56,14 @@ def write_stream(table, path):
         writer.write_table(table, max_chunksize=100)
 
 
+def write_workbook(table, path):
+    workbook = openpyxl.Workbook(write_only=True)
+    sheet = workbook.create_sheet("people")
+    for row in [table.column_names, *zip(*table.to_pydict().values(), strict=True)]:
+        sheet.append(row)
+    workbook.save(path)
+
+
 WRITERS = {
     "people.csv": write_csv,
     "people.tsv": lambda table, path: write_csv(table, path, "\t"),
@@ -66,6 +76,8 @@ WRITERS = {
     "stream.arrow": write_stream,
     "people.jsonl": write_json,
     "people.json": write_json,
+    "list.json": lambda table, path: path.write_text(json.dumps(table.to_pylist(), indent=1)),
+    "people.xlsx": write_workbook,
     "PEOPLE.PARQUET": pa.parquet.write_table,
 }
 if int(pa.__version__.partition(".")[0]) < 18:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nammd.cli import options
 from nammd.cli.options import DataOptions, EngineName, KernelName, KernelOptions
-from nammd.cli.paths import chosen, given
+from nammd.cli.paths import chosen, file_of, given
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def open_files(
     if sum(given(path) == "-" for _, path in paths) > 1:
         raise ValueError("standard input can be read once only; give it for one of the files")
     for _, path in paths:
-        if not path.expanduser().exists():
+        if not file_of(path).expanduser().exists():
             raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     limit = load_tolerance(tolerance, data, kernel) if isinstance(tolerance, Path) else tolerance
     working.step("Loading the readers")
@@ -238,6 +238,7 @@ def open_files(
 def grouping_asked_for(data: DataOptions, limit: Tolerance | None) -> RowGrouping:
     """Return which rows belong together, by the options and by what a tolerance file remembers."""
     from nammd.data.blocks_in_time import Blocks
+    from nammd.data.group_labels import Groups
     from nammd.data.row_grouping import RowGrouping
 
     in_time = any(option is not None for option in (data.time, data.block, data.period))
@@ -245,7 +246,13 @@ def grouping_asked_for(data: DataOptions, limit: Tolerance | None) -> RowGroupin
         raise ValueError("rows belong together by --group or by --time, not by both")
     if data.block is not None and data.period is not None:
         raise ValueError("blocks of time have --block rows, or whole seasons of --period rows; give one")
-    groups = Blocks(data.time, data.block, data.period) if in_time else data.group
+    groups: Any = Blocks(data.time, data.block, data.period) if in_time else data.group
+    if data.group_missing is not None:
+        if groups is None and limit is not None and limit.grouping_spec.kind == "column":
+            groups = limit.grouping_spec.column
+        if not isinstance(groups, str):
+            raise ValueError("--group-missing is about the groups of --group COLUMN; give that too")
+        groups = Groups(groups, data.group_missing.value)
     grouping = RowGrouping(groups, data.row_weight)
     return grouping if limit is None else limit.grouping_spec.settled(grouping, limit.origin.how == "given")
 
@@ -265,6 +272,7 @@ def _chosen(data: DataOptions, kernel: KernelOptions) -> dict[str, Any]:
         "--kernel": kernel.kernel,
         "--bandwidth": kernel.bandwidth,
         "--weights": kernel.weights,
+        "--scale": kernel.scale,
         "--decimal": data.decimal,
         "--thousands": data.thousands,
         "--date-format": data.date_format,
@@ -321,5 +329,6 @@ def _space_options(data: DataOptions, asked: KernelOptions) -> dict[str, Any]:
         "kernel": family if asked.bandwidth is None else family(asked.bandwidth),
         "weights": options.weights(asked.weights),
         "exclude": options.names(data.exclude, "--exclude"),
+        "scale": None if asked.scale is None else asked.scale.value,
         "reading": _reading(data),
     }

@@ -19,6 +19,7 @@ import typer
 
 from nammd.cli.junit import Case, case_name, junit_xml
 from nammd.cli.output import print_json
+from nammd.cli.paths import file_of
 from nammd.cli.printing import one_line
 
 ERROR = 2
@@ -173,7 +174,7 @@ def in_words(error: Exception) -> Exception:
 
 def _paths(values: Iterable[Any]) -> list[Path]:
     each = (v if isinstance(v, Sequence) and not isinstance(v, str) else [v] for v in values)
-    return [path for some in each for path in some if isinstance(path, Path)]
+    return [file_of(path) for some in each for path in some if isinstance(path, Path)]
 
 
 def _can_make(folder: Path, taken: set[Path]) -> bool:

@@ -34,6 +34,20 @@ class KernelName(StrEnum):
     laplace = "laplace"
 
 
+class GroupMissing(StrEnum):
+    """What is done with rows without a group."""
+
+    error = "error"
+    own = "own"
+    drop = "drop"
+
+
+class ScaleName(StrEnum):
+    """How columns of arrays are scaled."""
+
+    robust = "robust"
+
+
 class EngineName(StrEnum):
     """Where a command computes."""
 
@@ -100,6 +114,15 @@ class DataOptions:
             metavar="COLUMN",
             help="Rows with the same value here belong together: those of one customer, say. The column "
             "itself is not compared.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None
+    group_missing: Annotated[
+        GroupMissing | None,
+        typer.Option(
+            "--group-missing",
+            help="What to do with rows whose --group is missing: stop (error, unless said otherwise), take "
+            "each as a group of its own (own), or leave them out (drop).",
             rich_help_panel=_ROWS,
         ),
     ] = None
@@ -209,6 +232,14 @@ class KernelOptions:
         list[str] | None,
         typer.Option(
             metavar="A=2,B=0.5", help="How much columns count; 1 if not named.", rich_help_panel=_KERNEL
+        ),
+    ] = None
+    scale: Annotated[
+        ScaleName | None,
+        typer.Option(
+            help="Divide each column of an array (.npy, .npz) by its robust standard deviation, as columns "
+            "of tables are; by default arrays are taken as they are.",
+            rich_help_panel=_KERNEL,
         ),
     ] = None
     threads: Annotated[

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from nammd.cli.paths import file_of
 from nammd.cli.printing import one_line, printable
 from nammd.errors.writing import require_writable
 
@@ -89,7 +90,7 @@ def require_new_folder(path: Path) -> None:
 
 def refuse_overwriting(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
     """Refuse to write an output over a file that is read, or over another output."""
-    taken = {path.resolve() for path in inputs if path is not None}
+    taken = {file_of(path).resolve() for path in inputs if path is not None}
     for path in outputs:
         if path is None:
             continue

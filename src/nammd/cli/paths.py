@@ -42,6 +42,19 @@ def given(path: Path) -> str | Path:
     return path.given if isinstance(path, Place) else path
 
 
+def file_of(path: Path) -> Path:
+    """Return the file that is read: of a sheet, its workbook.
+
+    >>> file_of(Path("shop.xlsx#May")).name
+    'shop.xlsx'
+    """
+    if "#" not in path.name:
+        return path
+    from nammd.reading.places import split_sheet
+
+    return Path(split_sheet(path)[0])
+
+
 def chosen(values: list[str] | None, number: int) -> str | None:
     """Return the value of an option that may be given for each file: the last one serves for the rest."""
     if not values:

@@ -11,7 +11,7 @@ from nammd.cli import options
 from nammd.cli.data import grouping_asked_for, load_tolerance
 from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, ToleranceFile
 from nammd.cli.output import print_json, print_lines, print_notes, refuse_overwriting, require_folder
-from nammd.cli.paths import chosen, given, place, require_sketch_or_nothing
+from nammd.cli.paths import chosen, file_of, given, place, require_sketch_or_nothing
 from nammd.cli.progress import Working
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def sketch(
     require_folder(output_file)
     refuse_overwriting([output_file], [path, tolerance])
     require_sketch_or_nothing(output_file)
-    if not path.expanduser().exists():
+    if not file_of(path).expanduser().exists():
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     with Working(quiet=output.json) as working:
         limit = load_tolerance(tolerance, data, kernel)

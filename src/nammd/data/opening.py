@@ -38,6 +38,7 @@ from nammd.data.dataset import (
     TableDataset,
 )
 from nammd.data.frames import Frame, column_name
+from nammd.data.nested import flat
 from nammd.data.pieces import Pieces, is_dask, is_dask_table
 from nammd.errors.advice import Advice, naming, refusal
 from nammd.errors.checks import counted, not_finite
@@ -195,18 +196,18 @@ def open_file(path: str | os.PathLike[str], *, by_workers: bool = False, **readi
     Dataset
     """
     from nammd.reading.files import read, scan
-    from nammd.reading.places import is_elsewhere
+    from nammd.reading.places import is_elsewhere, split_sheet
 
     if is_elsewhere(path):
         return read(path, **reading).to_dataset()
     where = Path(path).expanduser()
-    if not where.exists():
+    if not Path(split_sheet(path)[0]).expanduser().exists():
         raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
     with naming(str(where)):
         summary = _summary_in(where)
         if summary is not None:
             return SummaryDataset(str(path), path, source=Source(where, summary.n), summary=summary)
-        scanned = scan(where, columns=reading.get("columns")) if by_workers else None
+        scanned = scan(path, columns=reading.get("columns")) if by_workers else None
         return (scanned or read(path, **reading)).to_dataset()
 
 
@@ -261,6 +262,8 @@ def _open_table(data: Any, name: str, source: Source | None) -> TableDataset | N
         table = table.to_frame()
     if not isinstance(table, nw.DataFrame):
         return None
+    if not series and nw.Struct in table.schema.values():
+        table = nw.from_native(flat(table.to_arrow(), name))
     frame = Frame(table, name)
     if source is not None:
         frame.words = {

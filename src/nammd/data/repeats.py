@@ -19,6 +19,9 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 MANY = 20
 """With fewer different rows, repetitions may be chance."""
 
+_SURE = 2.0
+"""So many standard deviations above what is expected is more than chance."""
+
 DISTINCT = 0.9
 """Share of different rows from which on a row that occurs in both datasets is hardly chance."""
 
@@ -69,9 +72,35 @@ def in_common(one: Keys, other: Keys) -> int:
     """Return how many rows of the other dataset are rows of the first, where that is hardly chance.
 
     Where many rows are alike within a dataset, as in a table of a few categories, the same row in both says
-    nothing, and zero is returned.
+    nothing, and zero is returned. So does one that is in both no more than chance makes it.
+
+    >>> import numpy as np
+    >>> in_common(np.arange(50, dtype=np.uint64), np.arange(40, 100, dtype=np.uint64))
+    10
     """
     for keys in (one, other):
         if len(keys) < MANY or len(np.unique(keys)) < DISTINCT * len(keys):
             return 0
-    return int(np.isin(other, one).sum())
+    common = int(np.isin(other, one).sum())
+    return common if common and _more_than_chance(one, other) else 0
+
+
+def _more_than_chance(one: Keys, other: Keys) -> bool:
+    """Tell whether more rows are in both of two datasets than independent draws would have.
+
+    Take the rows that are there twice, both datasets together. Of two independent draws those with one in
+    each are on average at most twice the root of the product of those with both in the first and with both in
+    the second: exactly so if the laws are the same, fewer if not (Cauchy and Schwarz). Copies have one in
+    each.
+    """
+    values, place = np.unique(np.concatenate([one, other]), return_inverse=True)
+    place = place.reshape(-1)
+    mine = np.bincount(place[: len(one)], minlength=len(values))
+    yours = np.bincount(place[len(one) :], minlength=len(values))
+    twice = mine + yours == 2
+    each, *alone = (int((twice & (mine == k)).sum()) for k in (1, 2, 0))
+    if not any(alone):
+        return True  # no row repeats by chance within a dataset, so none does between them
+    high = [count + _SURE * count**0.5 + 1 for count in alone]  # what may well be expected
+    expected = 2 * float(np.prod(high)) ** 0.5
+    return bool(each > expected + _SURE * expected**0.5)

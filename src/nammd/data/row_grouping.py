@@ -17,9 +17,18 @@ from numpy.typing import NDArray
 from nammd.data.arrays import FloatArray, to_numpy
 from nammd.data.blocks_in_time import RULE, Blocks, ChosenBlocks, chosen_blocks, cut
 from nammd.data.dataset import ArrayDataset, Dataset, SummaryDataset, TableDataset
+from nammd.data.group_labels import (
+    AllLeftOut,
+    Groups,
+    Missing,
+    labels_of,
+    refuse_missing,
+    rows_of,
+    with_own_labels,
+)
 from nammd.data.opening import open_content
 from nammd.data.row_units import RowUnits
-from nammd.data.row_weights import numbers_in, one_dimensional, row_weights_of
+from nammd.data.row_weights import numbers_in, row_weights_of
 from nammd.data.values import Values
 from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import counted
@@ -43,10 +52,18 @@ class RowGrouping:
         The column that tells which rows belong together; blocks of time; or labels for each dataset.
     row_weights : str, sequence of arrays, or None
         The column that tells how much each row counts; or numbers for each dataset.
+    missing : {"error", "own", "drop"}
+        What is done with rows without a label; `Groups` say it.
     """
 
     groups: Any = None
     row_weights: Any = None
+    missing: Missing = "error"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.groups, Groups):
+            object.__setattr__(self, "missing", self.groups.missing)
+            object.__setattr__(self, "groups", self.groups.by)
 
     def __bool__(self) -> bool:
         return self.groups is not None or self.row_weights is not None
@@ -60,12 +77,15 @@ class RowGrouping:
     @property
     def options(self) -> dict[str, Any]:
         """What was said, by the names that questions have for it."""
-        return {"groups": self.groups, "row_weights": self.row_weights}
+        groups = self.groups if self.missing == "error" else Groups(self.groups, self.missing)
+        return {"groups": groups, "row_weights": self.row_weights}
 
     def part(self, number: int, of: int) -> RowGrouping:
         """Return what was said of one of several datasets."""
         return RowGrouping(
-            _part(self.groups, number, of, "groups"), _part(self.row_weights, number, of, "row_weights")
+            _part(self.groups, number, of, "groups"),
+            _part(self.row_weights, number, of, "row_weights"),
+            self.missing,
         )
 
 
@@ -131,7 +151,10 @@ def dataset_with_grouping(dataset: Dataset, grouping: RowGrouping, least: int = 
     rows = dataset.rows
     assert rows is not None
     weights = None if grouping.row_weights is None else row_weights_of(dataset, grouping.row_weights, rows)
-    units = _units(dataset, grouping, rows, least)
+    units, kept = _units(dataset, grouping, rows, least)
+    if kept is not None:
+        dataset = rows_of(dataset, kept)
+        weights = None if weights is None else weights[kept]
     if weights is not None:
         mean = float(weights.mean())  # they matter in proportion only
         by = _word(grouping.row_weights, "row weights")
@@ -213,71 +236,44 @@ def _gathered(dataset: Dataset) -> Dataset:
     )
 
 
-def _units(dataset: Dataset, grouping: RowGrouping, rows: int, least: int) -> RowUnits:
+def _units(
+    dataset: Dataset, grouping: RowGrouping, rows: int, least: int
+) -> tuple[RowUnits, NDArray[np.intp] | None]:
+    """Return the units of a dataset, and which of its rows are kept; None for all."""
     if grouping.groups is None:
-        return RowUnits.alone(rows)
+        return RowUnits.alone(rows), None
     if isinstance(grouping.groups, Blocks):
-        return _blocks(dataset, grouping.groups, grouping.columns, rows)
-    codes, names = _labels(dataset, grouping.groups, rows)
-    units = RowUnits(codes, names, by=_word(grouping.groups, "group"))
+        return _blocks(dataset, grouping.groups, grouping.columns, rows), None
+    labels, missing = labels_of(dataset, grouping.groups, rows)
+    gone, kept = int(missing.sum()), None
+    if gone and grouping.missing == "own":
+        labels = with_own_labels(dataset, labels, missing)
+    elif gone and grouping.missing == "drop":
+        kept = np.flatnonzero(~missing)
+        labels = [labels[row] for row in kept]
+        if not labels:
+            raise AllLeftOut(f"no row of {dataset.name} has a group, so all would be left out")
+    else:
+        refuse_missing(dataset, missing)
+    names, codes = np.unique(np.array(labels, dtype=str), return_inverse=True)
+    known = tuple(str(name) for name in names)
+    units = RowUnits(
+        codes.reshape(-1).astype(np.intp),
+        known,
+        by=_word(grouping.groups, "group"),
+        unlabelled=gone,
+        missing=grouping.missing,
+    )
     if units.count == 1 and least > 1:
         raise ValueError(
-            f"all {rows} rows of {dataset.name} are in one group ({names[0]!r}), so nothing can be said "
-            f"about how groups vary; at least {least} groups are needed"
+            f"all {len(labels)} rows of {dataset.name} are in one group ({known[0]!r}), so nothing can be "
+            f"said about how groups vary; at least {least} groups are needed"
         )
     if units.count < least:
         raise ValueError(
             f"the rows of {dataset.name} are in {units.count} groups; at least {least} are needed"
         )
-    return units
-
-
-def _labels(dataset: Dataset, groups: Any, rows: int) -> tuple[NDArray[np.intp], tuple[str, ...]]:
-    """Return the number of each row's group, and the names of the groups, sorted."""
-    if isinstance(groups, str):
-        assert isinstance(dataset, TableDataset)
-        raw, missing = _label_column(dataset, groups)
-    else:
-        what = f"groups of {dataset.name}"
-        raw = one_dimensional(groups, rows, what, "label")
-        missing = _missing(raw)
-    if missing.any():
-        raise refusal(
-            ValueError,
-            f"the group of {counted(int(missing.sum()), 'row')} of {dataset.name} is missing",
-            Advice(
-                "leave these rows out, or give each a label of its own",
-                "leave these rows out, or give each a label of its own",
-            ),
-        )
-    names, codes = np.unique(np.array(_texts(raw), dtype=str), return_inverse=True)
-    return codes.reshape(-1).astype(np.intp), tuple(str(name) for name in names)
-
-
-def _label_column(dataset: TableDataset, column: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the labels in a column, and where there are none."""
-    series = dataset.frame.series(column)
-    if str(series.dtype).startswith(("Int", "UInt")) and not series.is_null().any():
-        # As they are: long numbers of accounts and the like do not fit into a float.
-        return np.asarray(series.to_numpy()), np.zeros(len(series), dtype=bool)
-    values = dataset.frame.values(column)
-    if values.trouble or values.kind == "vector":
-        held = values.trouble or "lists"
-        raise TypeError(f"the column {column!r} of {dataset.name} holds {held}, which name no groups")
-    if values.codes is not None:
-        return np.array([*values.categories, ""], dtype=object)[values.codes], values.missing
-    return (values.missing if values.numbers is None else values.numbers), values.missing
-
-
-def _texts(labels: Any) -> list[str]:
-    """Return labels as text; whole numbers look the same whatever their type."""
-    if labels.dtype.kind in "iu":
-        return [str(int(label)) for label in labels]
-    found = []
-    for label in labels.tolist():
-        whole = isinstance(label, float) and label.is_integer()
-        found.append(str(int(label)) if whole else str(label))
-    return found
+    return units, kept
 
 
 def _blocks(dataset: Dataset, blocks: Blocks, columns: tuple[str, ...], rows: int) -> RowUnits:
@@ -377,15 +373,6 @@ def _without(dataset: Dataset, columns: tuple[str, ...], units: RowUnits) -> Dat
     if not columns or not isinstance(dataset, TableDataset):
         return replace(dataset, units=units)
     return replace(dataset, units=units, frame=dataset.frame.without(columns))
-
-
-def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    if labels.dtype.kind == "f":
-        missing: NDArray[np.bool_] = np.isnan(labels)
-        return missing
-    if labels.dtype.kind != "O":
-        return np.zeros(len(labels), dtype=bool)
-    return np.array([label is None or label != label for label in labels], dtype=bool)
 
 
 def _word(value: Any, otherwise: str) -> str:

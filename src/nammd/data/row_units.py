@@ -40,6 +40,9 @@ class RowUnits:
         The rows of a season, of which a block has whole ones; 0 where there is none.
     too_long : bool
         Whether the memory of the data is too long for blocks of time.
+    unlabelled, missing : int, str
+        How many rows had no label, and what was done with them: each is a group of its own ("own"), or they
+        are left out ("drop").
     weight_unit : float
         The mean of the weights as they were given; `weights` are scaled to a mean of one.
     """
@@ -54,6 +57,8 @@ class RowUnits:
     period: int = 0
     too_long: bool = False
     weight_unit: float = 1.0
+    unlabelled: int = 0
+    missing: str = "error"
 
     @property
     def count(self) -> int:

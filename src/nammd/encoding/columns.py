@@ -261,7 +261,15 @@ class VectorColumn(Column):
 
 @dataclass(frozen=True)
 class ArrayColumn(Column):
-    """A column of an array, taken as it is: embeddings and pixels have a scale that means something."""
+    """A column of an array, taken as it is: embeddings and pixels have a scale that means something.
+
+    Attributes
+    ----------
+    scale : float
+        The unit; 1 unless somebody asked for columns to be scaled.
+    """
+
+    scale: float = 1.0
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -269,13 +277,13 @@ class ArrayColumn(Column):
         return ("value",)
 
     def encode(self, values: Values) -> FloatArray:
-        """Change nothing."""
+        """Divide by the unit."""
         assert values.numbers is not None
-        return values.numbers[:, None]
+        return values.numbers[:, None] / self.scale
 
     def summary(self) -> str:
-        """Return that there is nothing to say."""
-        return "taken as it is"
+        """Return the unit, if there is one."""
+        return "taken as it is" if self.scale == 1 else f"one unit is {self.scale:.4g}"
 
 
 def _direction(name: str) -> FloatArray:

@@ -30,7 +30,7 @@ from nammd.encoding.matching import (
     require_same_kinds,
 )
 from nammd.encoding.serial import encoding_from_dict, encoding_to_dict
-from nammd.errors.checks import counted
+from nammd.errors.checks import choice, counted
 from nammd.errors.naming import listed, require_unique, suggestion
 from nammd.reading.text_formats.options import Reading
 from nammd.reading.text_formats.understanding import Remark, in_form, without_words
@@ -90,6 +90,7 @@ class Encoding:
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] | None = None,
         reading: Reading | None = None,
+        scale: str | None = None,
         name: str = "the reference",
     ) -> Encoding:
         """Fit an encoding on a reference, or on several datasets together.
@@ -98,10 +99,10 @@ class Encoding:
         ----------
         *tables : table, array or other dataset
             A table of pandas, polars (also lazy), Arrow or any other library that narwhals knows, or a file.
-            An array is taken as it is: its columns are named "0", "1", ..., nothing is scaled. Of a table on
-            a cluster at most 100 000 rows, drawn at random, are looked at. Several datasets are looked at as
-            if they were one, so that none of them sets the scale for the others; they must have the same
-            columns.
+            An array is taken as it is, unless `scale` is given: its columns are named "0", "1", ... Of a
+            table on a cluster at most 100 000 rows, drawn at random, are looked at. Several datasets are
+            looked at as if they were one, so that none of them sets the scale for the others; they must have
+            the same columns.
         weights : mapping of str to float, optional
             What the slots of a column are multiplied by; 0 leaves a column out. A column with a weight
             is compared even if its whole numbers look like an identifier.
@@ -111,6 +112,8 @@ class Encoding:
             Columns to leave out.
         reading : Reading, optional
             How numbers, dates and missing values are written, where that should not be inferred.
+        scale : {"robust"}, optional
+            Whether columns of arrays are scaled; see `nammd.Space.fit`.
         name : str, optional
             What to call a single table in error messages.
 
@@ -124,7 +127,9 @@ class Encoding:
         datasets = [
             open_dataset(data, label, reading=said) for data, label in zip(tables, labels, strict=True)
         ]
-        return fit_datasets(datasets, weights=weights, columns=columns, exclude=exclude, reading=said)
+        return fit_datasets(
+            datasets, weights=weights, columns=columns, exclude=exclude, reading=said, scale=scale
+        )
 
     @classmethod
     def identity(cls, columns: int) -> Encoding:
@@ -168,7 +173,7 @@ class Encoding:
             )
         if dataset.one_column and len(self._starts) == 1 and not self.left_out:
             dataset = dataset.renamed(self.columns[0].name)
-        require_known(self._starts, dataset.names, dataset.name)
+        require_known(self.columns, dataset, (entry.column for entry in self.left_out))
         return dataset.encoded(self.encode if look is None else partial(self.encode, look=look), self.width)
 
     def encode(self, frame: Frame, look: Look | None = None) -> FloatArray:
@@ -251,7 +256,7 @@ class Encoding:
     @property
     def is_identity(self) -> bool:
         """Whether rows stay as they are: all columns of arrays, none of them weighted."""
-        return self.array_columns == len(self.columns) and all(c.weight == 1 for c in self.columns)
+        return self.array_columns == len(self.columns) and all(factor == 1 for factor in self._factors)
 
     @property
     def digest(self) -> str:
@@ -276,7 +281,9 @@ class Encoding:
     def describe(self, title: str = "Encoding") -> str:
         """Return what becomes of every column, as a text of a few lines under a title."""
         if self.array_columns is not None:
-            text = f"{title} of an array: {len(self.columns)} of its {self.array_columns} columns as they are"
+            units = [f"{_unit(column):.4g}" for column in self.columns]
+            how = "as they are" if set(units) == {"1"} else f"scaled, by {_some(units)}"
+            text = f"{title} of an array: {len(self.columns)} of its {self.array_columns} columns {how}"
             weighted = {c.name: c.weight for c in self.columns if c.weight != 1}
             return text + (f", weights {weighted}" if weighted else "")
         pad = max(map(len, [*self._starts, *(entry.column for entry in self.left_out)]))
@@ -333,6 +340,11 @@ class Encoding:
     def _by_name(self) -> dict[str, Column]:
         return {column.name: column for column in self.columns}
 
+    @cached_property
+    def _factors(self) -> FloatArray:
+        """What the columns of an array are multiplied by."""
+        return np.array([column.weight / _unit(column) for column in self.columns])
+
     def _array_points(self, dataset: Dataset) -> Array:
         if dataset.array is None:
             raise TypeError(f"{dataset.name} is a table, but the reference was an array; give an array")
@@ -344,13 +356,23 @@ class Encoding:
             )
         if self.is_identity:
             return array
-        weights = np.array([column.weight for column in self.columns])
+        weights = self._factors
         places = np.array([int(column.name) for column in self.columns])
         if dataset.on_cluster or isinstance(array, np.ndarray):
             chosen = array if len(places) == array.shape[1] else array[:, places]
             return chosen if (weights == 1).all() else chosen * weights.astype(array.dtype)
         chosen = namespace(array).take(array, like(places, array, namespace(array).int64), axis=1)
         return chosen if (weights == 1).all() else chosen * like(weights, array)
+
+
+def _some(units: Sequence[str]) -> str:
+    if len(units) <= 2:
+        return " and ".join(units)
+    return ", ".join(units[:5]) + (", ..." if len(units) > 5 else "")
+
+
+def _unit(column: Column) -> float:
+    return column.scale if isinstance(column, ArrayColumn) else 1.0
 
 
 @lru_cache(maxsize=16)
@@ -366,15 +388,18 @@ def fit_datasets(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
     reading: Reading | None = None,
+    scale: str | None = None,
 ) -> Encoding:
     """Fit an encoding on datasets that are open, all of them alike; see `Encoding.fit`."""
     refuse_summaries(*datasets)
     require_same_kinds(datasets)
+    if scale is not None:
+        choice(scale, "scale", ("robust",))
     first = datasets[0]
-    plain = weights is None and columns is None and exclude is None
+    plain = weights is None and columns is None and exclude is None and scale is None
     if not first.is_table and plain:
         require_same_columns(datasets, [])
         return Encoding.identity(first.width)
     said = Reading.of(reading)
-    found = fitted_columns(datasets, weights, columns, exclude, said)
+    found = fitted_columns(datasets, weights, columns, exclude, said, scale)
     return Encoding(found.columns, found.left_out, found.array_columns, said, found.remarks)

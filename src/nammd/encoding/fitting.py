@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from nammd.data.arrays import rows_at
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
+from nammd.data.sampling import sample_positions
 from nammd.data.values import Values, pooled
-from nammd.encoding.choosing import fit_column
+from nammd.encoding.choosing import fit_column, robust_scale
 from nammd.encoding.columns import (
     ArrayColumn,
     CategoricalColumn,
@@ -39,6 +42,9 @@ from nammd.reading.text_formats.understanding import (
 
 EXCLUDED = "excluded"
 
+SCALE_ROWS = 10_000
+"""So many rows tell the scales of columns of arrays."""
+
 
 class Fitted(NamedTuple):
     """Columns with their parameters, those left out, the width of arrays, and what there is to say."""
@@ -55,6 +61,7 @@ def fitted_columns(
     columns: Sequence[str] | None,
     exclude: Sequence[str] | None,
     reading: Reading,
+    scale: str | None = None,
 ) -> Fitted:
     """Fit columns on datasets that are open, all of them alike; see `Encoding.fit`."""
     names, first = named_columns(datasets), datasets[0]
@@ -65,7 +72,8 @@ def fitted_columns(
     factors = checked_weights(weights or {}, names, first.name)
     chosen = set(names if columns is None else chosen_columns(columns, names, first.name)) - set(dropped)
     fitting = _Fitting(frames, reading, factors)
-    for column in names:
+    units = [1.0] * len(names) if frames or scale is None else array_scales(datasets)
+    for place, column in enumerate(names):
         weight = factors.get(column, 1.0)
         if column in dropped:
             fitting.found[column] = LeftOut(column, EXCLUDED)
@@ -74,7 +82,7 @@ def fitted_columns(
         elif weight == 0:
             fitting.found[column] = LeftOut(column, "weight 0")
         elif not frames:
-            fitting.found[column] = ArrayColumn(column, "numeric", weight)
+            fitting.found[column] = ArrayColumn(column, "numeric", weight, units[place])
         else:
             fitting.add(column)
     fitting.finish()
@@ -85,6 +93,17 @@ def fitted_columns(
         reasons = "; ".join(f"{entry.column!r}: {entry.reason}" for entry in left_out[:5])
         raise ValueError(f"no column of {first.name} can be compared ({reasons})")
     return Fitted(kept, left_out, None if frames else first.width, tuple(fitting.remarks))
+
+
+def array_scales(datasets: Sequence[Dataset]) -> list[float]:
+    """Return a robust spread of every column of arrays, all of them together; 1 where nothing varies."""
+    arrays = [dataset.array for dataset in datasets]
+    edges = np.cumsum([0, *(int(array.shape[0]) for array in arrays if array is not None)])
+    chosen = sample_positions(int(edges[-1]), SCALE_ROWS, 0)
+    each = [chosen[(chosen >= start) & (chosen < stop)] - start for start, stop in pairwise(edges)]
+    rows = rows_at([array for array in arrays if array is not None], each, [d.name for d in datasets])
+    found = [robust_scale(column) for column in rows.astype(np.float64).T]
+    return [unit if 0 < unit < np.inf else 1.0 for unit in found]
 
 
 def fit_alone(frame: Frame, name: str, reading: Reading) -> Column | LeftOut:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from nammd.data.dataset import Dataset
 from nammd.data.values import Values
 from nammd.encoding.columns import Column
+from nammd.encoding.resemblance import resemblances, resembling, values_of
 from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import counted
 from nammd.errors.naming import but_for_case, listed, quoted, suggestion
@@ -57,9 +58,10 @@ def _require_same_names(first: Dataset, other: Dataset, dropped: set[str]) -> No
     lacking = [name for name in mine if name not in given]
     if lacking:
         others = [name for name in theirs if name not in known]
+        alike = resembling(values_of(first, lacking), other, others)
         raise ValueError(
             f"{other.name} lacks columns that {first.name} has: {listed(lacking)}"
-            + but_for_case(lacking, others)
+            + (but_for_case(lacking, others) or resemblances(alike))
         )
     extra = [name for name in theirs if name not in known]
     if extra:
@@ -73,20 +75,25 @@ def _require_same_names(first: Dataset, other: Dataset, dropped: set[str]) -> No
         )
 
 
-def require_known(wanted: Iterable[str], names: Sequence[str], owner: str) -> None:
-    """Refuse a table that lacks columns of the reference."""
+def require_known(wanted: Iterable[Column], dataset: Dataset, left_out: Iterable[str]) -> None:
+    """Refuse a table that lacks columns of the reference; what it `left_out` is known too."""
+    known, names, owner = {column.name: column for column in wanted}, dataset.names, dataset.name
     present = set(names)
-    missing = [name for name in wanted if name not in present]
+    missing = {name: column for name, column in known.items() if name not in present}
+    if not missing:
+        return
+    unknown = [name for name in names if name not in {*known, *left_out}]
+    alike = resemblances(resembling(missing, dataset, unknown))
     if len(missing) == 1:
+        [name] = missing
+        words = suggestion(name, names) if but_for_case([name], names) or not alike else alike[2:]
         raise ValueError(
-            f"{owner} has no column {quoted(missing[0])}, which the reference of this space has; "
-            + suggestion(missing[0], names)
+            f"{owner} has no column {quoted(name)}, which the reference of this space has; {words}"
         )
-    if missing:
-        raise ValueError(
-            f"{owner} lacks columns that the reference of this space has: {listed(missing)}"
-            + but_for_case(missing, names)
-        )
+    raise ValueError(
+        f"{owner} lacks columns that the reference of this space has: {listed(missing)}"
+        + (but_for_case(missing, names) or alike)
+    )
 
 
 def require_kind(

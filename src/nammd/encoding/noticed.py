@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN, changes
+from nammd.errors.checks import counted, whole
 from nammd.errors.naming import listed
 from nammd.reading.text_formats.understanding import Unread
 
@@ -38,36 +39,40 @@ class Noticed:
         Those that could be compared now.
     extra : tuple of str
         Columns that nobody knew.
+    left_out : int
+        Rows that were left out, since nobody said to which group they belong.
     """
 
     unread: Mapping[str, Unread] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     usable: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    left_out: int = 0
 
     @classmethod
     def of(cls, encoding: Encoding, dataset: Dataset, first: bool = True) -> Noticed:
         """Look at rows that have been encoded; at the types of columns only in the `first` part of them."""
-        cells = unread(encoding, dataset)
+        cells, gone = unread(encoding, dataset), rows_left_out(dataset)
         if not first:
-            return cls(cells)
+            return cls(cells, left_out=gone)
         types, usable = changes(encoding.left_out, encoding.reading, dataset)
-        return cls(cells, types, usable, encoding.unknown_columns(dataset))
+        return cls(cells, types, usable, encoding.unknown_columns(dataset), gone)
 
     def __add__(self, other: Noticed) -> Noticed:
-        return Noticed(
-            _together([self.unread, other.unread]),
-            {**other.types, **self.types},
-            *(
-                tuple(dict.fromkeys([*getattr(self, name), *getattr(other, name)]))
-                for name in ("usable", "extra")
-            ),
+        usable, extra = (
+            tuple(dict.fromkeys([*getattr(self, name), *getattr(other, name)]))
+            for name in ("usable", "extra")
         )
+        cells = _together([self.unread, other.unread])
+        types = {**other.types, **self.types}
+        return Noticed(cells, types, usable, extra, self.left_out + other.left_out)
 
     def sentences(self, rows: int) -> list[str]:
         """Say it, of so many rows in all."""
         found = [str(replace(cells, rows=rows)) for cells in self.unread.values()]
         found += [UNKNOWN.format(listed(self.extra))] if self.extra else []
+        if self.left_out:
+            found.append(f"without a group, and left out: {counted(self.left_out, 'row')}")
         types = [f"{name!r} ({words})" for name, words in self.types.items()]
         for words, columns in ((TYPE_CHANGED, types), (NOW_USABLE, self.usable)):
             found += [words.format(", ".join(columns))] if columns else []
@@ -80,13 +85,14 @@ class Noticed:
             "types": dict(self.types),
             "usable": list(self.usable),
             "extra": list(self.extra),
+            "left_out": self.left_out,
         }
         return {name: value for name, value in found.items() if value}
 
     @classmethod
     def from_dict(cls, stored: Any) -> Noticed:
         """Return what `to_dict` wrote; a ValueError says what is wrong with it."""
-        if not isinstance(stored, dict) or set(stored) - {"unread", "types", "usable", "extra"}:
+        if not isinstance(stored, dict) or set(stored) - {"unread", "types", "usable", "extra", "left_out"}:
             raise ValueError("what was noticed is no mapping of what it should be")
         texts = {name: stored.get(name, []) for name in ("usable", "extra")}
         cells, types = stored.get("unread", []), stored.get("types", {})
@@ -102,7 +108,15 @@ class Noticed:
                 isinstance(text, str) for text in (each.column, each.example, each.words)
             ):
                 raise ValueError("the cells that could not be read are not counted")
-        return cls({each.column: each for each in found}, types, *(tuple(each) for each in texts.values()))
+        usable, extra = map(tuple, texts.values())
+        left_out = whole(stored.get("left_out", 0), "left_out", 0)
+        return cls({each.column: each for each in found}, types, usable, extra, left_out)
+
+
+def rows_left_out(dataset: Dataset) -> int:
+    """Return how many rows of a dataset are left out, since nobody said to which group they belong."""
+    units = dataset.units
+    return units.unlabelled if units is not None and units.missing == "drop" else 0
 
 
 def unread(encoding: Encoding, dataset: Dataset) -> Cells:

@@ -36,6 +36,8 @@ def _column_to_dict(column: Column) -> dict[str, Any]:
         data |= {"center": column.center, "scale": column.scale}
         if column.clock:
             data["clock"] = column.clock
+    elif isinstance(column, ArrayColumn) and column.scale != 1:
+        data["scale"] = column.scale
     elif isinstance(column, VectorColumn):
         data |= {"center": list(column.center), "scale": column.scale}
     elif isinstance(column, CategoricalColumn):
@@ -75,7 +77,7 @@ def _column_from_dict(fields: _Fields, array_columns: int | None) -> Column:
             raise fields.wrong("kind", "'numeric' in an encoding of arrays")
         if not name.isdecimal() or name != str(int(name)) or int(name) >= array_columns:
             raise fields.wrong("name", f"the number of a column below {array_columns}")
-        return ArrayColumn(name, "numeric", weight)
+        return ArrayColumn(name, "numeric", weight, fields.number("scale", above=0, default=1.0))
     if kind in ("numeric", "datetime"):
         center, scale = fields.number("center"), fields.number("scale", above=0)
         clock = fields.text("clock") if kind == "datetime" else ""
@@ -133,8 +135,8 @@ class _Fields:
             raise self.wrong(key, "text")
         return value
 
-    def number(self, key: str, above: float = -math.inf) -> float:
-        value = self._get(key)
+    def number(self, key: str, above: float = -math.inf, default: float | None = None) -> float:
+        value = self._get(key) if default is None else self._data.get(key, default)
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not (is_number and math.isfinite(value) and value > above):
             raise self.wrong(key, "a finite number" + (f" above {above:g}" if above > -math.inf else ""))

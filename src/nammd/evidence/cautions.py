@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 
-from nammd.data.dataset import Dataset
-from nammd.data.frames import Frame
 from nammd.data.repeats import copies, in_common
 from nammd.encoding.noticed import unread as unread_cells
 from nammd.errors.advice import Caution
@@ -118,18 +115,6 @@ def few_frequencies(spread: Spread | None, features: int) -> tuple[Caution, ...]
     )
 
 
-_GROUP_NAMES = re.compile(
-    r"(^|[_\W])(id|ids|uuid|guid|key|customer|client|user|account|member|patient|subject|person|household|"
-    r"session|visit|device|sensor|machine|vehicle|store|shop|branch|site|station|school|company|merchant)"
-    r"([_\W]?(id|ids|no|nr|num|number|key|code|name))?$",
-    re.IGNORECASE,
-)
-"""Names of columns that say which rows belong together."""
-
-FEWEST_VALUES, LEAST_SHARE, MOST_SHARE = 30, 0.05, 0.8
-"""A column of text with at least so many different values, in at least this share of the rows and at most
-that, looks like one too, whatever its name."""
-
 MOST = 0.5
 """Share of rows in common above which two datasets are not two samples."""
 
@@ -219,61 +204,6 @@ def copied_rows(sample: Sample) -> Caution | None:
         f"every row of {sample.name} is there {often}, or a multiple of that, so there is nothing to test "
         "with: a copy is not a new observation; leave the copies out",
     )
-
-
-def group_like(*datasets: Dataset) -> tuple[Caution, ...]:
-    """Return a caution where a column looks as if it said which rows belong together."""
-    found = next((caution for d in datasets if (caution := _looks_like_groups(d)) is not None), None)
-    return () if found is None else (found,)
-
-
-def _looks_like_groups(dataset: Dataset) -> Caution | None:
-    """Return a caution about a column that may say which rows belong together; None where there is none."""
-    frame = dataset.frame
-    if frame is None or dataset.units is not None:
-        return None
-    found: Caution | None = dataset.looked_at(_values_of_group, lambda: _look_for_groups(frame))
-    return found
-
-
-def _look_for_groups(frame: Frame) -> Caution | None:
-    found = [(name, count) for name in frame.names if (count := _values_of_group(frame, name))]
-    if not found:
-        return None
-    # The name tells most; then the one with the most repetitions would matter most.
-    name, count = min(found, key=lambda each: (_GROUP_NAMES.search(each[0]) is None, each[1]))
-    return Caution(
-        "looks-like-groups",
-        f"{name} has {count} different values in {frame.rows} rows: if rows of one {name} belong together, "
-        f"say so with groups={name!r} (--group {name}); else standard errors come out too small",
-    )
-
-
-def _is_no_text(frame: Frame, name: str) -> bool:
-    """Tell whether a column of text was read as numbers, times or truth values."""
-    return name in frame.read and frame.read[name][1].kind != "categorical"
-
-
-def _values_of_group(frame: Frame, name: str) -> int:
-    """Return how many values a column has that looks like a group; zero for any other."""
-    import narwhals as nw
-
-    named = _GROUP_NAMES.search(name) is not None
-    if not named and (frame.holds_numbers(name) or _is_no_text(frame, name)):
-        return 0
-    series: Any = frame.series(name)
-    kind = series.dtype
-    text = kind in (nw.String, nw.Categorical, nw.Enum, nw.Object)
-    if not (text or (named and str(kind).startswith(("Int", "UInt")))):
-        return 0
-    try:
-        count = int(series.n_unique())
-    except Exception:  # lists and the like in a column of objects
-        return 0
-    rows = frame.rows
-    if named:
-        return count if 4 <= count <= MOST_SHARE * rows else 0
-    return count if count >= FEWEST_VALUES and LEAST_SHARE * rows <= count <= MOST_SHARE * rows else 0
 
 
 def few_groups(x: Sample, y: Sample, effective: tuple[float, float]) -> tuple[Caution, ...]:

@@ -17,7 +17,6 @@ from nammd.evidence.cautions import (
     copied_rows,
     few_groups,
     few_rows,
-    group_like,
     groups_in_common,
     long_memory,
     rows_in_common,
@@ -25,6 +24,8 @@ from nammd.evidence.cautions import (
     unread,
 )
 from nammd.evidence.evidence import Evidence
+from nammd.evidence.group_like import group_like
+from nammd.evidence.scales import one_column_dominates
 from nammd.evidence.stand_ins import SampleStandIns
 from nammd.spaces import Sample
 from nammd.statistics.atom_pair import AtomPair, atoms_of_units, pair_of_rows
@@ -113,7 +114,7 @@ class RowEvidence(_EngineEvidence):
         if self.obstacle is not None:
             return (self.obstacle, *cells)
         found = few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y)
-        return found + cells + group_like(self.x.dataset, self.y.dataset)
+        return found + one_column_dominates(self.x, self.y) + cells + group_like(self.x, self.y)
 
     def row_influences(self, side: int, slope: float, scale: float) -> FloatArray:
         """Return how far each row of a sample moves a distance."""
@@ -203,7 +204,9 @@ class GroupEvidence(_EngineEvidence):
         if one.reach:
             found.append(f"groups=nammd.Blocks(length={one.length})")
         elif one.names is not None:
-            found.append("groups=(groups_of_x, groups_of_y)" if one.by == "group" else f"groups={one.by!r}")
+            by = "(groups_of_x, groups_of_y)" if one.by == "group" else repr(one.by)
+            named = by if one.missing == "error" else f"nammd.Groups({by}, missing={one.missing!r})"
+            found.append(f"groups={named}")
         if one.weights_by:
             given = one.weights_by != "row weights"
             found.append(f"row_weights={one.weights_by!r}" if given else "row_weights=(weights_x, weights_y)")
@@ -217,6 +220,8 @@ class GroupEvidence(_EngineEvidence):
             "y": two.count,
             "effective": list(self.effective_groups),
             "in_both": self.shared_groups,
+            "rows_without_group": [one.unlabelled, two.unlabelled],
+            "missing": one.missing,
             "by": one.by,
             "row_weights": one.weights_by or None,
             "block_lengths": [one.length, two.length] if one.reach else None,
@@ -250,6 +255,7 @@ class GroupEvidence(_EngineEvidence):
             few_groups(self.x, self.y, self.effective_groups)
             + long_memory(self.x, self.y)
             + groups_in_common(self.x, self.y, self.shared_groups)
+            + one_column_dominates(self.x, self.y)
         )
 
 
@@ -273,6 +279,9 @@ def described(
         by = f" by {one.by}" if one.by != "group" else ""
         both = f"; {shared} in both" if shared else ""
         rows.append(("groups", f"{counts}{by} ({enough}{both})"))
+        if one.unlabelled or two.unlabelled:
+            done = "left out" if one.missing == "drop" else "each a group of its own"
+            rows.append(("rows without a group", f"{one.unlabelled} and {two.unlabelled}, {done}"))
     if one.weights_by or two.weights_by:
         alone = "" if rows else f" ({enough} rows)"
         rows.append(("row weights", f"by {one.weights_by or two.weights_by}{alone}"))

@@ -7,6 +7,7 @@
 `check`             whether a kernel keeps its promises, on a few rows
 `as_code`           the Python expression that makes a kernel
 `scaled_distance`   which distance a kernel is the exponential of
+`alike_in_columns`  whether a kernel takes a unit of one column for one of any other
 ==================  ==================================================================================
 
 A new kernel registers what it can do; what is not registered is refused, or done without, as each says.
@@ -327,3 +328,29 @@ def _(kernel: Gaussian) -> ScaledDistance:
 @scaled_distance.register
 def _(kernel: Laplace) -> ScaledDistance:
     return ScaledDistance("cityblock", -1 / kernel.bandwidth)
+
+
+# Columns -------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def alike_in_columns(kernel: Any) -> bool:
+    """Tell whether a unit of one column counts like a unit of any other; not so where that is not known."""
+    return False
+
+
+@alike_in_columns.register(Gaussian)
+@alike_in_columns.register(Laplace)
+def _(kernel: Any) -> bool:
+    return True
+
+
+@alike_in_columns.register(RandomFeatures)
+@alike_in_columns.register(Scaled)
+def _(kernel: Any) -> bool:
+    return alike_in_columns(kernel.kernel)
+
+
+@alike_in_columns.register
+def _(kernel: Sum) -> bool:
+    return all(map(alike_in_columns, kernel.terms))

@@ -23,7 +23,7 @@ from nammd.errors.advice import Advice, refusal
 from nammd.monitor.history import History, Kept, Snapshot
 from nammd.monitor.pooling import sums_of
 from nammd.monitor.records import Era
-from nammd.reading.places import shown
+from nammd.reading.places import shown, split_sheet
 from nammd.reading.text_formats.options import Reading
 from nammd.sketches import Sketch
 from nammd.tolerances.file import loads
@@ -73,7 +73,7 @@ def unpacked(kept: Kept, content: bytes, reading: Reading | None = None) -> Data
         return open_content(np.load(io.BytesIO(content), allow_pickle=False), kept.name)
     if kept.kind == "sketch":
         return open_content(sketch_from(content), kept.name)
-    if kept.kind == "file" and Path(kept.path).exists():
+    if kept.kind == "file" and Path(split_sheet(kept.path)[0]).exists():
         return open_dataset(kept.path, kept.name, reading=reading)
     where = f", {kept.path}," if kept.path else ""
     raise refusal(

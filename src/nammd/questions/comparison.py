@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from nammd.data.arrays import namespace
+from nammd.data.group_labels import Groups
 from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine
 from nammd.errors.checks import between, choice
@@ -272,6 +273,8 @@ def compare_pairs(
 
 def _flat(grouping: Any) -> Any:
     """Return what was said of two pairs as four entries."""
+    if isinstance(grouping, Groups):
+        return replace(grouping, by=_flat(grouping.by))
     if not isinstance(grouping, (list, tuple)) or len(grouping) != 2:
         return grouping
     return [entry for pair in grouping for entry in (pair if isinstance(pair, (list, tuple)) else (pair,))]

@@ -16,8 +16,10 @@ from nammd.data.arrays import Array, FloatArray, is_spread
 from nammd.data.opening import refuse_summaries
 from nammd.data.row_grouping import RowGrouping, with_grouping
 from nammd.engines import Engine, choose_engine
+from nammd.errors.advice import Caution
 from nammd.errors.checks import between, choice, whole
 from nammd.evidence.preparing import opened, prepared
+from nammd.evidence.scales import one_column_dominates
 from nammd.kernels import Gaussian, Kernel
 from nammd.results import Result, number, p_value
 from nammd.spaces import Space
@@ -39,6 +41,10 @@ METHODS = {
 
 _ON_A_CLUSTER = ("nammd", "mmd", "nammd-fuse", "mmd-fuse")
 """The methods that see rows through an engine only."""
+
+
+_LEARN_SCALES = ("mmd-deep", "auto-tst")
+"""The methods that weigh columns by themselves."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,8 @@ class TwoSampleResult(Result):
         What else the method has to say, by name.
     groups : tuple of (str, str)
         Where rows belong together: how, as rows of the printed table.
+    warnings : tuple of Caution
+        What to know before relying on it.
     """
 
     statistic: float
@@ -90,6 +98,7 @@ class TwoSampleResult(Result):
     null: FloatArray = field(repr=False, compare=False)
     details: dict[str, Any] = field(default_factory=dict, compare=False)
     groups: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    warnings: tuple[Caution, ...] = field(default=(), compare=False)
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
@@ -229,8 +238,13 @@ def two_sample_test(
         found: TwoSampleResult = chosen.test_groups(
             *samples, alpha=alpha, rng=np.random.default_rng(rng), engine=engine
         )
+    else:
+        found = chosen.test(*points, alpha=alpha, rng=np.random.default_rng(rng), engine=engine)
+    if chosen.name in _LEARN_SCALES:
         return found
-    return chosen.test(*points, alpha=alpha, rng=np.random.default_rng(rng), engine=engine)
+    kernel = getattr(chosen, "kernel", None) or Gaussian(1.0)
+    scaled = [dataclasses.replace(s, space=dataclasses.replace(s.space, kernel=kernel)) for s in samples]
+    return dataclasses.replace(found, warnings=(*found.warnings, *one_column_dominates(*scaled)))
 
 
 def _method(method: Any, kernel: Any, permutations: Any) -> TwoSampleMethod:

@@ -102,7 +102,7 @@ def settled(style: Style, head: bytes, text: Iterable[str], most_blocks: int) ->
                     for batch in batches:
                         kept.add(batch)
                 gaps = tuple(name for name in names if name in kept.gaps)
-                return Settled(tuple(names), types, kept.batches, gaps, _word_for_sums(kept.last))
+                return Settled(tuple(names), types, kept.batches, gaps, word_for_sums(kept.last))
             except pa.ArrowInvalid as error:
                 misfit = MISFIT.search(str(error))
                 if misfit is None or not names:
@@ -136,7 +136,7 @@ class _Kept:
             self.batches = None
 
 
-def _word_for_sums(last: Any) -> str:
+def word_for_sums(last: Any) -> str:
     """Return a word in the last row which says that it sums up the others."""
     pa = optional("pyarrow", "app", "reading CSV files")
     if last is None:

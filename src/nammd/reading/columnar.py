@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nammd.data.nested import flat, flat_columns
 from nammd.data.pieces import Key, Pieces, fresh_name
 from nammd.errors.naming import chosen_columns
 from nammd.reading.formats import explained, files_in, optional, require_magic
-from nammd.reading.sources import TableFile, sliced
+from nammd.reading.sources import TableFile, TableStream, sliced
 
 PIECE_ROWS = 131_072
 """Row groups are read together up to this many rows."""
@@ -28,7 +29,7 @@ def _open_file(path: Path) -> TableFile:
     require_magic(path, "Parquet")
     with explained(path, "Parquet"):
         footer = parquet.read_metadata(path)
-        names = tuple(footer.schema.to_arrow_schema().names)
+        schema = footer.schema.to_arrow_schema()
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         # Without pre_buffer a row group is read as it is needed, not all at once.
@@ -38,7 +39,20 @@ def _open_file(path: Path) -> TableFile:
         ):
             yield from map(validated, file.iter_batches(batch_size=batch_rows, columns=columns))
 
-    return TableFile(path, names, stream, rows=footer.num_rows)
+    return _with_flat_columns(path, schema, stream, footer.num_rows)
+
+
+def _with_flat_columns(path: Path, schema: Any, stream: TableStream, rows: int | None = None) -> TableFile:
+    """Return a file whose records are columns; `stream` reads it with the columns of its schema."""
+    places = flat_columns(schema, str(path))
+
+    def flattened(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
+        outer = list(dict.fromkeys(places[name][0] for name in columns))
+        for batch in stream(outer, batch_rows, keep):
+            yield flat(batch, str(path)).select(columns)
+
+    nested = any(len(place) > 1 for place in places.values())
+    return TableFile(path, tuple(places), flattened if nested else stream, rows=rows)
 
 
 def _open_folder(folder: Path) -> TableFile:
@@ -59,7 +73,7 @@ def _open_folder(folder: Path) -> TableFile:
 
     with explained(folder, "a Parquet folder"):
         rows = dataset.count_rows()  # from the footers
-    return TableFile(folder, tuple(dataset.schema.names), stream, rows=rows)
+    return _with_flat_columns(folder, dataset.schema, stream, rows)
 
 
 def checking_pages() -> Any:
@@ -120,13 +134,14 @@ def scan_parquet(path: Path, columns: Sequence[str] | None = None) -> Pieces:
 
     path = path.expanduser().resolve()
     dataset = folder_dataset(path) if path.is_dir() else file_dataset(path)
-    names = dataset.schema.names
-    chosen = list(names) if columns is None else chosen_columns(columns, names, str(path))
+    places = flat_columns(dataset.schema, str(path))
+    chosen = list(places) if columns is None else chosen_columns(columns, list(places), str(path))
+    outer = list(dict.fromkeys(places[name][0] for name in chosen))
     name, tasks, sizes = fresh_name("read"), dict[Key, Any](), list[int]()
     with explained(path, "Parquet"):
         for fragment in dataset.get_fragments():
             for piece, rows in _row_groups(fragment):
-                reader = partial(_read_piece, piece, schema=dataset.schema, columns=chosen, path=path)
+                reader = partial(_read_piece, piece, dataset.schema, outer, chosen, path)
                 tasks[(name, len(sizes))] = (reader,)
                 sizes.append(rows)
     if not sum(sizes):
@@ -150,11 +165,10 @@ def _row_groups(fragment: Any) -> list[tuple[Any, int]]:
     ]
 
 
-def _read_piece(piece: Any, *, schema: Any, columns: list[str], path: Path) -> Any:
+def _read_piece(piece: Any, schema: Any, outer: list[str], columns: list[str], path: Path) -> Any:
     with explained(path, "Parquet"):
-        return validated(
-            piece.to_table(schema=schema, columns=columns, fragment_scan_options=checking_pages())
-        )
+        table = piece.to_table(schema=schema, columns=outer, fragment_scan_options=checking_pages())
+        return flat(validated(table), str(path)).select(columns)
 
 
 def open_arrow(path: Path) -> TableFile:
@@ -176,7 +190,7 @@ def open_arrow(path: Path) -> TableFile:
 
     with explained(path, "Arrow"), pa.OSFile(str(path)) as source:
         reader = pa.ipc.open_stream(source) if streamed else pa.ipc.open_file(source)
-        names = tuple(reader.schema.names)
+        schema = reader.schema
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         # Some writers put a whole table into one batch; a memory map reads only what is used of it.
@@ -187,7 +201,7 @@ def open_arrow(path: Path) -> TableFile:
                 for part in sliced(validated(batch.select(columns)), batch_rows):
                     yield _without_views(part, path)
 
-    return TableFile(path, names, stream)
+    return _with_flat_columns(path, schema, stream)
 
 
 def validated(batch: Any) -> Any:

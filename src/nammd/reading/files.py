@@ -24,7 +24,7 @@ from nammd.errors.advice import naming
 from nammd.errors.checks import whole
 from nammd.errors.naming import chosen_columns
 from nammd.reading.formats import Format, format_of, optional, text_files_in
-from nammd.reading.places import is_database, is_elsewhere, local, shown
+from nammd.reading.places import is_database, is_elsewhere, local, shown, split_sheet
 from nammd.reading.sources import BATCH_ROWS, ArrayFile, TableFile
 from nammd.reading.text_formats.options import Reading
 
@@ -91,15 +91,17 @@ def read(
     r"""Read a dataset from a file or a folder.
 
     The extension says which format: CSV and TSV (.csv, .tsv, also .gz, .bz2, .xz, .zst), Parquet (.parquet,
-    or a folder of them), Arrow or Feather (.arrow, .feather, .ipc), JSON lines (.jsonl, .ndjson, .json),
-    NumPy (.npy, .npz), or a folder of images.
+    or a folder of them), Arrow or Feather (.arrow, .feather, .ipc), JSON lines, or a list of records (.jsonl,
+    .ndjson, .json), NumPy (.npy, .npz), Excel (.xlsx, .xlsm), or a folder of images. Records within records
+    become columns, such as ``user.age``.
 
     Parameters
     ----------
     path : str or path
         The file or folder; ``"-"`` for standard input; an address such as ``https://...``, or one that fsspec
         knows (``s3://...``), whose data are copied first; or that of a database, such as
-        ``sqlite:///shop.db``, with a `query`.
+        ``sqlite:///shop.db``, with a `query`. A sheet of a workbook is named behind a #:
+        ``shop.xlsx#May``.
     columns : sequence of str, optional
         The columns to read, by default all. Those of NPY and NPZ files are named "0", "1", ...
     sample : int, optional
@@ -157,7 +159,7 @@ def scan(path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) 
     Loaded or None
         None where the file is of another format, which only `read` can read.
     """
-    where = Path(path).expanduser()
+    where = Path(split_sheet(path)[0]).expanduser()
     if format_of(where) != "Parquet":
         return None
     from nammd.reading.columnar import scan_parquet
@@ -244,10 +246,13 @@ def _open_place(
         return open_query(str(path), query)
     if query is not None:
         raise ValueError(f"a query is for databases, and {shown(path)} is none; leave it out")
-    return _open(stack.enter_context(local(path)), key, features, reading)
+    place, sheet = split_sheet(path)
+    return _open(stack.enter_context(local(place)), sheet, key, features, reading)
 
 
-def _open(path: Path, key: str | None, features: Any, reading: Reading | None) -> TableFile | ArrayFile:
+def _open(
+    path: Path, sheet: str | None, key: str | None, features: Any, reading: Reading | None
+) -> TableFile | ArrayFile:
     path = path.expanduser()
     kind = format_of(path)
     if key is not None and kind != "NPZ":
@@ -265,6 +270,10 @@ def _open(path: Path, key: str | None, features: Any, reading: Reading | None) -
         from nammd.reading.columnar import open_arrow
 
         return open_arrow(path)
+    if kind == "Excel":
+        from nammd.reading.workbooks import open_workbook
+
+        return open_workbook(path, sheet, reading)
     if kind == "images":
         from nammd.reading.images import open_images
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from nammd.reading.charsets import Transcoded, not_utf8
 
-Format = Literal["CSV", "TSV", "Parquet", "Arrow", "JSON lines", "NPY", "NPZ", "images"]
+Format = Literal["CSV", "TSV", "Parquet", "Arrow", "JSON lines", "NPY", "NPZ", "Excel", "images"]
 
 EXTENSIONS: dict[str, Format] = {
     ".csv": "CSV",
@@ -31,12 +31,14 @@ EXTENSIONS: dict[str, Format] = {
     ".json": "JSON lines",
     ".npy": "NPY",
     ".npz": "NPZ",
+    ".xlsx": "Excel",
+    ".xlsm": "Excel",
 }
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".xz")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
 
 _ELSEWHERE = {
-    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), "it is a workbook; save the sheet as CSV"),
+    **dict.fromkeys((".xls", ".xlsb", ".ods"), "it is a workbook of another kind; save it as .xlsx or .csv"),
     **dict.fromkeys((".zip", ".tar", ".tgz", ".7z", ".rar"), "it is an archive of files; unpack it first"),
     **dict.fromkeys(
         (".txt", ".dat"), "its extension does not tell the format; rename it to .csv, .tsv or .jsonl"

@@ -13,17 +13,19 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from nammd.reading.formats import COMPRESSIONS, open_text, optional, suffix_of
 
 STDIN = "-"
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::[a-z0-9]+)*://", re.ASCII)
+_SHEET = re.compile(r"(.+\.(?:xlsx|xlsm))#(.+)", re.IGNORECASE | re.DOTALL)
 _DATABASES = (
     "sqlite", "duckdb", "postgresql", "postgres", "mysql", "mariadb", "mssql", "oracle", "snowflake",
     "redshift", "clickhouse", "trino", "bigquery", "databricks", "cockroachdb", "flightsql", "grpc",
@@ -43,6 +45,22 @@ def is_database(place: Any) -> bool:
 def is_elsewhere(place: Any) -> bool:
     """Tell whether data are not in a local file or folder."""
     return place == STDIN or is_address(place)
+
+
+def split_sheet(place: str | os.PathLike[str]) -> tuple[str | os.PathLike[str], str | None]:
+    """Return the place of a workbook, and which of its sheets is meant, if that is said behind a #.
+
+    >>> split_sheet("shop.xlsx#May 2026")
+    ('shop.xlsx', 'May 2026')
+    >>> split_sheet("shop.csv")
+    ('shop.csv', None)
+    """
+    found = _SHEET.fullmatch(os.fspath(place))
+    elsewhere = is_elsewhere(place)
+    if found is None or (not elsewhere and Path(place).expanduser().exists()):
+        return place, None
+    file = found[1] if isinstance(place, str) else Path(found[1])
+    return file, unquote(found[2]) if elsewhere else found[2]
 
 
 def shown(place: str | os.PathLike[str]) -> str:
@@ -81,6 +99,8 @@ def _from_stdin(folder: Path) -> Path:
         raise ValueError("standard input is empty: it has no bytes at all")
     with path.open("rb") as file:
         suffix = suffix_of(file.read(16))
+    if suffix == ".npz" and _is_workbook(path):
+        suffix = ".xlsx"
     if suffix in COMPRESSIONS or not suffix:
         packed = path.with_name(f"x{suffix}")
         path.rename(packed)
@@ -90,8 +110,16 @@ def _from_stdin(folder: Path) -> Path:
     return path.rename(folder / f"standard-input{suffix}")
 
 
+def _is_workbook(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return False
+
+
 def _text_suffix(head: bytes) -> str:
-    return ".jsonl" if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"
+    return ".jsonl" if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")) else ".csv"
 
 
 def _fetched(address: str, folder: Path) -> Path:

@@ -17,7 +17,7 @@ from nammd.data.dataset import Dataset
 from nammd.data.row_units import RowUnits
 from nammd.data.values import Values
 from nammd.encoding import Encoding
-from nammd.encoding.noticed import Noticed
+from nammd.encoding.noticed import Noticed, rows_left_out
 from nammd.engines.progress import Progress
 from nammd.engines.tiles.pool import Buffers, Tick, run
 from nammd.kernels import RandomFeatures
@@ -63,7 +63,7 @@ class ReadRows:
         """Read data in memory; what types their columns have is noticed in the `first` part of a dataset."""
         chosen = encoding_for(dataset, encoding)
         if encoding is None or not dataset.is_table:
-            return cls(chosen.points(dataset))
+            return cls(chosen.points(dataset), noticed=Noticed(left_out=rows_left_out(dataset)))
         columns: dict[str, ColumnRows] | None = None if dataset.units is None else {}
 
         def look(measure: Measure, values: Values) -> Counts:

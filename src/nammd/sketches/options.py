@@ -69,7 +69,8 @@ def sketchable(grouping: RowGrouping) -> RowGrouping:
 
 def columns_alone(grouping: RowGrouping) -> RowGrouping:
     """Return what was said of rows that come in batches: by columns, since labels would not follow them."""
-    for option, value in sketchable(grouping).options.items():
+    chosen = sketchable(grouping)
+    for option, value in (("groups", chosen.groups), ("row_weights", chosen.row_weights)):
         if value is not None and not isinstance(value, str):
             raise TypeError(
                 f"{option} of batches must be the name of a column, not {type(value).__name__}; for batches "

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nammd.data.dataset import Dataset
+from nammd.data.group_labels import AllLeftOut
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.data.pieces import Graph, Key, fetch, fresh_name, tree
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
@@ -133,7 +134,11 @@ def of_grouped_batches(
         for batch in batches:
             if _rows(batch) == 0:
                 continue
-            dataset = dataset_with_grouping(open_dataset(batch, "a batch"), row_grouping, 1)
+            try:
+                dataset = dataset_with_grouping(open_dataset(batch, "a batch"), row_grouping, 1)
+            except AllLeftOut:
+                noticed += Noticed(left_out=_rows(batch))
+                continue
             read = ReadRows.of(dataset, encoding, first=not size[0])
             width = int(read.points.shape[1])
             if size[0] and width != size[1]:
@@ -260,8 +265,11 @@ def _part(
 ) -> Sketch | None:
     if not _rows(block):
         return None
+    try:
+        dataset = dataset_with_grouping(open_dataset(block, "a partition of x"), row_grouping, 1)
+    except AllLeftOut:
+        return None
     # The scheduler runs partitions side by side, so each has one thread.
-    dataset = dataset_with_grouping(open_dataset(block, "a partition of x"), row_grouping, 1)
     return sketch_of(dataset, features, encoding, 1, False, first=first)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -57,6 +57,15 @@ class Space:
     Kernel: Gaussian, bandwidth 1.679
     >>> nammd.distance(january, february, space=space).columns
     ('age', 'city')
+
+    Columns of arrays that have units of their own, such as years and euros, are scaled if asked for:
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> people = np.column_stack([rng.normal(40, 12, 500), rng.normal(4e4, 1e4, 500)])
+    >>> print(nammd.Space.fit(people, scale="robust"))
+    Space of an array: 2 of its 2 columns scaled, by 12.37 and 9071
+    Kernel: Gaussian, bandwidth 1.662
     """
 
     encoding: Encoding
@@ -71,6 +80,7 @@ class Space:
         columns: Sequence[str] | None = None,
         weights: Mapping[str, float] | None = None,
         reading: Reading | None = None,
+        scale: Literal["robust"] | None = None,
     ) -> Space:
         """Fit a space on a reference, or on several datasets alike.
 
@@ -93,6 +103,10 @@ class Space:
         reading : Reading, optional
             How numbers, dates and missing values are written, where that should not be inferred. The
             space keeps it, and reads other data in the same way.
+        scale : {"robust"}, optional
+            How columns of arrays are scaled. By default they are taken as they are, since embeddings and
+            pixels have a scale that means something. With ``"robust"`` each column is divided by a robust
+            standard deviation of it, as columns of tables always are: for arrays whose columns have units.
 
         Returns
         -------
@@ -104,7 +118,13 @@ class Space:
         said = Reading.of(reading)
         datasets = open_all(dict(zip(names, data, strict=False)), reading=said)
         return fit_space(
-            datasets, kernel=kernel, exclude=exclude, columns=columns, weights=weights, reading=said
+            datasets,
+            kernel=kernel,
+            exclude=exclude,
+            columns=columns,
+            weights=weights,
+            reading=said,
+            scale=scale,
         )
 
     def sample(self, data: Any, name: str = "the data", *, digest: bool = False) -> Any:
@@ -146,11 +166,14 @@ def fit_space(
     columns: Sequence[str] | None = None,
     weights: Mapping[str, float] | None = None,
     reading: Reading | None = None,
+    scale: Literal["robust"] | None = None,
 ) -> Space:
     """Fit a space on datasets that are open; see `Space.fit`."""
     if len(datasets) > 2:  # one that is there twice counts once
         datasets = list({id(dataset): dataset for dataset in datasets}.values())
-    encoding = fit_datasets(datasets, weights=weights, columns=columns, exclude=exclude, reading=reading)
+    encoding = fit_datasets(
+        datasets, weights=weights, columns=columns, exclude=exclude, reading=reading, scale=scale
+    )
     return Space(encoding, fitted_kernel(encoding, datasets, kernel))
 
 

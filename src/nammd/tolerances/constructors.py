@@ -19,6 +19,7 @@ from nammd.engines.progress import comparing, passes
 from nammd.errors.advice import Caution
 from nammd.errors.checks import between, choice
 from nammd.evidence.cautions import copied_rows
+from nammd.evidence.scales import one_column_dominates
 from nammd.kernels import as_kernel
 from nammd.reading.text_formats import Reading
 from nammd.results import Result
@@ -61,6 +62,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        scale: Literal["robust"] | None = None,
         negligible: Any = None,
         reading: Reading | None = None,
         keep: Sequence[str] = (),
@@ -99,6 +101,8 @@ class Constructors(Result):
             How much each column counts; 1 where it is not named.
         exclude : sequence of str, optional
             Columns to leave out.
+        scale : {"robust"}, optional
+            How columns of arrays are scaled; see `Space.fit`.
         negligible : mapping, or False, optional
             What does not matter in a single column: ``{"shift": 0.1, "categories": 0.01, "missing": 0.01,
             "relation": 0.1}`` by default, which is a shift by a tenth of a robust standard deviation, one row
@@ -146,6 +150,7 @@ class Constructors(Result):
             "kernel": kernel,
             "weights": weights,
             "exclude": exclude,
+            "scale": scale,
             "reading": reading,
         }
         grouping = RowGrouping(groups, row_weights)
@@ -202,6 +207,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        scale: Literal["robust"] | None = None,
         negligible: Any = None,
         reading: Reading | None = None,
         anyway: bool = False,
@@ -234,7 +240,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, negligible, reading, anyway, engine, groups, row_weights
+        space, kernel, weights, exclude, scale, negligible, reading, anyway, engine, groups, row_weights
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -243,7 +249,14 @@ class Constructors(Result):
         -------
         Tolerance
         """
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading}
+        how = {
+            "space": space,
+            "kernel": kernel,
+            "weights": weights,
+            "exclude": exclude,
+            "scale": scale,
+            "reading": reading,
+        }
         grouping = RowGrouping(groups, row_weights)
         refuse_blocks(groups)
         allowed = Negligible.of(for_columns(negligible, grouping))
@@ -274,6 +287,7 @@ class Constructors(Result):
         kernel: Any = None,
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
+        scale: Literal["robust"] | None = None,
         negligible: Any = None,
         reading: Reading | None = None,
         keep: Sequence[str] = (),
@@ -302,7 +316,7 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, negligible, reading, anyway, engine, groups, row_weights
+        space, kernel, weights, exclude, scale, negligible, reading, anyway, engine, groups, row_weights
             As for `from_reference`.
         keep : sequence of str
             Columns by which rows may be ordered although they take part.
@@ -318,7 +332,14 @@ class Constructors(Result):
         ValueError
             If the rows are sorted by one of the columns that are compared: then blocks differ by the sorting.
         """
-        how = {"space": space, "kernel": kernel, "weights": weights, "exclude": exclude, "reading": reading}
+        how = {
+            "space": space,
+            "kernel": kernel,
+            "weights": weights,
+            "exclude": exclude,
+            "scale": scale,
+            "reading": reading,
+        }
         grouping = RowGrouping(groups, row_weights)
         require_splits(blocks, splits)
         allowed = Negligible.of(for_columns(negligible, grouping))
@@ -430,7 +451,7 @@ class Constructors(Result):
         origin = replace(origin, batch=batch)
         grouping_spec = GroupingSpec.of(grouping)
         known = bench.equivalents(max(bar.value for bar in bars))
-        cautions += too_wide(dict(known), anyway)
+        cautions += one_column_dominates(reference) + too_wide(dict(known), anyway)
         made = cls._of(space, bars, origin, columns, grouping_spec, accepted).noted()
         told = cautions + made.origin.cautions
         origin = replace(made.origin, equivalents=known, cautions=told)

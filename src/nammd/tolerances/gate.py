@@ -34,6 +34,7 @@ from nammd.tolerances.decision import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
 from nammd.tolerances.gate_columns import GateColumns
 from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
+from nammd.tolerances.other_reference import unlike_own_reference
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 from nammd.views.family import COLUMNS, JOINT, WHOLE, Family
@@ -181,7 +182,8 @@ class Gate:
         doubts = (*(c.doubtful(alpha) for c in columns), *(p.doubtful(alpha) for p in pairs))
         doubtful = judged and any(doubts)
         against = {fact.kind for fact in facts if rules.fails(fact)}
-        decision = decided(p_close, beyond, alpha, doubtful, against)
+        unlike = unlike_own_reference(self._columns, alpha)
+        decision = decided(p_close, beyond, alpha, doubtful or bool(unlike), against)
         levels = family.level("joint", alpha), alpha
         ends = bars[0].interval(estimate, nearest, shared, *levels) if len(bars) == 1 else None
         return Verdict(
@@ -205,6 +207,7 @@ class Gate:
             family=family,
             facts=facts,
             fact_rules=rules,
+            other_reference=unlike,
         )
 
     def check_all(

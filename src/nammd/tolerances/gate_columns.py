@@ -53,18 +53,18 @@ class GateColumns:
     @property
     def names(self) -> tuple[str, ...]:
         """What the columns are called that facts may be about."""
-        named = (*(measure.title for measure in self.measures), *self._dataset.names)
-        units = self._dataset.units
+        named = (*(measure.title for measure in self.measures), *self.dataset.names)
+        units = self.dataset.units
         return named if units is None else (*named, units.by)
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """How columns are counted."""
-        if not has_counts(self._dataset):
+        if not has_counts(self.dataset):
             return ()
         if self._made.limits is not None:
             return tuple(limit.measure for limit in self._made.limits)
-        return measures_of(self._encoding, self._dataset)
+        return measures_of(self._encoding, self.dataset)
 
     @cached_property
     def limits(self) -> tuple[ColumnLimit, ...]:
@@ -81,7 +81,7 @@ class GateColumns:
         if not self._shared:
             return self._tally.columns
         kept = {limit.name: limit.made_from for limit in self.limits}
-        if not has_units(self._dataset):
+        if not has_units(self.dataset):
             return kept
         found = self._tally.columns
         return {name: replace(column, units=found[name].units) for name, column in kept.items()}
@@ -90,7 +90,7 @@ class GateColumns:
         """Read the columns of a candidate, once; nothing where that would be too dear, or is not possible."""
         # A pass over an array on a cluster is too dear for words alone.
         dear = self.tolerance.columns is None and candidate.on_cluster and not candidate.is_table
-        if dear or not has_counts(candidate) or candidate.keeps_rows != self._dataset.keeps_rows:
+        if dear or not has_counts(candidate) or candidate.keeps_rows != self.dataset.keeps_rows:
             return Tally()
         constants = [name for name in self._constant_columns if name in candidate.names]
         pairs = False if self.pairs is None else self.pairs.reference.columns
@@ -98,7 +98,7 @@ class GateColumns:
 
     def comparable(self, candidate: Dataset) -> bool:
         """Tell whether columns can be compared, as far as groups go."""
-        both = self._dataset, candidate
+        both = self.dataset, candidate
         if not any(map(is_grouped, both)):
             return True
         return all(map(has_units, both)) and all(limit.units is not None for limit in self.limits)
@@ -121,7 +121,7 @@ class GateColumns:
         limits, mine = self.pairs, candidate.relations
         if limits is None or mine is None:
             return ()
-        known = self._shared and not has_units(self._dataset)
+        known = self._shared and not has_units(self.dataset)
         reference = limits.reference if known else self._tally.relations
         return () if reference is None else check_relations(limits, reference, mine, level, like)
 
@@ -140,7 +140,8 @@ class GateColumns:
         return column_facts(self.measures, before, self._made.accepted, candidate.counts) + found
 
     @property
-    def _dataset(self) -> Dataset:
+    def dataset(self) -> Dataset:
+        """The reference, opened."""
         dataset: Dataset = self.reference.dataset
         return dataset
 
@@ -161,7 +162,7 @@ class GateColumns:
     def _tally(self) -> Tally:
         """What the columns of the reference tell, where its limits do not."""
         return tally_columns(
-            self._dataset,
+            self.dataset,
             self.measures,
             self._encoding,
             constants=self._constant_columns,
@@ -172,12 +173,12 @@ class GateColumns:
 
     @cached_property
     def _constant_columns(self) -> tuple[str, ...]:
-        return constant_columns(self._encoding.left_out, self._dataset.names)
+        return constant_columns(self._encoding.left_out, self.dataset.names)
 
     @cached_property
     def _constants(self) -> Mapping[str, Constant]:
-        if self._shared and self._made.limits is not None and not has_units(self._dataset):
+        if self._shared and self._made.limits is not None and not has_units(self.dataset):
             # The other columns need not be read again.
-            found = tally_columns(self._dataset, (), self._encoding, constants=self._constant_columns)
+            found = tally_columns(self.dataset, (), self._encoding, constants=self._constant_columns)
             return found.constants
         return self._tally.constants

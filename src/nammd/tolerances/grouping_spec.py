@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nammd.data.blocks_in_time import Blocks
+from nammd.data.group_labels import Missing
 from nammd.data.row_grouping import RowGrouping
 from nammd.errors.advice import Advice, refusal
 
@@ -26,6 +27,8 @@ class GroupingSpec:
         The rows of a season, where that was said.
     row_weights : str or None
         The column of the weights of rows; empty where they come with the data; None where there are none.
+    missing : {"error", "own", "drop"}
+        What is done with rows without a label of a group.
     """
 
     kind: str = ""
@@ -33,6 +36,7 @@ class GroupingSpec:
     length: int | None = None
     period: int | None = None
     row_weights: str | None = None
+    missing: Missing = "error"
 
     @classmethod
     def of(cls, grouping: RowGrouping) -> GroupingSpec:
@@ -45,8 +49,8 @@ class GroupingSpec:
             blocks = grouping.groups
             return cls("blocks", blocks.time, blocks.length, blocks.period, stored)
         if isinstance(grouping.groups, str):
-            return cls("column", grouping.groups, row_weights=stored)
-        return cls("labels", row_weights=stored)
+            return cls("column", grouping.groups, row_weights=stored, missing=grouping.missing)
+        return cls("labels", row_weights=stored, missing=grouping.missing)
 
     @property
     def said(self) -> bool:
@@ -70,7 +74,13 @@ class GroupingSpec:
                     ),
                 )
             return grouping
-        return RowGrouping(self._groups(grouping.groups), self._weights(grouping.row_weights))
+        if grouping.missing not in ("error", self.missing):
+            raise ValueError(
+                f"the tolerance was made with missing={self.missing!r} for rows without a group, not with "
+                f"{grouping.missing!r}"
+            )
+        groups, weights = self._groups(grouping.groups), self._weights(grouping.row_weights)
+        return RowGrouping(groups, weights, self.missing)
 
     def _groups(self, given: Any) -> Any:
         if not self.kind:
@@ -117,6 +127,9 @@ class GroupingSpec:
             length = "of a length chosen from the data" if self.length is None else f"of {self.length} rows"
             seasons = f" in whole seasons of {self.period} rows" if self.period else ""
             rows.append(("groups", f"blocks of time {length}{seasons}, in order {order}"))
+        if self.missing != "error":
+            done = "left out" if self.missing == "drop" else "each a group of its own"
+            rows.append(("rows without a group", done))
         if self.row_weights is not None:
             rows.append(("row weights", self.row_weights or "numbers that come with the data"))
         return rows

@@ -83,6 +83,9 @@ class Verdict(Reportable):
         What was counted, and needs no test.
     fact_rules : FactRules
         Which of them speak against the candidate.
+    other_reference : tuple of str
+        What is beyond its tolerance in the reference of the check, where that is not the one of the
+        tolerance: nothing is CLOSE then.
     adjusted : str
         How the p-values were adjusted for further candidates; empty where they were not.
     """
@@ -107,6 +110,7 @@ class Verdict(Reportable):
     family: Family = JOINT
     facts: tuple[Fact, ...] = ()
     fact_rules: FactRules = field(default_factory=FactRules)
+    other_reference: tuple[str, ...] = ()
     adjusted: str = field(default="", repr=False)
     datasets = ("reference", "candidate")
 
@@ -153,7 +157,7 @@ class Verdict(Reportable):
     def decided_again(self) -> Verdict:
         """Return the verdict that follows from the p-values, where these were adjusted."""
         against = {fact.kind for fact in self.failures}
-        doubtful = bool(self.doubtful)
+        doubtful = bool(self.doubtful or self.other_reference)
         decision = decided(self.pvalue_close, self.pvalue_beyond, self.alpha, doubtful, against)
         return replace(self, decision=decision)
 
@@ -221,7 +225,8 @@ class Verdict(Reportable):
 
     @cached_property
     def _needed(self) -> Needed:
-        if self.decision is not Decision.UNDECIDED or self.void or self.distrusted:
+        unlike = self.distrusted or self.other_reference
+        if self.decision is not Decision.UNDECIDED or self.void or unlike:
             return Needed(None, None, None)
         return self.setting.needed(max(self.distance, 0.0), POWER)
 
@@ -371,6 +376,8 @@ class Verdict(Reportable):
         if self.distrusted:
             names = ", ".join(dict.fromkeys(fact.code for fact in self.failures))
             return f"Find out where the candidate comes from; if that is as it should be, allow {names}."
+        if self.other_reference:
+            return "Give the reference that the tolerance was made from, or make a tolerance from this one."
         if self.void:
             return "No valid test is possible: see the note."
         if self.pvalue_close <= self.alpha:
@@ -389,6 +396,8 @@ class Verdict(Reportable):
             return differs_most(self.estimate.evidence.x, self.estimate.evidence.y)
         if self.distrusted:
             return str(self.failures[0])
+        if self.other_reference:
+            return f"another reference: {self.other_reference[0]}"
         if self.void:
             return self.warnings[0].message if self.warnings else ""
         return "" if self.is_close else self.advice()

@@ -31,6 +31,16 @@ MOST_FACTS = 8
 
 def sentence(verdict: Verdict) -> str:
     """Return the answer in one sentence."""
+    if not verdict.other_reference:
+        return _answer(verdict)
+    some = "; ".join(verdict.other_reference[:MOST_REASONS])
+    unlike = f"the reference given is not like the one of the tolerance: {some}"
+    if not verdict.is_far:
+        return f"UNDECIDED: {unlike}."
+    return f"{_answer(verdict).removesuffix('.')}; but {unlike}."
+
+
+def _answer(verdict: Verdict) -> str:
     told = f"distance {estimated(verdict.distance)}, {verdict.share_told()} {number(verdict.epsilon)}"
     if verdict.is_close:
         return f"CLOSE: the candidate is within the tolerance ({told}, {p_value(verdict.pvalue_close)})."
