@@ -300,9 +300,10 @@ def distance(
         pairs of the same row number: it is the paper's form, and the one to use when row i of y is
         derived from row i of x (a perturbed copy, say). The standard error still treats the two
         datasets as independent, which errs on the safe side for positively related rows.
-    groups : str, Blocks or pair of arrays, optional
+    groups : str, Groups, Blocks or pair of arrays, optional
         Which rows belong together: those of one user, patient or sensor, say. The name of a column, which is
-        then left out of the comparison; an array of labels for each dataset; or `Blocks` of time. Rows of
+        then left out of the comparison; an array of labels for each dataset; `Groups`, which also say what
+        to do with rows that have no label; or `Blocks` of time. Rows of
         one group are taken as one observation of several parts, and groups in both datasets as the same.
     row_weights : str or pair of arrays, optional
         How much each row counts, such as sampling weights: a column, or an array for each dataset.
