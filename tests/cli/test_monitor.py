@@ -144,7 +144,7 @@ def test_wrong_files_are_one_sentence(shop, capsys):
     for words, said in (
         (["status", "nothing.monitor"], "there is no monitor"),
         (["status", "train.parquet"], "is not a monitor"),
-        (["init", "shop.monitor", "-r", "train.parquet", "-t", "tolerance.json"], "is there already"),
+        (["init", "shop.monitor", "-r", "train.parquet", "-t", "tolerance.json"], "already exists"),
         (["page", "shop.monitor", "-o", "shop.monitor"], "would destroy it"),
         (["acknowledge", "shop.monitor"], "no alarm to acknowledge"),
         (["forget", "shop.monitor", "x"], "no batch 'x'"),

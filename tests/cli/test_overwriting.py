@@ -29,7 +29,7 @@ def test_another_tolerance_is_not_replaced_without_force(nammd, made, files):
     other = [*words[:2], files / "far.parquet", *words[3:]]
     ran = nammd(*other)
     assert ran.code == 2
-    assert "t.json' is there already and is another tolerance" in ran.sentence
+    assert "t.json' already exists and is another tolerance" in ran.sentence
     assert "--force" in ran.sentence
     assert target.read_bytes() == before
     assert nammd(*other, "--force").code == 0
@@ -42,7 +42,7 @@ def test_a_file_that_is_no_tolerance_is_not_replaced_without_force(nammd, made, 
     target.write_bytes(content)
     ran = nammd(*words)
     assert ran.code == 2
-    assert "t.json' is there already, and is not a tolerance that can be read" in ran.sentence
+    assert "t.json' already exists, and is not a tolerance that can be read" in ran.sentence
     assert target.read_bytes() == content
     assert nammd(*words, "--force").code == 0
 
@@ -99,7 +99,7 @@ def test_a_sketch_replaces_sketches_only(nammd, files, tolerance, tmp_path):
     target.write_text("notes of mine")
     ran = nammd(*words)
     assert ran.code == 2
-    assert "x.sketch' is there already, and is not a sketch" in ran.sentence
+    assert "x.sketch' already exists, and is not a sketch" in ran.sentence
     assert target.read_text() == "notes of mine"
     target.unlink()
     assert nammd(*words).code == 0

@@ -80,7 +80,7 @@ def test_one_file_is_left_and_nothing_beside_it(path):
 
 def test_it_is_not_made_over_another_file(path):
     path.write_text("mine")
-    with pytest.raises(FileExistsError, match="is there already"):
+    with pytest.raises(FileExistsError, match="already exists"):
         new_history(path)
     assert path.read_text() == "mine"
 

@@ -283,7 +283,7 @@ CAUTIONS = {
     "near-degenerate": (closeness(X, NEAR, 1e-4), "near-degenerate", "more rows would sharpen it"),
     "near-degenerate, less": (closeness(X, NEAR, 1e-4, **closer), "near-degenerate", "conservative"),
     "no-variance": (closeness(SAME, ONES), "no-variance", "the data may be constant"),
-    "no-variance, less": (closeness(SAME, ONES, **closer), "no-variance", "nothing to test with"),
+    "no-variance, less": (closeness(SAME, ONES, **closer), "no-variance", "no valid test is possible"),
     "no-variance, comparison": (OUTCOMES["no comparison"][0], "no-variance", "may be constant"),
 }
 

@@ -58,7 +58,7 @@ def test_nothing_is_close_to_another_population(changed, words):
     """The candidate is like the reference that was given, which is not like that of the tolerance."""
     verdict = TOLERANCE.check(people(3, **changed), people(4, **changed))
     assert verdict.decision == "UNDECIDED"
-    assert not verdict.passed
+    assert not verdict.is_close
     assert verdict.other_reference[0].startswith(words)
     unlike = "UNDECIDED: the reference given is not like the one of the tolerance: "
     assert str(verdict).startswith(unlike + words)

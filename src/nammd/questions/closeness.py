@@ -174,7 +174,7 @@ class ClosenessResult(Reportable):
         if self.rejected:
             return "Look at where they differ." if self.alternative == "greater" else ""
         other = "less" if self.alternative == "greater" else "greater"
-        return f'More rows may settle it; alternative="{other}" asks the opposite question.'
+        return f'More rows may tell; alternative="{other}" asks the opposite question.'
 
     def limit(self) -> Limit:
         """Return the margin."""

@@ -53,7 +53,7 @@ def _answer(verdict: Verdict) -> str:
     if verdict.distrusted:
         return f"{_ended('UNDECIDED', _failures(verdict))} So the candidate proves nothing."
     if verdict.void:
-        return "UNDECIDED: no test is possible with these data."
+        return "UNDECIDED: no valid test is possible with these data."
     if verdict.pvalue_close <= verdict.alpha:
         named = [each.name for each in verdict.doubtful]
         doubt = _may_be_beyond(named)
