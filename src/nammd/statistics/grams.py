@@ -195,13 +195,16 @@ def unit_eigenvalue(
     """
     total = sizes.sum() if repeats is None else repeats @ sizes
     means = (gram.sum(axis=0) if repeats is None else repeats @ gram) / total
-    moved = np.outer(sizes, means)
     mean = (means.sum() if repeats is None else means @ repeats) / total
-    centred = gram - moved - moved.T + np.outer(sizes, sizes) * mean
     trace, count = float(np.trace(gram)), float(len(sizes))
+    # Centred: the sums less ``s_i means_j + means_i s_j - s_i s_j mean``.
+    moved = np.outer(sizes, means - mean / 2 * sizes)
+    centred = gram - moved
+    centred -= moved.T
     if repeats is not None:
         roots = np.sqrt(repeats)
-        centred *= roots[:, None] * roots
+        centred *= roots[:, None]
+        centred *= roots
         trace, count = float(repeats @ np.diagonal(gram)), float(repeats.sum())
     with single_threaded_blas:  # many small products: more threads would mostly wait for each other
         top = top_eigenvalue(centred, trace)

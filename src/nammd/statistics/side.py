@@ -174,7 +174,7 @@ def standardised(second: float, third: float) -> float:
 
 
 # Up to here a full decomposition costs less than the iteration's overhead.
-_DENSE_ROWS = 64
+_DENSE_ROWS = 100
 # Of the iteration; asked for more than that, ARPACK goes on for seconds where rows have few distinct values.
 _ACCURACY = 1e-11
 
