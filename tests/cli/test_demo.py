@@ -1,5 +1,7 @@
 """``nammd demo`` tells the whole story through the real commands."""
 
+import pytest
+
 from nammd.cli import demo
 
 
@@ -20,10 +22,15 @@ def test_the_demo_goes_as_told(nammd, tmp_path):
     assert (tmp_path / "story" / "tolerance.json").exists()
 
 
+@pytest.fixture
+def without_report(monkeypatch):
+    """The test above has the real report, which takes its time."""
+    monkeypatch.setattr("nammd.report.write_report", lambda verdict, path, **how: path.write_text(""))
+
+
+@pytest.mark.usefixtures("without_report")
 def test_the_demo_for_programs_is_one_document(nammd, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    # The other test has the real report, which takes its time.
-    monkeypatch.setattr("nammd.report.write_report", lambda verdict, path, **how: path.write_text(""))
     ran = nammd("demo", "--json")
     assert ran.err == ""
     assert [step["exit_code"] for step in ran.json["steps"]] == [0, 0, 1]
@@ -31,6 +38,7 @@ def test_the_demo_for_programs_is_one_document(nammd, tmp_path, monkeypatch):
     assert ran.json["folder"].startswith(str(tmp_path))
 
 
+@pytest.mark.usefixtures("without_report")
 def test_a_demo_that_goes_wrong_says_so(nammd, monkeypatch):
     monkeypatch.setattr("nammd.cli.demo.ROWS", 2000)
     monkeypatch.setitem(demo.MONTHS, demo.FAR, (25, None))  # no fault in it

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+import nammd
 from nammd.datasets import known_pair
 from nammd.statistics.difference import Difference
+from nammd.statistics.drawn_margins import pvalues
 from nammd.statistics.forecast import estimated_rules, known_rules
 from nammd.statistics.margin import margin
 from nammd.statistics.moved_law import MovedLaw
@@ -38,9 +40,9 @@ def told_and_seen(law, m, n):
         pairs = [pair_of(*laws.sample(rng, m, n), laws.kernel) for _ in range(SAMPLES)]
         for eps in margins:
             way = "greater" if distance > eps else "less"
-            pvalues = [margin(pair, eps, "corrected", way).pvalue(way) for pair in pairs]
+            found = [margin(pair, eps, "corrected", way).pvalue(way) for pair in pairs]
             told.append(power_at(pilot, eps, distance, m, n, ALPHA))
-            seen.append(np.mean(np.array(pvalues) <= ALPHA))
+            seen.append(np.mean(np.array(found) <= ALPHA))
     return np.array(told), np.array(seen)
 
 
@@ -85,12 +87,43 @@ def test_at_a_distance_of_zero_the_candidate_is_like_the_reference():
     assert told == pytest.approx(known, abs=0.05)
 
 
+def pilots():
+    """Pairs of rows, of groups and of sketches, with a distance that shows and with one that does not."""
+    rng = np.random.default_rng(4)
+    kernel, groups = nammd.Gaussian(1.0), np.repeat(np.arange(40), 4)
+    for shift in (0.05, 0.8):
+        x, y = rng.normal(size=(160, 1)), rng.exponential(size=(160, 1)) - 1 + shift
+        yield pair_of(x, y, statistic="mmd2")
+        yield nammd.distance(x, y, kernel=kernel).pair
+        yield nammd.distance(x, y, kernel=kernel, groups=(groups, groups)).pair
+        features = nammd.RandomFeatures(kernel, 64, rng=0)
+        sketches = [nammd.Sketch.of(each, features) for each in (x, y)]
+        yield nammd.distance(*sketches).pair
+
+
+@pytest.mark.parametrize("way", ["less", "greater"])
+def test_all_samples_at_once_have_the_p_values_of_each(way):
+    seen = []
+    for pilot in pilots():
+        for distance, sizes, frozen in (
+            (0.0, (4.0, 7.0), False),
+            (0.03, (90.0, 200.0), True),
+            (0.2, (5e4, 1e4), False),
+        ):
+            law = MovedLaw(pilot, distance, sizes, frozen)
+            for eps, blur in ((0.0, 0.0), (1e-4, 1e-5), (0.02, 0.0), (0.1, 1e-4)):
+                each = [margin(one.pair, eps, "corrected", way, blur).pvalue(way) for one in law.drawn()]
+                np.testing.assert_allclose(pvalues(law, eps, way, blur), each, rtol=1e-10, atol=1e-14)
+                seen.append(each)
+    assert 0.02 < np.mean(np.array(seen) < 0.05) < 0.98
+
+
 @pytest.mark.parametrize("frozen", [False, True])
 def test_samples_that_could_be_drawn_have_the_mean_and_the_variance_of_the_estimate(frozen):
     rng = np.random.default_rng(3)
     pilot = pair_of(rng.normal(size=(600, 1)), rng.normal(0.5, 1.0, size=(600, 1)))
     law = MovedLaw(pilot, pilot.value, (80.0, 120.0), frozen)
-    values = np.array([drawn.pair.value for drawn in law.draws()])
+    values = np.array([drawn.pair.value for drawn in law.drawn()])
     moments, slope = pilot.moments.resized(80.0, 120.0), pilot.own_slope
     variance = moments.variances_given_x(slope)[0] if frozen else moments.variance(slope)
     assert values.mean() == pytest.approx(pilot.value, abs=0.1 * pilot.value)

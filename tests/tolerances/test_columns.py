@@ -40,8 +40,14 @@ REFERENCE, ACCEPTED = table(0), table(1, drift=0.5)
 
 
 @cache
-def made():
-    return nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
+def made(how="hull"):
+    return nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, how=how)
+
+
+@cache
+def gate(how="hull"):
+    """What checks of the same reference have in common is summed once."""
+    return made(how).with_reference(REFERENCE)
 
 
 def checked(verdict):
@@ -57,8 +63,7 @@ def checked(verdict):
     ],
 )
 def test_a_fault_in_one_column_is_far_though_the_joint_distance_is_accepted(fault, column, words):
-    tolerance = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, how="ball")
-    verdict = tolerance.check(REFERENCE, table(2, fault=fault))
+    verdict = gate("ball").check(table(2, fault=fault))
     assert not verdict.jointly_far
     assert verdict.decision is Decision.FAR
     told = words if fault == "new" else f"{column} is beyond its own tolerance"
@@ -72,7 +77,7 @@ def test_a_fault_in_one_column_is_far_though_the_joint_distance_is_accepted(faul
 
 
 def test_data_like_the_reference_are_close_and_no_column_is_named():
-    verdict = made().check(REFERENCE, table(3))
+    verdict = gate().check(table(3))
     assert verdict.is_close
     assert verdict.beyond == verdict.reasons == verdict.facts == ()
     assert "changed" not in str(verdict)
@@ -81,9 +86,9 @@ def test_data_like_the_reference_are_close_and_no_column_is_named():
 def test_a_column_may_be_anywhere_between_what_was_accepted_for_it():
     limits = {limit.name: limit for limit in made().columns.limits}
     assert limits["age"].tolerances() == limits["age"].negligible
-    near = [checked(made().check(REFERENCE, table(4, drift=drift)))["age"] for drift in (0.0, 0.25, 0.5)]
-    farther = checked(made().check(REFERENCE, table(4, drift=1.0)))["age"]
-    other_way = checked(made().check(REFERENCE, table(4, drift=-0.5)))["age"]
+    near = [checked(gate().check(table(4, drift=drift)))["age"] for drift in (0.0, 0.25, 0.5)]
+    farther = checked(gate().check(table(4, drift=1.0)))["age"]
+    other_way = checked(gate().check(table(4, drift=-0.5)))["age"]
     assert not any(each.beyond or each.doubtful(0.05) for each in near)
     assert max(each.ratio for each in near) < 1 < 2 < farther.ratio
     assert farther.beyond
@@ -91,7 +96,7 @@ def test_a_column_may_be_anywhere_between_what_was_accepted_for_it():
 
 
 def test_joint_only_leaves_columns_out_of_the_verdict_and_not_out_of_the_explanation():
-    verdict = made().check(REFERENCE, table(2, fault="new"), joint_only=True)
+    verdict = gate().check(table(2, fault="new"), joint_only=True)
     assert not verdict.is_far
     assert not verdict.judged
     assert verdict.reasons == ("purpose: 'crypto' is new, 9.2 % of rows",)
@@ -117,7 +122,7 @@ def test_without_tolerances_of_columns_the_joint_test_has_all_of_the_level():
     assert not verdict.is_far
     assert [each.name for each in verdict.beyond] == ["purpose"]  # explained, not judged
     assert verdict.setting.part == 1.0
-    assert made().check(REFERENCE, table(3)).setting.part == 0.5
+    assert gate().check(table(3)).setting.part == 0.5
 
 
 @pytest.mark.parametrize("make", ["split", "noise"])
@@ -175,12 +180,12 @@ def test_another_reference_is_counted_anew():
     other = table(9)
     verdict = made().check(other, table(2, fault="new"))
     assert [each.name for each in verdict.beyond] == ["purpose"]
-    mine = made().check(REFERENCE, table(2, fault="new"))
+    mine = gate().check(table(2, fault="new"))
     assert checked(verdict)["age"].distance != checked(mine)["age"].distance
 
 
 def test_json_has_every_column_and_the_words():
-    told = made().check(REFERENCE, table(2, fault="new")).to_dict()
+    told = gate().check(table(2, fault="new")).to_dict()
     json.dumps(told)
     assert told["columns"][0]["name"] == "purpose"
     assert {column["name"] for column in told["columns"]} == {"age", "income", "purpose"}
@@ -204,7 +209,7 @@ def test_columns_of_arrays_have_numbers_for_names_and_wide_arrays_have_none():
 def test_a_column_that_is_empty_or_constant_in_the_candidate_is_beyond():
     gone = nammd.Tolerance.check(made(), REFERENCE, table(2).assign(income=np.nan))
     assert gone.reasons[0] == "income: missing 4.3 % -> 100 %"
-    same = made().check(REFERENCE, table(2).assign(income=3000.0))
+    same = gate().check(table(2).assign(income=3000.0))
     assert same.reasons[0] == "income: now always 3,000"
 
 

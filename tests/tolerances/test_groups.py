@@ -221,3 +221,17 @@ def test_another_reference_brings_its_own_groups(tolerance):
     other = table(30)
     assert not tolerance.check(other, table(31)).beyond
     assert [each.name for each in tolerance.check(other, FAR).beyond] == ["a"]
+
+
+@pytest.mark.parametrize("how", ["ball", "hull"])
+def test_a_gate_checks_groups_after_rows_and_rows_after_groups(how):
+    x, accepted, y = np.random.default_rng(8).normal(size=(3, 80, 2))
+    tolerance = nammd.Tolerance.from_reference(x, accepted + 0.5, how=how)
+    groups = np.arange(80) // 4
+    told = {}
+    for order in ((None, groups), (groups, None)):
+        gate = tolerance.with_reference(x)
+        for said in order:
+            verdict = gate.check(y, groups=said)
+            numbers = verdict.distance, verdict.pvalue_close, verdict.pvalue_far
+            assert numbers == pytest.approx(told.setdefault(said is None, numbers), rel=1e-9)

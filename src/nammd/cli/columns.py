@@ -28,7 +28,7 @@ JointOnly = Annotated[
     bool,
     typer.Option(
         "--joint-only",
-        help="Leave single columns out of the verdict; they still explain it.",
+        help="Leave single columns, and pairs of them, out of the verdict; they still explain it.",
         rich_help_panel=_COLUMNS,
     ),
 ]

@@ -75,8 +75,8 @@ def is_number(kind: Any, whole: bool = False) -> bool:
 
 def _missing(series: Any) -> NDArray[np.bool_]:
     native = series.to_native()
-    if to_float64.is_arrow(native) and not native.null_count:
-        return np.zeros(len(native), dtype=bool)
+    if to_float64.is_arrow(native):
+        return to_float64.nulls(native)
     return np.asarray(series.is_null().to_numpy(), dtype=bool)
 
 
@@ -128,7 +128,7 @@ def _arrow_codes(series: Any) -> tuple[NDArray[np.intp], list[Any]] | None:
         return None
     whole = native.combine_chunks() if hasattr(native, "combine_chunks") else native
     coded = whole if hasattr(whole, "indices") else whole.dictionary_encode()
-    codes = np.asarray(coded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.intp)
+    codes = np.where(to_float64.nulls(coded.indices), -1, to_float64.as_numpy(coded.indices).astype(np.intp))
     return codes, coded.dictionary.to_pylist()
 
 
@@ -179,7 +179,7 @@ def _arrow_vectors(series: Any, missing: NDArray[np.bool_]) -> Values | None:
     if not high or not (pa.types.is_integer(inside) or pa.types.is_floating(inside)):
         return Values(None, missing, trouble=_OTHER_LISTS)
     flat = pc.list_flatten(lists.drop_null()).cast(pa.float64(), safe=False)
-    return _rows_of_numbers(flat.to_numpy(zero_copy_only=False).reshape(-1, high), missing)
+    return _rows_of_numbers(to_float64.floats(flat).reshape(-1, high), missing)
 
 
 _OTHER_LISTS = "lists of something else than numbers"

@@ -31,14 +31,37 @@ def is_arrow(native: Any) -> bool:
     return type(native).__module__.startswith("pyarrow")
 
 
+def as_numpy(column: Any, missing: float = 0) -> NDArray[Any]:
+    """Return a column of Arrow's numbers, with some number in place of those that are missing.
+
+    Arrow's own way to NumPy imports pandas where that is installed, which takes longer than a small check.
+    """
+    import pyarrow as pa
+
+    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    if not len(whole):
+        return np.empty(0, whole.type.to_pandas_dtype())
+    buffers = [None, whole.buffers()[1]]
+    values = np.from_dlpack(pa.Array.from_buffers(whole.type, len(whole), buffers, 0, whole.offset))
+    return np.where(nulls(whole), np.asarray(missing, values.dtype), values) if whole.null_count else values
+
+
+def nulls(column: Any) -> NDArray[np.bool_]:
+    """Tell which values of a column of Arrow's are missing."""
+    import pyarrow as pa
+
+    if not column.null_count:
+        return np.zeros(len(column), dtype=bool)
+    return as_numpy(column.is_null().cast(pa.uint8())) > 0
+
+
 def floats(native: Any) -> FloatArray:
     """Return a column of Arrow's numbers, each rounded to the nearest float64; NaN where missing."""
     import pyarrow as pa
 
     if native.type != pa.float64():
         native = native.cast(pa.float64(), safe=False)
-    values = native.to_numpy(zero_copy_only=False)
-    return np.asarray(values, dtype=np.float64)
+    return as_numpy(native, np.nan)
 
 
 def seconds(native: Any) -> FloatArray | None:
@@ -61,7 +84,7 @@ def _arrow_seconds(native: Any) -> FloatArray | None:
     import pyarrow as pa
 
     kind = native.type
-    missing = np.asarray(native.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+    missing = nulls(native)
     if pa.types.is_date32(kind):
         days = _whole(native.cast(pa.int32()).cast(pa.int64()))
         return _in_seconds(days * _DAY, "s", missing)
@@ -73,7 +96,7 @@ def _arrow_seconds(native: Any) -> FloatArray | None:
 
 
 def _whole(counts: Any) -> NDArray[np.int64]:
-    return np.asarray(counts.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    return as_numpy(counts)
 
 
 def _in_seconds(counts: NDArray[np.int64], unit: str, missing: NDArray[np.bool_]) -> FloatArray:

@@ -228,7 +228,8 @@ class MixedStandIns:
         points, adder = self.rows
         gram = to_numpy(self.accepted.kernel(points, points))
         if isinstance(adder, np.ndarray):
-            gram *= adder[:, None] * adder
+            gram *= adder[:, None]
+            gram *= adder
             return gram
         found: FloatArray = adder @ (adder @ gram.T).T
         return found

@@ -12,7 +12,7 @@ from typing import Any
 from nammd.data.row_units import numbered
 from nammd.engines import Engine, choose_engine
 from nammd.engines.sums import KernelSums
-from nammd.engines.units import Units, UnitSums
+from nammd.engines.units import Units, UnitSums, UnitWithin
 from nammd.errors.advice import about
 from nammd.errors.checks import choice
 from nammd.evidence.evidence import Evidence
@@ -63,7 +63,9 @@ def gather(
     units = _units(samples) if grouped else {}
     within: dict[int, Any] = {}
     own: dict[int, SampleStandIns] = {}
-    if known is not None and (key := id(known.sample.points)) in samples:
+    # Sums over rows are none over units, nor the other way round.
+    fits = known is not None and grouped == isinstance(known.sums, UnitWithin)
+    if known is not None and fits and (key := id(known.sample.points)) in samples:
         within[key] = known.sums
         if not grouped:  # groups have other numbers, by the names in the other sample
             own[key] = known.stand_ins

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nammd.data.arrays import FloatArray
 from nammd.statistics.difference import Difference
-from nammd.statistics.margin import margin, quantile
+from nammd.statistics.drawn_margins import pvalues
+from nammd.statistics.margin import quantile
 from nammd.statistics.moved_law import Drawn, MovedLaw
 from nammd.statistics.near_zero import lower_tails
 from nammd.statistics.pair import Alternative, KnownMeeting, Pair
@@ -34,8 +36,8 @@ def enough(pair: Pair, m: float, n: float) -> bool:
     return min(units_of(pair, m, n)) >= 4 - 1e-9
 
 
-Test = Callable[[Drawn, MovedLaw, Alternative], float]
-"""A p-value of samples that could be drawn, and of what they are drawn from."""
+Test = Callable[[MovedLaw, Alternative], FloatArray]
+"""The p-values of samples that could be drawn from some law."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Rules:
     m, n : int
         The rows of the reference and of the candidate.
     test : callable
-        The p-value of "within" (less) or of "beyond" (greater).
+        The p-values of "within" (less) or of "beyond" (greater).
     known : float
         How much of the noise of the reference the margin has too, so that it is not in the way: a share.
     """
@@ -69,23 +71,22 @@ class Rules:
         return self._rejects(distance, alpha, frozen, "greater")
 
     def _rejects(self, distance: float, alpha: float, frozen: bool, alternative: Alternative) -> float:
+        from scipy.special import ndtri
+
         if not enough(self.pilot, self.m, self.n):
             return 0.0
         law = MovedLaw(self.pilot, distance, units_of(self.pilot, self.m, self.n), frozen, self.known)
-        scores = np.array([_score(self.test(drawn, law, alternative)) for drawn in law.draws()])
-        return float(np.mean(lower_tails((scores - quantile(1 - alpha)) / _BLUR, math.inf)))
-
-
-def _score(pvalue: float) -> float:
-    """Return the normal score of a p-value; NaN rejects nothing."""
-    return -math.inf if math.isnan(pvalue) else -quantile(min(max(pvalue, 1e-12), 1 - 1e-12))
+        pvalues = self.test(law, alternative)
+        scores = -ndtri(np.clip(np.where(np.isnan(pvalues), 1.0, pvalues), 1e-12, 1 - 1e-12))
+        chances = lower_tails((scores - quantile(1 - alpha)) / _BLUR, math.inf)
+        return float(np.mean(np.where(np.isnan(pvalues), 0.0, chances)))
 
 
 def known_rules(pilot: Pair, epsilon: float, m: int, n: int, blur: float = 0.0) -> Rules:
     """Return the tests of a margin that is a number, or known up to some variance `blur`."""
 
-    def test(drawn: Drawn, law: MovedLaw, alternative: Alternative) -> float:
-        return margin(drawn.pair, epsilon, "corrected", alternative, blur).pvalue(alternative)
+    def test(law: MovedLaw, alternative: Alternative) -> FloatArray:
+        return pvalues(law, epsilon, alternative, blur)
 
     return Rules(pilot, m, n, test)
 
@@ -97,9 +98,12 @@ def estimated_rules(pilot: Pair, accepted: int, m: int, n: int, shared: bool) ->
     """
     first = _resized(pilot, *units_of(pilot, m if shared else pilot.rows[0], accepted))
 
-    def test(drawn: Drawn, law: MovedLaw, alternative: Alternative) -> float:
-        difference = Difference(first, drawn.pair, _shared(first, drawn, law) if shared else None)
-        return (difference if alternative == "less" else difference.swapped).closer()
+    def test(law: MovedLaw, alternative: Alternative) -> FloatArray:
+        found = [
+            Difference(first, drawn.pair, _shared(first, drawn, law) if shared else None)
+            for drawn in law.drawn()
+        ]
+        return np.array([(one if alternative == "less" else one.swapped).closer() for one in found])
 
     return Rules(pilot, m, n, test, _known(first) if shared else 0.0)
 

@@ -61,15 +61,15 @@ class Grams:
 
     def form(self, side: int, g: FloatArray) -> FloatArray:
         """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units of a sample."""
-        gram, some = self._within[side], self._repeated(side, g[self.stand_ins[side].chosen])
-        diagonal = (some * np.diagonal(gram)[:, None]).T @ some
-        found: FloatArray = (some.T @ (gram @ some) - diagonal) / self._distinct(side)
+        some = self._repeated(side, g[self.stand_ins[side].chosen])
+        product, diagonal = self._within(side, some)
+        found: FloatArray = (some.T @ product - (some * diagonal[:, None]).T @ some) / self._distinct(side)
         return found
 
     def felt(self, g: FloatArray) -> FloatArray:
         """Return, for the units that stand for x, the means of ``k(i, j) g_j`` over the units of y."""
         some = self._repeated(1, g[self.stand_ins[1].chosen])
-        found: FloatArray = self._cross @ some / self._count(1)
+        found: FloatArray = self._across(some) / self._count(1)
         return found
 
     def mean(self, g: FloatArray, felt: FloatArray) -> FloatArray:
@@ -114,47 +114,48 @@ class Grams:
     def _plain(self) -> bool:
         return all(atoms.plain for atoms in self.atoms) and self.common is None
 
-    @cached_property
-    def _within(self) -> tuple[FloatArray, FloatArray]:
-        return self._of_side(0), self._of_side(1)
-
-    def _of_side(self, side: int) -> FloatArray:
+    def _within(self, side: int, some: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return products of the values within a sample with some columns, and their diagonal."""
         values, atoms = self.stand_ins[side].values, self.atoms[side]
+        product, diagonal = values @ some, np.diagonal(values)
         if self._plain:
-            return values
-        s, numbers, count = self._sizes(side), self._numbers(side), len(values)
-        pairs = np.outer(s, s)
+            return product, diagonal
+        s, mean = self._sizes(side), atoms.mean
         if not atoms.reach:  # no unit but itself is near
             sized = self._repeated(side, s[:, None])[:, 0]
-            every = sized.sum() ** 2 - float(sized @ sized)
-            pairs *= -atoms.mean
-            pairs += values
-            pairs *= self._distinct(side) / every
-            return pairs
-        found = values - atoms.mean * pairs
+            scale = self._distinct(side) / (sized.sum() ** 2 - float(sized @ sized))
+            return scale * (product - mean * np.outer(s, s @ some)), scale * (diagonal - mean * s * s)
+        numbers, pairs = self._numbers(side), np.outer(s, s)
+        found = values - mean * pairs
         near = np.abs(numbers[:, None] - numbers) <= atoms.reach
-        pairs = np.where(near, 0.0, pairs)
         # The diagonal stays: whoever takes a mean over distinct groups takes it off.
-        kept = np.where(near & ~np.eye(count, dtype=bool), 0.0, found)
-        every = self._repeated(side, self._repeated(side, pairs).T).sum()
-        scaled: FloatArray = kept * (self._distinct(side) / every)
-        return scaled
+        kept = np.where(near & ~np.eye(len(values), dtype=bool), 0.0, found)
+        every = self._repeated(side, self._repeated(side, np.where(near, 0.0, pairs)).T).sum()
+        kept *= self._distinct(side) / every
+        return kept @ some, np.diagonal(kept)
 
-    @cached_property
-    def _cross(self) -> FloatArray:
-        """The values between units of x and units of y; zero for a unit that is in both."""
+    def _across(self, some: FloatArray) -> FloatArray:
+        """Return products of the values between units of x and units of y with some columns.
+
+        For a unit that is in both the value is zero.
+        """
         one, two = self.stand_ins
-        found = one.between(two)
+        values = one.between(two)
         if self._plain:
-            return found
-        pairs = np.outer(self._sizes(0), self._sizes(1))
-        found = found - self.atoms[0].cross_mean * pairs
-        if self.common is not None:
-            same = self._numbers(0)[:, None] == self._numbers(1)
-            found[same] = pairs[same] = 0.0
+            return values @ some
+        s, t, mean = self._sizes(0), self._sizes(1), self.atoms[0].cross_mean
+        count = self._count(0) * self._count(1)
+        if self.common is None:
+            every = self._repeated(0, s[:, None]).sum() * self._repeated(1, t[:, None]).sum()
+            centred: FloatArray = count / every * (values @ some - mean * np.outer(s, t @ some))
+            return centred
+        pairs = np.outer(s, t)
+        found = values - mean * pairs
+        same = self._numbers(0)[:, None] == self._numbers(1)
+        found[same] = pairs[same] = 0.0
         every = self._repeated(0, self._repeated(1, pairs.T).T).sum()
-        scaled: FloatArray = found * (self._count(0) * self._count(1) / every)
-        return scaled
+        apart: FloatArray = count / every * (found @ some)
+        return apart
 
     def _joint_eigenvalue(self) -> float:
         """Return the largest eigenvalue of the covariance of the difference of the mean embeddings."""
@@ -195,13 +196,16 @@ def unit_eigenvalue(
     """
     total = sizes.sum() if repeats is None else repeats @ sizes
     means = (gram.sum(axis=0) if repeats is None else repeats @ gram) / total
-    moved = np.outer(sizes, means)
     mean = (means.sum() if repeats is None else means @ repeats) / total
-    centred = gram - moved - moved.T + np.outer(sizes, sizes) * mean
     trace, count = float(np.trace(gram)), float(len(sizes))
+    # Centred: the sums less ``s_i means_j + means_i s_j - s_i s_j mean``.
+    moved = np.outer(sizes, means - mean / 2 * sizes)
+    centred = gram - moved
+    centred -= moved.T
     if repeats is not None:
         roots = np.sqrt(repeats)
-        centred *= roots[:, None] * roots
+        centred *= roots[:, None]
+        centred *= roots
         trace, count = float(repeats @ np.diagonal(gram)), float(repeats.sum())
     with single_threaded_blas:  # many small products: more threads would mostly wait for each other
         top = top_eigenvalue(centred, trace)

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -111,6 +111,51 @@ def _trace(one: Components, bound: float) -> float:
     rows, together = max(one.per_unit, 1.0), one.in_unit - one.mean
     apart = (bound - one.mean) / rows
     return one.lift * (apart if math.isnan(together) else apart + (1 - 1 / rows) * max(together, 0.0))
+
+
+class DrawnSide(NamedTuple):
+    """What is drawn of one sample, an element for each draw.
+
+    Attributes
+    ----------
+    linear : array
+        What is added to the variance of q.
+    second, form, third : array
+        Along the difference: the means of ``h²``, of ``h_i k(i, j) h_j``, and of ``h³``, with ``h = p - q``.
+    """
+
+    linear: FloatArray
+    second: FloatArray
+    form: FloatArray
+    third: FloatArray
+
+
+class Draws(NamedTuple):
+    """Samples that could be drawn, an element of every array for each of them.
+
+    Attributes
+    ----------
+    mmd2 : array
+        The estimates.
+    along : array
+        The differences of the means, in the direction of that of the laws.
+    sides : tuple of two DrawnSide
+        What is drawn of x and of y.
+    crossed : array
+        What the units of x and of y have in common along the difference.
+    """
+
+    mmd2: FloatArray
+    along: FloatArray
+    sides: tuple[DrawnSide, DrawnSide]
+    crossed: FloatArray
+
+    def one_by_one(self) -> Iterator[Any]:
+        """Return them one by one: the same with numbers in place of arrays."""
+        x, y = (zip(*(one.tolist() for one in side), strict=True) for side in self.sides)
+        others = (each.tolist() for each in (self.mmd2, self.along, self.crossed))
+        for first, second, mmd2, straight, crossed in zip(x, y, *others, strict=True):
+            yield Draws(mmd2, straight, (DrawnSide(*first), DrawnSide(*second)), crossed)
 
 
 class Drawn(NamedTuple):
@@ -228,8 +273,9 @@ class MovedLaw:
         count = max(trace**2 / left, 1.0)
         return Directions(straight, aside, (rest[0] / count, rest[1] / count), count)
 
-    def draws(self) -> Iterator[Drawn]:
-        """Return pairs of samples, evenly scattered over all that could be drawn; always the same ones."""
+    @cached_property
+    def draws(self) -> Draws:
+        """Samples that are evenly scattered over all that could be drawn; always the same ones."""
         from scipy.special import gammaincinv
 
         points, scores = _scatter()
@@ -266,15 +312,18 @@ class MovedLaw:
                 np.divide(own[0] * raw[0], seconds, out=share, where=seconds > 0)
             chance = np.sqrt(one.elsewhere**2 * (1 - share**3) + 6 / one.size)
             skewness = one.skewness * np.sign(straight) * share + (1 - 2 * number) * chance * scores[3]
-            sides.append((linear, seconds, forms, skewness * seconds**1.5))
+            sides.append(DrawnSide(linear, seconds, forms, skewness * seconds**1.5))
         across = [each[0] * each[1] for each in directions[1:]]
         crossed = self.crossed * raw[0] + across[0] * raw[1] + across[1] * raw[2]
-        for i in range(len(mmd2)):
-            numbers = [[float(one[i]) for one in side] for side in sides]
-            yield Drawn(self._pair(float(mmd2[i]), numbers, float(crossed[i])), float(straight[i]))
+        return Draws(mmd2, straight, (sides[0], sides[1]), crossed)
+
+    def drawn(self) -> Iterator[Drawn]:
+        """Return the samples one by one, as pairs."""
+        for one in self.draws.one_by_one():
+            yield Drawn(self._pair(one), one.along)
 
     @cached_property
-    def _eigenvalues(self) -> tuple[float, float]:
+    def eigenvalues(self) -> tuple[float, float]:
         """The largest eigenvalues that samples show: the fewer units there are, the larger they seem."""
         found = []
         for one, pilot in zip(self.spectra, (self.pilot.x, self.pilot.y), strict=True):
@@ -300,21 +349,24 @@ class MovedLaw:
         own = self._noise((max(moments.x.v1, 0.0), max(moments.y.v1, 0.0)), self._drawn[1])
         return 4 * (self.pilot.slope(value) - 1) ** 2 * own + self.pilot.approximation(value)
 
-    def _pair(self, mmd2: float, sides: list[list[float]], crossed: float) -> Pair:
-        moments, known, components = self.moments, [], []
-        for (linear, seconds, form, third), base, eigenvalue in zip(
-            sides, (moments.x, moments.y), self._eigenvalues, strict=True
-        ):
-            components.append(replace(base, c=base.v1 + linear))
-            own = max(base.v1, 0.0)
-            second = np.array([[own, own], [own, own + seconds]])
-            known.append(
-                Known(base.size, second, np.diag([0.0, form]), np.array([0.0, 0.0, 0.0, -third]), eigenvalue)
-            )
-        x, y = components
-        dxy = moments.dxy + (x.c - moments.x.c) + (y.c - moments.y.c)
-        moved = replace(moments, x=x, y=y, xy=(x.mean + y.mean - mmd2) / 2, dxy=dxy)
-        meeting = KnownMeeting(moved, known[0], known[1], np.diag([0.0, -crossed]))
+    def moments_of(self, draws: Any) -> Moments:
+        """Return the moments of samples that were drawn; with arrays in them, unless it is one sample."""
+        base = self.moments
+        x, y = (
+            replace(one, c=one.v1 + side.linear)
+            for one, side in zip((base.x, base.y), draws.sides, strict=True)
+        )
+        dxy = base.dxy + (x.c - base.x.c) + (y.c - base.y.c)
+        return replace(base, x=x, y=y, xy=(x.mean + y.mean - draws.mmd2) / 2, dxy=dxy)
+
+    def _pair(self, draw: Any) -> Pair:
+        moments, known = self.moments_of(draw), []
+        for one, side, top in zip((moments.x, moments.y), draw.sides, self.eigenvalues, strict=True):
+            own = max(one.v1, 0.0)
+            second = np.array([[own, own], [own, own + side.second]])
+            form, thirds = np.diag([0.0, side.form]), np.array([0.0, 0.0, 0.0, -side.third])
+            known.append(Known(one.size, second, form, thirds, top))
+        meeting = KnownMeeting(moments, known[0], known[1], np.diag([0.0, -draw.crossed]))
         return Pair(meeting, self.pilot.statistic, spread=self.pilot.spread)
 
 

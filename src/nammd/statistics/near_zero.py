@@ -48,12 +48,7 @@ class NearZero(NamedTuple):
 
     def below(self, value: float) -> float:
         """Return the probability of an estimate of at most `value`."""
-        points, weights = normal_grid(_POINTS, _REACH)
-        excess = value - self._moved(points)
-        if self.rest <= 0:
-            return float(weights @ (excess >= 0))
-        with np.errstate(under="ignore"):  # what is too small for a number is nothing
-            return float(weights @ lower_tails(excess / math.sqrt(self.rest), self.degrees))
+        return float(chances_below(np.array([value]), *self)[0])
 
     def quantile(self, probability: float) -> float:
         """Return the value that an estimate is below with a given probability."""
@@ -63,10 +58,6 @@ class NearZero(NamedTuple):
             middle = (low + high) / 2
             low, high = (middle, high) if self.below(middle) < probability else (low, middle)
         return (low + high) / 2
-
-    def _moved(self, points: FloatArray) -> FloatArray:
-        moved: FloatArray = (math.sqrt(self.centre) + math.sqrt(self.along) * points) ** 2 - self.along
-        return moved
 
 
 class Noise(NamedTuple):
@@ -124,11 +115,30 @@ def all_alike(size: float, outward: float, bound: float) -> float:
     return float((1.0 - missed) ** size)
 
 
-def lower_tails(scores: FloatArray, degrees: float) -> FloatArray:
+def chances_below(
+    values: FloatArray,
+    centre: float,
+    along: FloatArray | float,
+    rest: FloatArray | float,
+    degrees: FloatArray | float = math.inf,
+) -> FloatArray:
+    """Return the probabilities of estimates of at most some values, each by its law; see `NearZero`."""
+    points, weights = normal_grid(_POINTS, _REACH)
+    along, rest, degrees = (np.asarray(each)[..., None] for each in (along, rest, degrees))
+    excess = values[:, None] - ((math.sqrt(centre) + np.sqrt(along) * points) ** 2 - along)
+    some = rest > 0
+    with np.errstate(under="ignore"):  # what is too small for a number is nothing
+        if some.all():
+            return lower_tails(excess / np.sqrt(rest), degrees) @ weights
+        tails = lower_tails(excess / np.sqrt(np.where(some, rest, 1.0)), degrees)
+        return np.where(some, tails, excess >= 0) @ weights
+
+
+def lower_tails(scores: FloatArray, degrees: FloatArray | float) -> FloatArray:
     """Return the probabilities of at most some scores, by the normal law or by Student's."""
     from scipy.special import ndtr, stdtr
 
-    tails: FloatArray = ndtr(scores) if math.isinf(degrees) else stdtr(degrees, scores)
+    tails: FloatArray = ndtr(scores) if np.isinf(degrees).all() else stdtr(degrees, scores)
     return tails
 
 

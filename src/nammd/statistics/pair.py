@@ -116,7 +116,7 @@ class Pair:
     spread: Spread | None = None
     void: bool = False
 
-    @property
+    @cached_property
     def moments(self) -> Moments:
         """The first and second moments."""
         return self.meeting.moments
@@ -155,7 +155,7 @@ class Pair:
         """Return a: 1 + eps where the denominator is estimated too, 1 where there is none."""
         return 1.0 + eps if self.statistic == "nammd" else 1.0
 
-    @property
+    @cached_property
     def own_slope(self) -> float:
         """The slope at the estimate, at which its own variance is taken."""
         return self.slope(self.value)
@@ -179,13 +179,13 @@ class Pair:
         """The same as tests need it: no part of the variance is taken to be negative; see `combined`."""
         return math.sqrt(combined(*self.variance_parts, self.by_frequencies)[0])
 
-    @property
+    @cached_property
     def share(self) -> float:
         """The share of that variance due to pairs of units; one where there is no variance."""
         variance, share = combined(*self.variance_parts)
         return share if variance > 0 else 1.0
 
-    @property
+    @cached_property
     def visible(self) -> bool:
         """Whether the estimate is so far above zero that its rows show in which direction the two differ."""
         return self.value > VISIBLE * self.deviation
@@ -229,7 +229,7 @@ class Pair:
         """Return what random frequencies add to the third cumulant of U."""
         return 0.0 if self.spread is None else self.spread.third_cumulant(self.slope(eps) - 1.0)
 
-    @property
+    @cached_property
     def by_frequencies(self) -> float:
         """The variance of the estimate that is due to random frequencies."""
         return self.approximation(self.value) / self.scale**2
@@ -241,7 +241,7 @@ class Pair:
 
     # What is of higher order than the variance.
 
-    @property
+    @cached_property
     def eigenvalues(self) -> tuple[float, float]:
         """The largest eigenvalues of the two covariance operators."""
         return self.x.eigenvalue, self.y.eigenvalue
@@ -276,12 +276,12 @@ class Pair:
 
     # What a comparison with another distance needs: influences on the distance itself.
 
-    @property
+    @cached_property
     def phi(self) -> FloatArray:
         """What the p and q of a unit are multiplied with for its influence on the distance."""
         return np.array([2 * self.own_slope / self.scale, -2 / self.scale])
 
-    @property
+    @cached_property
     def eta(self) -> FloatArray:
         """The same for its influence on the denominator; zero where there is none."""
         return np.array([2 / self.scale if self.statistic == "nammd" else 0.0, 0.0])

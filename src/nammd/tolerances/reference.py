@@ -15,6 +15,7 @@ from nammd.encoding.constants import constant_columns
 from nammd.encoding.encoding import Encoding, fit_datasets
 from nammd.engines import Engine, workers_read_files
 from nammd.engines.progress import aside
+from nammd.engines.sums import KernelSums
 from nammd.errors.advice import Advice, refusal
 from nammd.evidence import MIN_ROWS, gather
 from nammd.evidence.preparing import prepared
@@ -146,7 +147,7 @@ class Reference:
         alone = replace(self.reference, dataset=replace(self.reference.dataset, units=None))
         x = replace(alone, points=points)
         pairs = [(x, replace(alone, points=copy)) for copy in copies]
-        return [evidence.pair().value for evidence in gather(pairs, cross="off-diagonal")]
+        return [_distance(evidence.sums) for evidence in gather(pairs, cross="off-diagonal")]
 
     def opened(self, others: Mapping[str, Any], grouping: RowGrouping) -> dict[str, Dataset]:
         """Open other datasets as the space reads files; `grouping` is of the reference and of all of them."""
@@ -194,6 +195,12 @@ class Reference:
         cross: CrossPairs = "off-diagonal" if self.reference.units is None else "full"
         [evidence] = gather([pair], cross=cross, engine=self.engine, known=known)
         return Estimate.of(evidence)
+
+
+def _distance(sums: KernelSums) -> float:
+    """Return the distance of points and a copy of them, and nothing beside it."""
+    x, y = sums.x.mean, sums.y.mean
+    return (x + y - 2 * sums.cross.off_diagonal_mean) / (4 * sums.bound - x - y)
 
 
 def opened_in(

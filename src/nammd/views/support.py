@@ -90,9 +90,13 @@ class Values:
         matrix: FloatArray = np.exp(-0.5 * (self.places[:, None] - self.places) ** 2)
         return matrix
 
+    @cached_property
+    def _squared(self) -> FloatArray:
+        return self._matrix**2
+
     def apply(self, vectors: FloatArray, squared: bool = False) -> FloatArray:
         """Return the products."""
-        matrix = self._matrix**2 if squared else self._matrix
+        matrix = self._squared if squared else self._matrix
         found: FloatArray = matrix @ vectors
         return found
 
