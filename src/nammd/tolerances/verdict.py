@@ -176,8 +176,11 @@ class Verdict(Reportable):
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it is FAR, in words: the facts that say so, and what changed in columns that tests found."""
-        facts = [str(fact) for fact in self.failures if fact.kind == "data"][:MOST_REASONS]
-        return tuple(dict.fromkeys([*facts, *self.changes.values()]))
+        facts = [fact for fact in self.failures if fact.kind == "data"][:MOST_REASONS]
+        # A column that moved as a whole has values outside its range, too.
+        after = [fact for fact in facts if fact.code == "outside-range" and fact.column in self.changes]
+        first = [str(fact) for fact in facts if fact not in after]
+        return tuple(dict.fromkeys([*first, *self.changes.values(), *map(str, after)]))
 
     @cached_property
     def pairs(self) -> tuple[PairCheck, ...]:
