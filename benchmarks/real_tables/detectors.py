@@ -55,7 +55,8 @@ def by_nammd(setup: Setup) -> Judge:
     def judge(batch: Frame) -> Answer:
         verdict = gate.check(batch)
         paired = [name for pair in verdict.pairs if pair.beyond for name in pair.names]
-        names = [each.name for each in verdict.beyond] + paired
+        facts = [fact.column for fact in verdict.failures if fact.column]
+        names = [each.name for each in verdict.beyond] + facts + paired
         return Answer(verdict.decision.name, tuple(dict.fromkeys(names)))
 
     return judge

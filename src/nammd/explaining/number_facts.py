@@ -37,6 +37,9 @@ NEGLIGIBLE = 0.5
 TAIL, REACH = 0.01, 2.0
 """Nor are those that are outside by less than so many times as far as this share of the rows reaches in."""
 
+ABSURD = 20.0
+"""Values so many times as far outside are told, even if there is one."""
+
 ALWAYS = 0.995
 """What so many rows have all of them have."""
 
@@ -95,7 +98,8 @@ class _Column:
         for nines, rows in self._nines.items():
             share = rows / self.now.size
             message = f"{self._write(nines)} in {percent(share)} of rows, far from everything so far: "
-            found.append(self._fact("placeholders", f"{message}a missing value?", share))
+            chance = self._noted(never_so_far(Share(rows, self.now.size), self.known[0].present, HARDLY))
+            found.append(self._fact("placeholders", f"{message}a missing value?", share, chance))
         for way, end, name in ((1, self.now.high, "largest"), (-1, self.now.low, "smallest")):
             pile = cut_off(self.known, self.now, way)
             if pile is not None:
@@ -128,12 +132,14 @@ class _Column:
         rows = Share(sum(each for each, _ in told), self.now.size)
         outermost = Share(max(each for each, _ in told), self.now.size)
         # Far outside is rarer than outside.
-        sure = never_so_far(outermost, self.known[0].present, HARDLY)
+        chance = never_so_far(outermost, self.known[0].present, HARDLY)
+        if self.now.high > high + ABSURD * self._margin(1) or self.now.low < low - ABSURD * self._margin(-1):
+            chance = self._noted(chance)
         message = "; ".join(
             f"{counted(some, 'row')} ({percent(some / self.now.size)}) {way} {end}, {so_far} {worst}"
             for some, (way, end, so_far, worst) in told
         )
-        return [self._fact("outside-range", message, rows.value, "none" if sure else "possible")]
+        return [self._fact("outside-range", message, rows.value, chance)]
 
     def rounded(self) -> list[Fact]:
         """Tell of values that are rounded more coarsely than before."""
@@ -218,12 +224,19 @@ class _Column:
         near = SUSPECTED_NUMBERS[int(np.argmin(np.abs(SUSPECTED_NUMBERS - value)))]
         return float(near) if not self.measure.clock and abs(near - value) <= 1e-6 * abs(near) else None
 
+    def _margin(self, way: int) -> float:
+        """Return how far beyond an end of the range values are still not far outside."""
+        inner = self.measure.value(self.known[0].quantile(1 - TAIL if way > 0 else TAIL))
+        return max(NEGLIGIBLE * self.measure.scale, REACH * abs(self._range[way > 0] - inner))
+
+    @staticmethod
+    def _noted(chance: Chance) -> Chance:
+        """Return that of something that is worth a note even where it may well be chance."""
+        return "possible" if chance == "likely" else chance
+
     def _beyond(self, end: float, way: int) -> float:
         """Return how many rows are far beyond an end of the range, those apart that pile up there."""
-        counts = self.known[0]
-        inner = self.measure.value(counts.quantile(1 - TAIL if way > 0 else TAIL))
-        margin = max(NEGLIGIBLE * self.measure.scale, REACH * abs(end - inner))
-        [limit] = self.measure.places(np.array([end + way * margin]))
+        [limit] = self.measure.places(np.array([end + way * self._margin(way)]))
         places = self.now.places
         return float(self.now.rows[places > limit if way > 0 else places < limit].sum())
 
