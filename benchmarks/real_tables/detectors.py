@@ -59,7 +59,8 @@ def by_nammd(setup: Setup) -> Judge:
     def judge(batch: Frame) -> Answer:
         verdict = gate.check(batch)
         paired = [name for pair in verdict.pairs if pair.beyond for name in pair.names]
-        names = [each.name for each in verdict.beyond] + paired
+        facts = [fact.column for fact in verdict.failures if fact.column]
+        names = [each.name for each in verdict.beyond] + facts + paired
         codes = sorted({caution.code for caution in verdict.cautions()})
         return Answer(verdict.decision.name, tuple(dict.fromkeys(names)), tuple(codes))
 

@@ -127,15 +127,18 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "percent without a sign": ({"discount": lambda v: f"{100 * float(v):.1f}"}, "about 100 times as large"),
     "true and false": (
         {"active": lambda v: {"yes": "true", "no": "false"}[v]},
-        "active: no row has 'yes' any more",
+        "active: no row has 'yes', 'no' any more, 100 % of the reference",
     ),
-    "one and zero": ({"active": lambda v: {"yes": "1", "no": "0"}[v]}, "active: no row has 'yes' any more"),
+    "one and zero": (
+        {"active": lambda v: {"yes": "1", "no": "0"}[v]},
+        "active: no row has 'yes', 'no' any more, 100 % of the reference",
+    ),
     "spaces behind": (
         {"country": lambda v: f"{v} "},
         "are new, 100 % of rows, and known but for case or spaces",
     ),
     "lower case": ({"country": str.lower}, "are new, 100 % of rows, and known but for case or spaces"),
-    "nothing": ({"active": lambda v: ""}, "active: 100 % of the values are missing, none in the reference"),
+    "nothing": ({"active": lambda v: ""}, "active: 100 % of the values are missing, none so far"),
 }
 
 
@@ -155,7 +158,7 @@ def test_a_word_for_missing_values_that_is_new_is_told(reference: Any, tmp_path:
     write(tmp_path / "new.csv", rows)
     ran = reference()
     assert ran.code != 0
-    assert "qty: -999 in 2.5 % of rows, far from everything in the reference: a missing value?" in ran.out
+    assert "FAR: qty: -999 in 2.5 % of rows, 0 % before: a missing value?" in ran.out
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -115,7 +115,8 @@ def check(
     There are three answers. CLOSE: it is proven that the distance is within the tolerance, and no fact
     speaks against it. FAR: it is proven that it is beyond, or that a single column is beyond its own
     tolerance, or that two columns no longer go together, or a fact says so. UNDECIDED: these rows prove
-    neither; the answer then says how many rows are needed. Each proof is wrong with a probability of at most --alpha. The answer says in words what changed.
+    neither; the answer then says how many rows are needed. Each proof is wrong with a probability of at most
+    --alpha. The answer says in words what changed.
 
     Facts are counted, and need no test: categories that REFERENCE never has, values outside its range, rows
     that are there twice. One counts from 1 % of the rows on, or where it is about a whole column; see

@@ -7,11 +7,16 @@ from typing import NamedTuple
 
 from scipy.special import pdtrc
 
+from nammd.explaining.facts import Chance
+
 RARE = 1e-5
 """What is so improbable for good data is no chance."""
 
 HARDLY = 1e-3
 """And what is so improbable by a bound that is far too large."""
+
+USUAL = 0.05
+"""What is more probable is usual."""
 
 MORE = 3.0
 """So many times as common is much more common."""
@@ -28,10 +33,9 @@ class Share(NamedTuple):
         """The share."""
         return self.rows / max(self.size, 1)
 
-    @property
-    def at_most(self) -> float:
-        """The share as large as it may well be, since these rows are some of all that might have been."""
-        return (self.rows + 3 * math.sqrt(self.rows) + 4) / max(self.size, 1)
+    def at_most(self, spare: float = 4.0) -> float:
+        """Return the share as large as it may well be: these rows are some of all that might have been."""
+        return (self.rows + 3 * math.sqrt(self.rows) + spare) / max(self.size, 1)
 
 
 def above_chance(now: Share, expected: float) -> bool:
@@ -43,17 +47,18 @@ def above_chance(now: Share, expected: float) -> bool:
     return now.rows > 0 and bool(pdtrc(now.rows - 1, now.size * expected) <= RARE)
 
 
-def much_more(now: Share, before: Share) -> bool:
+def much_more(now: Share, before: Share, spare: float = 4.0) -> bool:
     """Tell whether a share is far larger than before, and not by chance."""
-    return now.value >= MORE * before.value and above_chance(now, before.at_most)
+    return now.value >= MORE * before.value and above_chance(now, before.at_most(spare))
 
 
-def never_so_far(now: Share, before: int, level: float = RARE) -> bool:
-    """Tell whether rows are no chance, where none of so many rows before was beyond some value as they are.
+def never_so_far(now: Share, before: int, level: float = RARE) -> Chance:
+    """Tell whether rows may be chance, where none of so many rows before was like that.
 
-    If both were drawn alike, any of all the rows could as well be the outermost.
+    If both were drawn alike, any of all the rows could as well be those that are.
 
-    >>> never_so_far(Share(3, 100), 100), never_so_far(Share(30, 100), 100)
-    (False, True)
+    >>> [never_so_far(Share(rows, 100), 100) for rows in (3, 10, 30)]
+    ['likely', 'possible', 'none']
     """
-    return now.rows * math.log(now.size / (now.size + before)) <= math.log(level)
+    chance = math.exp(now.rows * math.log(now.size / (now.size + before)))
+    return "none" if chance <= level else "possible" if chance <= USUAL else "likely"

@@ -64,8 +64,7 @@ def missing_values(name: str, known: Sequence[Counts], now: Counts) -> list[Fact
         return []
     share = Share(now.missing, now.size)
     message = f"{percent(share.value)} of the values are missing, none so far"
-    chance: Chance = "none" if never_so_far(share, known[0].size) else "possible"
-    return [Fact("missing-values", name, message, share.value, chance)]
+    return [Fact("missing-values", name, message, share.value, never_so_far(share, known[0].size))]
 
 
 def new_categories(
@@ -83,11 +82,11 @@ def new_categories(
     # Of rows to come, as large a share is of an unknown category as was seen once (Good and Turing).
     once = max(
         (Share(sum(n <= 1 for n in each.rows.values()), each.size) for each in known),
-        key=lambda each: each.at_most,
+        key=lambda each: each.at_most(),
     )
     message = _new_words(measure, known, new, share.value)
     chance: Chance = "likely" if once.rows else "possible"
-    if above_chance(share, once.at_most):
+    if above_chance(share, once.at_most()):
         chance = "none"
     return [Fact("new-categories", measure.title, message, share.value, chance)]
 

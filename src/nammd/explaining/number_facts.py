@@ -13,7 +13,7 @@ from nammd.errors.checks import counted
 from nammd.explaining.chance import HARDLY, Share, never_so_far
 from nammd.explaining.facts import Chance, Fact
 from nammd.explaining.pile_ups import PileUp, cut_off, pile_ups
-from nammd.explaining.precision import precision_words
+from nammd.explaining.precision import coarser, finer
 from nammd.explaining.sentences import writer_for
 from nammd.explaining.summaries import NumberSummary, summary_of_counts
 from nammd.explaining.unit_factors import factor_between
@@ -34,8 +34,11 @@ SUSPECTED_DAYS = tuple(
 NEGLIGIBLE = 0.5
 """Values so many robust standard deviations outside the range are not far outside."""
 
-TAIL = 0.01
-"""Nor are those that are no farther outside than this share of the rows reaches in."""
+TAIL, REACH = 0.01, 2.0
+"""Nor are those that are outside by less than so many times as far as this share of the rows reaches in."""
+
+ABSURD = 20.0
+"""Values so many times as far outside are told, even if there is one."""
 
 ALWAYS = 0.995
 """What so many rows have all of them have."""
@@ -50,7 +53,11 @@ def number_facts(measure: Measure, known: Sequence[NumberCounts], now: NumberCou
     if not filled or not now.present:
         return []
     column = _Column(measure, filled, now)
-    return [*column.unit(), *(column.factor() or [*column.piled_up(), *column.outside(), *column.rounded()])]
+    found = column.unit()
+    if factor := column.factor():
+        return [*found, *factor]
+    rounded = column.rounded()
+    return [*found, *(rounded or column.piled_up()), *column.outside(), *column.finer()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +70,8 @@ class _Column:
 
     def unit(self) -> list[Fact]:
         """Tell of numbers that are written with another unit."""
-        before = {unit for each in self.known for unit in each.marks.units}
-        new = [unit for unit in self.now.marks.units if unit not in before]
+        before = {_meant(unit) for each in self.known for unit in each.marks.units}
+        new = [unit for unit in map(_meant, self.now.marks.units) if unit not in before]
         if not before or not new:
             return []
         told = [", ".join(sorted(unit or "plain numbers" for unit in units)) for units in (before, new)]
@@ -84,12 +91,15 @@ class _Column:
 
     def piled_up(self) -> list[Fact]:
         """Tell of single values that are far more common than before, and of columns that are cut off."""
-        if self._few_values:
-            return []
         if self._always:
             value = self.measure.value(self._piles[0].place)
             return [self._fact("pile-up", f"now always {self._write(value)}", self._piles[0].share)]
         found, told = list[Fact](), list[float]()
+        for nines, rows in self._nines.items():
+            share = rows / self.now.size
+            message = f"{self._write(nines)} in {percent(share)} of rows, far from everything so far: "
+            chance = self._noted(never_so_far(Share(rows, self.now.size), self.known[0].present, HARDLY))
+            found.append(self._fact("placeholders", f"{message}a missing value?", share, chance))
         for way, end, name in ((1, self.now.high, "largest"), (-1, self.now.low, "smallest")):
             pile = cut_off(self.known, self.now, way)
             if pile is not None:
@@ -99,7 +109,7 @@ class _Column:
         for pile in [each for each in self._piles if each.place not in told][:_NAMED]:
             value = self.measure.value(pile.place)
             suspect = self._suspect(value)
-            if suspect is None and self._way(value):
+            if suspect in self._nines or (suspect is None and self._way(value)):
                 continue  # which is told as a value outside the range
             what = "a default?" if suspect is None else "a missing value?"
             message = f"{self._write(value if suspect is None else suspect)} {_shares(pile)}: {what}"
@@ -122,37 +132,57 @@ class _Column:
         rows = Share(sum(each for each, _ in told), self.now.size)
         outermost = Share(max(each for each, _ in told), self.now.size)
         # Far outside is rarer than outside.
-        sure = never_so_far(outermost, self.known[0].present, HARDLY)
+        chance = never_so_far(outermost, self.known[0].present, HARDLY)
+        if self.now.high > high + ABSURD * self._margin(1) or self.now.low < low - ABSURD * self._margin(-1):
+            chance = self._noted(chance)
         message = "; ".join(
             f"{counted(some, 'row')} ({percent(some / self.now.size)}) {way} {end}, {so_far} {worst}"
             for some, (way, end, so_far, worst) in told
         )
-        return [self._fact("outside-range", message, rows.value, "none" if sure else "possible")]
+        return [self._fact("outside-range", message, rows.value, chance)]
 
     def rounded(self) -> list[Fact]:
-        """Tell of values that are rounded more coarsely, or have more decimals than before."""
-        if self._few_values:
-            words = f"{len(self._piles)} values are in nearly all rows, far more than before: rounded?"
-            return [self._fact("precision", words)]
+        """Tell of values that are rounded more coarsely than before."""
         if self._always:
             return []
-        found = precision_words(
-            [each.marks.grain for each in self.known], self.now.marks.grain, self.measure.clock
-        )
-        return [] if found is None else [self._fact("precision", found[0], found[1])]
+        if len(self._piles) > _NAMED and sum(pile.share for pile in self._piles) > 0.5:
+            words = f"{len(self._piles)} values are in nearly all rows, far more than before: rounded?"
+            return [self._fact("precision", words)]
+        found = coarser(self._grains, self.now.marks.grain, self.measure.clock)
+        return [] if found is None else [self._fact("precision", *found)]
+
+    def finer(self) -> list[Fact]:
+        """Tell of values that have more decimals than any before."""
+        found = finer(self._grains, self.now.marks.grain, self.measure.clock)
+        return [] if found is None else [self._fact("precision", *found)]
+
+    @property
+    def _grains(self) -> list[tuple[float, ...]]:
+        return [each.marks.grain for each in self.known]
 
     def _fact(self, code: str, message: str, share: float = 1.0, chance: Chance = "none") -> Fact:
         return Fact(code, self.measure.title, message, share, chance)
+
+    @cached_property
+    def _nines(self) -> dict[float, int]:
+        """The rows with -999 and the like, where that is far from everything so far, but for all of them."""
+        found = dict[float, int]()
+        low, high = self._range
+        for suspect in (self.now.low, self.now.high) if self.measure.kind == "numeric" else ():
+            apart = max(low - suspect, suspect - high)
+            if suspect not in SUSPECTED_NUMBERS or not apart > high - low:
+                continue
+            place, near = self.measure.places(np.array([suspect, low if suspect < low else high]))
+            there = np.abs(self.now.places - place) < abs(near - place) / 2
+            rows = round(float(self.now.rows[there].sum()))
+            if 0 < rows < self.now.present / 2:
+                found[suspect] = rows
+        return found
 
     @property
     def _always(self) -> bool:
         """Whether all rows have one value, which hardly any had."""
         return bool(self._piles) and self._piles[0].share > ALWAYS
-
-    @cached_property
-    def _few_values(self) -> bool:
-        """Whether most rows have one of a few values that hardly any had: they are rounded."""
-        return len(self._piles) > _NAMED and sum(pile.share for pile in self._piles) > 0.5
 
     @cached_property
     def _piles(self) -> list[PileUp]:
@@ -180,28 +210,40 @@ class _Column:
 
     def _explained(self, rows: int, way: str) -> bool:
         """Tell whether nearly all rows on a side of the range have a value that stands for a missing one."""
-        shares = [
-            pile.share
-            for pile in self._piles
-            if self._suspect(value := self.measure.value(pile.place)) is not None and self._way(value) == way
-        ]
-        return sum(shares) * self.now.size > 0.9 * rows
+        found = {
+            self._suspect(self.measure.value(pile.place)): pile.share * self.now.size for pile in self._piles
+        }
+        known = {value: n for value, n in (found | self._nines).items() if value is not None}
+        return sum(n for value, n in known.items() if self._way(value) == way) > 0.9 * rows
 
     def _suspect(self, value: float) -> float | None:
         """Return the number that stands for a missing value and is here, if it is one; else None."""
         if self.measure.clock in ("local", "zoned"):
-            return next((day for day in SUSPECTED_DAYS if abs(day - value) <= _DAY), None)
+            day = min(SUSPECTED_DAYS, key=lambda day: abs(day - value))
+            return day if abs(day - value) <= _DAY else None
         near = SUSPECTED_NUMBERS[int(np.argmin(np.abs(SUSPECTED_NUMBERS - value)))]
         return float(near) if not self.measure.clock and abs(near - value) <= 1e-6 * abs(near) else None
 
+    def _margin(self, way: int) -> float:
+        """Return how far beyond an end of the range values are still not far outside."""
+        inner = self.measure.value(self.known[0].quantile(1 - TAIL if way > 0 else TAIL))
+        return max(NEGLIGIBLE * self.measure.scale, REACH * abs(self._range[way > 0] - inner))
+
+    @staticmethod
+    def _noted(chance: Chance) -> Chance:
+        """Return that of something that is worth a note even where it may well be chance."""
+        return "possible" if chance == "likely" else chance
+
     def _beyond(self, end: float, way: int) -> float:
         """Return how many rows are far beyond an end of the range, those apart that pile up there."""
-        counts = self.known[0]
-        inner = self.measure.value(counts.quantile(1 - TAIL if way > 0 else TAIL))
-        margin = max(NEGLIGIBLE * self.measure.scale, abs(end - inner))
-        [limit] = self.measure.places(np.array([end + way * margin]))
+        [limit] = self.measure.places(np.array([end + way * self._margin(way)]))
         places = self.now.places
         return float(self.now.rows[places > limit if way > 0 else places < limit].sum())
+
+
+def _meant(unit: str) -> str:
+    """Return a unit; percent is none, but another way to write the same number."""
+    return "" if unit in "%‰" else unit
 
 
 def _shares(pile: PileUp) -> str:

@@ -16,6 +16,9 @@ from nammd.views.lattice import STEP
 LEAST_SHARE, LEAST_ROWS = 0.005, 8
 """Fewer rows at one value are not looked at."""
 
+SPARE = 10.0
+"""Of many values one may be rarer so far than it should be."""
+
 AROUND = 8.5
 """So many points of the lattice to either side are around a value."""
 
@@ -50,8 +53,8 @@ def pile_ups(known: Sequence[NumberCounts], now: NumberCounts) -> list[PileUp]:
         if counts.reach and any(abs(key - other) <= 2 for other in taken):
             continue  # the same value, seen from beside it
         taken.append(key)
-        share, before = counts.share(at), max(counts.known_at(key), key=lambda each: each.at_most)
-        if much_more(share, before) and share.rows >= MORE * counts.around(key):
+        share, before = counts.share(at), max(counts.known_at(key), key=lambda each: each.at_most())
+        if much_more(share, before, SPARE) and share.rows >= MORE * counts.around(key):
             found.append(PileUp(float(counts.places[at]), share.value, before.value))
     return found
 
@@ -67,8 +70,8 @@ def cut_off(known: Sequence[NumberCounts], now: NumberCounts, way: int) -> PileU
         at -= 1  # the last value is between the last two points
     key = float(counts.keys[at])
     lost = min(counts.known_beyond(key, way))
-    share, before = counts.share(at), max(counts.known_at(key), key=lambda each: each.at_most)
-    if lost * now.size < GONE or not above_chance(share, before.at_most):
+    share, before = counts.share(at), max(counts.known_at(key), key=lambda each: each.at_most())
+    if lost * now.size < GONE or not above_chance(share, before.at_most()):
         return None
     if share.value - before.value < lost / 2:
         return None

@@ -7,9 +7,11 @@ how many to expect.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.data.repeats import MANY, Keys, may_be_chance, row_keys
@@ -23,8 +25,8 @@ from nammd.explaining.writing import percent
 LOOKED_AT = 400
 """Of so many rows it is looked for the nearest one in the reference."""
 
-WORK = 1 << 26
-"""So many products are made for that at most: a fraction of a second."""
+WORK = 1 << 21
+"""So many differences are taken for that at most."""
 
 NEAR = 0.02
 """A row is a near copy if the nearest one is nearer than this part of what is usual in the reference."""
@@ -53,7 +55,8 @@ def row_facts(x: Any, y: Any, accepted: Sequence[FloatArray]) -> tuple[Fact, ...
         return ()
     if _same(x, y):
         return (Fact("same-data", "", "the candidate is the reference: all rows are the same"),)
-    found = [*repeated_rows(x.keys, y.keys, accepted), *rows_in_reference(x.keys, y.keys)]
+    known = [x.sorted_keys, *(np.sort(keys) for points in accepted if (keys := row_keys(points)) is not None)]
+    found = [*repeated_rows(known, y.sorted_keys), *rows_in_reference(x.sorted_keys, y.sorted_keys)]
     host = all(isinstance(each.points, np.ndarray) for each in (x, y))
     if host and not any(fact.code == "rows-in-reference" for fact in found):
         found += near_copies(x.points, y.points)
@@ -67,35 +70,41 @@ def _same(x: Any, y: Any) -> bool:
         return False
     if x.same_rows(y):
         return True
-    alike = x.size == y.size and np.array_equal(np.sort(x.keys), np.sort(y.keys))
+    alike = x.size == y.size and np.array_equal(x.sorted_keys, y.sorted_keys)
     return bool(alike) and not may_be_chance(x.keys)
 
 
-def repeated_rows(x: Keys, y: Keys, accepted: Sequence[FloatArray]) -> list[Fact]:
-    """Tell of rows that are there several times, more than in as many rows of what is known."""
-    size = min(len(x), len(y))
-    now = _repeats(y, size)
-    if now.size - now.rows < MANY:
+def repeated_rows(known: Sequence[Keys], now: Keys) -> list[Fact]:
+    """Tell of rows that are there several times, more than in as many rows of what is known.
+
+    All keys are in ascending order; the reference is the first that is known.
+    """
+    size = min(len(known[0]), len(now))
+    here = _repeats(now, size)
+    if here.size - here.rows < MANY:
         return []  # of so few different rows repetitions may be chance
-    known = [x, *(keys for points in accepted if (keys := row_keys(points)) is not None)]
     before = max((_repeats(keys, size) for keys in known), key=lambda share: share.value)
-    if now.value < MORE_REPEATS * before.value or not above_chance(now, before.at_most):
+    if here.value < MORE_REPEATS * before.value or not above_chance(here, before.at_most()):
         return []
-    told = f"{percent(_repeats(y, len(y)).value)} of rows repeat an earlier row"
-    return [Fact("repeated-rows", "", f"{told}, {percent(before.value)} before", now.value - before.value)]
+    told = f"{percent(_repeats(now, len(now)).value)} of rows repeat an earlier row"
+    return [Fact("repeated-rows", "", f"{told}, {percent(before.value)} before", here.value - before.value)]
 
 
 def _repeats(keys: Keys, size: int) -> Share:
     """Return how many of some rows repeat an earlier one: in many rows more do so than in few."""
-    some = keys if len(keys) <= size else keys[sample_positions(len(keys), size, 0)]
-    return Share(float(len(some) - len(np.unique(some))), len(some))
+    some = keys if len(keys) <= size else keys[np.sort(sample_positions(len(keys), size, 0))]
+    return Share(float(np.count_nonzero(some[1:] == some[:-1])), len(some))
 
 
 def rows_in_reference(x: Keys, y: Keys) -> list[Fact]:
-    """Tell of rows of the candidate that are rows of the reference, more than are twins of others there."""
-    now = Share(float(np.isin(y, x).sum()), len(y))
+    """Tell of rows of the candidate that are rows of the reference, more than are twins of others there.
+
+    The keys are in ascending order.
+    """
+    there = x[np.minimum(np.searchsorted(x, y), len(x) - 1)] == y
+    now = Share(float(np.count_nonzero(there)), len(y))
     expected = max(_twins(x), _twins(y), key=lambda share: share.value)
-    if not above_chance(now, expected.at_most):
+    if not above_chance(now, expected.at_most()):
         return []
     message = f"{percent(now.value)} of the candidate's rows are rows of the reference"
     return [Fact("rows-in-reference", "", message, now.value - expected.value)]
@@ -103,41 +112,62 @@ def rows_in_reference(x: Keys, y: Keys) -> list[Fact]:
 
 def _twins(keys: Keys) -> Share:
     """Return how many rows have a twin among the others."""
-    times = np.unique(keys, return_counts=True)[1]
-    return Share(float(times[times > 1].sum()), len(keys))
+    same = keys[1:] == keys[:-1]
+    return Share(float(np.count_nonzero(np.append(same, False) | np.append(False, same))), len(keys))
 
 
 def near_copies(x: FloatArray, y: FloatArray) -> list[Fact]:
     """Tell of rows that are those of the reference but for tiny changes, by some rows of both."""
-    most = max(WORK // (2 * LOOKED_AT * x.shape[1]), 1000)
-    known = x if len(x) <= most else x[sample_positions(len(x), most, 0)]
-    mine = np.arange(len(known)) if len(known) <= LOOKED_AT else sample_positions(len(known), LOOKED_AT, 1)
-    theirs = y if len(y) <= LOOKED_AT else y[sample_positions(len(y), LOOKED_AT, 2)]
-    usual = _nearest(known[mine], known, itself=mine)
+    mine, theirs = (sample_positions(len(rows), LOOKED_AT, number) for number, rows in ((1, x), (2, y)))
+    known = _Neighbours.of(x)
+    usual = known.nearest(x[mine], itself=mine)
     apart = usual[usual > 0]
     if len(apart) < MANY:
         return []
     near = NEAR * float(np.median(apart))
-    found = _nearest(theirs, known)
+    found = known.nearest(y[theirs])
     now, before = (Share(float((each <= near).sum()), len(each)) for each in (found, usual))
     if not much_more(now, before):
         return []
-    # Of the rows of the reference some were looked at, so as many more copies are there.
-    share = min(1.0, (now.value - before.value) * len(x) / len(known))
-    message = f"about {percent(share)} of the candidate's rows are almost rows of the reference"
-    return [Fact("near-copies", "", message, share)]
+    message = f"about {percent(now.value)} of the candidate's rows are almost rows of the reference"
+    return [Fact("near-copies", "", message, now.value - before.value)]
 
 
-def _nearest(rows: FloatArray, known: FloatArray, itself: Any = None) -> FloatArray:
-    """Return the distance of each row to the nearest of those that are known, `itself` apart."""
-    center = known.mean(axis=0)
-    rows, known = (np.asarray(each, dtype=np.float64) - center for each in (rows, known))
-    gaps = (known**2).sum(axis=1)[None, :] - 2 * rows @ known.T
-    if itself is not None:
-        gaps[np.arange(len(rows)), itself] = np.inf
-    nearest = known[np.argmin(gaps, axis=1)]
-    found: FloatArray = np.sqrt(((rows - nearest) ** 2).sum(axis=1))
-    return found
+@dataclass(frozen=True, eq=False)
+class _Neighbours:
+    """The rows of a reference, and their order along a line.
+
+    Of many rows those are looked at that are next to a row there. A copy is, however many rows there are, and
+    of other rows as many are missed in the reference as in the candidate.
+    """
+
+    known: FloatArray
+    direction: FloatArray
+    order: NDArray[np.intp]
+    line: FloatArray
+
+    @classmethod
+    def of(cls, known: FloatArray) -> _Neighbours:
+        """Order the rows of a reference."""
+        direction: FloatArray = np.random.default_rng(0).standard_normal(known.shape[1:])
+        line = np.asarray(known @ direction, dtype=np.float64)
+        order = np.argsort(line, kind="stable")
+        return cls(known, direction, order, line[order])
+
+    def nearest(self, rows: FloatArray, itself: NDArray[np.intp] | None = None) -> FloatArray:
+        """Return how far each row is from the nearest one, `itself` apart."""
+        size, width = self.known.shape
+        reach = min(size, max(WORK // (len(rows) * width), 8))
+        start = np.searchsorted(self.line, rows @ self.direction) - reach // 2
+        start = np.clip(start, 0, size - reach)
+        found = np.empty(len(rows))
+        for number, (row, first) in enumerate(zip(rows, start, strict=True)):
+            beside = self.order[first : first + reach]
+            gaps = ((self.known[beside] - row) ** 2).sum(axis=1)
+            if itself is not None:
+                gaps[beside == itself[number]] = np.inf
+            found[number] = gaps.min()
+        return np.sqrt(found)
 
 
 def vanished_groups(x: RowUnits, y: RowUnits) -> list[Fact]:

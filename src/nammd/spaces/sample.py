@@ -79,6 +79,11 @@ class Sample:
         """A number for every row, the same for the same rows; None where the rows are not at hand."""
         return row_keys(self.points)
 
+    @cached_property
+    def sorted_keys(self) -> Keys | None:
+        """The same numbers in ascending order."""
+        return None if self.keys is None else np.sort(self.keys)
+
     def same_rows(self, other: Sample) -> bool:
         """Tell whether another sample has the same rows in the same order."""
         if self is other or self.points is other.points:

@@ -12,7 +12,7 @@ import numpy as np
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
-from nammd.encoding.changes import changes
+from nammd.encoding.changes import Changes, changes
 from nammd.engines import Engine, workers_read_files
 from nammd.engines.progress import comparing, passes
 from nammd.errors.checks import between, whole
@@ -58,11 +58,14 @@ class Candidate:
         The rows of the candidate as points of the space of the tolerance; or a sketch.
     tally : Tally
         What its columns tell; empty where nobody asked, or where that would be too dear.
+    left_out : Changes
+        What became of the columns that are not compared, likewise.
     """
 
     reference: Any
     sample: Any
     tally: Tally = field(default_factory=Tally)
+    left_out: Changes = field(default_factory=Changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,10 +175,7 @@ class Gate:
             pairs = self._columns.check_pairs(candidate.tally, WHOLE.level("pairs", alpha), like)
             level = (WHOLE if pairs else COLUMNS).level("columns", alpha)
             columns = self._columns.check(candidate.tally, level)
-        types, usable = changes(
-            self.tolerance.encoding.left_out, self.tolerance.encoding.reading, candidate.sample.dataset
-        )
-        facts = self._facts(candidate, types)
+        facts = self.facts(candidate)
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
         family = (WHOLE if pairs else COLUMNS) if judged else JOINT
         beyond = family.pvalue(p_far, [each.adjusted for each in columns], [each.adjusted for each in pairs])
@@ -198,7 +198,7 @@ class Gate:
             alpha=alpha,
             held=tuple(held),
             estimate=estimate,
-            warnings=cautions_of(self, estimate, decision, usable, comparable),
+            warnings=cautions_of(self, estimate, decision, candidate.left_out.usable, comparable),
             tolerance=self.tolerance,
             setting=self._setting(estimate, nearest, alpha, family),
             nearest=nearest,
@@ -322,7 +322,9 @@ class Gate:
         )
         if columns and not dataset.keeps_rows:
             tally = self._columns.tally(dataset)
-        return Candidate(reference, sample, tally)
+        encoding = self.tolerance.encoding
+        left_out = changes(encoding.left_out, encoding.reading, sample.dataset) if columns else Changes()
+        return Candidate(reference, sample, tally, left_out)
 
     def _open(self, candidate: Any) -> Dataset:
         by_workers, written = workers_read_files(self.engine), self.tolerance.space.encoding.for_files
@@ -435,13 +437,14 @@ class Gate:
     def _columns(self) -> GateColumns:
         return GateColumns(self.tolerance, self.reference)
 
-    def _facts(self, candidate: Candidate, types: Mapping[str, str]) -> tuple[Fact, ...]:
-        """Return what was counted; `types` are columns left out that hold something else now."""
+    def facts(self, candidate: Candidate) -> tuple[Fact, ...]:
+        """Return what is counted of a candidate that has been opened, and needs no test."""
         accepted = () if self.tolerance.accepted is None else self.tolerance.accepted.datasets
         found = row_facts(candidate.reference, candidate.sample, [each.points for each in accepted])
         found += self._columns.facts(candidate.tally)
         told = {fact.column for fact in found}
-        return found + type_facts({name: words for name, words in types.items() if name not in told})
+        types = {name: words for name, words in candidate.left_out.types.items() if name not in told}
+        return found + type_facts(types)
 
     def _setting(
         self, estimate: Estimate, nearest: Nearest, alpha: float, family: Family | None = None

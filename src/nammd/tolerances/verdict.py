@@ -196,11 +196,14 @@ class Verdict(Reportable):
 
         At most three facts, columns and pairs each; pairs of columns that changed themselves come last.
         """
-        facts = [str(fact) for fact in self.failures if fact.kind == "data"][:MOST_REASONS]
+        facts = [fact for fact in self.failures if fact.kind == "data"][:MOST_REASONS]
+        # A column that moved as a whole has values outside its range, too.
+        after = [fact for fact in facts if fact.code == "outside-range" and fact.column in self.changes]
+        first = [str(fact) for fact in facts if fact not in after]
         changed = {each.name for each in self.beyond}
         pairs = sorted(self.pairs_beyond, key=lambda each: len(changed.intersection(each.names)))
         told = [each.words() for each in pairs[:MOST_REASONS]]
-        return tuple(dict.fromkeys([*facts, *self.changes.values(), *told]))
+        return tuple(dict.fromkeys([*first, *self.changes.values(), *map(str, after), *told]))
 
     @property
     def failures(self) -> tuple[Fact, ...]:
