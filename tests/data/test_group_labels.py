@@ -45,7 +45,7 @@ def test_each_may_be_a_group_of_its_own():
     assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-12)
     assert found.to_dict()["groups"]["rows_without_group"] == [6, 4]
     assert found.to_dict()["groups"]["in_both"] == 0
-    assert dict(found.facts())["rows without a group"] == "6 and 4, each a group of its own"
+    assert dict(found.lines())["rows without a group"] == "6 and 4, each a group of its own"
     assert "groups=nammd.Groups('customer', missing='own')" in found.evidence.options_as_code()
 
 
@@ -55,7 +55,7 @@ def test_they_may_be_left_out():
     expected = nammd.distance(X.slice(6), Y.slice(4), groups="customer", row_weights="w")
     assert found.value == pytest.approx(expected.value, rel=1e-12)
     assert (found.m, found.n) == (114, 116)
-    assert dict(found.facts())["rows without a group"] == "6 and 4, left out"
+    assert dict(found.lines())["rows without a group"] == "6 and 4, left out"
     every = X.set_column(2, "customer", pa.array([None] * len(X), pa.string()))
     with pytest.raises(ValueError, match="no row of x has a group"):
         nammd.distance(every, Y, groups=groups)
@@ -102,7 +102,7 @@ def test_a_tolerance_remembers_it(tmp_path):
     made = nammd.Tolerance.from_noise(table(0, 6, 400), groups=groups)
     made.save(tmp_path / "t.json")
     read = nammd.Tolerance.load(tmp_path / "t.json")
-    assert dict(read.facts())["rows without a group"] == "left out"
+    assert dict(read.lines())["rows without a group"] == "left out"
     verdict = read.check(table(0, 6, 400), table(1, 4, 400))
     assert verdict.estimate.n == 396
     with pytest.raises(ValueError, match="made with missing='drop' for rows without a group"):

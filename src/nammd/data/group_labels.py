@@ -45,7 +45,7 @@ class Groups:
     >>> x, y = rng.normal(size=(100, 2)), rng.normal(size=(100, 2))
     >>> others = [f"other {k}" for k in rng.integers(0, 30, size=100)]
     >>> found = nammd.distance(x, y, groups=nammd.Groups((labels, others), missing="drop"))
-    >>> dict(found.facts())["rows without a group"]
+    >>> dict(found.lines())["rows without a group"]
     '1 and 0, left out'
     """
 

@@ -79,6 +79,8 @@ def in_words(levels: tuple[tuple[str, float], ...]) -> str:
 
     >>> in_words((("missing", 0.0312), ("noise", 0.2)))
     '3 % of all values missing, or noise of 0.2 standard deviations'
+    >>> in_words((("missing", 0.0999),))
+    '10 % of all values missing'
     """
     return ", or ".join(_WORDS[kind].format(_rounded(kind, level)) for kind, level in levels)
 
@@ -87,7 +89,7 @@ def _rounded(kind: str, level: float) -> str:
     if kind == "noise":
         return f"{level:.1g}" if level < 1 else f"{level:.2g}"
     share = 100 * level
-    return f"{share:.1g} %" if share < 10 else f"{share:.2g} %"
+    return f"{share:.1g} %" if share < 9.5 else f"{share:.2g} %"
 
 
 def _level_at(epsilon: float, levels: tuple[float, ...], distances: list[float]) -> float | None:
