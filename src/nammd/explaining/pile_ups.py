@@ -112,9 +112,12 @@ class _Aligned:
     def before(self, key: float) -> Share:
         """Return the largest share of rows at a value in all that is known.
 
-        At an end of the candidate also at their own ends: a column that is always cut off may be elsewhere.
+        At an end of the candidate also at their own ends: a column that is always cut off may be so nearby.
         """
         found = [self.at_value(key)]
+        unit = 1 / STEP if self.reach else 1.0
+        if not min(k[0] for k in self.known_keys) - unit <= key <= max(k[-1] for k in self.known_keys) + unit:
+            return found[0]
         if key >= self.keys[-1] - self.reach:
             found.append(self._largest([(k[-1] - self.reach, np.inf) for k in self.known_keys]))
         if key <= self.keys[0]:
