@@ -8,12 +8,13 @@ import pytest
 
 import nammd
 from nammd.data.opening import open_dataset
-from nammd.explaining.chance import Share, above_chance, much_more, never_so_far
+from nammd.explaining.chance import Share, Together, above_chance, much_more, never_so_far
 from nammd.explaining.facts import FACTS, Fact, FactRules, known_facts
 from nammd.explaining.row_facts import near_copies, repeated_rows, rows_in_reference, vanished_groups
 from nammd.testing import assert_close
 
 ROWS = 1200
+ALONE = Together()
 
 
 def table(seed=0, rows=ROWS):
@@ -287,9 +288,9 @@ def test_rows_that_have_twins_by_chance_are_not_told():
 
     for seed in range(20):
         x, y = keys(seed, 3000), keys(100 + seed, 1000 if seed % 2 else 5000)
-        assert repeated_rows([x], y) == rows_in_reference(x, y) == []
+        assert repeated_rows([x], y, ALONE) == rows_in_reference(x, y, ALONE) == []
     alone, page = np.arange(3000, dtype=np.uint64), np.repeat(np.arange(5000, 5050, dtype=np.uint64), 3)
-    assert repeated_rows([alone], np.sort(np.concatenate([alone[:2500], page])))
+    assert repeated_rows([alone], np.sort(np.concatenate([alone[:2500], page])), ALONE)
 
 
 def test_rows_of_the_reference_prove_nothing():

@@ -23,10 +23,14 @@ MORE = 3.0
 
 
 class Share(NamedTuple):
-    """Some of all rows."""
+    """Some of all rows, or of all groups where rows belong together."""
 
     rows: float
-    size: int
+    size: float
+
+    def per(self, together: float) -> Share:
+        """Return the same share of so many times fewer: of groups of so many rows."""
+        return Share(self.rows / together, self.size / together)
 
     @property
     def value(self) -> float:
@@ -38,13 +42,22 @@ class Share(NamedTuple):
         return (self.rows + 3 * math.sqrt(self.rows) + spare) / max(self.size, 1)
 
 
+class Together(NamedTuple):
+    """How many rows belong together, in what is known and in the candidate: they are as one."""
+
+    known: float = 1.0
+    now: float = 1.0
+
+
 def above_chance(now: Share, expected: float) -> bool:
     """Tell whether so many rows are no chance where a share is expected.
 
     >>> above_chance(Share(12, 100), 0.05), above_chance(Share(30, 100), 0.05)
     (False, True)
     """
-    return now.rows > 0 and bool(pdtrc(now.rows - 1, now.size * expected) <= RARE)
+    # Of groups there may be a part; it counts as the next smaller number.
+    rows = math.floor(now.rows + 1e-6)
+    return rows > 0 and bool(pdtrc(rows - 1, now.size * expected) <= RARE)
 
 
 def much_more(now: Share, before: Share, spare: float = 4.0) -> bool:
@@ -52,7 +65,7 @@ def much_more(now: Share, before: Share, spare: float = 4.0) -> bool:
     return now.value >= MORE * before.value and above_chance(now, before.at_most(spare))
 
 
-def never_so_far(now: Share, before: int, level: float = RARE) -> Chance:
+def never_so_far(now: Share, before: float, level: float = RARE) -> Chance:
     """Tell whether rows may be chance, where none of so many rows before was like that.
 
     If both were drawn alike, any of all the rows could as well be those that are.

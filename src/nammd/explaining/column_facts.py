@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from nammd.errors.naming import plain_name
-from nammd.explaining.chance import Share, above_chance, much_more, never_so_far
+from nammd.explaining.chance import Share, Together, above_chance, much_more, never_so_far
 from nammd.explaining.facts import Chance, Fact
 from nammd.explaining.number_facts import number_facts
 from nammd.explaining.sentences import quoted
@@ -29,6 +29,7 @@ def column_facts(
     reference: Mapping[str, Counts],
     accepted: Mapping[str, Sequence[Counts]],
     candidate: Mapping[str, Counts],
+    together: Together,
 ) -> tuple[Fact, ...]:
     """Return the facts about the columns of a candidate.
 
@@ -40,35 +41,46 @@ def column_facts(
         The counts of both, by column.
     accepted : mapping of str to sequence of Counts
         The counts of accepted datasets, by column.
+    together : Together
+        How many rows belong together.
     """
     found: list[Fact] = []
     for measure in measures:
         known = [reference[measure.name], *accepted.get(measure.name, ())]
         now = candidate[measure.name]
-        found += missing_values(measure.title, known, now)
+        found += missing_values(measure.title, known, now, together)
         if isinstance(now, NumberCounts):
-            found += number_facts(measure, [each for each in known if isinstance(each, NumberCounts)], now)
+            numbers = [each for each in known if isinstance(each, NumberCounts)]
+            found += number_facts(measure, numbers, now, together)
         else:
             labels = [each for each in known if isinstance(each, LabelCounts)]
             words = {} if measure.counted == "cells" else _suspected(now)
-            found += placeholder_words(measure.title, labels, now, words)
-            found += new_categories(measure, labels, now, words)
+            found += placeholder_words(measure.title, labels, words, now.size, together)
+            found += new_categories(measure, labels, now, words, together)
             if measure.counted == "labels":
-                found += vanished_categories(measure.title, labels, now)
+                found += vanished_categories(measure.title, labels, now, together)
     return tuple(found)
 
 
-def missing_values(name: str, known: Sequence[Counts], now: Counts) -> list[Fact]:
+def missing_values(name: str, known: Sequence[Counts], now: Counts, together: Together) -> list[Fact]:
     """Tell of missing values where there were none."""
     if any(each.missing for each in known) or not now.missing:
         return []
-    share = Share(now.missing, now.size)
+    share = Share(now.missing, now.size).per(together.now)
     message = f"{percent(share.value)} of the values are missing, none so far"
-    return [Fact("missing-values", name, message, share.value, never_so_far(share, known[0].size))]
+    return [
+        Fact(
+            "missing-values", name, message, share.value, never_so_far(share, known[0].size / together.known)
+        )
+    ]
 
 
 def new_categories(
-    measure: Measure, known: Sequence[LabelCounts], now: LabelCounts, words: Iterable[str]
+    measure: Measure,
+    known: Sequence[LabelCounts],
+    now: LabelCounts,
+    words: Iterable[str],
+    together: Together,
 ) -> list[Fact]:
     """Tell of categories that neither the reference nor accepted data have."""
     new = {
@@ -78,10 +90,13 @@ def new_categories(
     }
     if not new or not known[0].rows:
         return []
-    share = Share(sum(new.values()), now.size)
+    share = Share(sum(new.values()), now.size).per(together.now)
     # Of rows to come, as large a share is of an unknown category as was seen once (Good and Turing).
     once = max(
-        (Share(sum(n <= 1 for n in each.rows.values()), each.size) for each in known),
+        (
+            Share(sum(n <= together.known for n in each.rows.values()), each.size / together.known)
+            for each in known
+        ),
         key=lambda each: each.at_most(),
     )
     message = _new_words(measure, known, new, share.value)
@@ -102,12 +117,14 @@ def _new_words(measure: Measure, known: Sequence[LabelCounts], new: Mapping[str,
     )
 
 
-def vanished_categories(name: str, known: Sequence[LabelCounts], now: LabelCounts) -> list[Fact]:
+def vanished_categories(
+    name: str, known: Sequence[LabelCounts], now: LabelCounts, together: Together
+) -> list[Fact]:
     """Tell of categories that no row has any more, though many should, and all data so far had some."""
     gone = {}
     for label in known[0].rows if now.rows else ():
         share = min(each.rows.get(label, 0.0) / each.size for each in known)
-        if label not in now.rows and share * now.size >= GONE:
+        if label not in now.rows and share * now.size >= GONE * together.now:
             gone[label] = share
     if not gone:
         return []
@@ -122,14 +139,14 @@ def _suspected(now: LabelCounts) -> dict[str, float]:
 
 
 def placeholder_words(
-    name: str, known: Sequence[LabelCounts], now: LabelCounts, words: Mapping[str, float]
+    name: str, known: Sequence[LabelCounts], words: Mapping[str, float], size: int, together: Together
 ) -> list[Fact]:
     """Tell of words such as "unknown" in more rows than before."""
     found = []
     for word, rows in words.items():
-        share = Share(rows, now.size)
+        share = Share(rows, size).per(together.now)
         before = max((Share(each.rows.get(word, 0.0), each.size) for each in known), key=lambda s: s.value)
-        if much_more(share, before):
+        if much_more(share, before.per(together.known)):
             message = f"{quoted(word)} in {percent(share.value)} of rows, {percent(before.value)} before"
             found.append(Fact("placeholders", name, message, share.value - before.value))
     return found

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from nammd.errors.checks import counted
-from nammd.explaining.chance import HARDLY, Share, never_so_far
+from nammd.explaining.chance import HARDLY, Share, Together, never_so_far
 from nammd.explaining.facts import Chance, Fact
 from nammd.explaining.pile_ups import PileUp, cut_off, pile_ups
 from nammd.explaining.precision import coarser, finer
@@ -47,12 +47,14 @@ _DAY = 86_400.0
 _NAMED = 2
 
 
-def number_facts(measure: Measure, known: Sequence[NumberCounts], now: NumberCounts) -> list[Fact]:
+def number_facts(
+    measure: Measure, known: Sequence[NumberCounts], now: NumberCounts, together: Together
+) -> list[Fact]:
     """Return the facts about a column: `known` are its counts in the reference and in accepted datasets."""
     filled = [each for each in known if each.present]
     if not filled or not now.present:
         return []
-    column = _Column(measure, filled, now)
+    column = _Column(measure, filled, now, together)
     found = column.unit()
     if factor := column.factor():
         return [*found, *factor]
@@ -67,6 +69,7 @@ class _Column:
     measure: Measure
     known: Sequence[NumberCounts]
     now: NumberCounts
+    together: Together
 
     def unit(self) -> list[Fact]:
         """Tell of numbers that are written with another unit."""
@@ -98,10 +101,10 @@ class _Column:
         for nines, rows in self._nines.items():
             share = rows / self.now.size
             message = f"{self._write(nines)} in {percent(share)} of rows, far from everything so far: "
-            chance = self._noted(never_so_far(Share(rows, self.now.size), self.known[0].present, HARDLY))
+            chance = self._noted(self._never_so_far(rows))
             found.append(self._fact("placeholders", f"{message}a missing value?", share, chance))
         for way, end, name in ((1, self.now.high, "largest"), (-1, self.now.low, "smallest")):
-            pile = cut_off(self.known, self.now, way)
+            pile = cut_off(self.known, self.now, way, self.together)
             if pile is not None:
                 told.append(pile.place)
                 message = f"{self._write(end)}, the {name} value, {_shares(pile)}, none is beyond: cut off?"
@@ -130,9 +133,7 @@ class _Column:
         if not told:
             return []
         rows = Share(sum(each for each, _ in told), self.now.size)
-        outermost = Share(max(each for each, _ in told), self.now.size)
-        # Far outside is rarer than outside.
-        chance = never_so_far(outermost, self.known[0].present, HARDLY)
+        chance = self._never_so_far(max(each for each, _ in told))
         if self.now.high > high + ABSURD * self._margin(1) or self.now.low < low - ABSURD * self._margin(-1):
             chance = self._noted(chance)
         message = "; ".join(
@@ -148,17 +149,21 @@ class _Column:
         if len(self._piles) > _NAMED and sum(pile.share for pile in self._piles) > 0.5:
             words = f"{len(self._piles)} values are in nearly all rows, far more than before: rounded?"
             return [self._fact("precision", words)]
-        found = coarser(self._grains, self.now.marks.grain, self.measure.clock)
+        found = coarser(self._grains, self._grain, self.measure.clock)
         return [] if found is None else [self._fact("precision", *found)]
 
     def finer(self) -> list[Fact]:
         """Tell of values that have more decimals than any before."""
-        found = finer(self._grains, self.now.marks.grain, self.measure.clock)
+        found = finer(self._grains, self._grain, self.measure.clock)
         return [] if found is None else [self._fact("precision", *found)]
 
     @property
     def _grains(self) -> list[tuple[float, ...]]:
-        return [each.marks.grain for each in self.known]
+        return [tuple(n / self.together.known for n in each.marks.grain) for each in self.known]
+
+    @property
+    def _grain(self) -> tuple[float, ...]:
+        return tuple(n / self.together.now for n in self.now.marks.grain)
 
     def _fact(self, code: str, message: str, share: float = 1.0, chance: Chance = "none") -> Fact:
         return Fact(code, self.measure.title, message, share, chance)
@@ -186,7 +191,7 @@ class _Column:
 
     @cached_property
     def _piles(self) -> list[PileUp]:
-        return pile_ups(self.known, self.now)
+        return pile_ups(self.known, self.now, self.together)
 
     @cached_property
     def _summaries(self) -> list[NumberSummary]:
@@ -228,6 +233,11 @@ class _Column:
         """Return how far beyond an end of the range values are still not far outside."""
         inner = self.measure.value(self.known[0].quantile(1 - TAIL if way > 0 else TAIL))
         return max(NEGLIGIBLE * self.measure.scale, REACH * abs(self._range[way > 0] - inner))
+
+    def _never_so_far(self, rows: float) -> Chance:
+        """Tell whether rows far outside may be chance; far outside is rarer than outside."""
+        here = Share(rows, self.now.size).per(self.together.now)
+        return never_so_far(here, self.known[0].present / self.together.known, HARDLY)
 
     @staticmethod
     def _noted(chance: Chance) -> Chance:

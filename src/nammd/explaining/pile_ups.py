@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.explaining.chance import MORE, Share, above_chance, much_more
+from nammd.explaining.chance import MORE, Share, Together, above_chance, much_more
 from nammd.views.counts import NumberCounts
 from nammd.views.lattice import STEP
 
@@ -43,9 +43,9 @@ class PileUp:
     before: float
 
 
-def pile_ups(known: Sequence[NumberCounts], now: NumberCounts) -> list[PileUp]:
+def pile_ups(known: Sequence[NumberCounts], now: NumberCounts, together: Together) -> list[PileUp]:
     """Return the values that far more rows have than in any of the known counts, the commonest first."""
-    counts, found, taken = _Aligned.of(known, now), list[PileUp](), list[float]()
+    counts, found, taken = _Aligned.of(known, now, together), list[PileUp](), list[float]()
     for at in np.argsort(-counts.masses, kind="stable"):
         if counts.masses[at] < max(LEAST_ROWS, LEAST_SHARE * now.size):
             break
@@ -53,29 +53,29 @@ def pile_ups(known: Sequence[NumberCounts], now: NumberCounts) -> list[PileUp]:
         if counts.reach and any(abs(key - other) <= 2 for other in taken):
             continue  # the same value, seen from beside it
         taken.append(key)
-        share, before = counts.share(at), max(counts.known_at(key), key=lambda each: each.at_most())
-        if much_more(share, before, SPARE) and share.rows >= MORE * counts.around(key):
-            found.append(PileUp(float(counts.places[at]), share.value, before.value))
+        share, before = counts.share(at), counts.before(key)
+        if much_more(share, before, SPARE) and counts.masses[at] >= MORE * counts.around(key):
+            found.append(PileUp(float(counts.places[at]), share.value, counts.at_value(key).value))
     return found
 
 
-def cut_off(known: Sequence[NumberCounts], now: NumberCounts, way: int) -> PileUp | None:
+def cut_off(known: Sequence[NumberCounts], now: NumberCounts, way: int, together: Together) -> PileUp | None:
     """Return the largest value (or with -1 the smallest) if the rows that should be beyond it are there.
 
     That is where many rows are expected beyond, there is none, and at the end there are as many more.
     """
-    counts = _Aligned.of(known, now)
+    counts = _Aligned.of(known, now, together)
     at = len(counts.keys) - 1 if way > 0 else 0
     if counts.reach and way > 0 and at and counts.keys[at] - counts.keys[at - 1] == 1:
         at -= 1  # the last value is between the last two points
     key = float(counts.keys[at])
     lost = min(counts.known_beyond(key, way))
-    share, before = counts.share(at), max(counts.known_at(key), key=lambda each: each.at_most())
-    if lost * now.size < GONE or not above_chance(share, before.at_most()):
+    share, before = counts.share(at), counts.before(key)
+    if lost * share.size < GONE or not above_chance(share, before.at_most()):
         return None
     if share.value - before.value < lost / 2:
         return None
-    return PileUp(float(counts.places[at]), share.value, before.value)
+    return PileUp(float(counts.places[at]), share.value, counts.at_value(key).value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,28 +94,47 @@ class _Aligned:
     masses: FloatArray
     size: int
     reach: int
+    together: Together
 
     @classmethod
-    def of(cls, known: Sequence[NumberCounts], now: NumberCounts) -> _Aligned:
+    def of(cls, known: Sequence[NumberCounts], now: NumberCounts, together: Together) -> _Aligned:
+        """Bring counts to one scale."""
         exact = now.exact and all(each.exact for each in known)
         *others, mine = [*known, now] if exact else [each.on_lattice() for each in (*known, now)]
         *theirs, keys = [each.places if exact else np.rint(each.places / STEP) for each in (*others, mine)]
         places, masses = (mine.places, mine.rows) if exact else _between(keys, mine.rows)
-        return cls(others, theirs, keys, mine.rows, places, masses, now.size, int(not exact))
+        return cls(others, theirs, keys, mine.rows, places, masses, now.size, int(not exact), together)
 
     def share(self, at: int) -> Share:
         """Return the rows of the candidate at a value."""
-        return Share(float(self.masses[at]), self.size)
+        return Share(float(self.masses[at]), self.size).per(self.together.now)
 
-    def known_at(self, key: float) -> list[Share]:
-        """Return the rows at a value in all that is known."""
-        low, high = key - self.reach, key + 2 * self.reach
-        return [
-            Share(
-                float(each.rows[np.searchsorted(k, low) : np.searchsorted(k, high, "right")].sum()), each.size
-            )
-            for k, each in zip(self.known_keys, self.known, strict=True)
+    def before(self, key: float) -> Share:
+        """Return the largest share of rows at a value in all that is known.
+
+        At an end of the candidate also at their own ends: a column that is always cut off may be so nearby.
+        """
+        found = [self.at_value(key)]
+        unit = 1 / STEP if self.reach else 1.0
+        if not min(k[0] for k in self.known_keys) - unit <= key <= max(k[-1] for k in self.known_keys) + unit:
+            return found[0]
+        if key >= self.keys[-1] - self.reach:
+            found.append(self._largest([(k[-1] - self.reach, np.inf) for k in self.known_keys]))
+        if key <= self.keys[0]:
+            found.append(self._largest([(-np.inf, k[0] + self.reach) for k in self.known_keys]))
+        return max(found, key=lambda share: share.at_most())
+
+    def at_value(self, key: float) -> Share:
+        """Return the same, at the value alone."""
+        return self._largest([(key - self.reach, key + 2 * self.reach)] * len(self.known))
+
+    def _largest(self, spans: Sequence[tuple[float, float]]) -> Share:
+        """Return the largest share of rows within a span of keys, one for each of what is known."""
+        found = [
+            Share(float(each.rows[(k >= low) & (k <= high)].sum()), each.size)
+            for (low, high), k, each in zip(spans, self.known_keys, self.known, strict=True)
         ]
+        return max(found, key=lambda share: share.at_most()).per(self.together.known)
 
     def around(self, key: float) -> float:
         """Return how many rows a value would have if it were as common as those around it.

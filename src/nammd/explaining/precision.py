@@ -54,8 +54,8 @@ def finer(known: Sequence[Grain], now: Grain, clock: str) -> tuple[str, float] |
     if not all(map(sum, (*known, now))):
         return None
     step = max(map(_finest, known))
-    more = Share(sum(now[step + 1 :]), round(sum(now)))
-    if not more.rows or never_so_far(more, round(sum(known[0]))) != "none":
+    more = Share(sum(now[step + 1 :]), sum(now))
+    if not more.rows or never_so_far(more, sum(known[0])) != "none":
         return None
     return f"{_words(step, clock)} before, {percent(more.value)} of rows are finer now", more.value
 

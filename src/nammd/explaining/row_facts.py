@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
+from nammd.data.dataset import Dataset
 from nammd.data.repeats import MANY, Keys, may_be_chance, row_keys
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import sample_positions
-from nammd.explaining.chance import Share, above_chance, much_more
+from nammd.explaining.chance import Share, Together, above_chance, much_more
 from nammd.explaining.facts import Fact
 from nammd.explaining.sentences import quoted
 from nammd.explaining.writing import percent
@@ -41,7 +42,7 @@ KEPT = 0.9
 """And where at least this share of the groups that are expected is there: else groups come and go."""
 
 
-def row_facts(x: Any, y: Any, accepted: Sequence[FloatArray]) -> tuple[Fact, ...]:
+def row_facts(x: Any, y: Any, accepted: Sequence[FloatArray], together: Together) -> tuple[Fact, ...]:
     """Return the facts about the rows of two samples; none where the rows are not at hand.
 
     Parameters
@@ -50,19 +51,33 @@ def row_facts(x: Any, y: Any, accepted: Sequence[FloatArray]) -> tuple[Fact, ...
         The reference, and the candidate.
     accepted : sequence of array
         Rows of accepted datasets, as points of the space.
+    together : Together
+        How many rows belong together.
     """
     if not (x.keeps_rows and y.keeps_rows) or x.keys is None or y.keys is None:
         return ()
     if _same(x, y):
         return (Fact("same-data", "", "the candidate is the reference: all rows are the same"),)
     known = [x.sorted_keys, *(np.sort(keys) for points in accepted if (keys := row_keys(points)) is not None)]
-    found = [*repeated_rows(known, y.sorted_keys), *rows_in_reference(x.sorted_keys, y.sorted_keys)]
+    found = [
+        *repeated_rows(known, y.sorted_keys, together),
+        *rows_in_reference(x.sorted_keys, y.sorted_keys, together),
+    ]
     host = all(isinstance(each.points, np.ndarray) for each in (x, y))
     if host and not any(fact.code == "rows-in-reference" for fact in found):
         found += near_copies(x.points, y.points)
     if x.units is not None and y.units is not None:
         found += vanished_groups(x.units, y.units)
     return tuple(found)
+
+
+def rows_together(dataset: Dataset) -> float:
+    """Return how many rows belong together, where that was said: the group of a row, on average."""
+    units = dataset.units
+    if units is None or units.all_alike:
+        kept = getattr(dataset.summary, "units", None)
+        return 1.0 if kept is None else max(dataset.summary.n / max(kept.count, 1), 1.0)
+    return float((units.rows.astype(np.float64) ** 2).sum() / units.rows.sum())
 
 
 def _same(x: Any, y: Any) -> bool:
@@ -74,7 +89,7 @@ def _same(x: Any, y: Any) -> bool:
     return bool(alike) and not may_be_chance(x.keys)
 
 
-def repeated_rows(known: Sequence[Keys], now: Keys) -> list[Fact]:
+def repeated_rows(known: Sequence[Keys], now: Keys, together: Together) -> list[Fact]:
     """Tell of rows that are there several times, more than in as many rows of what is known.
 
     All keys are in ascending order; the reference is the first that is known.
@@ -84,7 +99,9 @@ def repeated_rows(known: Sequence[Keys], now: Keys) -> list[Fact]:
     if here.size - here.rows < MANY:
         return []  # of so few different rows repetitions may be chance
     before = max((_repeats(keys, size) for keys in known), key=lambda share: share.value)
-    if here.value < MORE_REPEATS * before.value or not above_chance(here, before.at_most()):
+    if here.value < MORE_REPEATS * before.value or not above_chance(
+        here.per(together.now), before.per(together.known).at_most()
+    ):
         return []
     told = f"{percent(_repeats(now, len(now)).value)} of rows repeat an earlier row"
     return [Fact("repeated-rows", "", f"{told}, {percent(before.value)} before", here.value - before.value)]
@@ -96,7 +113,7 @@ def _repeats(keys: Keys, size: int) -> Share:
     return Share(float(np.count_nonzero(some[1:] == some[:-1])), len(some))
 
 
-def rows_in_reference(x: Keys, y: Keys) -> list[Fact]:
+def rows_in_reference(x: Keys, y: Keys, together: Together) -> list[Fact]:
     """Tell of rows of the candidate that are rows of the reference, more than are twins of others there.
 
     The keys are in ascending order.
@@ -104,7 +121,7 @@ def rows_in_reference(x: Keys, y: Keys) -> list[Fact]:
     there = x[np.minimum(np.searchsorted(x, y), len(x) - 1)] == y
     now = Share(float(np.count_nonzero(there)), len(y))
     expected = max(_twins(x), _twins(y), key=lambda share: share.value)
-    if not above_chance(now, expected.at_most()):
+    if not above_chance(now.per(together.now), expected.per(together.known).at_most()):
         return []
     message = f"{percent(now.value)} of the candidate's rows are rows of the reference"
     return [Fact("rows-in-reference", "", message, now.value - expected.value)]

@@ -21,9 +21,10 @@ from nammd.evidence.accepted import AcceptedRows
 from nammd.evidence.nearest import nearest_accepted
 from nammd.evidence.preparing import prepared
 from nammd.evidence.rows import Known
+from nammd.explaining.chance import Together
 from nammd.explaining.facts import Fact, FactRules, FactShare
 from nammd.explaining.left_out_facts import type_facts
-from nammd.explaining.row_facts import row_facts
+from nammd.explaining.row_facts import row_facts, rows_together
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
@@ -440,8 +441,10 @@ class Gate:
     def facts(self, candidate: Candidate) -> tuple[Fact, ...]:
         """Return what is counted of a candidate that has been opened, and needs no test."""
         accepted = () if self.tolerance.accepted is None else self.tolerance.accepted.datasets
-        found = row_facts(candidate.reference, candidate.sample, [each.points for each in accepted])
-        found += self._columns.facts(candidate.tally)
+        x, y = candidate.reference, candidate.sample
+        together = Together(rows_together(x.dataset), rows_together(y.dataset))
+        found = row_facts(x, y, [each.points for each in accepted], together)
+        found += self._columns.facts(candidate.tally, together)
         told = {fact.column for fact in found}
         types = {name: words for name, words in candidate.left_out.types.items() if name not in told}
         return found + type_facts(types)

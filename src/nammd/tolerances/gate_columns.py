@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nammd.data.dataset import Dataset
 from nammd.encoding import Encoding
 from nammd.encoding.constants import ChangedConstant, Constant, changed_constants, constant_columns
+from nammd.explaining.chance import Together
 from nammd.explaining.column_facts import column_facts
 from nammd.explaining.facts import Fact
 from nammd.explaining.left_out_facts import constant_facts
@@ -131,13 +132,13 @@ class GateColumns:
             return {}
         return changed_constants(self._constants, candidate.constants, self._made.constants)
 
-    def facts(self, candidate: Tally) -> tuple[Fact, ...]:
+    def facts(self, candidate: Tally, together: Together) -> tuple[Fact, ...]:
         """Return the facts about columns, those with one value in the reference too."""
         found = constant_facts(self._changed_constants(candidate))
         if not candidate.columns:
             return found
         before = {name: column.counts for name, column in self.of_reference.items()}
-        return column_facts(self.measures, before, self._made.accepted, candidate.counts) + found
+        return column_facts(self.measures, before, self._made.accepted, candidate.counts, together) + found
 
     @property
     def dataset(self) -> Dataset:

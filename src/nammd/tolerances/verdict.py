@@ -430,12 +430,16 @@ class Verdict(Reportable):
 
     def meaning(self) -> str:
         """Return what the word means, in one sentence."""
+        tested = self.pvalue_beyond <= self.alpha
         meanings = {
             Decision.CLOSE: "the distance is proven to be within the tolerance, and no fact "
             "speaks against it",
-            Decision.FAR: "the distance is proven to be beyond the tolerance, or a fact says so",
-            Decision.UNDECIDED: "these rows prove neither that the distance is within the tolerance nor that "
-            "it is beyond",
+            Decision.FAR: "the distance is proven to be beyond the tolerance"
+            if tested
+            else "a fact speaks against the candidate",
+            Decision.UNDECIDED: "the candidate proves nothing"
+            if self.distrusted
+            else "these rows prove neither that the distance is within the tolerance nor that it is beyond",
         }
         return f"{self.decision} means that {meanings[self.decision]}."
 
