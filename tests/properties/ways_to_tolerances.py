@@ -181,7 +181,9 @@ def _tables():
         "table, weights of columns": lambda: MAKE.from_reference(
             x, accepted, weights={"age": 2.0}, exclude=["since"], kernel=nammd.Laplace, **ANYWAY
         ),
-        "table, failing": lambda: MAKE.from_reference(x, accepted, **ANYWAY).failing_on("missing-values"),
+        "table, failing": lambda: MAKE.from_reference(x, accepted, **ANYWAY).with_facts(
+            fail_on=["missing-values"]
+        ),
         "table, noise": lambda: _from_noise(x),
         "table, flips": lambda: _from_noise(x, kind="flips"),
         "table, missing": lambda: _from_noise(x, kind="missing"),

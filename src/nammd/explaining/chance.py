@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from scipy.special import pdtrc
-
 from nammd.explaining.facts import Chance
 
 RARE = 1e-5
@@ -55,6 +53,8 @@ def above_chance(now: Share, expected: float) -> bool:
     >>> above_chance(Share(12, 100), 0.05), above_chance(Share(30, 100), 0.05)
     (False, True)
     """
+    from scipy.special import pdtrc  # takes a while to import
+
     # Of groups there may be a part; it counts as the next smaller number.
     rows = math.floor(now.rows + 1e-6)
     return rows > 0 and bool(pdtrc(rows - 1, now.size * expected) <= RARE)
