@@ -16,6 +16,7 @@ import pandas as pd
 
 import nammd
 from benchmarks.real_tables.batches import Setup
+from benchmarks.real_tables.faults import ROWS as OF_ROWS
 from benchmarks.real_tables.faults import labels
 from benchmarks.real_tables.sources import Frame
 
@@ -25,14 +26,15 @@ ROWS = 2500
 
 @dataclass(frozen=True)
 class Answer:
-    """What a detector says of a batch, which columns it names, and the codes of its cautions.
+    """What a detector says of a batch, which columns it names, its cautions, and whether it told of facts.
 
-    Peers never say UNDECIDED, and have no cautions.
+    Peers never say UNDECIDED, and have no cautions and facts.
     """
 
     decision: str
     columns: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    noticed: bool = False
 
 
 Judge = Callable[[Frame], Answer]
@@ -59,10 +61,11 @@ def by_nammd(setup: Setup) -> Judge:
     def judge(batch: Frame) -> Answer:
         verdict = gate.check(batch)
         paired = [name for pair in verdict.pairs if pair.beyond for name in pair.names]
-        facts = [fact.column for fact in verdict.failures if fact.column]
+        facts = [fact.column or OF_ROWS for fact in verdict.failures]
         names = [each.name for each in verdict.beyond] + facts + paired
         codes = sorted({caution.code for caution in verdict.cautions()})
-        return Answer(verdict.decision.name, tuple(dict.fromkeys(names)), tuple(codes))
+        noticed = bool(verdict.column_facts())
+        return Answer(verdict.decision.name, tuple(dict.fromkeys(names)), tuple(codes), noticed)
 
     return judge
 

@@ -18,6 +18,9 @@ from benchmarks.real_tables.sources import Frame
 Rng = np.random.Generator
 Change = Callable[[Frame, str, Rng], Frame | None]
 
+ROWS = "rows"
+"""What is named where a fault is about rows, and about no column."""
+
 _FEW = 8
 """Numbers with fewer values than this are codes: nobody shifts them or adds noise."""
 
@@ -27,11 +30,15 @@ _NEARLY_ALWAYS = 0.95
 
 @dataclass(frozen=True)
 class Fault:
-    """One kind of fault: its name, the columns that it happens to, and what it does to a batch."""
+    """One kind of fault: its name, the columns that it happens to, and what it does to a batch.
+
+    Where it is about rows and no column, `ROWS` is named instead of one.
+    """
 
     name: str
     columns: Callable[[Frame], list[str]]
     change: Change
+    of_rows: bool = False
 
     def applied(self, batch: Frame, rng: Rng) -> tuple[Frame, str] | None:
         """Return the batch with the fault, and the column; None if it cannot happen to such a batch."""
@@ -42,7 +49,7 @@ class Fault:
         changed = self.change(batch.copy(), column, rng)
         if changed is None or _same(changed[column], batch[column]):
             return None
-        return changed.reset_index(drop=True), column
+        return changed.reset_index(drop=True), ROWS if self.of_rows else column
 
 
 def _same(one: Frame, other: Frame) -> bool:
@@ -216,7 +223,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("clock one hour off", _hours, _one_hour_off),
     Fault("day and month swapped", times, _day_for_month),
     Fault("stale dates", times, _stale),
-    Fault("a page of rows thrice", numbers, _page_thrice),
+    Fault("a page of rows thrice", numbers, _page_thrice, of_rows=True),
     Fault("half the rows of a group missing", labels, _half_a_group),
     Fault("sampled by one column", numbers, _biased),
     Fault("join broken: a column shuffled", _numbers_or_labels, _shuffled),

@@ -25,7 +25,8 @@ from benchmarks.results import Bar, Measurement, at_least, at_most
 from benchmarks.scale import Scale
 from benchmarks.timing import one_thread
 
-_FALSE_ALARMS, _FOUND, _UNDECIDED, _CAUTIONS = at_most(2.0), at_least(55.0), at_most(15.0), at_most(3.0)
+_FALSE_ALARMS, _UNDECIDED, _CAUTIONS = at_most(2.0), at_most(15.0), at_most(3.0)
+_FOUND, _SILENT, _NAMED = at_least(85.0), at_most(3.0), at_least(95.0)
 """The bars, in percent of batches."""
 
 
@@ -72,7 +73,8 @@ def _bars(name: str) -> dict[str, Bar | None]:
         "faults found": _FOUND,
         "faults found, like the reference": None,
         "faults found, like the accepted data": None,
-        "right column named, of faults found": None,
+        "faults that are CLOSE without a word": _SILENT,
+        "right column named, of faults found": _NAMED,
         "right column named, of all faults": None,
         "any column named, of good batches like the reference": None,
         "the most frequent caution about the data, of good batches": _CAUTIONS,
@@ -90,6 +92,7 @@ def _values(mine: Sequence[Outcome]) -> dict[str, float | None]:
         shares([o for o in like_accepted if o.rows == ROWS]).get("UNDECIDED"),
         shares(faulty).get("FAR"),
         *(shares([o for o in faulty if o.like == like]).get("FAR") for like in LIKE),
+        shares(faulty).get("silent"),
         shares([o for o in faulty if o.decision == "FAR"]).get("right column"),
         shares(faulty).get("right column"),
         shares(like_reference).get("any column"),

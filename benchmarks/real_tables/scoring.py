@@ -43,7 +43,7 @@ class Batch:
 class Outcome:
     """What a detector said of a batch, whether it named a column, or the right one, and how long it took.
 
-    Besides, the codes of its cautions.
+    Besides, the codes of its cautions, and whether it told of facts.
     """
 
     table: str
@@ -56,6 +56,7 @@ class Outcome:
     right_column: bool
     seconds: float
     cautions: tuple[str, ...] = ()
+    noticed: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ def outcomes(setup: Setup, detectors: Sequence[Detector], plan: Plan) -> Iterato
                 right_column=batch.column in answer.columns,
                 seconds=seconds,
                 cautions=answer.cautions,
+                noticed=answer.noticed,
             )
 
 
@@ -124,11 +126,12 @@ def good(outcome: Outcome) -> bool:
 
 
 def shares(some: Sequence[Outcome]) -> dict[str, float]:
-    """Return how many there were, how often each word was said, and how often columns were named."""
+    """Return how many there were, how often each word was said, CLOSE without a fact, and columns named."""
     if not some:
         return {"batches": 0}
     words = Counter(outcome.decision.partition(":")[0] for outcome in some)
     counts = {word: words[word] for word in ("FAR", "CLOSE", "UNDECIDED", REFUSED)}
+    counts["silent"] = sum(outcome.decision == "CLOSE" and not outcome.noticed for outcome in some)
     counts["any column"] = sum(outcome.any_column for outcome in some)
     counts["right column"] = sum(outcome.right_column for outcome in some)
     return {"batches": len(some), **{what: count / len(some) for what, count in counts.items()}}
