@@ -416,3 +416,48 @@ def test_chance():
     assert not much_more(Share(250, 1000), Share(100, 1000))
     assert never_so_far(Share(40, 4000), 4000) == "none"
     assert never_so_far(Share(40, 4000), 100) == "likely"
+
+
+def test_groups_of_rows_count_as_one():
+    """A value that all rows of a few customers have is no pile-up; a shop that closed is told."""
+
+    def visits(seed, shops=range(12), each=50):
+        rng = np.random.default_rng(seed)
+        shop = np.repeat([f"shop {k}" for k in shops], each)
+        customer = np.repeat(np.arange(len(shop) // 10), 10) + 10_000 * seed
+        born = np.repeat(rng.integers(0, 20_000, len(shop) // 10), 10)
+        return pd.DataFrame(
+            {"born": born, "spent": rng.normal(size=len(shop)), "shop": shop, "customer": customer}
+        )
+
+    x, y = visits(0), visits(1)
+    limit = nammd.Tolerance.at(0.2, nammd.Gaussian(1.0), x=x.drop(columns=["shop", "customer"]))
+    for by in ("customer", "shop"):
+        kept = [table[["born", "spent"]] for table in (x, y)]
+        assert limit.check(*kept, groups=[x[by].to_numpy(), y[by].to_numpy()]).failures == ()
+    fewer = visits(2, shops=range(1, 12))
+    kept = [table[["born", "spent"]] for table in (x, fewer)]
+    verdict = limit.check(*kept, groups=[x["shop"].to_numpy(), fewer["shop"].to_numpy()])
+    assert [fact.code for fact in verdict.failures] == ["vanished-groups"]
+    assert "'shop 0'" in verdict.headline()
+
+
+def test_the_page_has_all_facts():
+    from pathlib import Path
+
+    page = Path(__file__).parents[2] / "docs" / "guide" / "what-is-checked.md"
+    listed = [
+        line.split("`")[1] for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `")
+    ]
+    assert listed == list(FACTS)
+
+
+def test_so_few_groups_are_chance():
+    """20 of 600 rows are missing: no chance, unless they are the rows of one customer."""
+    values = some("amount", 0.03, np.nan)["amount"].sort_values(na_position="first")
+    candidate = table(1).assign(amount=values.to_numpy())
+    groups = [np.arange(ROWS) // size for size in (1, 12)]
+    limit = nammd.Tolerance.at(0.2, nammd.Gaussian(1.0), x=table())
+    alone, together = (limit.check(table(), candidate, groups=[each, each + ROWS]) for each in groups)
+    assert [fact.code for fact in alone.failures] == ["missing-values"]
+    assert together.failures == ()

@@ -375,7 +375,23 @@ def test_printing_says_verdict_and_stream(monitor):
     assert found["stream"]["batches"] == 1
 
 
-def test_columns_in_words_and_alerts_are_kept(tmp_path):
+def test_a_batch_with_a_fact_against_it_is_beyond_and_opens_an_alarm(monitor, path):
+    assert monitor.add(rows(1), key="2026-03-01").is_close
+    odd = rows(2)
+    odd[:10] *= 1e6
+    found = monitor.add(odd, key="2026-03-02")
+    assert found.pvalue_far > 0.5
+    assert found.is_far
+    assert found.headline().startswith("2026-03-02 is FAR: column ")
+    assert "the largest so far, up to " in found.failures[0]
+    assert monitor.state.alarmed
+    copied = monitor.add(TRAIN[:200] + 1e-9, key="2026-03-03")
+    assert copied.decision == "UNDECIDED"
+    assert "almost rows of the reference" in copied.headline()
+    assert copied.failures == nammd.Monitor.open(path).add(TRAIN[:200] + 1e-9, key="2026-03-03").failures
+
+
+def test_columns_in_words_and_facts_are_kept(tmp_path):
     train, accepted = frame(0, size=600), frame(7, 1.0, size=600)
     tolerance = nammd.Tolerance.from_reference(train, accepted)
     made = nammd.Monitor.create(tmp_path / "a.monitor", tolerance, train)
