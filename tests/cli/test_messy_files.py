@@ -158,7 +158,7 @@ def test_a_word_for_missing_values_that_is_new_is_told(reference: Any, tmp_path:
     write(tmp_path / "new.csv", rows)
     ran = reference()
     assert ran.code != 0
-    assert "FAR: qty: -999 in 2.5 % of rows, 0 % before: a missing value?" in ran.out
+    assert "FAR: qty: -999 in 2.5 % of rows, far from everything so far: a missing value?" in ran.out
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -97,7 +97,7 @@ def near(value, *, error=0.0, n_features=64, rows=2000):
 def test_features_are_blamed_where_they_stand_in_the_way():
     verdict = near(1.1)
     assert (verdict.rows_needed, verdict.limited_by) == (None, "features")
-    assert "more random features may" in verdict.advice()
+    assert "sketch with more random features" in verdict.advice()
     assert verdict.to_dict()["limited_by"] == "features"
 
 
@@ -110,7 +110,7 @@ def test_the_tolerance_is_blamed_where_more_features_would_not_help():
 def test_a_distance_at_the_tolerance_is_what_it_is():
     verdict = near(1.0)
     assert (verdict.rows_needed, verdict.limited_by) == (None, "distance")
-    assert "the distance is at the tolerance" in verdict.advice()
+    assert "the difference is almost exactly the tolerance" in verdict.advice()
 
 
 def test_nothing_is_blamed_where_rows_would_do():

@@ -263,7 +263,7 @@ def test_an_undecided_check_of_sketches_may_ask_for_more_features():
     verdict = nammd.Tolerance.at(near, KERNEL, columns=3).check(*sketches)
     assert verdict.decision == "UNDECIDED"
     assert verdict.rows_needed is None
-    assert "sketches of more random features may" in verdict.advice()
+    assert "sketch with more random features" in verdict.advice()
 
 
 def test_sketches_of_another_encoding_do_not_fit_a_tolerance():

@@ -89,7 +89,7 @@ def _rounded(kind: str, level: float) -> str:
     if kind == "noise":
         return f"{level:.1g}" if level < 1 else f"{level:.2g}"
     share = 100 * level
-    return f"{share:.1g} %" if share < 9.5 else f"{share:.2g} %"
+    return f"{share:.1g} %" if share < 9.5 else f"{share:.0f} %"
 
 
 def _level_at(epsilon: float, levels: tuple[float, ...], distances: list[float]) -> float | None:

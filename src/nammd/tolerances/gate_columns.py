@@ -119,7 +119,8 @@ class GateColumns:
 
     def check_pairs(self, candidate: Tally, level: float, like: Mapping[str, float]) -> tuple[PairCheck, ...]:
         """Hold every pair of columns of a candidate against its tolerance; none where that cannot be done."""
-        limits, mine = self.pairs, candidate.relations
+        mine = candidate.relations
+        limits = None if mine is None else self.pairs  # for which the reference may have to be read
         if limits is None or mine is None:
             return ()
         known = self._shared and not has_units(self.dataset)
