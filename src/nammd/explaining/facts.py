@@ -43,6 +43,7 @@ FACTS: dict[str, FactType] = {
     "pile-up": FactType("one value in many rows that hardly any had: a default, or a column that is cut off"),
     "precision": FactType("values that are rounded more coarsely, or have more decimals than any before"),
     "factor": FactType("values larger or smaller by a power of ten, or by the factor of common units"),
+    "offset": FactType("whole numbers that look as if all of them had been moved by one"),
     "unit-changed": FactType("numbers written with another unit, with one, or without"),
     "type-changed": FactType("another type of values in a column that is not compared"),
     "constant-changed": FactType("another value in a column that had one value"),

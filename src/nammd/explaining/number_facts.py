@@ -12,6 +12,7 @@ import numpy as np
 from nammd.errors.checks import counted
 from nammd.explaining.chance import HARDLY, Share, Together, never_so_far
 from nammd.explaining.facts import Chance, Fact
+from nammd.explaining.offsets import offset
 from nammd.explaining.pile_ups import PileUp, cut_off, pile_ups
 from nammd.explaining.precision import coarser, finer
 from nammd.explaining.sentences import writer_for
@@ -59,7 +60,8 @@ def number_facts(
     if factor := column.factor():
         return [*found, *factor]
     rounded = column.rounded()
-    return [*found, *(rounded or column.piled_up()), *column.outside(), *column.finer()]
+    moved = column.moved()
+    return [*found, *moved, *(rounded or moved or column.piled_up()), *column.outside(), *column.finer()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,11 @@ class _Column:
         ):
             return []
         return [self._fact("factor", f"values are {found.words()}")]
+
+    def moved(self) -> list[Fact]:
+        """Tell of whole numbers that look as if all of them had been moved by one."""
+        words = offset(self.measure, self.known, self.now, self.together)
+        return [] if words is None else [self._fact("offset", words)]
 
     def piled_up(self) -> list[Fact]:
         """Tell of single values that are far more common than before, and of columns that are cut off."""
