@@ -229,13 +229,24 @@ def test_of_very_many_columns_the_most_dependent_pairs_are_looked_at():
     assert not x.columns.every
 
 
-def test_moments_in_time_and_thousands_of_labels_go_together_with_nothing():
-    data = people(0, 200).assign(
-        when=pd.date_range("2026-01-01", periods=200, freq="h"), stay=pd.to_timedelta(np.arange(200), "min")
-    )
-    [x] = relations(data)
-    assert "when" not in x.columns.classes
-    assert "stay" in x.columns.classes
+def summer(seed, rows=1000, start="2026-01-01"):
+    """A year in which it is warm in the middle."""
+    rng = np.random.default_rng(seed)
+    day = rng.integers(0, 365, rows)
+    warm = rng.normal(10 - 10 * np.cos(2 * np.pi * day / 365), 3)
+    return pd.DataFrame({"when": pd.Timestamp(start) + pd.to_timedelta(day, "D"), "warm": warm})
+
+
+def test_moments_in_time_go_together_with_others_where_they_are_the_same_ones():
+    tolerance = nammd.Tolerance.from_reference(summer(0), summer(1), rows=1000)
+    shuffled_days = summer(2).assign(when=lambda d: d["when"].sample(frac=1, random_state=0).to_numpy())
+    verdict = tolerance.check(summer(0), shuffled_days)
+    assert [pair.names for pair in verdict.pairs_beyond] == [("when", "warm")]
+    # Later days are others, and what goes together with them is others, too.
+    spring = summer(3, start="2027-06-01")
+    later = tolerance.check(summer(0), spring)
+    assert [column.name for column in later.beyond] == ["when"]
+    assert later.pairs_beyond == ()
 
 
 def test_few_rows_say_nothing():

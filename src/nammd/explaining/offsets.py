@@ -67,7 +67,9 @@ def offset(
         for moved in (np.roll(each, step), _around(each, step, first, last))
     )
     ahead = (found[0] - best) / together.now
-    most = _likelihood(seen, np.maximum(seen, 1e-300) / seen.sum())
+    # Shares of samples differ by chance, those of the reference and of the candidate.
+    chance = 0.5 * np.count_nonzero(seen) * (together.now + seen.sum() / before[0].sum() * together.known)
+    most = _likelihood(seen, np.maximum(seen, 1e-300) / seen.sum()) - chance
     if ahead < SURE or LEFT * (most - best) < most - found[0]:
         return None
     return f"all values look as if they were {'1 higher' if found[1] > 0 else '1 lower'} than before"

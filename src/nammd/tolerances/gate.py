@@ -39,7 +39,7 @@ from nammd.tolerances.other_reference import unlike_own_reference
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 from nammd.views.family import COLUMNS, JOINT, WHOLE, Family
-from nammd.views.limits import ColumnCheck
+from nammd.views.limits import ColumnCheck, at_level
 from nammd.views.relation_limits import PairCheck
 from nammd.views.tally import Tally
 
@@ -173,9 +173,10 @@ class Gate:
         pairs: tuple[PairCheck, ...] = ()
         if comparable and not nearest.pair.void:
             like = dict(self.tolerance.like(nearest))
-            pairs = self._columns.check_pairs(candidate.tally, WHOLE.level("pairs", alpha), like)
-            level = (WHOLE if pairs else COLUMNS).level("columns", alpha)
-            columns = self._columns.check(candidate.tally, level)
+            columns = self._columns.check(candidate.tally, COLUMNS.level("columns", alpha))
+            pairs = self._columns.check_pairs(candidate.tally, WHOLE.level("pairs", alpha), like, columns)
+            if pairs:
+                columns = at_level(columns, WHOLE.level("columns", alpha))
         facts = self.facts(candidate)
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
         family = (WHOLE if pairs else COLUMNS) if judged else JOINT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from nammd.explaining.left_out_facts import constant_facts
 from nammd.tolerances.columns import ColumnTolerances, made_pairs
 from nammd.views.counting import has_counts, tally_columns
 from nammd.views.grouped import has_units, is_grouped
-from nammd.views.limits import ColumnCheck, ColumnLimit, check_columns, made_limits
+from nammd.views.limits import HOPELESS, ColumnCheck, ColumnLimit, check_columns, made_limits
 from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
 from nammd.views.relation_limits import PairCheck, RelationLimits, check_relations
@@ -117,15 +117,22 @@ class GateColumns:
             return self._made.pairs
         return made_pairs(self._tally, self._made.negligible, {}) if self.measures else None
 
-    def check_pairs(self, candidate: Tally, level: float, like: Mapping[str, float]) -> tuple[PairCheck, ...]:
-        """Hold every pair of columns of a candidate against its tolerance; none where that cannot be done."""
+    def check_pairs(
+        self, candidate: Tally, level: float, like: Mapping[str, float], columns: Sequence[ColumnCheck]
+    ) -> tuple[PairCheck, ...]:
+        """Hold every pair of columns of a candidate against its tolerance; none where that cannot be done.
+
+        `columns` are the columns by themselves: where moments in time are others, nothing is asked of them.
+        """
+        moments = [each for each in columns if each.measure.clock in ("local", "zoned")]
+        unlike = {each.measure.name for each in moments if each.pvalue < HOPELESS}
         mine = candidate.relations
         limits = None if mine is None else self.pairs  # for which the reference may have to be read
         if limits is None or mine is None:
             return ()
         known = self._shared and not has_units(self.dataset)
         reference = limits.reference if known else self._tally.relations
-        return () if reference is None else check_relations(limits, reference, mine, level, like)
+        return () if reference is None else check_relations(limits, reference, mine, level, like, unlike)
 
     def _changed_constants(self, candidate: Tally) -> dict[str, ChangedConstant]:
         """Return the columns of one value in the reference that have others in a candidate."""

@@ -235,7 +235,13 @@ def check_columns(
             check = partial(_by_groups, limit, (x.units, y.units))
         found.append(_checked(limit, check))
     adjusted = holm([each.pvalue for each in found])
-    noted = [replace(each, adjusted=p, beyond=p <= level) for each, p in zip(found, adjusted, strict=True)]
+    noted = [replace(each, adjusted=p) for each, p in zip(found, adjusted, strict=True)]
+    return at_level(noted, level)
+
+
+def at_level(columns: Sequence[ColumnCheck], level: float) -> tuple[ColumnCheck, ...]:
+    """Return columns, those that are beyond their tolerances at a level first."""
+    noted = [replace(each, beyond=each.adjusted <= level) for each in columns]
     return tuple(sorted(noted, key=lambda each: (-each.beyond, -each.ratio)))
 
 

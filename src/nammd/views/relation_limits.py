@@ -7,7 +7,7 @@ candidate as a whole is nearest to, and some between them. Trying more can only 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -161,6 +161,7 @@ def check_relations(
     candidate: SampleRelations,
     level: float,
     like: Mapping[str, float] | None = None,
+    unlike: Collection[str] = (),
 ) -> tuple[PairCheck, ...]:
     """Hold every pair of columns of a candidate against its limit.
 
@@ -176,6 +177,8 @@ def check_relations(
         The level for all pairs together.
     like : mapping of str to float, optional
         Which mixture of accepted datasets the candidate as a whole is nearest to.
+    unlike : collection of str
+        Moments in time that are others than in the reference: what goes together with them is others, too.
 
     Returns
     -------
@@ -194,6 +197,9 @@ def check_relations(
         [before], now = aligned([reference.cells(pairs)], candidate.cells(pairs))
         x, y = reference.relation(pairs, before), candidate.relation(pairs, now)
         pvalues[pairs], changes[pairs] = beyond(x, y, margin), np.maximum(difference(x, y), 0.0) / unit
+    for k, names in enumerate(candidate.columns.pairs):
+        if any(name in unlike for name in names):
+            pvalues[k] = 1.0
     for k in np.flatnonzero(pvalues < HOPELESS).tolist() if others else ():
         own = _unit(reference, k)
         margin = np.array([limits.negligible[k] ** 2 * own])

@@ -228,8 +228,8 @@ class RelationCounter:
 
 
 def _can_go_together(measure: Measure) -> bool:
-    """Tell whether a column is looked at with others: no moments in time, and no thousands of labels."""
-    return measure.counted != "cells" and measure.clock not in ("local", "zoned")
+    """Tell whether a column is looked at with others: not where it has thousands of labels."""
+    return measure.counted != "cells"
 
 
 def _most_dependent(
