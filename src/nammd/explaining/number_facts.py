@@ -59,9 +59,9 @@ def number_facts(
     found = column.unit()
     if factor := column.factor():
         return [*found, *factor]
-    rounded = column.rounded()
-    moved = column.moved()
-    return [*found, *moved, *(rounded or moved or column.piled_up()), *column.outside(), *column.finer()]
+    # What was rounded, or moved, has other values in many rows, which is no further news.
+    shaped = column.moved() or column.rounded() or column.piled_up()
+    return [*found, *shaped, *column.outside(), *column.finer()]
 
 
 @dataclass(frozen=True, eq=False)
