@@ -153,13 +153,19 @@ class TestScores:
             "faults found": 50.0,
             "faults found, like the reference": 50.0,
             "faults found, like the accepted data": None,
+            "faults that are CLOSE without a word": 25.0,
             "right column named, of faults found": 50.0,
             "right column named, of all faults": 25.0,
             "any column named, of good batches like the reference": 0.0,
             "the most frequent caution about the data, of good batches": 0.0,
             "a check, median": 0.5,
         }
-        assert [one.ok for one in found.values()] == [False, True, False, False, *[None] * 5, True, None]
+        assert [one.ok for one in found.values()] == [
+            False, True, False, False, None, None, False, False, None, None, True, None,
+        ]  # fmt: skip
+        told = [dataclasses.replace(one, noticed=True) for one in some]
+        [silent] = [one for one in summed_up("nammd", told) if one.what.endswith("without a word")]
+        assert (silent.value, silent.ok) == (0.0, True)
         assert all(one.bar is None for one in summed_up("another", some))
 
     def test_cautions_are_counted_but_for_those_that_are_true(self):
@@ -173,7 +179,7 @@ class TestScores:
     def test_a_detector_is_asked_about_every_batch_and_its_columns_count(self, setup):
         def all_knowing(given):
             known = rows_of(pd.concat(given.left.values()))
-            return lambda batch: Answer("CLOSE" if rows_of(batch) <= known else "FAR", tuple(batch))
+            return lambda batch: Answer("CLOSE" if rows_of(batch) <= known else "FAR", (*batch, "rows"))
 
         plan = Plan((100,), 2, (200,))
         some = list(outcomes(setup, [Detector("knows", "nammd", all_knowing)], plan))
