@@ -1,4 +1,4 @@
-"""Whole numbers that look as if all of them had been moved by one."""
+"""Whole numbers that look as if all of them had been moved by one, and days of another month."""
 
 import numpy as np
 import pandas as pd
@@ -47,3 +47,16 @@ def test_numbers_that_are_all_alike_cannot_tell():
     flat = nammd.Tolerance.from_reference(hours(0, shares=np.ones(24)), hours(1, shares=np.ones(24)))
     moved = hours(2, shares=np.ones(24)).assign(hour=lambda d: (d["hour"] + 1) % 24)
     assert [f for f in flat.check(hours(0, shares=np.ones(24)), moved).facts if f.code == "offset"] == []
+
+
+def test_days_of_another_month_are_no_defaults_and_not_rounded():
+    """They are later, and that is all."""
+    days = [
+        pd.DataFrame({"day": pd.date_range(start, periods=31).repeat(60)})
+        for start in ("2026-01-01", "2026-02-01")
+    ]
+    for table, seed in zip(days, (1, 2), strict=True):
+        table["size"] = np.random.default_rng(seed).normal(size=len(table))
+    verdict = nammd.Tolerance.from_reference(days[0]).check(*days)
+    assert [fact.code for fact in verdict.facts] == ["outside-range"]
+    assert [column.name for column in verdict.beyond] == ["day"]

@@ -104,6 +104,8 @@ class _Column:
         if self._always:
             value = self.measure.value(self._piles[0].place)
             return [self._fact("pile-up", f"now always {self._write(value)}", self._piles[0].share)]
+        if self._elsewhere:
+            return []
         found, told = list[Fact](), list[float]()
         for nines, rows in self._nines.items():
             share = rows / self.now.size
@@ -153,7 +155,7 @@ class _Column:
         """Tell of values that are rounded more coarsely than before."""
         if self._always:
             return []
-        if len(self._piles) > _NAMED and sum(pile.share for pile in self._piles) > 0.5:
+        if self._in_piles and not self._elsewhere:
             words = f"{len(self._piles)} values are in nearly all rows, far more than before: rounded?"
             return [self._fact("precision", words)]
         found = coarser(self._grains, self._grain, self.measure.clock)
@@ -163,6 +165,18 @@ class _Column:
         """Tell of values that have more decimals than any before."""
         found = finer(self._grains, self._grain, self.measure.clock)
         return [] if found is None else [self._fact("precision", *found)]
+
+    @property
+    def _in_piles(self) -> bool:
+        """Whether most rows have one of a few values that were rare before."""
+        return len(self._piles) > _NAMED and sum(pile.share for pile in self._piles) > 0.5
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether they had one of as few values before, too: as the days of another month."""
+        before = self.known[0]
+        most = np.sort(before.rows)[-len(self._piles) :].sum() if before.exact and self._piles else 0.0
+        return self._in_piles and bool(most > 0.5 * before.present)
 
     @property
     def _grains(self) -> list[tuple[float, ...]]:
