@@ -88,7 +88,7 @@ def rows_of_table(verdict: Verdict) -> list[tuple[str, str]]:
         *_ladder(verdict),
         ("level", _levels(verdict)),
         *[("changed", reason) for reason in verdict.reasons],
-        *_unexplained(verdict),
+        *_further_changes(verdict),
         *_facts(verdict),
         ("rows", f"{verdict.estimate.m} reference, {verdict.estimate.n} candidate"),
         *verdict.estimate.describe_groups(),
@@ -188,12 +188,11 @@ def _share(level: float) -> str:
 
 def _pairs_compared(verdict: Verdict) -> str:
     """Say how many pairs are compared: all of them, or those that depend on each other most."""
-    count, pairs = len(verdict.columns), len(verdict.pairs)
-    every = pairs == count * (count - 1) // 2 or pairs < MOST_PAIRS
-    return counted(pairs, "pair" if every else "most dependent pair")
+    pairs = len(verdict.pairs)
+    return counted(pairs, "pair" if pairs < MOST_PAIRS else "most dependent pair")
 
 
-def _unexplained(verdict: Verdict) -> list[tuple[str, str]]:
+def _further_changes(verdict: Verdict) -> list[tuple[str, str]]:
     """Return how many more columns and pairs are beyond than are told of."""
     rows = []
     for word, beyond in (("column", verdict.beyond), ("pair", verdict.pairs_beyond)):

@@ -50,11 +50,6 @@ class Columns:
     classes: Mapping[str, Classes] = field(default_factory=dict, repr=False)
     pairs: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def every(self) -> bool:
-        """Whether all pairs are looked at."""
-        return len(self.pairs) == len(self.classes) * (len(self.classes) - 1) // 2
-
 
 @dataclass(frozen=True, eq=False)
 class GroupedRows:
