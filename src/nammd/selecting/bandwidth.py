@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nammd.engines import Engine, choose_engine
+from nammd.engines.sums import KernelSums
 from nammd.errors.advice import about
 from nammd.errors.checks import positive
 from nammd.evidence import prepare
@@ -129,8 +130,9 @@ def select_bandwidth(
     kernels = [kernel(b) for b in bandwidths]
     engine = choose_engine(engine, one.points, other.points)
     with about(one.name, other.name):
-        sums = engine.grid_sums(kernels, one.points, other.points)
-    scores = [studentized(pair_of_rows(each).moments) for each in sums]
+        parts = (one.points,), (other.points,), (one.points, other.points)
+        found = [KernelSums(x, y, xy, 1.0) for x, y, xy in engine.many_sums(kernels, *parts)]
+    scores = [studentized(pair_of_rows(each).moments) for each in found]
     best = int(np.argmax(scores))
     return BandwidthSelection(
         kernel=kernels[best],
