@@ -70,7 +70,7 @@ class Estimate(Reportable):
             statistic=statistic,
             m=evidence.x.size,
             n=evidence.y.size,
-            kernel=evidence.x.space.kernel,
+            kernel=evidence.kernel,
             engine=evidence.computed_by,
             cross=pair.moments.cross,
             warnings=evidence.cautions,

@@ -23,6 +23,7 @@ from nammd.results import (
 from nammd.statistics.nearest import Nearest
 from nammd.tolerances.decision import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
+from nammd.tolerances.scale_margins import ScaleCheck, ScaledCheck
 from nammd.tolerances.verdict_words import MOST_REASONS, code_again, differs_most, rows_of_table, sentence
 from nammd.views.family import JOINT, Family
 from nammd.views.limits import ColumnCheck
@@ -70,6 +71,8 @@ class Verdict(Reportable):
         The check, as far as a forecast needs it.
     nearest : Nearest
         The candidate with the nearest mixture of what was accepted.
+    scales : ScaledCheck
+        The candidate at every scale, the main one first.
     interval_level : float
         The confidence level of the interval.
     columns : tuple of ColumnCheck
@@ -104,6 +107,7 @@ class Verdict(Reportable):
     tolerance: Tolerance = field(repr=False, compare=False)
     setting: Setting = field(repr=False, compare=False)
     nearest: Nearest = field(repr=False, compare=False)
+    scales: ScaledCheck = field(repr=False, compare=False)
     interval_level: float = 0.95
     columns: tuple[ColumnCheck, ...] = ()
     pairs: tuple[PairCheck, ...] = ()
@@ -151,13 +155,23 @@ class Verdict(Reportable):
 
     @property
     def jointly_far(self) -> bool:
-        """Whether the joint distance is proven to be beyond the joint tolerance."""
+        """Whether the joint distance is proven to be beyond the joint tolerance, at some scale."""
         return self.pvalue_far <= self.family.level("joint", self.alpha)
+
+    @property
+    def finest_beyond(self) -> ScaleCheck | None:
+        """The finer scale at which the candidate is most surely beyond; None where it is so at the main one.
+
+        Or where it is at none: the difference is then not fine-grained.
+        """
+        main, *finer = self.scales.checks
+        found = min((each for each in finer if each.beyond), key=lambda each: each.adjusted, default=None)
+        return None if main.beyond else found
 
     def decided_again(self) -> Verdict:
         """Return the verdict that follows from the p-values, where these were adjusted."""
         against = {fact.kind for fact in self.failures}
-        doubtful = bool(self.doubtful or self.other_reference)
+        doubtful = bool(self.doubtful or self.other_reference or self.pvalue_far <= self.alpha)
         decision = decided(self.pvalue_close, self.pvalue_beyond, self.alpha, doubtful, against)
         return replace(self, decision=decision)
 
