@@ -398,7 +398,8 @@ class Verdict(Reportable):
         if self.void:
             return "No valid test is possible: see the note."
         if self.pvalue_close <= self.alpha:
-            return "Look at these columns, or check again with more rows."
+            what = "these columns" if self.doubtful else "how values are spaced and repeated"
+            return f"Look at {what}, or check again with more rows."
         return self._needed.sentence(self.tolerance.farthest)
 
     def why_undecided(self) -> str:
@@ -409,6 +410,8 @@ class Verdict(Reportable):
         """Return why, in a few words for a table: what differs most, or what it would take to settle it."""
         if self.is_far and self.column_reasons():
             return self.column_reasons()[0]
+        if self.is_far and self.finest_beyond is not None:
+            return f"fine-grained: at {self.finest_beyond.name} between rows"
         if self.is_far:
             return differs_most(self.estimate.evidence.x, self.estimate.evidence.y)
         if self.distrusted:
@@ -434,6 +437,8 @@ class Verdict(Reportable):
             "accepted_needed": self.accepted_needed,
             "limited_by": self.limited_by,
             "columns": [plain(each.to_dict()) for each in self.columns],
+            "scales": [plain(asdict(each)) for each in self.scales.checks],
+            "scales_dropped": list(self.scales.dropped),
             "reasons": list(self.reasons),
             "pairs": [plain(each.to_dict()) for each in self.pairs if each.beyond or each in self.doubtful],
             "pairs_compared": len(self.pairs),
