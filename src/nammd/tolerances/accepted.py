@@ -27,7 +27,7 @@ from nammd.evidence.accepted import AcceptedRows, Rows, Sums, sums_between
 from nammd.evidence.gathering import kernels_at
 from nammd.spaces import Sample, Space
 from nammd.tolerances.pair_file import finite, packed, unpacked
-from nammd.views.nearest import FAR_COLUMN, STEPS
+from nammd.views.nearest import STEPS
 
 MOST_ROWS = 10_000
 """So many rows of an accepted dataset are kept."""
@@ -37,6 +37,13 @@ MOST_FINE, _LEAST_FINE = 20_000, 1_000
 
 MOST_MOVED = 2_000
 """So many rows of the reference are moved towards accepted data."""
+
+MOVED_COLUMN = 0.1
+"""From so many standard deviations on, there is something between the reference and an accepted column.
+
+Mixtures of the two are next to it at the main scale, and far from it at finer ones: tight clusters that moved
+half of the way are at neither end.
+"""
 
 _QUANTILES = np.linspace(0.0, 1.0, 101)
 
@@ -106,7 +113,7 @@ class Quantiles:
         if len(theirs) < 2:
             return None
         after = np.quantile(theirs, _QUANTILES)
-        if not np.abs(after - self.values).mean() > FAR_COLUMN * self.unit:
+        if not np.abs(after - self.values).mean() > MOVED_COLUMN * self.unit:
             return None
         knots, where = np.unique(self.values, return_inverse=True)
         # At an atom of the reference there is more than one quantile: it goes to their mean.
