@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from nammd.data.arrays import FloatArray
 from nammd.statistics.atom_pair import AtomPair
 from nammd.statistics.atoms import Places
 from nammd.statistics.pair import Pair
+
+Scales: TypeAlias = Literal["all", "median"]
+"""At which scales to compare."""
 
 SCALES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """The scales of a tolerance, as multiples of the bandwidth."""
@@ -67,7 +71,7 @@ def contacts(pair: Pair) -> float:
     return x.sum(x.own) ** 2 / (2 * x.squares) if x.squares > 0 else 0.0
 
 
-def influences(pair: Pair, eps: float, places: Places | None, every: int) -> FloatArray | None:
+def influences(pair: Pair, eps: float, places: Places | None = None, every: int = 0) -> FloatArray | None:
     """Return how far each unit moves ``MMD2 - eps D``; None where units are not told apart.
 
     Those of x first, at their `places` among `every` unit that x may be made of, then those of y.

@@ -24,7 +24,7 @@ from nammd.kernels import as_kernel
 from nammd.reading.text_formats import Reading
 from nammd.results import Result
 from nammd.spaces import Space
-from nammd.statistics.scales import SCALES
+from nammd.statistics.scales import SCALES, Scales
 from nammd.tolerances.accepted import AcceptedSet, Quantiles
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
@@ -34,7 +34,7 @@ from nammd.tolerances.ladder import Rung, paired_influences, require_splits, spl
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
 from nammd.tolerances.reference import Reference
-from nammd.tolerances.scale_margins import ScaleMargin, Scales, scale_margins
+from nammd.tolerances.scale_margins import ScaleMargin, scale_margins
 from nammd.tolerances.soundness import (
     drifting,
     refuse_blocks,

@@ -10,17 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
 
 from nammd.errors.checks import choice
 from nammd.kernels.operations import at_scale
 from nammd.questions.distance import Estimate
+from nammd.results import ScaleCheck
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.scales import (
     CONTACTS,
     MOVED,
     SCALES,
     JointScales,
+    Scales,
     contacts,
     influences,
     moved_margin,
@@ -28,8 +29,6 @@ from nammd.statistics.scales import (
 )
 from nammd.tolerances.bars import Accepted
 from nammd.tolerances.reference import Reference
-
-Scales: TypeAlias = Literal["all", "median"]
 
 
 @dataclass(frozen=True)
@@ -66,42 +65,6 @@ class ScaleMargin:
     def times(self, factor: float) -> ScaleMargin:
         """Return the same for a multiple of the distance."""
         return ScaleMargin(self.scale, min(self.value * factor, 1.0))
-
-
-@dataclass(frozen=True)
-class ScaleCheck:
-    """A candidate at one scale.
-
-    Attributes
-    ----------
-    scale : float
-        The bandwidth there, over that of the kernel; one for the main scale.
-    distance : float
-        The distance to the nearest mixture of what was accepted, by this scale.
-    margin : float
-        What is within at this scale.
-    pvalue, adjusted : float
-        The p-value of "beyond", and the same adjusted for all scales.
-    beyond : bool
-        Whether it is.
-    """
-
-    scale: float
-    distance: float
-    margin: float
-    pvalue: float
-    adjusted: float
-    beyond: bool
-
-    @property
-    def ratio(self) -> float:
-        """The distance over the margin."""
-        return self.distance / self.margin
-
-    @property
-    def name(self) -> str:
-        """The scale in words."""
-        return in_words(self.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +140,7 @@ class ScaledCheck:
 
 def scale_margins(
     bench: Reference,
-    scales: Any,
+    scales: Scales,
     main: float | None,
     perturbation: tuple[str, float] | None = None,
     estimates: Mapping[str, Sequence[Estimate]] | None = None,
@@ -210,15 +173,3 @@ def scale_margins(
         bars = [Accepted(name, each[number].pair.kept()) for name, each in (estimates or {}).items()]
         found.append(ScaleMargin(scale, max(least, value), tuple(bars)))
     return tuple(found)
-
-
-def in_words(scale: float) -> str:
-    """Return a scale in words.
-
-    >>> in_words(1.0), in_words(0.5), in_words(0.125)
-    ('the typical distance', 'half of the typical distance', 'an eighth of the typical distance')
-    """
-    parts = {0.5: "half", 0.25: "a quarter", 0.125: "an eighth", 0.0625: "a sixteenth"}
-    if scale == 1:
-        return "the typical distance"
-    return f"{parts.get(scale, f'{scale:g}')} of the typical distance"

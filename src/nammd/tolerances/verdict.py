@@ -15,6 +15,7 @@ from nammd.results import (
     Limit,
     Mark,
     Reportable,
+    ScaleCheck,
     Shown,
     Tone,
     plain,
@@ -23,7 +24,7 @@ from nammd.results import (
 from nammd.statistics.nearest import Nearest
 from nammd.tolerances.decision import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
-from nammd.tolerances.scale_margins import ScaleCheck, ScaledCheck
+from nammd.tolerances.scale_margins import ScaledCheck
 from nammd.tolerances.verdict_words import MOST_REASONS, code_again, differs_most, rows_of_table, sentence
 from nammd.views.family import JOINT, Family
 from nammd.views.limits import ColumnCheck
@@ -344,6 +345,10 @@ class Verdict(Reportable):
     def has_column_tolerances(self) -> bool:
         """Whether columns have tolerances of their own."""
         return self.tolerance.columns is not None
+
+    def scale_checks(self) -> tuple[ScaleCheck, ...]:
+        """Return the candidate at every scale."""
+        return self.scales.checks if len(self.scales.checks) > 1 else ()
 
     def column_pairs(self) -> tuple[PairCheck, ...]:
         """Return every pair of columns against its tolerance."""

@@ -11,11 +11,21 @@ import numpy as np
 from nammd.data.arrays import is_spread, to_numpy
 from nammd.errors.checks import counted
 from nammd.kernels.operations import as_code
-from nammd.results import estimated, interval, number, p_value, probability, share_of, with_error
+from nammd.results import (
+    ScaleCheck,
+    estimated,
+    fractions,
+    interval,
+    number,
+    p_value,
+    probability,
+    share_of,
+    times,
+    with_error,
+)
 from nammd.spaces import Sample
 from nammd.statistics.standardized import standardized_difference
 from nammd.tolerances.bars import Accepted
-from nammd.tolerances.scale_margins import ScaleCheck
 from nammd.views.relation_limits import PairCheck
 from nammd.views.relations import LEAST, MOST_PAIRS
 
@@ -69,13 +79,9 @@ def _beyond_as_a_whole(verdict: Verdict, told: str) -> str:
     if fine is None:
         return f"the candidate is beyond the tolerance ({told}, {p_value(verdict.pvalue_far)})"
     return (
-        f"the difference is fine-grained: at {fine.name} between rows it is {_times(fine.ratio)} what is "
+        f"the difference is fine-grained: at {fine.name} between rows it is {times(fine.ratio)} what is "
         f"negligible there ({p_value(fine.adjusted)})"
     )
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.2g} times" if ratio < 100 else "more than 100 times"
 
 
 def _finest(verdict: Verdict) -> ScaleCheck:
@@ -181,29 +187,16 @@ def like_in_words(shares: Sequence[tuple[str, float]]) -> str:
 
 def _scales(verdict: Verdict) -> list[tuple[str, str]]:
     """Return what was found at finer scales: what is beyond there is proven, that nothing is, is not."""
-    (_, *finer), dropped = verdict.scales.checks, verdict.scales.dropped
-    beyond = [each for each in finer if each.beyond]
-    rows = [
-        (f"at {each.name}", f"{_times(each.ratio)} what is negligible there, {p_value(each.adjusted)}")
-        for each in beyond
-    ]
-    if finer and not beyond:
-        rows.append(
-            ("finer scales", f"not beyond at {_fractions([each.scale for each in finer])} of the bandwidth")
-        )
+    (main, *finer), dropped = verdict.scales.checks, verdict.scales.dropped
+    beyond = [each for each in finer if each.beyond and not main.beyond]
+    rows = [(f"at {each.name}", each.found) for each in beyond]
+    if finer and not any(each.beyond for each in finer):
+        known = fractions([each.scale for each in finer])
+        rows.append(("finer scales", f"not beyond at {known} of the bandwidth"))
     if dropped:
-        rows.append(
-            (
-                "not compared",
-                f"at {_fractions(dropped)} of the bandwidth: too few rows of the reference are so near",
-            )
-        )
+        why = "too few rows of the reference are so near each other"
+        rows.append(("not compared", f"at {fractions(dropped)} of the bandwidth: {why}"))
     return rows
-
-
-def _fractions(scales: Sequence[float]) -> str:
-    told = [f"1/{1 / scale:g}" for scale in scales]
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
 
 
 def _levels(verdict: Verdict) -> str:
