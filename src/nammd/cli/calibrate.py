@@ -12,7 +12,7 @@ import typer
 from nammd.cli.columns import Allow, FactShareOption, FailOn, NegligibleOption, facts, negligible
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Inputs, Told, open_files
-from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
+from nammd.cli.options import DataOptions, KernelOptions, OutputOptions, ScalesName
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
 from nammd.cli.paths import place, require_replaceable, save_tolerance, short_names
 from nammd.cli.progress import Working
@@ -87,8 +87,8 @@ def calibrate(
     scales: Annotated[
         ScalesName,
         typer.Option(
-            help="Compare candidates at finer scales than the bandwidth too, where rounding, spikes and split "
-            "clusters show, or at the bandwidth alone."
+            help="Compare candidates at finer scales than the bandwidth too, where rounding, spikes and "
+            "split clusters show, or at the bandwidth alone."
         ),
     ] = ScalesName.all,
     allowed: NegligibleOption = None,

@@ -20,7 +20,7 @@ from nammd.errors.checks import between, counted, whole
 from nammd.evidence import MIN_ROWS
 from nammd.explaining.facts import FactRules, FactShare
 from nammd.kernels import Kernel
-from nammd.results import share_of, with_error
+from nammd.results import fractions, share_of, with_error
 from nammd.spaces import Space
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.scales import MAIN
@@ -441,6 +441,9 @@ class Tolerance(Constructors):
             ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
         rows += self.grouping_spec.lines()
+        if self.scales:
+            known_scales = fractions([each.scale for each in self.scales])
+            rows.append(("finer scales", f"{known_scales} of the bandwidth, each with a margin of its own"))
         if self.origin.equivalents:
             rows.append(("about as far as", in_words(self.origin.equivalents)))
         rows += [
