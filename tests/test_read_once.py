@@ -13,7 +13,7 @@ from nammd.data import frames
 from nammd.data.opening import open_dataset
 from nammd.data.pieces import Pieces
 from nammd.engines.tiles.engine import Tiles
-from nammd.evidence.gathering import gather
+from nammd.evidence.gathering import gather_at
 from nammd.reading.files import read
 from tests.counting import count_calls, count_method
 
@@ -46,9 +46,9 @@ class Counted:
         self.calls = {
             "opened": count_calls(monkeypatch, open_dataset),
             "files": count_calls(monkeypatch, read),
-            "gathered": count_calls(monkeypatch, gather),
-            "summed": count_method(monkeypatch, Tiles, "sums"),
-            "by groups": count_method(monkeypatch, Tiles, "unit_sums"),
+            "gathered": count_calls(monkeypatch, gather_at),
+            "summed": count_method(monkeypatch, Tiles, "many_sums"),
+            "by groups": count_method(monkeypatch, Tiles, "many_unit_sums"),
             "values": count_method(monkeypatch, frames.Frame, "values"),
             "passes": count_method(monkeypatch, Pieces, "each"),
         }

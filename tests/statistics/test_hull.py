@@ -25,6 +25,12 @@ def samples(rng, *sizes):
     return [rng.normal(loc=loc, size=(size, 2)) for loc, size in zip(locations, sizes, strict=False)]
 
 
+def accepted_rows(kernel, corners):
+    sizes = {corner.sample: len(corner.points) for corner in reversed(corners)}
+    [found] = AcceptedRows.at([kernel], corners, [sizes[k] for k in sorted(sizes)])
+    return found
+
+
 def nearest_of(accepted, candidate):
     pair = tuple(prepare({"x": accepted.corners[0].points, "y": candidate}, kernel=accepted.kernel))
     [evidence] = gather([pair], beside=accepted.others)
@@ -32,7 +38,7 @@ def nearest_of(accepted, candidate):
 
 
 def nearest(corners, candidate, kernel=KERNEL):
-    return nearest_of(AcceptedRows.of(kernel, [Rows(each, k) for k, each in enumerate(corners)]), candidate)
+    return nearest_of(accepted_rows(kernel, [Rows(each, k) for k, each in enumerate(corners)]), candidate)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -162,8 +168,8 @@ def test_units_that_were_moved_vary_together():
     rng = np.random.default_rng(7)
     x = rng.normal(size=(200, 2))
     candidate = np.vstack([rng.normal(size=(150, 2)), rng.normal(size=(150, 2)) + 2.0])
-    same = AcceptedRows.of(KERNEL, [Rows(x, 0), Rows(x + 2.0, 0)])
-    apart = AcceptedRows.of(KERNEL, [Rows(x, 0), Rows(rng.normal(size=(200, 2)) + 2.0, 1)])
+    same = accepted_rows(KERNEL, [Rows(x, 0), Rows(x + 2.0, 0)])
+    apart = accepted_rows(KERNEL, [Rows(x, 0), Rows(rng.normal(size=(200, 2)) + 2.0, 1)])
     together, alone = nearest_of(same, candidate), nearest_of(apart, candidate)
     assert together.weights.min() > 0.3
     # Rows that are in both parts are half as many units as there are rows.
@@ -209,7 +215,7 @@ def test_curvature_that_is_next_to_nothing_makes_no_large_bias():
 def test_a_hull_knows_inner_products_without_pairs_of_a_unit_with_itself():
     rng = np.random.default_rng(10)
     x = rng.normal(size=(40, 1))
-    known = AcceptedRows.of(KERNEL, [Rows(x, 0), Rows(x + 0.5, 0), Rows(x[:10] + 1.0, 0, np.arange(10))])
+    known = accepted_rows(KERNEL, [Rows(x, 0), Rows(x + 0.5, 0), Rows(x[:10] + 1.0, 0, np.arange(10))])
     gram = KERNEL(x, x + 0.5)
     off = ~np.eye(40, dtype=bool)
     assert known.hull.inner[0, 1] == pytest.approx(gram[off].mean())

@@ -10,6 +10,7 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray, like, namespace, to_numpy
 from nammd.data.row_units import RowUnits
+from nammd.data.sampling import representatives
 from nammd.engines import Engine
 from nammd.evidence.accepted import AcceptedRows
 from nammd.evidence.evidence import Evidence
@@ -20,6 +21,9 @@ from nammd.kernels.random_features import RandomFeatures
 from nammd.spaces import Sample
 from nammd.statistics.nearest import Nearest, fitted_bias, nearest_totals, nearest_weights
 from nammd.statistics.totals import UnitTotals
+
+MOST_MOVED = 2_000
+"""So many rows of the reference are moved towards accepted data."""
 
 
 class Kept(Protocol):
@@ -36,6 +40,9 @@ class Kept(Protocol):
     @property
     def units(self) -> RowUnits | None:
         """Which of them belong together, where that was said."""
+
+    def copies(self, points: FloatArray) -> list[FloatArray]:
+        """Return points of the reference, moved some shares of the way towards this dataset; or nothing."""
 
 
 def nearest_accepted(
@@ -61,14 +68,19 @@ def nearest_accepted(
         return nearest_of_sketches(evidence, accepted)
     assert isinstance(evidence, GroupEvidence)
     x = evidence.x
-    samples = [
-        replace(
-            x,
-            dataset=replace(x.dataset, name=each.label, units=each.units),
-            points=like(each.points, x.points),
-        )
-        for each in accepted
-    ]
+
+    def beside(base: Sample, label: str, units: RowUnits | None, points: FloatArray) -> Sample:
+        dataset = replace(base.dataset, name=label, units=units)
+        return replace(base, dataset=dataset, points=like(points, x.points))
+
+    samples = [beside(x, each.label, each.units, each.points) for each in accepted]
+    # Rows that moved are in the groups where they were. Those of rows without a name are found by being the
+    # very same units, so all of them are moved.
+    named = x.units is not None and x.units.names is not None
+    base = x.taken(representatives(x.size, MOST_MOVED)) if named and x.size > MOST_MOVED else x
+    rows = to_numpy(base.points).astype(np.float64)
+    moved = [copy for each in accepted for copy in each.copies(rows)]
+    samples += [beside(base, x.name, base.units, copy) for copy in moved]
     return nearest_of_groups(evidence, samples, engine)
 
 
@@ -147,13 +159,16 @@ def _pooled(samples: Sequence[Sample], weights: FloatArray) -> Sample:
     xp = namespace(samples[0].points)
     every = sum(sample.size for sample in samples)
     each, codes, names, start, reach = [], [], [], 0, 0
+    starts: dict[int, int] = {}
     for sample, own, weight in zip(samples, units, weights, strict=True):
         assert own is not None
         rows = np.ones(sample.size) if own.weights is None else own.weights
         each.append(rows * (weight * every / rows.sum()))
-        # Blocks of time: those of different samples are no neighbours.
-        codes.append(own.codes + start)
-        start += int(own.codes.max()) + 1 + 2 * own.reach
+        # The very same units are those of rows that moved. Blocks of time of others are no neighbours.
+        if id(own) not in starts:
+            starts[id(own)] = start
+            start += int(own.codes.max()) + 1 + 2 * own.reach
+        codes.append(own.codes + starts[id(own)])
         reach = max(reach, own.reach)
         if own.names is not None:
             names.append(np.array(own.names, dtype=object)[own.codes])

@@ -25,6 +25,7 @@ from nammd.engines.progress import aside
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.evidence.accepted import AcceptedRows, Rows, Sums, sums_between
 from nammd.evidence.gathering import kernels_at
+from nammd.evidence.nearest import MOST_MOVED
 from nammd.spaces import Sample, Space
 from nammd.tolerances.pair_file import finite, packed, unpacked
 from nammd.views.nearest import STEPS
@@ -34,9 +35,6 @@ MOST_ROWS = 10_000
 
 MOST_FINE, _LEAST_FINE = 20_000, 1_000
 """Rows of all accepted datasets together that are compared at finer scales, and the least of each."""
-
-MOST_MOVED = 2_000
-"""So many rows of the reference are moved towards accepted data."""
 
 MOVED_COLUMN = 0.1
 """From so many standard deviations on, there is something between the reference and an accepted column.
@@ -179,11 +177,12 @@ class AcceptedDataset:
             return False
         return bool(np.array_equal(_rounded(_some(sample), self.center), self.points))
 
-    def moved(self, points: FloatArray, share: float) -> FloatArray:
-        """Return points of the reference, moved a share of the way towards this dataset."""
-        found = points.copy()
-        for each in self.maps:
-            each.move(found, share)
+    def copies(self, points: FloatArray) -> list[FloatArray]:
+        """Return points of the reference, moved some shares of the way; nothing where no column is far."""
+        found = [points.copy() for _ in STEPS] if self.maps else []
+        for copy, share in zip(found, STEPS, strict=False):
+            for each in self.maps:
+                each.move(copy, share)
         return found
 
 
@@ -258,8 +257,7 @@ class AcceptedSet:
         some = representatives(reference.size, MOST_MOVED)
         base = to_numpy(take_rows(points, some)).astype(np.float64)
         for each in self.datasets:
-            if each.maps:
-                corners += [Rows(like(each.moved(base, share), points), 0, some) for share in STEPS]
+            corners += [Rows(like(copy, points), 0, some) for copy in each.copies(base)]
         known = {(a + 1, b + 1): sums for (a, b), sums in self.between.items()}
         within = {k + 1: sums for k, sums in self.within.items()}
         kernels = kernels_at(reference.space.kernel, scales)
