@@ -15,8 +15,8 @@ from nammd.selecting.learners import Learner
 EpochProgress: TypeAlias = Callable[[int, int, str], None]
 """Called as ``progress(done, total, what)`` before every epoch, and once at the end."""
 
-Objective: TypeAlias = Callable[[Any, Any, Any], Any]
-"""Takes the Gram matrices of x, of y and between them, and returns what is to be maximised."""
+Objective: TypeAlias = Callable[..., Any]
+"""Takes Gram matrices (of x, of y, of both, and likewise of further samples); returns what to maximise."""
 
 
 HELD_OUT_ROWS = 1000
@@ -97,8 +97,9 @@ def _maximise(
             progress(epoch - 1, epochs, "learning the kernel")
         learner.training(True)
         values = []
-        for rows_x, rows_y in _batches(len(training[0]), len(training[1]), batch, generator):
-            value = objective(*learner.grams(training[0][rows_x], training[1][rows_y]))
+        for rows in _batches([len(sample) for sample in training], batch, generator):
+            some = [sample[chosen] for sample, chosen in zip(training, rows, strict=True)]
+            value = objective(*learner.grams(*some))
             optimizer.zero_grad()
             (-value).backward()
             optimizer.step()
@@ -119,12 +120,12 @@ def _maximise(
     return course
 
 
-def _batches(m: int, n: int, batch: int | None, generator: np.random.Generator) -> Iterator[tuple[Any, Any]]:
-    """Yield rows of x and of y for every step of one epoch; the same number of each in batches."""
+def _batches(sizes: list[int], batch: int | None, generator: np.random.Generator) -> Iterator[list[Any]]:
+    """Yield rows of every sample for every step of one epoch; the same number of each in batches."""
     if batch is None:
-        yield slice(None), slice(None)
+        yield [slice(None)] * len(sizes)
         return
-    size = min(batch, m, n)
-    x, y = generator.permutation(m), generator.permutation(n)
-    for start in range(0, min(m, n) - size + 1, size):
-        yield x[start : start + size], y[start : start + size]
+    size = min(batch, *sizes)
+    orders = [generator.permutation(rows) for rows in sizes]
+    for start in range(0, min(sizes) - size + 1, size):
+        yield [order[start : start + size] for order in orders]
