@@ -45,7 +45,7 @@ class Choosing(Settings):
 
     rows: int = 150
     paper_rows: int = 400
-    learned: int = 80
+    learned: int = 50
     epochs: int = 100
     chunk: int = 30
 
@@ -109,7 +109,7 @@ def learned_ways(epochs: int) -> dict[str, Way]:
 def _cells(settings: Choosing) -> Iterator[Cell]:
     for name in LEARNED_FAULTS:  # the slow ones first
         for way in learned_ways(settings.epochs):
-            for chunk, count in chunks(settings.learned, max(settings.chunk // 2, 1)):
+            for chunk, count in chunks(settings.learned, max(settings.chunk // 6, 1)):
                 yield {"what": "learned", "fault": name, "way": way, "chunk": chunk, "count": count}
     for name, fault in sorted(FAULTS.items(), key=lambda item: item[1].kind != "paper"):
         for chunk, count in chunks(settings.repetitions, settings.chunk):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -47,6 +47,36 @@ class Fit:
     criterion: list[float]
     held_out: list[float]
     best_epoch: int = 0
+
+    @property
+    def start(self) -> float:
+        """What was maximised, at the start: on the held-out rows if there are some."""
+        return self.held_out[0] if self.held_out else self.criterion[0]
+
+    @property
+    def value(self) -> float:
+        """The same of what came out."""
+        return self.held_out[self.best_epoch] if self.held_out else self.criterion[-1]
+
+
+def maximise_from(
+    starts: Sequence[list[Any]], learner: Learner, *data: Any, progress: EpochProgress | None, **options: Any
+) -> Fit:
+    """Run Adam from several states of a learner, and leave it in the best that came out; see `maximise`."""
+
+    def part(number: int) -> EpochProgress | None:
+        if progress is None or len(starts) == 1:
+            return progress
+        return lambda done, total, what: progress(number * total + done, len(starts) * total, what)
+
+    found = []
+    for number, state in enumerate(starts):
+        learner.restore(state)
+        fit = maximise(learner, *data, progress=part(number), **options)
+        found.append((fit, learner.state()))
+    best, state = max(found, key=lambda one: one[0].value)
+    learner.restore(state)
+    return best
 
 
 def maximise(

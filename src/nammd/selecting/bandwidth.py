@@ -151,12 +151,13 @@ def select_bandwidth(
     A shift was accepted. Values on a grid are something else, and are seen from near by only:
 
     >>> import nammd
-    >>> accepted, rounded = rng.normal(0.3, size=(400, 1)), np.round(rng.normal(0.3, size=(400, 1)))
-    >>> chosen = select_bandwidth(x[:200], rounded[:200], accepted=accepted[:200])
-    >>> chosen.bandwidth < 0.5 * nammd.Gaussian.median(x, accepted).bandwidth
+    >>> from nammd.selection import train_test_split
+    >>> good, rounded = rng.normal(0.3, size=(400, 1)), np.round(rng.normal(0.3, size=(400, 1)))
+    >>> choose, (x, rounded, good) = train_test_split(x, rounded, good, rng=0)
+    >>> chosen = select_bandwidth(choose[0], choose[1], accepted=choose[2])
+    >>> chosen.bandwidth < 0.5 * nammd.Gaussian.median(x, good).bandwidth
     True
-    >>> pairs = (x[200:], accepted[200:]), (x[200:], rounded[200:])
-    >>> nammd.compare_pairs(*pairs, shared=True, kernel=chosen.kernel).rejected
+    >>> nammd.compare_pairs((x, good), (x, rounded), kernel=chosen.kernel).rejected
     True
     """
     if kernel not in (Gaussian, Laplace):
