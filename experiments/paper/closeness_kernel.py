@@ -180,7 +180,7 @@ EXPERIMENT = Experiment(
     labels=("closeness-kernel",),
     title="Kernel selection for closeness: an answer",
     seed=31,
-    quick=Choosing(repetitions=8, paper_rows=150, learned=2, epochs=20, chunk=8),
+    quick=Choosing(repetitions=6, paper_rows=150, learned=1, epochs=15, chunk=6),
     full=Choosing(repetitions=300),
     tiny=Choosing(repetitions=2, rows=30, paper_rows=30, learned=1, epochs=3, chunk=2),
     cells=_cells,
