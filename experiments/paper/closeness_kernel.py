@@ -15,8 +15,7 @@ from experiments.paper.closeness_kernel_text import section
 from experiments.settings import Settings
 from experiments.single_torch import one_torch_thread
 from experiments.summary import mean, rate
-from nammd.selecting.bandwidth import FINE_GRID
-from nammd.selection import learn_kernel, select_bandwidth
+from nammd.selection import FINE_GRID, learn_kernel, select_bandwidth
 
 Triple: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Samples of the reference, of what was accepted, and of what is to be found."""
