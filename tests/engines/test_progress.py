@@ -209,7 +209,9 @@ COMPUTATIONS = {
     "families": lambda engine, x, y: engine.family_forms(
         [nammd.Gaussian(1.0), nammd.Laplace(1.0), nammd.Laplace(2.0)], x, np.ones((len(x), 2))
     ),
-    "grids": lambda engine, x, y: engine.grid_sums([nammd.Gaussian(1.0), nammd.Laplace(1.0)], x, y),
+    "grids": lambda engine, x, y: engine.many_sums(
+        [nammd.Gaussian(1.0), nammd.Laplace(1.0)], (x,), (y,), (x, y)
+    ),
     "permutations": lambda engine, x, y: nammd.two_sample_test(x, y, rng=0, permutations=99, engine=engine),
     "fuse": lambda engine, x, y: nammd.two_sample_test(
         x, y, rng=0, method="nammd-fuse", permutations=99, engine=engine

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import nammd
+from nammd.engines.sums import KernelSums
 from nammd.selecting.bandwidth import GRID, select_bandwidth
 from tests.simulate import noise
 
@@ -12,12 +13,14 @@ FIELDS = ("xx_rows", "yy_rows", "xy_rows", "xy_cols", "xx_squares", "yy_squares"
 
 @pytest.mark.parametrize("sizes", [(30, 30), (300, 520), (513, 256)])
 @pytest.mark.parametrize("kind", [nammd.Gaussian, nammd.Laplace])
-def test_sums_over_a_grid_equal_those_of_each_kernel(sizes, kind):
+@pytest.mark.parametrize("bandwidths", [(7.0, 2.0, 0.5), (4.0, 2.0, 0.25)], ids=["grid", "powers"])
+def test_sums_of_several_kernels_equal_those_of_each(sizes, kind, bandwidths):
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=(size, 3)) for size in sizes)
-    kernels = [kind(b) for b in (0.5, 2.0, 7.0)]
-    for kernel, sums in zip(kernels, nammd.Tiles(threads=2).grid_sums(kernels, x, y), strict=True):
-        alone = nammd.kernel_sums(x, y, kernel)
+    kernels = [kind(b) for b in bandwidths]
+    found = nammd.Tiles(threads=2).many_sums(kernels, (x,), (y,), (x, y))
+    for kernel, parts in zip(kernels, found, strict=True):
+        sums, alone = KernelSums(*parts, 1.0), nammd.kernel_sums(x, y, kernel)
         for field in FIELDS:
             np.testing.assert_allclose(getattr(sums, field), getattr(alone, field), rtol=1e-10)
         assert (sums.xy_diagonal is None) == (sizes[0] != sizes[1])

@@ -143,7 +143,7 @@ def test_of_several_accepted_datasets_the_least_criterion_counts():
 def test_what_it_says():
     chosen = select_bandwidth(X, FAR, accepted=GOOD)
     assert len(chosen.bandwidths) == len(FINE_GRID) == 15
-    assert chosen.bandwidths[10] == pytest.approx(nammd.Gaussian.median(np.vstack([X, FAR, GOOD])).bandwidth)
+    assert chosen.bandwidths[4] == pytest.approx(nammd.Gaussian.median(np.vstack([X, FAR, GOOD])).bandwidth)
     assert "tells the far data from the accepted ones best." in str(chosen)
     nearer = select_bandwidth(X, X + 0.01 * RNG.normal(size=X.shape), accepted=FAR)
     assert "At no bandwidth are the far data beyond the accepted ones" in str(nearer)

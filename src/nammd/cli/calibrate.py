@@ -12,7 +12,7 @@ import typer
 from nammd.cli.columns import Allow, FactShareOption, FailOn, NegligibleOption, facts, negligible
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Inputs, Told, open_files
-from nammd.cli.options import DataOptions, KernelOptions, OutputOptions
+from nammd.cli.options import DataOptions, KernelOptions, OutputOptions, ScalesName
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
 from nammd.cli.paths import place, require_replaceable, save_tolerance, short_names
 from nammd.cli.progress import Working
@@ -84,6 +84,13 @@ def calibrate(
             "--ball", help="Let ACCEPTED say how far candidates may be, in any direction, and not where."
         ),
     ] = False,
+    scales: Annotated[
+        ScalesName,
+        typer.Option(
+            help="Compare candidates at finer scales than the bandwidth too, where rounding, spikes and "
+            "split clusters show, or at the bandwidth alone."
+        ),
+    ] = ScalesName.all,
     allowed: NegligibleOption = None,
     fail_on: FailOn = None,
     allow: Allow = None,
@@ -127,7 +134,8 @@ def calibrate(
     within it.
 
     Beside the joint distance every column has a tolerance of its own: it may be anywhere between what was
-    accepted for it, up to what is negligible; see --negligible.
+    accepted for it, up to what is negligible; see --negligible. And the joint distance has one at finer
+    scales, down to a sixteenth of the bandwidth: 5 % of rows elsewhere; see --scales.
 
     The file is readable JSON. It holds the columns with their scaling, the kernel, the tolerance, and where
     all of that came from; of each ACCEPTED up to 10 000 rows as scaled numbers, and of each column how many
@@ -166,6 +174,7 @@ def calibrate(
             inputs.require_rows("--split" if split else "--noise")
         working.step("Measuring what is acceptable")
         how = {"engine": engine_of(kernel, working, inputs), "anyway": anyway, **inputs.options}
+        how["scales"] = scales.value
         how |= inputs.grouping.options
         # Where rows belong together, columns have no tolerances of their own unless somebody insists.
         how["negligible"] = None if not allowed and inputs.grouping else negligible(allowed)

@@ -16,6 +16,7 @@ from nammd.cli.options import (
     HtmlFile,
     KernelOptions,
     OutputOptions,
+    ScalesName,
     ToleranceFile,
     require_shares,
 )
@@ -46,6 +47,10 @@ def distance(
     b: Second,
     tolerance: ToleranceFile = None,
     html: HtmlFile = None,
+    scales: Annotated[
+        ScalesName,
+        typer.Option(help="Give the distance at finer scales than the bandwidth too, or there alone."),
+    ] = ScalesName.median,
     *,
     data: DataOptions,
     kernel: KernelOptions,
@@ -79,7 +84,8 @@ def distance(
 
         working.step("Measuring the distance")
         space = inputs.space()
-        estimate = estimated(*inputs.datasets, space=space, engine=engine_of(kernel, working, inputs))
+        engine = engine_of(kernel, working, inputs)
+        estimate = estimated(*inputs.datasets, space=space, scales=scales.value, engine=engine)
         if html is not None:
             from nammd.report import write_report
 

@@ -48,6 +48,13 @@ class ScaleName(StrEnum):
     robust = "robust"
 
 
+class ScalesName(StrEnum):
+    """At which scales data are compared."""
+
+    all = "all"
+    median = "median"
+
+
 class EngineName(StrEnum):
     """Where a command computes."""
 

@@ -149,6 +149,14 @@ class Engine(ABC):
         """Return the floating-point type of the kernel values."""
         return precision_of(samples[0], samples[-1])
 
+    def many_sums(self, kernels: Sequence[Kernel], *parts: tuple[Array, ...]) -> list[Summed]:
+        """Return `sums` for every one of some kernels, that of the largest bandwidth first.
+
+        One after the other, unless an engine shares work between them.
+        """
+        with passes(*[1.0] * len(kernels)):
+            return [self.sums(kernel, *parts) for kernel in kernels]
+
     def pair_sums(self, kernel: Kernel, x: Array, y: Array) -> KernelSums:
         """Return the sums of a pair of samples."""
         within_x, within_y, cross = self.sums(kernel, (x,), (y,), (x, y))
@@ -160,14 +168,15 @@ class Engine(ABC):
         A part ``((x, units),)`` asks for the `UnitWithin` of x, a part ``((x, units), (y, units))`` for the
         `UnitCross` of x and y. By default `Tiles` computes, where the arrays are.
         """
+        return self.many_unit_sums([kernel], *parts)[0]
+
+    def many_unit_sums(
+        self, kernels: Sequence[Kernel], *parts: tuple[tuple[Array, Units], ...]
+    ) -> list[Summed]:
+        """Return `unit_sums` for every one of some kernels."""
         from nammd.engines.tiles import Tiles
 
-        return Tiles().unit_sums(kernel, *parts)
-
-    def grid_sums(self, kernels: Sequence[Kernel], x: Array, y: Array) -> list[KernelSums]:
-        """Return the sums of a pair of samples for every kernel of a grid."""
-        with passes(*[1.0] * len(kernels)):
-            return [self.pair_sums(kernel, x, y) for kernel in kernels]
+        return Tiles().many_unit_sums(kernels, *parts)
 
     def family_forms(self, kernels: Sequence[Kernel], z: Array, vectors: NDArray[Any]) -> FamilyForms:
         """Return quadratic forms, row sums and squares for many kernels."""

@@ -7,6 +7,7 @@ comes after this module knows how they were computed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -197,6 +198,27 @@ def reduce_tile(tile: Array, ones: Array) -> tuple[Array, Array, Any]:
     rows, columns = tile.shape
     flat = tile.ravel() if isinstance(tile, np.ndarray) else namespace(tile).reshape(tile, (-1,))
     return tile @ ones[:columns], ones[:rows] @ tile, flat @ flat
+
+
+def raised(tile: Array, powers: Sequence[int]) -> Iterator[Array]:
+    """Yield a tile raised to some powers of two, in ascending order; each uses up the one before.
+
+    Squaring costs far less than another exponential. What would be too small for a normal number is lifted to
+    the smallest one, on which processors are quick; that is no number that a sum would show.
+    """
+    at, plain = 1, isinstance(tile, np.ndarray)
+    for power in powers:
+        if plain and at < power:
+            np.maximum(tile, np.finfo(tile.dtype).tiny ** (at / power), out=tile)
+        while at < power:
+            tile = np.multiply(tile, tile, out=tile) if plain else tile * tile
+            at *= 2
+        yield tile
+
+
+def power_work(count: int) -> float:
+    """Return about how many times the work of plain sums it is to sum so many powers."""
+    return 1 + (count - 1) / 3
 
 
 def without_diagonal(tile: Array) -> Array:

@@ -68,36 +68,56 @@ class AcceptedRows:
         The reference first.
     hull : Hull
         The corners, as the statistics see them.
+    sizes : tuple of int
+        How many units each sample has.
     """
 
     kernel: Kernel
     corners: tuple[Rows, ...]
     hull: Hull
+    sizes: tuple[int, ...]
 
     @classmethod
-    def of(
+    def at(
         cls,
-        kernel: Kernel,
+        kernels: Sequence[Kernel],
         corners: Sequence[Rows],
+        sizes: Sequence[int],
         engine: Engine | None = None,
         within: Mapping[int, WithinSums] | None = None,
         known: Sums | None = None,
-    ) -> AcceptedRows:
+    ) -> list[AcceptedRows]:
         """Sum what the corners know of each other, but for what is known already.
 
         Parameters
         ----------
-        kernel : Kernel
-            The kernel.
+        kernels : sequence of Kernel
+            The kernel, or the same at several scales.
         corners : sequence of Rows
             The corners; the reference first.
+        sizes : sequence of int
+            How many units each sample has, also where not all of them are used.
         engine : Engine, optional
             Which engine computes.
         within, known : mapping, optional
-            Sums within corners, by their numbers, and between two of them, the smaller number first.
+            Sums within corners, by their numbers, and between two of them, the smaller number first; where
+            there is one kernel.
         """
-        within, known, count = dict(within or {}), dict(known or {}), len(corners)
-        sums_between(kernel, [corner.points for corner in corners], engine, within, known)
+        points = [corner.points for corner in corners]
+        every = sums_between(kernels, points, engine, dict(within or {}), dict(known or {}))
+        return [cls._of(kernel, corners, sizes, *sums) for kernel, sums in zip(kernels, every, strict=True)]
+
+    @classmethod
+    def _of(
+        cls,
+        kernel: Kernel,
+        corners: Sequence[Rows],
+        sizes: Sequence[int],
+        within: Mapping[int, WithinSums],
+        known: Sums,
+    ) -> AcceptedRows:
+        """Return it from the sums of one kernel."""
+        count = len(corners)
         seen = [np.empty((corner.points.shape[0], count)) for corner in corners]
         squares = np.empty((count, count))
         for v in range(count):
@@ -110,7 +130,7 @@ class AcceptedRows:
         found = tuple(
             Corner(corner.sample, own, units=corner.units) for corner, own in zip(corners, seen, strict=True)
         )
-        return cls(kernel, tuple(corners), Hull(found, squares, float(kernel.bound)))
+        return cls(kernel, tuple(corners), Hull(found, squares, float(kernel.bound)), tuple(sizes))
 
     @property
     def others(self) -> list[Array]:
@@ -120,7 +140,7 @@ class AcceptedRows:
     def known(self, reference: Sample) -> Known:
         """Return what is within the reference, for pairs with it."""
         own = WithinSums(self.hull.corners[0].seen[:, 0], float(self.hull.squares[0, 0]))
-        return Known(reference, own, SampleStandIns(reference))
+        return Known(reference, own, SampleStandIns(reference, self.kernel))
 
     def nearest(self, evidence: RowEvidence) -> Nearest:
         """Return the mixture that is nearest to a candidate.
@@ -139,7 +159,13 @@ class AcceptedRows:
         )
         mixture = self.hull.nearest(met)
         pair = self._pair(mixture, evidence)
-        return Nearest(mixture.weights, pair, mixture.bias / pair.scale)
+        return Nearest(mixture.weights, pair, mixture.bias / pair.scale, *self._among_all(mixture))
+
+    def _among_all(self, mixture: Mixture) -> tuple[Positions, int]:
+        """Return the places of the units of a mixture among those of all samples, and how many these are."""
+        starts = np.cumsum([0, *self.sizes])
+        places = [starts[sample] + own for sample, own in mixture.places.items()]
+        return np.concatenate(places), int(starts[-1])
 
     def _pair(self, mixture: Mixture, evidence: RowEvidence) -> Pair:
         meeting = mixture.meeting
@@ -252,21 +278,31 @@ class MixedStandIns:
 
 
 def sums_between(
-    kernel: Kernel,
+    kernels: Sequence[Kernel],
     samples: Sequence[Array],
     engine: Engine | None,
-    within: dict[int, WithinSums],
+    within: Mapping[int, WithinSums],
     known: Sums,
-) -> None:
-    """Add what is missing of the sums within some samples and between each two of them."""
+) -> list[tuple[dict[int, WithinSums], Sums]]:
+    """Return the sums within some samples and between each two of them, for every kernel.
+
+    Those that are known of the first kernel are not computed again where it is the only one.
+    """
+    if len(kernels) > 1:  # those of the others are needed all the same, and cost no less without it
+        within, known = {}, {}
     alone = [v for v in range(len(samples)) if v not in within]
     pairs = [(a, b) for b in range(len(samples)) for a in range(b) if (a, b) not in known]
     parts: list[tuple[Array, ...]] = [(samples[v],) for v in alone]
     parts += [(samples[a], samples[b]) for a, b in pairs]
-    if parts:
-        summed = choose_engine(engine, *samples).sums(kernel, *parts).parts
-        within.update(zip(alone, summed, strict=False))
-        known.update(zip(pairs, summed[len(alone) :], strict=True))
+    if not parts:
+        return [(dict(within), dict(known))]
+    return [
+        (
+            {**within, **dict(zip(alone, summed.parts, strict=False))},
+            {**known, **dict(zip(pairs, summed.parts[len(alone) :], strict=True))},
+        )
+        for summed in choose_engine(engine, *samples).many_sums(kernels, *parts)
+    ]
 
 
 def _apart(kernel: Kernel, one: Rows, two: Rows, sums: CrossSums) -> tuple[FloatArray, FloatArray, float]:

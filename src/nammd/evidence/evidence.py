@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nammd.data.arrays import FloatArray
 from nammd.engines.sums import KernelSums
 from nammd.errors.advice import Caution
+from nammd.kernels import Kernel
 from nammd.statistics.pair import Meeting, Pair, Statistic
 from nammd.statistics.spread import Spread
 
@@ -35,6 +36,12 @@ class Evidence(ABC):
     computed_by: str
     approximation: str = ""
     spread: Spread | None = None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        kernel: Kernel = self.x.space.kernel
+        return kernel
 
     @property
     @abstractmethod

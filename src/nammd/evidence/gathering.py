@@ -1,4 +1,4 @@
-"""From samples to evidence: `gather`.
+"""From samples to evidence: `gather`, and `gather_at` for several scales.
 
 All pairs are summed in one run of the engine, and what belongs to a sample that is in several pairs is
 summed once.
@@ -6,11 +6,12 @@ summed once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nammd.data.row_units import numbered
 from nammd.engines import Engine, choose_engine
+from nammd.engines.protocol import Summed
 from nammd.engines.sums import KernelSums
 from nammd.engines.units import Units, UnitSums, UnitWithin
 from nammd.errors.advice import about
@@ -19,6 +20,8 @@ from nammd.evidence.evidence import Evidence
 from nammd.evidence.rows import GroupEvidence, Known, RowEvidence, units_of, with_units
 from nammd.evidence.sketches import SketchEvidence
 from nammd.evidence.stand_ins import SampleStandIns
+from nammd.kernels import Kernel
+from nammd.kernels.operations import at_scale
 from nammd.sketches.sample import SketchSample
 from nammd.spaces import Sample
 from nammd.statistics.moments import CrossPairs
@@ -51,9 +54,26 @@ def gather(
     -------
     list of Evidence
     """
+    known_there = None if known is None else [known]
+    return gather_at((1.0,), pairs, cross=cross, engine=engine, known=known_there, beside=beside)[0]
+
+
+def gather_at(
+    scales: Sequence[float],
+    pairs: Sequence[tuple[Any, Any]],
+    *,
+    cross: CrossPairs = "full",
+    engine: Engine | None = None,
+    known: Sequence[Known] | None = None,
+    beside: Sequence[Any] = (),
+) -> list[list[Evidence]]:
+    """Return the same at several scales: multiples of the bandwidth, the largest first.
+
+    `known` is then what is within a sample at each of them. Sketches know the main scale alone.
+    """
     choice(cross, "cross", ("full", "off-diagonal"))
     if all(isinstance(sample, SketchSample) for pair in pairs for sample in pair):
-        return [_of_sketches(x, y, cross) for x, y in pairs]
+        return [[_of_sketches(x, y, cross) for x, y in pairs]]
     grouped = any(sample.units is not None for pair in pairs for sample in pair)
     if cross == "off-diagonal":
         for x, y in pairs:
@@ -61,16 +81,13 @@ def gather(
     # Where rows belong together, a sample of which nothing was said has units of one row each.
     samples = {id(s.points): with_units(s) if grouped else s for pair in pairs for s in pair}
     units = _units(samples) if grouped else {}
-    within: dict[int, Any] = {}
-    own: dict[int, SampleStandIns] = {}
     # Sums over rows are none over units, nor the other way round.
-    fits = known is not None and grouped == isinstance(known.sums, UnitWithin)
-    if known is not None and fits and (key := id(known.sample.points)) in samples:
-        within[key] = known.sums
-        if not grouped:  # groups have other numbers, by the names in the other sample
-            own[key] = known.stand_ins
-    kernel = pairs[0][0].space.kernel
-    new = [key for key in samples if key not in within]
+    if known is not None and (
+        grouped != isinstance(known[0].sums, UnitWithin) or id(known[0].sample.points) not in samples
+    ):
+        known = None
+    kernels = kernels_at(pairs[0][0].space.kernel, scales)
+    new = [key for key in samples if known is None or key != id(known[0].sample.points)]
 
     def part(key: int) -> Any:
         return (samples[key].by_unit, units[key]) if grouped else samples[key].points
@@ -79,23 +96,54 @@ def gather(
     parts += [(points, part(id(pairs[0][1].points))) for points in beside]
     with about(*(sample.name for sample in samples.values())):
         chosen = choose_engine(engine, *(sample.points for sample in samples.values()))
-        summed = (chosen.unit_sums if grouped else chosen.sums)(kernel, *parts)
-    within |= dict(zip(new, summed.parts, strict=False))
-    own |= {key: SampleStandIns(s, units.get(key)) for key, s in samples.items() if key not in own}
-    bound, found = float(kernel.bound), list[Evidence]()
-    crossed = summed.parts[len(new) :]
+        every = (chosen.many_unit_sums if grouped else chosen.many_sums)(kernels, *parts)
+    found = []
+    for number, (kernel, summed) in enumerate(zip(kernels, every, strict=True)):
+        within: dict[int, Any] = dict(zip(new, summed.parts, strict=False))
+        own: dict[int, SampleStandIns] = {}
+        if known is not None:
+            key = id(known[number].sample.points)
+            within[key] = known[number].sums
+            if not grouped:  # groups have other numbers, by the names in the other sample
+                own[key] = known[number].stand_ins
+        for key, sample in samples.items():
+            if key not in own:
+                own[key] = SampleStandIns(sample, kernel, units.get(key))
+        found.append(_evidence(pairs, samples, units, within, own, summed, len(new), cross))
+    return found
+
+
+def _evidence(
+    pairs: Sequence[tuple[Any, Any]],
+    samples: Mapping[int, Sample],
+    units: Mapping[int, Units],
+    within: Mapping[int, Any],
+    own: Mapping[int, SampleStandIns],
+    summed: Summed,
+    first: int,
+    cross: CrossPairs,
+) -> list[Evidence]:
+    """Return the evidence of each pair from the sums of one kernel; those across begin with the `first`."""
+    crossed, found = summed.parts[first:], list[Evidence]()
     more = tuple(crossed[len(pairs) :])
     for (x, y), across in zip(pairs, crossed, strict=False):
         one, two = id(x.points), id(y.points)
         both, by, stand_ins = (samples[one], samples[two]), summed.by, (own[one], own[two])
+        bound = float(own[one].kernel.bound)
         with about(x.name, y.name):
-            if grouped:
+            if units:
                 sums = UnitSums(within[one], within[two], across, (units[one], units[two]), bound)
                 found.append(GroupEvidence(*both, by, stand_ins, sums))
             else:
                 rows = KernelSums(within[one], within[two], across, bound)
                 found.append(RowEvidence(*both, by, stand_ins, rows, cross, more))
     return found
+
+
+def kernels_at(kernel: Kernel, scales: Sequence[float]) -> list[Kernel]:
+    """Return a kernel at several multiples of its bandwidth; of one without a bandwidth, at one alone."""
+    found = [kernel if scale == 1 else at_scale(kernel, scale) for scale in scales]
+    return [each for each in found if each is not None]
 
 
 def _units(samples: dict[int, Sample]) -> dict[int, Units]:

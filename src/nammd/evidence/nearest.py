@@ -104,7 +104,8 @@ def nearest_of_groups(evidence: GroupEvidence, accepted: Sequence[Sample], engin
     pair = replace(together.pair(), meeting=meeting)
     covariance = _gradient_covariance(weights, across, between)
     pair = replace(pair, void=evidence.obstacle is not None)
-    return Nearest(weights, pair, fitted_bias(weights, inner, covariance) / pair.scale)
+    # Which units of a mixture are which of another one's is not known.
+    return Nearest(weights, pair, fitted_bias(weights, inner, covariance) / pair.scale, every=-1)
 
 
 def nearest_of_sketches(evidence: SketchEvidence, accepted: Sequence[Kept]) -> Nearest:

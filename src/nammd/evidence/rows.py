@@ -27,6 +27,7 @@ from nammd.evidence.evidence import Evidence
 from nammd.evidence.group_like import group_like
 from nammd.evidence.scales import one_column_dominates
 from nammd.evidence.stand_ins import SampleStandIns
+from nammd.kernels import Kernel
 from nammd.spaces import Sample
 from nammd.statistics.atom_pair import AtomPair, atoms_of_units, pair_of_rows
 from nammd.statistics.atoms import effective_groups
@@ -60,6 +61,11 @@ class _EngineEvidence(Evidence):
     y: Sample
     computed_by: str
     stand_ins: tuple[SampleStandIns, SampleStandIns] = field(repr=False)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel: that of the space, or the same at another scale."""
+        return self.stand_ins[0].kernel
 
     @property
     def units_used(self) -> tuple[int, int]:

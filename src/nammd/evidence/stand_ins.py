@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
 from nammd.data.sampling import REPRESENTATIVES, Positions, representatives
 from nammd.engines.units import Units
+from nammd.kernels import Kernel
 from nammd.spaces import Sample
 from nammd.statistics.grams import unit_eigenvalue
 
@@ -30,11 +31,14 @@ class SampleStandIns:
     ----------
     sample : Sample
         The sample.
+    kernel : Kernel
+        The kernel.
     units : Units or None
         Its groups; None where every row is a unit.
     """
 
     sample: Sample
+    kernel: Kernel
     units: Units | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -113,7 +117,7 @@ class SampleStandIns:
     def _sums(self) -> tuple[FloatArray, FloatArray]:
         """The sums, and for each group the mean kernel value of a row with itself."""
         points, adder, counts = self.rows
-        gram = to_numpy(self.sample.space.kernel(points, points))
+        gram = to_numpy(self.kernel(points, points))
         if self.units is None:
             return gram, np.diagonal(gram)
         found: FloatArray = adder @ (adder @ gram.T).T
@@ -139,7 +143,7 @@ class SampleStandIns:
     def between(self, other: SampleStandIns) -> FloatArray:
         """Return the sums of kernel values with the units that stand for another sample."""
         (points, adder, _), (others, lower, _) = self.rows, other.rows
-        gram = to_numpy(self.sample.space.kernel(points, others))
+        gram = to_numpy(self.kernel(points, others))
         if self.units is None:
             return gram
         found: FloatArray = adder @ (lower @ gram.T).T

@@ -7,6 +7,7 @@
 `check`             whether a kernel keeps its promises, on a few rows
 `as_code`           the Python expression that makes a kernel
 `scaled_distance`   which distance a kernel is the exponential of
+`at_scale`          the same kernel with a multiple of its bandwidth
 `alike_in_columns`  whether a kernel takes a unit of one column for one of any other
 ==================  ==================================================================================
 
@@ -15,7 +16,7 @@ A new kernel registers what it can do; what is not registered is refused, or don
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Literal
@@ -328,6 +329,59 @@ def _(kernel: Gaussian) -> ScaledDistance:
 @scaled_distance.register
 def _(kernel: Laplace) -> ScaledDistance:
     return ScaledDistance("cityblock", -1 / kernel.bandwidth)
+
+
+# Scales --------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def at_scale(kernel: Any, scale: float) -> Kernel | None:
+    """Return a kernel with `scale` times its bandwidth; None where it has none."""
+    return None
+
+
+@at_scale.register
+def _(kernel: Gaussian, scale: float) -> Kernel | None:
+    return Gaussian(kernel.bandwidth * scale)
+
+
+@at_scale.register
+def _(kernel: Laplace, scale: float) -> Kernel | None:
+    return Laplace(kernel.bandwidth * scale)
+
+
+@at_scale.register
+def _(kernel: Mahalanobis, scale: float) -> Kernel | None:
+    return Mahalanobis(kernel.matrix, kernel.bandwidth * scale)
+
+
+def powers_of(kernels: Sequence[Kernel]) -> tuple[int, ...] | None:
+    """Return which powers of two of the first one's values the others have, in ascending order; else None.
+
+    >>> from nammd import Gaussian, Laplace
+    >>> powers_of([Gaussian(2.0), Gaussian(1.0), Gaussian(0.5)]), powers_of([Laplace(2.0), Laplace(1.0)])
+    ((1, 4, 16), (1, 2))
+    >>> powers_of([Gaussian(2.0), Gaussian(1.9)]) is None
+    True
+    """
+    first, powers = kernels[0], [1]
+    for kernel in kernels[1:]:
+        sharpness = _sharpness(kernel, first)
+        power = round(sharpness) if 1 < sharpness < 2**20 else 0
+        if power <= powers[-1] or power & (power - 1) or abs(sharpness / power - 1) > 1e-12:
+            return None
+        powers.append(power)
+    return tuple(powers)
+
+
+def _sharpness(kernel: Kernel, than: Kernel) -> float:
+    """Return of which power of another kernel a kernel has the values; zero where of none."""
+    if type(kernel) is not type(than) or not isinstance(kernel, (Gaussian, Laplace, Mahalanobis)):
+        return 0.0
+    if isinstance(kernel, Mahalanobis) and not np.array_equal(kernel.matrix, than.matrix):  # type: ignore[attr-defined]
+        return 0.0
+    ratio: float = than.bandwidth / kernel.bandwidth  # type: ignore[attr-defined]
+    return ratio if isinstance(kernel, Laplace) else ratio**2
 
 
 # Columns -------------------------------------------------------------------------------------------------

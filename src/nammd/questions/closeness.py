@@ -8,21 +8,43 @@ margin.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine
 from nammd.errors.checks import between, choice
-from nammd.evidence import gather, prepare
+from nammd.evidence import prepare
+from nammd.evidence.gathering import gather_at
 from nammd.kernels import Kernel
-from nammd.questions.distance import Estimate
-from nammd.results import NAMES, Caution, Limit, Reportable, Tone, estimated, interval, number, p_value
+from nammd.questions.distance import Estimate, scales_wanted
+from nammd.results import (
+    NAMES,
+    Caution,
+    Limit,
+    Reportable,
+    ScaleCheck,
+    Tone,
+    estimated,
+    interval,
+    number,
+    p_value,
+)
 from nammd.spaces import Space
 from nammd.statistics import margin
 from nammd.statistics.margin import NEAR_DEGENERATE, Margin, Variance
 from nammd.statistics.moments import CrossPairs
 from nammd.statistics.pair import Alternative, Statistic
+from nammd.statistics.scales import (
+    CONTACTS,
+    SCALES,
+    JointScales,
+    Scales,
+    contacts,
+    influences,
+    moved_margin,
+    share_moved,
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +77,9 @@ class ClosenessResult(Reportable):
         The distance, with its own standard error, intervals and witness values.
     warnings : tuple of Caution
         What to know before relying on the result.
+    scales : tuple of ScaleCheck
+        The test at every scale, the main one first, where several were asked for; `pvalue` is then that of
+        all of them together.
     """
 
     statistic: float
@@ -68,6 +93,11 @@ class ClosenessResult(Reportable):
     variance: Variance
     estimate: Estimate
     warnings: tuple[Caution, ...] = field(default=())
+    scales: tuple[ScaleCheck, ...] = ()
+
+    def scale_checks(self) -> tuple[ScaleCheck, ...]:
+        """Return the test at every scale."""
+        return self.scales
 
     @property
     def m(self) -> int:
@@ -121,6 +151,12 @@ class ClosenessResult(Reportable):
         if math.isnan(self.pvalue):
             return f"No test of the margin {margin_} is possible with these data."
         if self.alternative == "greater":
+            finer = [each for each in self.scales if each.beyond]
+            if finer and finer[0].scale < 1:
+                told = min(finer, key=lambda each: each.adjusted)
+                return (
+                    f"The two datasets differ in fine structure: at {told.name} between rows, {told.found}."
+                )
             if self.rejected:
                 return f"The two datasets are farther apart than {name} = {margin_} ({p})."
             return (
@@ -142,6 +178,7 @@ class ClosenessResult(Reportable):
             ("distance", f"{estimated(self.statistic)}, {self._limit}"),
             ("95 % interval", interval(self.confidence_interval(0.95))),
             ("standard error", f"{number(self.standard_error)} ({self.variance})"),
+            *[(f"at {each.name}", each.found) for each in self.scales[1:]],
             *self.estimate.describe_data(),
         ]
 
@@ -210,6 +247,7 @@ def closeness_test(
     cross: CrossPairs = "full",
     groups: Any = None,
     row_weights: Any = None,
+    scales: Scales = "median",
     engine: Engine | None = None,
 ) -> ClosenessResult:
     """Test whether two datasets are farther apart than a margin, or closer.
@@ -247,6 +285,12 @@ def closeness_test(
         Which cross pairs to average over; see `distance`.
     groups, row_weights : optional
         Which rows belong together, and how much each counts; see `distance`.
+    scales : {"median", "all"}
+        With ``"all"`` the test is also made at a half, a quarter, an eighth and a sixteenth of the bandwidth.
+        The margin there is what as many rows make which moved elsewhere as make epsilon at the main scale.
+        ``"greater"`` then proves that the datasets are farther apart than that at some scale, and ``"less"``
+        that they are closer at each one. Scales at which hardly any two rows of x are near each other are
+        left out.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -289,8 +333,42 @@ def closeness_test(
     choice(cross, "cross", ("full", "off-diagonal"))
     grouping = RowGrouping(groups, row_weights)
     one, other = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, grouping=grouping)
-    [evidence] = gather([(one, other)], cross=cross, engine=engine)
-    return closeness_of(Estimate.of(evidence, statistic), epsilon, alternative, alpha, variance)
+    wanted = scales_wanted(scales, one, other)
+    if len(wanted) > 1 and (statistic != "nammd" or variance != "corrected"):
+        raise ValueError("several scales are tested by statistic='nammd' and variance='corrected' alone")
+    found = gather_at(wanted, [(one, other)], cross=cross, engine=engine)
+    estimate = Estimate.at_scales([evidence for [evidence] in found], statistic)
+    result = closeness_of(estimate, epsilon, alternative, alpha, variance)
+    return result if len(wanted) == 1 else _at_scales(result)
+
+
+def _at_scales(result: ClosenessResult) -> ClosenessResult:
+    """Return a test of one margin together with those of finer scales."""
+    estimate, alternative, alpha = result.estimate, result.alternative, result.alpha
+    mean, bound = estimate.pair.moments.x.mean, estimate.pair.moments.bound
+    share = share_moved(result.epsilon, mean, bound)
+    scales, pairs, margins = [1.0], [estimate.pair], [result.epsilon]
+    for scale, each in zip(SCALES[1:], estimate.scales, strict=True):
+        if contacts(each.pair) >= CONTACTS:
+            scales.append(scale)
+            pairs.append(each.pair)
+            margins.append(moved_margin(each.pair.moments.x.mean, share, bound))
+    tests = zip(pairs[1:], margins[1:], strict=True)
+    pvalues = [result.pvalue]
+    pvalues += [margin.margin(p, eps, "corrected", alternative).pvalue(alternative) for p, eps in tests]
+    known = [1.0 if math.isnan(p) else p for p in pvalues]
+    adjusted = known  # to be within at each scale, each has to be shown, and nothing is paid
+    if alternative == "greater":
+        moved = [influences(pair, eps) for pair, eps in zip(pairs, margins, strict=True)]
+        adjusted = JointScales.of(scales, moved).adjusted(known).tolist()
+    checks = tuple(
+        ScaleCheck(scale, pair.value, eps, p, each, alternative == "greater" and each <= alpha)
+        for scale, pair, eps, p, each in zip(scales, pairs, margins, known, adjusted, strict=True)
+    )
+    pvalue = min(adjusted) if alternative == "greater" else max(adjusted)
+    if math.isnan(result.pvalue):
+        return result
+    return replace(result, pvalue=pvalue, rejected=pvalue <= alpha, scales=checks)
 
 
 def closeness_of(

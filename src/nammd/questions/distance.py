@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,15 +12,26 @@ from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine
 from nammd.engines.sums import KernelSums
 from nammd.errors.checks import between, choice
-from nammd.evidence import gather, prepare
+from nammd.evidence import prepare
 from nammd.evidence.evidence import Evidence
+from nammd.evidence.gathering import gather_at
 from nammd.kernels import Kernel
-from nammd.kernels.operations import as_code
-from nammd.results import NAMES, Caution, Reportable, estimated, interval, number
+from nammd.kernels.operations import as_code, at_scale
+from nammd.results import (
+    NAMES,
+    Caution,
+    Reportable,
+    estimated,
+    interval,
+    number,
+    scale_in_words,
+    with_error,
+)
 from nammd.spaces import Space
 from nammd.statistics import margin
 from nammd.statistics.moments import CrossPairs
 from nammd.statistics.pair import Alternative, Pair, Statistic
+from nammd.statistics.scales import SCALES, Scales
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,9 @@ class Estimate(Reportable):
         What to know before relying on it.
     evidence : Evidence
         What it was made from: sums over the rows of two samples, or two sketches.
+    scales : tuple of Estimate
+        The same distance at a half, a quarter, an eighth and a sixteenth of the bandwidth, where that was
+        asked for.
     """
 
     value: float
@@ -59,6 +74,13 @@ class Estimate(Reportable):
     warnings: tuple[Caution, ...]
     pair: Pair = field(repr=False, compare=False)
     evidence: Evidence = field(repr=False, compare=False)
+    scales: tuple[Estimate, ...] = field(default=(), repr=False, compare=False)
+
+    @classmethod
+    def at_scales(cls, evidence: Sequence[Evidence], statistic: Statistic = "nammd") -> Estimate:
+        """Read a distance off evidence at several scales, the main one first."""
+        first, *finer = (cls.of(each, statistic) for each in evidence)
+        return replace(first, scales=tuple(finer))
 
     @classmethod
     def of(cls, evidence: Evidence, statistic: Statistic = "nammd") -> Estimate:
@@ -70,7 +92,7 @@ class Estimate(Reportable):
             statistic=statistic,
             m=evidence.x.size,
             n=evidence.y.size,
-            kernel=evidence.x.space.kernel,
+            kernel=evidence.kernel,
             engine=evidence.computed_by,
             cross=pair.moments.cross,
             warnings=evidence.cautions,
@@ -210,7 +232,15 @@ class Estimate(Reportable):
         return [
             ("95 % interval", interval(self.confidence_interval(0.95))),
             ("standard error", number(self.standard_error)),
+            *self._at_finer_scales(),
             *self.describe_data(),
+        ]
+
+    def _at_finer_scales(self) -> list[tuple[str, str]]:
+        scales = zip(SCALES[1:], self.scales, strict=False)
+        return [
+            (f"at {scale_in_words(scale)}", with_error(max(each.value, 0.0), each.standard_error))
+            for scale, each in scales
         ]
 
     def describe_data(self) -> list[tuple[str, str]]:
@@ -251,6 +281,10 @@ class Estimate(Reportable):
         """Return the fields and the 95 % interval, ready for JSON."""
         low, high = self.confidence_interval(0.95)
         found = super().to_dict() | {"confidence_interval": {"level": 0.95, "low": low, "high": high}}
+        found["scales"] = [
+            {"scale": scale, "value": each.value, "standard_error": each.standard_error}
+            for scale, each in zip(SCALES[1:], self.scales, strict=False)
+        ]
         groups = self.evidence.summary()
         return found if groups is None else found | {"groups": groups}
 
@@ -265,6 +299,7 @@ def distance(
     cross: CrossPairs = "full",
     groups: Any = None,
     row_weights: Any = None,
+    scales: Scales = "median",
     engine: Engine | None = None,
 ) -> Estimate:
     """Estimate how far apart two datasets are, with a standard error and intervals.
@@ -307,6 +342,9 @@ def distance(
         one group are taken as one observation of several parts, and groups in both datasets as the same.
     row_weights : str or pair of arrays, optional
         How much each row counts, such as sampling weights: a column, or an array for each dataset.
+    scales : {"median", "all"}
+        With ``"all"`` the distance also at a half, a quarter, an eighth and a sixteenth of the bandwidth,
+        where fine structure shows; see `Estimate.scales`. They cost about as much again as one.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -328,5 +366,19 @@ def distance(
     choice(cross, "cross", ("full", "off-diagonal"))
     grouping = RowGrouping(groups, row_weights)
     pair = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, grouping=grouping)
-    [evidence] = gather([(pair[0], pair[1])], cross=cross, engine=engine)
-    return Estimate.of(evidence, statistic)
+    wanted = scales_wanted(scales, *pair)
+    found = gather_at(wanted, [(pair[0], pair[1])], cross=cross, engine=engine)
+    return Estimate.at_scales([evidence for [evidence] in found], statistic)
+
+
+def scales_wanted(scales: Scales, *samples: Any) -> tuple[float, ...]:
+    """Return the scales that were asked for, if samples of these kinds have them."""
+    choice(scales, "scales", ("median", "all"))
+    if scales == "median":
+        return SCALES[:1]
+    if not all(sample.keeps_rows for sample in samples):
+        raise ValueError("sketches know one scale; leave scales out, or compare the data themselves")
+    kernel = samples[0].space.kernel
+    if at_scale(kernel, 0.5) is None:
+        raise ValueError(f"the kernel {kernel!r} has no bandwidth, and so no scales; leave scales out")
+    return SCALES

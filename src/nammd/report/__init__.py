@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ladder_plot,
         map_plot,
         ranking_plot,
+        scales_plot,
         witness_plot,
     )
     from nammd.report.html import render, write_report
@@ -39,6 +40,7 @@ _HOMES = {
     "ranking_plot": "figures",
     "render": "html",
     "render_page": "pages",
+    "scales_plot": "figures",
     "witness_plot": "figures",
     "write_index": "pages",
     "write_page": "pages",
@@ -56,6 +58,7 @@ __all__ = [
     "ranking_plot",
     "render",
     "render_page",
+    "scales_plot",
     "witness_plot",
     "write_index",
     "write_page",

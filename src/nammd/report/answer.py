@@ -36,6 +36,7 @@ def distance_of(result: Reportable) -> Distance:
         pvalues=limit.pvalues,
         alpha=limit.alpha,
         marks=limit.marks,
+        scales=result.scale_checks(),
     )
 
 

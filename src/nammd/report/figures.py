@@ -16,6 +16,7 @@ from nammd.report.intervals import interval_plot
 from nammd.report.ladders import ladder_plot, ranking_plot
 from nammd.report.model import ReportModel, Witness
 from nammd.report.profiles import shortened
+from nammd.report.scales import scales_plot
 from nammd.report.source import reportable
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "ladder_plot",
     "map_plot",
     "ranking_plot",
+    "scales_plot",
     "witness_plot",
 ]
 

@@ -95,7 +95,7 @@ def render(model: ReportModel, templates: Environment | None = None) -> str:
     str
         A whole HTML document.
     """
-    from nammd.report.figures import interval_plot, map_plot, witness_plot
+    from nammd.report.figures import interval_plot, map_plot, scales_plot, witness_plot
 
     page = (
         (templates or environment())
@@ -105,6 +105,8 @@ def render(model: ReportModel, templates: Environment | None = None) -> str:
             scale=Scale.of(model.contributions),
             interval_image=_image(interval_plot(model)),
             interval_words=_interval_words(model.distance),
+            scales_image=_image(scales_plot(model)) if model.distance.scales else None,
+            scales_words="; ".join(f"at {each.name}: {each.found}" for each in model.distance.scales),
             witness_image=_image(witness_plot(model)),
             map_image=None if model.map is None else _image(map_plot(model)),
         )

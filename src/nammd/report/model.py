@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from nammd.data.arrays import FloatArray
-from nammd.results import Mark, Tone
+from nammd.results import Mark, ScaleCheck, Tone
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,8 @@ class Distance:
         The confidence level of the interval.
     like : tuple of (str, float)
         What the candidate is like, where several datasets were accepted: how much of each.
+    scales : tuple of ScaleCheck
+        What was found at every scale, the main one first; nothing where there is one alone.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Distance:
     marks: tuple[Mark, ...] = ()
     level: float = 0.95
     like: tuple[tuple[str, float], ...] = ()
+    scales: tuple[ScaleCheck, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from nammd.errors.advice import Caution
 from nammd.results.base import Limit, Mark, Reportable, Result, Shown, Tone, plain
 from nammd.results.page import Cell, Page, Paged, Table, Track, text_cells
+from nammd.results.scales import ScaleCheck, fractions, scale_in_words, times
 from nammd.results.words import (
     NAMES,
     aligned,
@@ -26,19 +27,23 @@ __all__ = [
     "Paged",
     "Reportable",
     "Result",
+    "ScaleCheck",
     "Shown",
     "Table",
     "Tone",
     "Track",
     "aligned",
     "estimated",
+    "fractions",
     "interval",
     "number",
     "p_value",
     "plain",
     "probability",
+    "scale_in_words",
     "share",
     "share_of",
     "text_cells",
+    "times",
     "with_error",
 ]

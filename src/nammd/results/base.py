@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from nammd.errors.advice import Caution
+from nammd.results.scales import ScaleCheck
 
 Tone: TypeAlias = Literal["close", "far", "undecided", "neutral"]
 """How an answer is coloured."""
@@ -181,6 +182,10 @@ class Reportable(Result):
     def has_column_tolerances(self) -> bool:
         """Whether columns have tolerances of their own; else they are held against what is negligible."""
         return False
+
+    def scale_checks(self) -> tuple[ScaleCheck, ...]:
+        """Return what was found at every scale, the main one first; nothing where there is one alone."""
+        return ()
 
     def column_pairs(self) -> tuple[Any, ...]:
         """Return pairs of columns that no longer go together, where no single column explains the answer."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nammd.engines import Engine, choose_engine
+from nammd.engines.sums import KernelSums
 from nammd.errors.advice import about
 from nammd.errors.checks import positive
 from nammd.evidence import prepare
@@ -28,8 +29,11 @@ from nammd.statistics.moments import Moments, combined
 GRID = tuple(np.geomspace(0.1, 10.0, 25).tolist())
 """The default grid, as multiples of the median bandwidth."""
 
-FINE_GRID = tuple((2.0 ** np.arange(-5.0, 2.5, 0.5)).tolist())
-"""The same where there are accepted data: these drifted as a whole, and faults are often fine."""
+FINE_GRID = tuple((2.0 ** np.arange(2.0, -5.5, -0.5)).tolist())
+"""The same where there are accepted data: these drifted as a whole, and faults are often fine.
+
+In half octaves from the coarsest on, so that of a Gaussian each is the square of the one before.
+"""
 
 
 @dataclass(frozen=True)
@@ -176,16 +180,16 @@ def select_bandwidth(
         bandwidths = tuple(one.space.kernel.bandwidth * factor for factor in (FINE_GRID if good else GRID))
     kernels = [kernel(b) for b in bandwidths]
     engine = choose_engine(engine, *(sample.points for sample in samples))
-    pairs = [_grid_pairs(engine, kernels, one, each) for each in (other, *good)]
+    pairs = _grid_pairs(engine, kernels, one, (other, *good))
     if good:
-        scores = [_beyond(far, of_accepted, share) for far, *of_accepted in zip(*pairs, strict=True)]
+        scores = [_beyond(far, accepted, share) for far, *accepted in pairs]
         if max(scores) == -math.inf:
             raise ValueError(
                 "at no bandwidth does anything vary: all rows are alike, or no two are near each other; give "
                 "other rows, or a grid of other bandwidths"
             )
     else:
-        scores = [studentized(pair.moments) for pair in pairs[0]]
+        scores = [studentized(pair.moments) for [pair] in pairs]
     best = int(np.argmax(scores))
     return BandwidthSelection(
         kernel=kernels[best],
@@ -199,9 +203,19 @@ def select_bandwidth(
     )
 
 
-def _grid_pairs(engine: Engine, kernels: Sequence[Any], one: Any, other: Any) -> list[AtomPair]:
-    with about(one.name, other.name):
-        return [pair_of_rows(sums) for sums in engine.grid_sums(kernels, one.points, other.points)]
+def _grid_pairs(
+    engine: Engine, kernels: Sequence[Any], one: Any, others: Sequence[Any]
+) -> list[list[AtomPair]]:
+    """Return, for every kernel, the pairs of one sample and each of the others; all are summed in one run."""
+    parts: list[tuple[Any, ...]] = [(one.points,)]
+    for other in others:
+        parts += [(other.points,), (one.points, other.points)]
+    with about(one.name, *(other.name for other in others)):
+        found = engine.many_sums(kernels, *parts)
+    return [
+        [pair_of_rows(KernelSums(within, y, xy, 1.0)) for y, xy in zip(rest[::2], rest[1::2], strict=True)]
+        for within, *rest in found
+    ]
 
 
 def studentized(moments: Moments) -> float:

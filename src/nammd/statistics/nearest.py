@@ -13,6 +13,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.statistics.atoms import Places
 from nammd.statistics.margin import Margin, boundary, doubt_at, margin
 from nammd.statistics.pair import Alternative, Pair
 from nammd.statistics.totals import UnitTotals
@@ -124,11 +125,18 @@ class Nearest:
         The mixture and the candidate.
     bias : float
         By how much the distance of the fitted mixture is too small, on average.
+    places : array of int, or None
+        The places of the mixture's units among those of all that was accepted; None where these are told
+        apart at no place, or the mixture is the reference alone.
+    every : int
+        How many units all that was accepted has; -1 where it is not known which of them are in the mixture.
     """
 
     weights: FloatArray
     pair: Pair
     bias: float = 0.0
+    places: Places | None = None
+    every: int = 0
 
     @property
     def value(self) -> float:

@@ -24,15 +24,26 @@ from nammd.engines import Engine
 from nammd.engines.progress import aside
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.evidence.accepted import AcceptedRows, Rows, Sums, sums_between
+from nammd.evidence.gathering import kernels_at
 from nammd.spaces import Sample, Space
 from nammd.tolerances.pair_file import finite, packed, unpacked
-from nammd.views.nearest import FAR_COLUMN, STEPS
+from nammd.views.nearest import STEPS
 
 MOST_ROWS = 10_000
 """So many rows of an accepted dataset are kept."""
 
+MOST_FINE, _LEAST_FINE = 20_000, 1_000
+"""Rows of all accepted datasets together that are compared at finer scales, and the least of each."""
+
 MOST_MOVED = 2_000
 """So many rows of the reference are moved towards accepted data."""
+
+MOVED_COLUMN = 0.1
+"""From so many standard deviations on, there is something between the reference and an accepted column.
+
+Mixtures of the two are next to it at the main scale, and far from it at finer ones: tight clusters that moved
+half of the way are at neither end.
+"""
 
 _QUANTILES = np.linspace(0.0, 1.0, 101)
 
@@ -102,7 +113,7 @@ class Quantiles:
         if len(theirs) < 2:
             return None
         after = np.quantile(theirs, _QUANTILES)
-        if not np.abs(after - self.values).mean() > FAR_COLUMN * self.unit:
+        if not np.abs(after - self.values).mean() > MOVED_COLUMN * self.unit:
             return None
         knots, where = np.unique(self.values, return_inverse=True)
         # At an atom of the reference there is more than one quantile: it goes to their mean.
@@ -204,9 +215,9 @@ class AcceptedSet:
         datasets = (*self.datasets, *added)
         if any(each.units is not None for each in datasets):  # groups are summed with those of a candidate
             return AcceptedSet(datasets, self.home)
-        within, between = dict(self.within), dict(self.between)
+        points = [each.points for each in datasets]
         with aside():
-            sums_between(space.kernel, [each.points for each in datasets], None, within, between)
+            [(within, between)] = sums_between([space.kernel], points, None, self.within, self.between)
         return AcceptedSet(datasets, self.home, within, between)
 
     def same_as(self, sample: Any) -> str:
@@ -220,19 +231,39 @@ class AcceptedSet:
         """The names of the datasets."""
         return tuple(each.label for each in self.datasets)
 
-    def around(self, reference: Sample, engine: Engine | None) -> AcceptedRows:
-        """Return all that is accepted together with a reference, ready for candidates."""
-        points = reference.points
-        corners = [Rows(points, 0)]
-        corners += [Rows(like(each.points, points), k) for k, each in enumerate(self.datasets, 1)]
+    @property
+    def parts_of_scales(self) -> int:
+        """How many rows of each dataset finer scales have; as many as there are, unless they are very many.
+
+        Then what the datasets know of each other at finer scales, which no file keeps, would take long.
+        """
+        return max(MOST_FINE // len(self.datasets), _LEAST_FINE)
+
+    def passes(self, scales: Sequence[float]) -> list[tuple[float, ...]]:
+        """Return the scales that are summed in one run each."""
+        few = all(len(each.points) <= self.parts_of_scales for each in self.datasets)
+        return [tuple(scales)] if few or len(scales) == 1 else [tuple(scales[:1]), tuple(scales[1:])]
+
+    def around(
+        self, reference: Sample, engine: Engine | None, scales: Sequence[float] = (1.0,)
+    ) -> list[AcceptedRows]:
+        """Return all that is accepted together with a reference, ready for candidates, at some scales."""
+        points, most = reference.points, MOST_ROWS if 1.0 in scales else self.parts_of_scales
+        corners, sizes = [Rows(points, 0)], [reference.size]
+        for k, each in enumerate(self.datasets, 1):
+            kept = len(each.points)
+            own = None if kept <= most else representatives(kept, most)
+            corners.append(Rows(like(each.points if own is None else each.points[own], points), k, own))
+            sizes.append(kept)
         some = representatives(reference.size, MOST_MOVED)
         base = to_numpy(take_rows(points, some)).astype(np.float64)
         for each in self.datasets:
             if each.maps:
                 corners += [Rows(like(each.moved(base, share), points), 0, some) for share in STEPS]
         known = {(a + 1, b + 1): sums for (a, b), sums in self.between.items()}
-        own = {k + 1: sums for k, sums in self.within.items()}
-        return AcceptedRows.of(reference.space.kernel, corners, engine, own, known)
+        within = {k + 1: sums for k, sums in self.within.items()}
+        kernels = kernels_at(reference.space.kernel, scales)
+        return AcceptedRows.at(kernels, corners, sizes, engine, within, known)
 
     def shares(self, weights: FloatArray) -> tuple[tuple[str, float], ...]:
         """Return how much of a mixture is like the reference and each dataset; half-way counts for both."""

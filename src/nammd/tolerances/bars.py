@@ -41,14 +41,15 @@ class Bar(Protocol):
     def pilot(self) -> Pair | None:
         """The variability of the pair that it was taken from; None for a number from elsewhere."""
 
-    def pvalues(
-        self, candidate: Estimate, shared: bool, nearest: Nearest | None = None
-    ) -> tuple[float, float]:
-        """Return the p-values of "within" and of "beyond".
+    def pvalue_close(self, candidate: Estimate, shared: bool, nearest: Nearest) -> float:
+        """Return the p-value of "within".
 
         `nearest` is the candidate with the nearest mixture of what was accepted; `shared`: the reference is
         the one that the distance was taken from.
         """
+
+    def pvalue_far(self, candidate: Estimate, shared: bool, nearest: Nearest) -> float:
+        """Return the p-value of "beyond"."""
 
     def interval(
         self, candidate: Estimate, nearest: Nearest, shared: bool, beyond: float, within: float
@@ -97,12 +98,13 @@ class Accepted:
         """The number of accepted rows."""
         return self.pair.rows[1]
 
-    def pvalues(
-        self, candidate: Estimate, shared: bool, nearest: Nearest | None = None
-    ) -> tuple[float, float]:
-        """Return the p-values of comparing the two distances, in both directions."""
-        difference = Difference.of(self.pair, candidate.pair, shared)
-        return difference.closer(), difference.swapped.closer()
+    def pvalue_close(self, candidate: Estimate, shared: bool, nearest: Nearest) -> float:
+        """Return the p-value that the candidate is nearer."""
+        return Difference.of(self.pair, candidate.pair, shared).closer()
+
+    def pvalue_far(self, candidate: Estimate, shared: bool, nearest: Nearest) -> float:
+        """Return the p-value that the candidate is farther."""
+        return Difference.of(self.pair, candidate.pair, shared).swapped.closer()
 
     def interval(
         self, candidate: Estimate, nearest: Nearest, shared: bool, beyond: float, within: float
@@ -141,14 +143,13 @@ class Perturbed:
         """The standard error of the distance."""
         return math.sqrt(self.variance)
 
-    def pvalues(
-        self, candidate: Estimate, shared: bool, nearest: Nearest | None = None
-    ) -> tuple[float, float]:
-        """Return the p-values of the margin, its error and what that shares with the candidate's included."""
-        covariance = self._covariance(candidate, shared)
-        return self._pvalue(candidate, 1.0, covariance, "less"), self._pvalue(
-            candidate, 1.0, covariance, "greater"
-        )
+    def pvalue_close(self, candidate: Estimate, shared: bool, nearest: Nearest) -> float:
+        """Return the p-value of "within", its error and what that shares with the candidate's included."""
+        return self._pvalue(candidate, 1.0, self._covariance(candidate, shared), "less")
+
+    def pvalue_far(self, candidate: Estimate, shared: bool, nearest: Nearest) -> float:
+        """Return the p-value of "beyond", likewise."""
+        return self._pvalue(candidate, 1.0, self._covariance(candidate, shared), "greater")
 
     def interval(
         self, candidate: Estimate, nearest: Nearest, shared: bool, beyond: float, within: float
@@ -207,12 +208,13 @@ class Fixed:
         """Zero."""
         return 0.0
 
-    def pvalues(
-        self, candidate: Estimate, shared: bool, nearest: Nearest | None = None
-    ) -> tuple[float, float]:
-        """Return the p-values of a known margin."""
-        nearest = nearest or Nearest(np.ones(1), candidate.pair)
-        return nearest.pvalue(self.value, "less"), nearest.pvalue(self.value, "greater")
+    def pvalue_close(self, candidate: Estimate, shared: bool, nearest: Nearest) -> float:
+        """Return the p-value of "within"."""
+        return nearest.pvalue(self.value, "less")
+
+    def pvalue_far(self, candidate: Estimate, shared: bool, nearest: Nearest) -> float:
+        """Return the p-value of "beyond"."""
+        return nearest.pvalue(self.value, "greater")
 
     def interval(
         self, candidate: Estimate, nearest: Nearest, shared: bool, beyond: float, within: float

@@ -24,15 +24,17 @@ from nammd.kernels import as_kernel
 from nammd.reading.text_formats import Reading
 from nammd.results import Result
 from nammd.spaces import Space
+from nammd.statistics.scales import SCALES, Scales
 from nammd.tolerances.accepted import AcceptedSet, Quantiles
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.grouping_spec import GroupingSpec, for_columns
-from nammd.tolerances.joint_margin import joint_margin
+from nammd.tolerances.joint_margin import joint_margin, negligible_perturbation
 from nammd.tolerances.ladder import Rung, paired_influences, require_splits, split_rungs
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
 from nammd.tolerances.reference import Reference
+from nammd.tolerances.scale_margins import ScaleMargin, scale_margins
 from nammd.tolerances.soundness import (
     drifting,
     refuse_blocks,
@@ -63,6 +65,7 @@ class Constructors(Result):
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
         scale: Literal["robust"] | None = None,
+        scales: Scales = "all",
         negligible: Any = None,
         reading: Reading | None = None,
         keep: Sequence[str] = (),
@@ -103,6 +106,11 @@ class Constructors(Result):
             Columns to leave out.
         scale : {"robust"}, optional
             How columns of arrays are scaled; see `Space.fit`.
+        scales : {"all", "median"}
+            With ``"all"`` candidates are also compared at a half, a quarter, an eighth and a sixteenth of the
+            bandwidth, where rounding, spikes and split clusters show; they are FAR where more than 5 % of
+            rows are not where they were, and more than `margin` makes at that scale. With ``"median"`` at the
+            bandwidth alone.
         negligible : mapping, or False, optional
             What does not matter in a single column: ``{"shift": 0.1, "categories": 0.01, "missing": 0.01,
             "relation": 0.1}`` by default, which is a shift by a tenth of a robust standard deviation, one row
@@ -158,14 +166,16 @@ class Constructors(Result):
         bench = Reference.of(x, options, engine, grouping.part(0, 1 + len(named)), negligible=allowed)
         others = bench.opened({str(name): data for name, data in named.items()}, grouping)
         tallies = {} if allowed is None else bench.tallied(others)
-        estimates = bench.distances(others) if others else {}
+        wanted = SCALES if how == "ball" and scales == "all" else SCALES[:1]
+        at_scales = bench.distances(others, wanted) if others else {}
+        estimates = {name: each[0] for name, each in at_scales.items()}
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
         samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
 
         def without(columns: tuple[str, ...]) -> float:
             left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
             other = Reference.of(bench.reference.dataset, left, engine)
-            return max(estimate.value for estimate in other.distances(others).values())
+            return max(each.value for [each] in other.distances(others).values())
 
         for name, sample in samples.items():
             if how == "hull" and bench.reference.same_rows(sample):
@@ -179,9 +189,13 @@ class Constructors(Result):
         if how == "ball":
             bars = tuple(Accepted(name, estimate.pair.kept()) for name, estimate in estimates.items())
             chosen = max(bars, key=lambda bar: bar.value).label
-            return cls._made(bench, bars, "reference", rungs, chosen, columns, anyway, grouping)
+            finer = scale_margins(bench, scales, None, estimates=at_scales)
+            return cls._made(bench, bars, "reference", rungs, chosen, columns, anyway, grouping, scales=finer)
         known = AcceptedSet((), Quantiles.of(bench.reference)).accepting(samples, bench.space)
         found = joint_margin(bench, estimates, known, margin, rows)
+        number = found.value if margin is not None and not isinstance(margin, Mapping) else None
+        kind = None if number is not None else negligible_perturbation(bench, margin)
+        finer = scale_margins(bench, scales, number, kind)
         return cls._made(
             bench,
             (found,),
@@ -193,6 +207,7 @@ class Constructors(Result):
             grouping,
             accepted=known,
             batch=rows or 0,
+            scales=finer,
         )
 
     @classmethod
@@ -208,6 +223,7 @@ class Constructors(Result):
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
         scale: Literal["robust"] | None = None,
+        scales: Scales = "all",
         negligible: Any = None,
         reading: Reading | None = None,
         anyway: bool = False,
@@ -240,7 +256,9 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, scale, negligible, reading, anyway, engine, groups, row_weights
+        space, kernel, weights, exclude, scale, scales, negligible, reading, anyway : optional
+            As for `from_reference`.
+        engine, groups, row_weights : optional
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -274,7 +292,8 @@ class Constructors(Result):
         pilot = estimate.pair.apart().kept(units=False)
         bar = Perturbed(chosen.label, value, variance, influences, pilot)
         columns = None if allowed is None else bench.columns(allowed).perturbed(kind, level)
-        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway, grouping)
+        finer = scale_margins(bench, scales, None, (kind, level))
+        return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway, grouping, scales=finer)
 
     @classmethod
     def from_split(
@@ -288,6 +307,7 @@ class Constructors(Result):
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
         scale: Literal["robust"] | None = None,
+        scales: Scales = "all",
         negligible: Any = None,
         reading: Reading | None = None,
         keep: Sequence[str] = (),
@@ -316,7 +336,9 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, scale, negligible, reading, anyway, engine, groups, row_weights
+        space, kernel, weights, exclude, scale, scales, negligible, reading, anyway : optional
+            As for `from_reference`.
+        engine, groups, row_weights : optional
             As for `from_reference`.
         keep : sequence of str
             Columns by which rows may be ordered although they take part.
@@ -359,7 +381,10 @@ class Constructors(Result):
         bar = Fixed(label, between(value, "epsilon"), estimates[drift.label].pair.kept(units=False))
         columns = None if allowed is None else bench.columns(allowed)
         cautions = () if label != drift.label else (drifting(label),)
-        return cls._made(bench, (bar,), "split", rungs, label, columns, anyway, grouping, cautions)
+        finer = scale_margins(bench, scales, value)
+        return cls._made(
+            bench, (bar,), "split", rungs, label, columns, anyway, grouping, cautions, scales=finer
+        )
 
     @classmethod
     def at(
@@ -441,6 +466,7 @@ class Constructors(Result):
         cautions: tuple[Caution, ...] = (),
         accepted: AcceptedSet | None = None,
         batch: int = 0,
+        scales: tuple[ScaleMargin, ...] = (),
     ) -> Self:
         reference, space = bench.reference, bench.space
         copied = copied_rows(reference) if reference.dataset.units is None else None
@@ -452,10 +478,10 @@ class Constructors(Result):
         grouping_spec = GroupingSpec.of(grouping)
         known = bench.equivalents(max(bar.value for bar in bars))
         cautions += one_column_dominates(reference) + too_wide(dict(known), anyway)
-        made = cls._of(space, bars, origin, columns, grouping_spec, accepted).noted()
+        made = cls._of(space, bars, origin, columns, grouping_spec, accepted, scales).noted()
         told = cautions + made.origin.cautions
         origin = replace(made.origin, equivalents=known, cautions=told)
-        return cls._of(space, bars, origin, columns, grouping_spec, accepted)
+        return cls._of(space, bars, origin, columns, grouping_spec, accepted, scales)
 
     origin: Origin
 
@@ -469,6 +495,7 @@ class Constructors(Result):
         columns: ColumnTolerances | None,
         grouping_spec: GroupingSpec,
         accepted: AcceptedSet | None = None,
+        scales: tuple[ScaleMargin, ...] = (),
     ) -> Self:
         """Make one from its parts."""
 

@@ -58,20 +58,15 @@ def equivalents(
     return tuple(found)
 
 
-def distance_made(
-    x: FloatArray,
-    encoding: Encoding,
-    distances: Callable[[FloatArray, Sequence[FloatArray]], Sequence[float]],
-    kind: str,
-    level: float,
-) -> float:
-    """Return the distance that a perturbation of some points makes; see `equivalents`."""
+def perturbed_copies(
+    x: FloatArray, encoding: Encoding, kind: str, level: float
+) -> tuple[FloatArray, list[FloatArray]]:
+    """Return some points, and perturbed copies of them."""
     generator = np.random.default_rng(0)
     if len(x) > _ROWS:
         x = x[np.sort(generator.choice(len(x), _ROWS, replace=False))]
     # Small perturbations are drawn several times: one of them alone may by chance be next to nothing.
-    copies = [perturb(x, encoding, kind, level, generator) for _ in range(_COPIES)]
-    return float(np.mean(distances(x, copies)))
+    return x, [perturb(x, encoding, kind, level, generator) for _ in range(_COPIES)]
 
 
 def in_words(levels: tuple[tuple[str, float], ...]) -> str:

@@ -23,12 +23,13 @@ from nammd.tolerances.grouping_spec import GroupingSpec
 from nammd.tolerances.ladder import Rung
 from nammd.tolerances.pair_file import finite, packed, pair_from_dict, pair_to_dict, unpacked
 from nammd.tolerances.provenance import Origin
+from nammd.tolerances.scale_margins import ScaleMargin
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 FORMAT = "nammd-tolerance"
-VERSION = 7
+VERSION = 8
 _AGAIN = "calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
 
 
@@ -107,7 +108,8 @@ def to_dict(tolerance: Tolerance) -> dict[str, Any]:
     columns = None if tolerance.columns is None else tolerance.columns.to_dict()
     bars = [_bar_to_dict(bar) for bar in tolerance.bars]
     accepted = None if tolerance.accepted is None else tolerance.accepted.to_dict()
-    return summary(tolerance) | {"bars": bars, "columns": columns, "accepted": accepted}
+    scales = [_scale_to_dict(each) for each in tolerance.scales]
+    return summary(tolerance) | {"bars": bars, "columns": columns, "accepted": accepted, "scales": scales}
 
 
 def from_dict(stored: dict[str, Any]) -> Tolerance:
@@ -126,7 +128,10 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     rules = FactRules.from_dict(stored["facts"])
     accepted = None if stored["accepted"] is None else AcceptedSet.from_dict(stored["accepted"])
     space = Space.from_dict(stored)
-    tolerance = Tolerance(space, bars, Origin(**origin), columns, rules, grouping_spec, accepted)
+    scales = tuple(_scale_from_dict(each) for each in stored["scales"])
+    if [each.scale for each in scales] != sorted({each.scale for each in scales}, reverse=True):
+        raise ValueError("its scales are not in order")
+    tolerance = Tolerance(space, bars, Origin(**origin), columns, rules, grouping_spec, accepted, scales)
     if accepted is not None and any(d.points.shape[1] != space.encoding.width for d in accepted.datasets):
         raise ValueError("the rows of accepted datasets are not points of its space")
     if not 0 < tolerance.epsilon < 1:
@@ -160,6 +165,19 @@ def _bar_to_dict(bar: Bar) -> dict[str, Any]:
         }
     assert isinstance(bar, Fixed)
     return {"kind": "fixed", "label": bar.label, "value": bar.value, "pilot": pilot}
+
+
+def _scale_to_dict(margin: ScaleMargin) -> dict[str, Any]:
+    accepted = [_bar_to_dict(bar) for bar in margin.accepted]
+    return {"scale": margin.scale, "value": margin.value, "accepted": accepted}
+
+
+def _scale_from_dict(stored: dict[str, Any]) -> ScaleMargin:
+    bars = [_bar_from_dict(each) for each in stored["accepted"]]
+    scale, value = finite(stored["scale"], "scale"), finite(stored["value"], "value")
+    if not 0 < scale < 1 or not 0 <= value <= 1:
+        raise ValueError(f"a scale of {scale:g} with a margin of {value:g} is not possible")
+    return ScaleMargin(scale, value, tuple(bar for bar in bars if isinstance(bar, Accepted)))
 
 
 def _bar_from_dict(stored: dict[str, Any]) -> Bar:

@@ -16,8 +16,9 @@ from nammd.encoding.changes import Changes, changes
 from nammd.engines import Engine, workers_read_files
 from nammd.engines.progress import comparing, passes
 from nammd.errors.checks import between, whole
-from nammd.evidence import MIN_ROWS, gather
+from nammd.evidence import MIN_ROWS
 from nammd.evidence.accepted import AcceptedRows
+from nammd.evidence.gathering import gather_at
 from nammd.evidence.nearest import nearest_accepted
 from nammd.evidence.preparing import prepared
 from nammd.evidence.rows import Known
@@ -30,15 +31,17 @@ from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.power import distribution_free
+from nammd.tolerances.bars import Bar
 from nammd.tolerances.check_cautions import cautions_of
 from nammd.tolerances.decision import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
 from nammd.tolerances.gate_columns import GateColumns
 from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.other_reference import unlike_own_reference
+from nammd.tolerances.scale_margins import ScaledCheck
 from nammd.tolerances.verdict import Verdict
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
-from nammd.views.family import COLUMNS, JOINT, WHOLE, Family
+from nammd.views.family import COLUMNS, JOINT, WHOLE
 from nammd.views.limits import ColumnCheck, at_level
 from nammd.views.relation_limits import PairCheck
 from nammd.views.tally import Tally
@@ -100,8 +103,8 @@ class Gate:
     reference: Sample
     engine: Engine | None = None
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
-    _known: list[Known] = field(default_factory=list, init=False, repr=False)
-    _around: list[tuple[Any, AcceptedRows]] = field(default_factory=list, init=False, repr=False)
+    _known: dict[float, Known] = field(default_factory=dict, init=False, repr=False)
+    _around: dict[float, tuple[Any, AcceptedRows]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -163,11 +166,14 @@ class Gate:
         limits = self.tolerance.columns
         known = () if limits is None else limits.negligible_facts()
         rules = replace(rules or self.tolerance.fact_rules, joint_only=joint_only, negligible=known)
-        estimate, shared = self._estimate(candidate), self.is_the_one
-        nearest = self._nearest(candidate, estimate)
-        bars = self.tolerance.bars
-        held = [Held.of(bar, *bar.pvalues(estimate, shared, nearest)) for bar in bars]
-        p_close, p_far = combined(held)
+        estimates, shared = self._estimates(candidate), self.is_the_one
+        each_nearest = [
+            self._nearest(candidate, each, scale)
+            for each, scale in zip(estimates, self.tolerance.every_scale, strict=False)
+        ]
+        estimate, nearest, bars = estimates[0], each_nearest[0], self.tolerance.bars
+        held = [Held.of(bar, *self._pvalues(bar, estimate, nearest)) for bar in bars]
+        p_close, p_main = combined(held)
         comparable = self._columns.comparable(candidate.sample.dataset)
         columns: tuple[ColumnCheck, ...] = ()
         pairs: tuple[PairCheck, ...] = ()
@@ -180,13 +186,18 @@ class Gate:
         facts = self.facts(candidate)
         judged = bool(columns) and self.tolerance.columns is not None and not joint_only
         family = (WHOLE if pairs else COLUMNS) if judged else JOINT
-        beyond = family.pvalue(p_far, [each.adjusted for each in columns], [each.adjusted for each in pairs])
+        main = self.tolerance.epsilon, p_main
+        joint = family.level("joint", alpha)
+        scales = ScaledCheck.of(self.tolerance.scales, estimates, each_nearest, shared, main, joint)
+        beyond = family.pvalue(
+            scales.pvalue, [each.adjusted for each in columns], [each.adjusted for each in pairs]
+        )
         doubts = (*(c.doubtful(alpha) for c in columns), *(p.doubtful(alpha) for p in pairs))
-        doubtful = judged and any(doubts)
+        doubtful = (judged and any(doubts)) or scales.pvalue <= alpha
         against = {fact.kind for fact in facts if rules.fails(fact)}
         unlike = unlike_own_reference(self._columns, alpha)
         decision = decided(p_close, beyond, alpha, doubtful or bool(unlike), against)
-        levels = family.level("joint", alpha), alpha
+        levels = scales.law.level(0, joint), alpha
         ends = bars[0].interval(estimate, nearest, shared, *levels) if len(bars) == 1 else None
         return Verdict(
             decision=decision,
@@ -196,14 +207,15 @@ class Gate:
             epsilon=self.tolerance.epsilon,
             epsilon_error=self.tolerance.epsilon_error,
             pvalue_close=p_close,
-            pvalue_far=p_far,
+            pvalue_far=scales.pvalue,
             alpha=alpha,
             held=tuple(held),
             estimate=estimate,
             warnings=cautions_of(self, estimate, decision, candidate.left_out.usable, comparable),
             tolerance=self.tolerance,
-            setting=self._setting(estimate, nearest, alpha, family),
+            setting=self._setting(estimate, nearest, alpha, levels[0] / alpha),
             nearest=nearest,
+            scales=scales,
             columns=columns,
             pairs=pairs,
             family=family,
@@ -287,7 +299,7 @@ class Gate:
         Estimate
         """
         opened = self.candidate(self._open(candidate), RowGrouping(groups, row_weights), columns=False)
-        return self._estimate(opened, alone=True)
+        return self._estimates(opened, alone=True)[0]
 
     def candidate(
         self,
@@ -334,43 +346,60 @@ class Gate:
         [dataset] = open_all(named, min_rows=MIN_ROWS, by_workers=by_workers, reading=written)
         return dataset
 
-    def _estimate(self, candidate: Candidate, *, alone: bool = False) -> Estimate:
-        """Estimate the distance of a candidate; what is within the reference is summed once.
+    def _estimates(self, candidate: Candidate, *, alone: bool = False) -> list[Estimate]:
+        """Estimate the distance of a candidate at every scale; what is within the reference is summed once.
 
         Plain rows are compared with all that was accepted in the same run, unless the reference is meant
-        `alone`.
+        `alone`, at the main scale.
         """
         reference, sample = candidate.reference, candidate.sample
-        with passes(what=comparing(reference.size, sample.size)):
-            around = None if alone else self._accepted_around(candidate)
-            known = self._known[0] if self._known else None
-            beside: list[Any] = []
-            if around is not None:
-                known, beside = around.known(reference), around.others
-            [evidence] = gather([(reference, sample)], engine=self.engine, known=known, beside=beside)
-        if reference is self.reference and not self._known and evidence.known_x is not None:
-            self._known.append(evidence.known_x)
-        return Estimate.of(evidence)
+        accepted, scales = self.tolerance.accepted, self.tolerance.every_scale
+        if alone:
+            scales = scales[:1]
+        each = [scales] if accepted is None else accepted.passes(scales)
+        found: list[Estimate] = []
+        with passes(*[1.0] * len(each), what=comparing(reference.size, sample.size)):
+            for some in each:
+                known = [self._known[s] for s in some if s in self._known]
+                beside: list[Any] = []
+                if not alone and self._compared_by_rows(candidate):
+                    around = self._accepted_around(reference, some)
+                    known, beside = [one.known(reference) for one in around], around[0].others
+                gathered = gather_at(
+                    some,
+                    [(reference, sample)],
+                    engine=self.engine,
+                    known=known if len(known) == len(some) else None,
+                    beside=beside,
+                )
+                found += [Estimate.of(evidence) for [evidence] in gathered]
+        for scale, estimate in zip(scales, found, strict=False):
+            if reference is self.reference and estimate.evidence.known_x is not None:
+                self._known.setdefault(scale, estimate.evidence.known_x)
+        return found
 
-    def _accepted_around(self, candidate: Candidate) -> AcceptedRows | None:
-        """Return all that was accepted beside the reference, where rows are plain; it is summed once."""
-        accepted, reference = self.tolerance.accepted, candidate.reference
-        samples = reference, candidate.sample
+    def _compared_by_rows(self, candidate: Candidate) -> bool:
+        """Tell whether there are accepted data, and all rows stand for themselves."""
+        accepted, samples = self.tolerance.accepted, (candidate.reference, candidate.sample)
         plain = all(sample.keeps_rows and sample.units is None for sample in samples)
-        if accepted is None or not accepted.datasets or not plain:
-            return None
-        if not self._around or self._around[0][0] is not reference:
-            self._around[:] = [(reference, accepted.around(reference, self.engine))]
-        return self._around[0][1]
+        return plain and accepted is not None and bool(accepted.datasets)
 
-    def _nearest(self, candidate: Candidate, estimate: Estimate) -> Nearest:
+    def _accepted_around(self, reference: Sample, scales: Sequence[float]) -> list[AcceptedRows]:
+        """Return all that was accepted beside the reference, at some scales; it is summed once."""
+        assert self.tolerance.accepted is not None
+        if any(s not in self._around or self._around[s][0] is not reference for s in scales):
+            found = self.tolerance.accepted.around(reference, self.engine, scales)
+            self._around.update({s: (reference, one) for s, one in zip(scales, found, strict=False)})
+        return [self._around[s][1] for s in scales if s in self._around]
+
+    def _nearest(self, candidate: Candidate, estimate: Estimate, scale: float = 1.0) -> Nearest:
         """Return a candidate with the mixture of what was accepted that is nearest to it."""
         accepted = self.tolerance.accepted
         if accepted is None or not accepted.datasets or estimate.pair.void:
             return Nearest(np.ones(1), estimate.pair)
         if accepted.same_as(candidate.sample):  # as for the reference itself, there is nothing to test with
             return Nearest(np.ones(1), replace(estimate.pair, void=True))
-        around = self._accepted_around(candidate)
+        around = self._around[scale][1] if self._compared_by_rows(candidate) else None
         return nearest_accepted(estimate.evidence, accepted.datasets, around, self.engine)
 
     def plan(
@@ -404,8 +433,8 @@ class Gate:
         """
         alpha, power = between(alpha, "alpha", 0.5), between(power, "power")
         opened, bar = self.candidate(self._open(candidate), columns=False), self.tolerance.farthest
-        estimate = self._estimate(opened)
-        setting = self._setting(estimate, self._nearest(opened, estimate), alpha)
+        estimate = self._estimates(opened)[0]
+        setting = self._setting(estimate, self._nearest(opened, estimate), alpha, self.tolerance.joint_part)
         true = distance_to_plan_for(estimate, distance, bar.value)
         frozen = distance is None  # the pilot's distance is that to these rows of the reference
         m: int | None = estimate.m
@@ -450,9 +479,10 @@ class Gate:
         types = {name: words for name, words in candidate.left_out.types.items() if name not in told}
         return found + type_facts(types)
 
-    def _setting(
-        self, estimate: Estimate, nearest: Nearest, alpha: float, family: Family | None = None
-    ) -> Setting:
+    def _pvalues(self, bar: Bar, estimate: Estimate, nearest: Nearest) -> tuple[float, float]:
+        close = bar.pvalue_close(estimate, self.is_the_one, nearest)
+        return close, bar.pvalue_far(estimate, self.is_the_one, nearest)
+
+    def _setting(self, estimate: Estimate, nearest: Nearest, alpha: float, part: float) -> Setting:
         bar, several = self.tolerance.farthest, len(self.tolerance.bars)
-        part = (family or self.tolerance.family).level("joint", 1.0)
         return Setting(bar, several, nearest.pair, estimate.m, self.is_the_one, alpha, part)

@@ -55,8 +55,8 @@ def joint_margin(
         return Fixed("a number that was given", between(given, "margin"), pilot)
     m = bench.reference.size
     rows = m if rows is None else whole(rows, "rows", MIN_ROWS)
-    kind, level = _perturbation(bench, given)
-    made = bench.distance_made(kind, level)
+    kind, level = negligible_perturbation(bench, given)
+    [made] = bench.distances_made(kind, level)
     if given is not None:
         if not made > 0:
             raise ValueError(
@@ -70,10 +70,10 @@ def joint_margin(
         # A few rows of the reference show how much: this is about what to expect.
         some = bench.reference.taken(bench.reference.representatives[0])
         with aside():
-            hull = accepted.around(replace(some, points=to_numpy(some.points)), None).hull
+            [around] = accepted.around(replace(some, points=to_numpy(some.points)), None)
         # Of rows that belong together, so many tell as much as one.
         alike = max(pilot.moments.x.per_unit, pilot.moments.y.per_unit)
-        resolved += hull.expected_bias(rows / alike, m / alike) / pilot.scale
+        resolved += around.hull.expected_bias(rows / alike, m / alike) / pilot.scale
     if made >= resolved:
         return Fixed(in_words(((kind, level),)), made, pilot)
     return Fixed(f"what {rows} rows without any fault are proven to be within", resolved, pilot)
@@ -89,7 +89,8 @@ def resolution(pilot: Pair, m: int, n: int) -> float:
     return high
 
 
-def _perturbation(bench: Reference, given: Mapping[str, float] | None) -> tuple[str, float]:
+def negligible_perturbation(bench: Reference, given: Mapping[str, float] | None) -> tuple[str, float]:
+    """Return the kind and the level of what is negligible for the whole table."""
     columns = bench.space.encoding.columns
     if given is None:
         given = NEGLIGIBLE if any(applies("missing", column) for column in columns) else _OF_NUMBERS

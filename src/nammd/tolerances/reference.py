@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from nammd.data.arrays import FloatArray, is_spread, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all, refuse_summaries
@@ -13,11 +15,12 @@ from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_group
 from nammd.data.sampling import Positions
 from nammd.encoding.constants import constant_columns
 from nammd.encoding.encoding import Encoding, fit_datasets
-from nammd.engines import Engine, workers_read_files
+from nammd.engines import Engine, choose_engine, workers_read_files
 from nammd.engines.progress import aside
 from nammd.engines.sums import KernelSums
 from nammd.errors.advice import Advice, refusal
 from nammd.evidence import MIN_ROWS, gather
+from nammd.evidence.gathering import gather_at, kernels_at
 from nammd.evidence.preparing import prepared
 from nammd.evidence.rows import Known
 from nammd.questions.distance import Estimate
@@ -25,7 +28,7 @@ from nammd.spaces import Sample, Space
 from nammd.spaces.space import fitted_kernel, sample_of
 from nammd.statistics.moments import CrossPairs
 from nammd.tolerances.columns import ColumnTolerances
-from nammd.tolerances.equivalents import distance_made, equivalents
+from nammd.tolerances.equivalents import equivalents, perturbed_copies
 from nammd.tolerances.ladder import block_edges
 from nammd.views.counting import tally_columns
 from nammd.views.measure import Measure, measures_of
@@ -135,19 +138,32 @@ class Reference:
             points = to_numpy(self.reference.points)
             return equivalents(points, self.space.encoding, self._distances_to_copies, epsilon)
 
-    def distance_made(self, kind: str, level: float) -> float:
-        """Return the distance that a perturbation of the reference makes."""
+    def distances_made(self, kind: str, level: float, scales: Sequence[float] = (1.0,)) -> list[float]:
+        """Return the distance that a perturbation of the reference makes, at each of some scales."""
         with aside():
-            some = self.reference.representatives[1]
-            encoding = self.space.encoding
-            return distance_made(to_numpy(some), encoding, self._distances_to_copies, kind, level)
+            some, encoding = to_numpy(self.reference.representatives[1]), self.space.encoding
+            points, copies = perturbed_copies(some, encoding, kind, level)
+            return [float(np.mean(each)) for each in self._distances_at(scales, points, copies)]
+
+    def means(self, scales: Sequence[float]) -> list[float]:
+        """Return the mean kernel value of two rows of the reference at each of some scales, by some rows."""
+        with aside():
+            some = to_numpy(self.reference.representatives[1])
+            kernels = kernels_at(self.space.kernel, scales)
+            return [own.mean for [own] in choose_engine(None, some).many_sums(kernels, (some,))]
 
     def _distances_to_copies(self, points: FloatArray, copies: Sequence[FloatArray]) -> list[float]:
+        return self._distances_at((1.0,), points, copies)[0]
+
+    def _distances_at(
+        self, scales: Sequence[float], points: FloatArray, copies: Sequence[FloatArray]
+    ) -> list[list[float]]:
         # A few rows, wherever they come from, and each for itself: this is about how far, not how certain.
         alone = replace(self.reference, dataset=replace(self.reference.dataset, units=None))
         x = replace(alone, points=points)
         pairs = [(x, replace(alone, points=copy)) for copy in copies]
-        return [_distance(evidence.sums) for evidence in gather(pairs, cross="off-diagonal")]
+        every = gather_at(scales, pairs, cross="off-diagonal")
+        return [[_distance(evidence.sums) for evidence in found] for found in every]
 
     def opened(self, others: Mapping[str, Any], grouping: RowGrouping) -> dict[str, Dataset]:
         """Open other datasets as the space reads files; `grouping` is of the reference and of all of them."""
@@ -172,12 +188,15 @@ class Reference:
         """Return how far each column may be away, from what the columns tell."""
         return ColumnTolerances.of_tallies(self.measures, negligible, self.tally, accepted)
 
-    def distances(self, others: Mapping[str, Dataset]) -> dict[str, Estimate]:
-        """Estimate the distances of other datasets to the reference, all in one run."""
+    def distances(
+        self, others: Mapping[str, Dataset], scales: Sequence[float] = (1.0,)
+    ) -> dict[str, list[Estimate]]:
+        """Estimate the distances of other datasets to the reference at some scales, all in one run."""
         datasets = [self.reference.dataset, *others.values()]
         reference, *samples = prepared(datasets, space=self.space, engine=self.engine, known=[self.reference])
-        found = gather([(reference, sample) for sample in samples], engine=self.engine)
-        return {name: Estimate.of(evidence) for name, evidence in zip(others, found, strict=True)}
+        pairs = [(reference, sample) for sample in samples]
+        found = gather_at(scales, pairs, engine=self.engine)
+        return {name: [Estimate.of(each[number]) for each in found] for number, name in enumerate(others)}
 
     def distance_between(self, one: Positions, other: Positions) -> Estimate:
         """Estimate the distance of some rows of the reference to others."""

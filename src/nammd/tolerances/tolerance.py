@@ -20,9 +20,10 @@ from nammd.errors.checks import between, counted, whole
 from nammd.evidence import MIN_ROWS
 from nammd.explaining.facts import FactRules, FactShare
 from nammd.kernels import Kernel
-from nammd.results import share_of, with_error
+from nammd.results import fractions, share_of, with_error
 from nammd.spaces import Space
 from nammd.statistics.nearest import Nearest
+from nammd.statistics.scales import MAIN
 from nammd.tolerances.accepted import AcceptedSet
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
@@ -33,6 +34,7 @@ from nammd.tolerances.gate import Gate
 from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.provenance import Origin
 from nammd.tolerances.reference import opened_in
+from nammd.tolerances.scale_margins import ScaleMargin
 from nammd.tolerances.soundness import unresolved
 from nammd.tolerances.verdict import Verdict
 from nammd.views.family import JOINT, WHOLE, Family
@@ -62,6 +64,8 @@ class Tolerance(Constructors):
     accepted : AcceptedSet or None
         The data that were accepted, where candidates may be like any mixture of them and of the reference;
         None where they may be as far away, in any direction.
+    scales : tuple of ScaleMargin
+        What is negligible at finer scales than that of the kernel, where candidates are held against it too.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Tolerance(Constructors):
     fact_rules: FactRules = field(default_factory=FactRules)
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
     accepted: AcceptedSet | None = field(default=None, compare=False)
+    scales: tuple[ScaleMargin, ...] = ()
 
     @classmethod
     def _of(
@@ -92,8 +97,11 @@ class Tolerance(Constructors):
         columns: ColumnTolerances | None,
         grouping_spec: GroupingSpec,
         accepted: AcceptedSet | None = None,
+        scales: tuple[ScaleMargin, ...] = (),
     ) -> Self:
-        return cls(space, bars, origin, columns, grouping_spec=grouping_spec, accepted=accepted)
+        return cls(
+            space, bars, origin, columns, grouping_spec=grouping_spec, accepted=accepted, scales=scales
+        )
 
     def noted(self) -> Self:
         """Return the tolerance with what to know of it."""
@@ -103,6 +111,16 @@ class Tolerance(Constructors):
     def family(self) -> Family:
         """Which views take part in verdicts, and how they share the level."""
         return JOINT if self.columns is None else WHOLE
+
+    @property
+    def every_scale(self) -> tuple[float, ...]:
+        """The scales at which candidates are compared, as multiples of the bandwidth, the main one first."""
+        return (1.0, *(each.scale for each in self.scales))
+
+    @property
+    def joint_part(self) -> float:
+        """The part of the level that the joint test of "beyond" has at the main scale, at least."""
+        return self.family.level("joint", 1.0) * (MAIN if self.scales else 1.0)
 
     def like(self, nearest: Nearest) -> tuple[tuple[str, float], ...]:
         """Return what a candidate is like: the share of each accepted dataset in the nearest mixture."""
@@ -158,7 +176,8 @@ class Tolerance(Constructors):
         bar = Perturbed(rung.label, value, rung.standard_error**2, None, self.farthest.pilot)
         origin = replace(self.origin, chosen=rung.label, equivalents=(), cautions=())
         columns = None if self.columns is None else self.columns.perturbed(rung.kind, level)
-        return replace(self, bars=(bar,), origin=origin, columns=columns).noted()
+        scales = tuple(each.times(value / self.epsilon) for each in self.scales)
+        return replace(self, bars=(bar,), origin=origin, columns=columns, scales=scales).noted()
 
     def accepting(
         self, accepted: Any, *, reason: str = "", groups: Any = None, row_weights: Any = None
@@ -290,8 +309,8 @@ class Tolerance(Constructors):
                 ),
             )
         alpha = between(alpha, "alpha", 0.5)
-        part = self.family.level("joint", 1.0)
-        setting = Setting(self.farthest, len(self.bars), None, self.origin.rows, True, alpha, part)
+        several, rows_before = len(self.bars), self.origin.rows
+        setting = Setting(self.farthest, several, None, rows_before, True, alpha, self.joint_part)
         close, far = setting.close(rows, distance), setting.far(rows, distance)
         return Forecast(rows, distance, close, far, self.epsilon, alpha)
 
@@ -422,6 +441,9 @@ class Tolerance(Constructors):
             ("columns", ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")),
         ]
         rows += self.grouping_spec.lines()
+        if self.scales:
+            known_scales = fractions([each.scale for each in self.scales])
+            rows.append(("finer scales", f"{known_scales} of the bandwidth, each with a margin of its own"))
         if self.origin.equivalents:
             rows.append(("about as far as", in_words(self.origin.equivalents)))
         rows += [

@@ -15,6 +15,7 @@ from nammd.results import (
     Limit,
     Mark,
     Reportable,
+    ScaleCheck,
     Shown,
     Tone,
     plain,
@@ -23,6 +24,7 @@ from nammd.results import (
 from nammd.statistics.nearest import Nearest
 from nammd.tolerances.decision import Decision, Held, decided
 from nammd.tolerances.forecasting import Needed, Obstacle, Setting
+from nammd.tolerances.scale_margins import ScaledCheck
 from nammd.tolerances.verdict_words import MOST_REASONS, code_again, differs_most, rows_of_table, sentence
 from nammd.views.family import JOINT, Family
 from nammd.views.limits import ColumnCheck
@@ -70,6 +72,8 @@ class Verdict(Reportable):
         The check, as far as a forecast needs it.
     nearest : Nearest
         The candidate with the nearest mixture of what was accepted.
+    scales : ScaledCheck
+        The candidate at every scale, the main one first.
     interval_level : float
         The confidence level of the interval.
     columns : tuple of ColumnCheck
@@ -104,6 +108,7 @@ class Verdict(Reportable):
     tolerance: Tolerance = field(repr=False, compare=False)
     setting: Setting = field(repr=False, compare=False)
     nearest: Nearest = field(repr=False, compare=False)
+    scales: ScaledCheck = field(repr=False, compare=False)
     interval_level: float = 0.95
     columns: tuple[ColumnCheck, ...] = ()
     pairs: tuple[PairCheck, ...] = ()
@@ -151,13 +156,23 @@ class Verdict(Reportable):
 
     @property
     def jointly_far(self) -> bool:
-        """Whether the joint distance is proven to be beyond the joint tolerance."""
+        """Whether the joint distance is proven to be beyond the joint tolerance, at some scale."""
         return self.pvalue_far <= self.family.level("joint", self.alpha)
+
+    @property
+    def finest_beyond(self) -> ScaleCheck | None:
+        """The finer scale at which the candidate is most surely beyond; None where it is so at the main one.
+
+        Or where it is at none: the difference is then not fine-grained.
+        """
+        main, *finer = self.scales.checks
+        found = min((each for each in finer if each.beyond), key=lambda each: each.adjusted, default=None)
+        return None if main.beyond else found
 
     def decided_again(self) -> Verdict:
         """Return the verdict that follows from the p-values, where these were adjusted."""
         against = {fact.kind for fact in self.failures}
-        doubtful = bool(self.doubtful or self.other_reference)
+        doubtful = bool(self.doubtful or self.other_reference or self.pvalue_far <= self.alpha)
         decision = decided(self.pvalue_close, self.pvalue_beyond, self.alpha, doubtful, against)
         return replace(self, decision=decision)
 
@@ -331,6 +346,10 @@ class Verdict(Reportable):
         """Whether columns have tolerances of their own."""
         return self.tolerance.columns is not None
 
+    def scale_checks(self) -> tuple[ScaleCheck, ...]:
+        """Return the candidate at every scale."""
+        return self.scales.checks if len(self.scales.checks) > 1 else ()
+
     def column_pairs(self) -> tuple[PairCheck, ...]:
         """Return every pair of columns against its tolerance."""
         return self.pairs
@@ -384,7 +403,8 @@ class Verdict(Reportable):
         if self.void:
             return "No valid test is possible: see the note."
         if self.pvalue_close <= self.alpha:
-            return "Look at these columns, or check again with more rows."
+            what = "these columns" if self.doubtful else "how values are spaced and repeated"
+            return f"Look at {what}, or check again with more rows."
         return self._needed.sentence(self.tolerance.farthest)
 
     def why_undecided(self) -> str:
@@ -395,6 +415,8 @@ class Verdict(Reportable):
         """Return why, in a few words for a table: what differs most, or what it would take to settle it."""
         if self.is_far and self.column_reasons():
             return self.column_reasons()[0]
+        if self.is_far and self.finest_beyond is not None:
+            return f"fine-grained: at {self.finest_beyond.name} between rows"
         if self.is_far:
             return differs_most(self.estimate.evidence.x, self.estimate.evidence.y)
         if self.distrusted:
@@ -420,6 +442,8 @@ class Verdict(Reportable):
             "accepted_needed": self.accepted_needed,
             "limited_by": self.limited_by,
             "columns": [plain(each.to_dict()) for each in self.columns],
+            "scales": [plain(asdict(each)) for each in self.scales.checks],
+            "scales_dropped": list(self.scales.dropped),
             "reasons": list(self.reasons),
             "pairs": [plain(each.to_dict()) for each in self.pairs if each.beyond or each in self.doubtful],
             "pairs_compared": len(self.pairs),

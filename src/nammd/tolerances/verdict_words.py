@@ -11,7 +11,18 @@ import numpy as np
 from nammd.data.arrays import is_spread, to_numpy
 from nammd.errors.checks import counted
 from nammd.kernels.operations import as_code
-from nammd.results import estimated, interval, number, p_value, probability, share_of, with_error
+from nammd.results import (
+    ScaleCheck,
+    estimated,
+    fractions,
+    interval,
+    number,
+    p_value,
+    probability,
+    share_of,
+    times,
+    with_error,
+)
 from nammd.spaces import Sample
 from nammd.statistics.standardized import standardized_difference
 from nammd.tolerances.bars import Accepted
@@ -47,7 +58,7 @@ def _answer(verdict: Verdict) -> str:
     if verdict.is_far:
         facts = {fact.column for fact in verdict.failures}  # which say more
         beyond = _beyond_in_words(verdict, facts) if verdict.judged else ""
-        whole = f"the candidate is beyond the tolerance ({told}, {p_value(verdict.pvalue_far)})"
+        whole = _beyond_as_a_whole(verdict, told)
         views = ", and ".join(part for part in (whole if verdict.jointly_far else "", beyond) if part)
         return _ended("FAR", [*([views] if views else []), *_failures(verdict)])
     if verdict.distrusted:
@@ -56,9 +67,26 @@ def _answer(verdict: Verdict) -> str:
         return "UNDECIDED: no valid test is possible with these data."
     if verdict.pvalue_close <= verdict.alpha:
         named = [each.name for each in verdict.doubtful]
-        doubt = _may_be_beyond(named)
+        fine = f"it may be beyond at {_finest(verdict).name}"
+        doubt = _may_be_beyond(named) if named else fine
         return f"UNDECIDED: the candidate is within the tolerance as a whole ({told}), but {doubt}."
     return f"UNDECIDED: {verdict.why_undecided()} ({told})."
+
+
+def _beyond_as_a_whole(verdict: Verdict, told: str) -> str:
+    """Say that the candidate is beyond the tolerance, or at which finer scale it is."""
+    fine = verdict.finest_beyond
+    if fine is None:
+        return f"the candidate is beyond the tolerance ({told}, {p_value(verdict.pvalue_far)})"
+    return (
+        f"the difference is fine-grained: at {fine.name} between rows it is {times(fine.ratio)} what is "
+        f"negligible there ({p_value(fine.adjusted)})"
+    )
+
+
+def _finest(verdict: Verdict) -> ScaleCheck:
+    """Return the scale at which a candidate is most surely beyond."""
+    return min(verdict.scales.checks, key=lambda each: each.adjusted)
 
 
 def _ended(word: str, parts: Sequence[str]) -> str:
@@ -85,6 +113,7 @@ def rows_of_table(verdict: Verdict) -> list[tuple[str, str]]:
         ("p-value for CLOSE", probability(verdict.pvalue_close)),
         ("p-value for FAR", probability(verdict.pvalue_far)),
         *([("p-values", verdict.adjusted)] if verdict.adjusted else []),
+        *_scales(verdict),
         *_ladder(verdict),
         ("level", _levels(verdict)),
         *[("changed", reason) for reason in verdict.reasons],
@@ -156,14 +185,30 @@ def like_in_words(shares: Sequence[tuple[str, float]]) -> str:
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
+def _scales(verdict: Verdict) -> list[tuple[str, str]]:
+    """Return what was found at finer scales: what is beyond there is proven, that nothing is, is not."""
+    (main, *finer), dropped = verdict.scales.checks, verdict.scales.dropped
+    beyond = [each for each in finer if each.beyond and not main.beyond]
+    rows = [(f"at {each.name}", each.found) for each in beyond]
+    if finer and not any(each.beyond for each in finer):
+        known = fractions([each.scale for each in finer])
+        rows.append(("finer scales", f"not beyond at {known} of the bandwidth"))
+    if dropped:
+        why = "too few rows of the reference are so near each other"
+        rows.append(("not compared", f"at {fractions(dropped)} of the bandwidth: {why}"))
+    return rows
+
+
 def _levels(verdict: Verdict) -> str:
+    count = len(verdict.scales.checks)
+    overall = "the overall test" + (f" at {count} scales" if count > 1 else "")
     if not verdict.judged:
-        return f"{verdict.alpha:g}"
+        return f"{verdict.alpha:g}" + (f" for {overall}" if count > 1 else "")
     every = {"columns": counted(len(verdict.columns), "column"), "pairs": _pairs_compared(verdict)}
     parts = [
         f"{what} ({_share(verdict.family.level(kind, verdict.alpha))})"
         for kind in verdict.family.kinds
-        for what in [every.get(kind, "the overall test")]
+        for what in [every.get(kind, overall)]
     ]
     shared = ", ".join(parts[:-1]) + f" and {parts[-1]}"
     silent = "" if verdict.pairs or len(verdict.columns) < 2 else f"; {_why_no_pairs(verdict)}"

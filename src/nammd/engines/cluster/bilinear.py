@@ -52,7 +52,7 @@ class BilinearForms(TileJob):
         """Add the sums of a panel."""
         self.forms += partial
 
-    def result(self) -> FloatArray:
+    def result(self, k: int = 0) -> FloatArray:
         """Return the complete sums."""
         return self.forms
 

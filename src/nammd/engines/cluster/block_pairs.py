@@ -30,20 +30,23 @@ Axis = Literal["rows", "columns"]
 
 
 class PairSums(NamedTuple):
-    """Sums over one pair of blocks, each ordered pair of rows counted as often as it is in the matrix."""
+    """Sums over one pair of blocks, each ordered pair of rows counted as often as it is in the matrix.
+
+    For every kernel: vectors are of shape (kernels, rows), the others of shape (kernels,).
+    """
 
     rows: FloatArray
     columns: FloatArray
-    squares: float
-    diagonal: float
+    squares: FloatArray
+    diagonal: FloatArray
 
 
 class BlockSums(NamedTuple):
-    """Sums that belong to the rows of one block."""
+    """Sums that belong to the rows of one block, likewise for every kernel."""
 
     vector: FloatArray
-    squares: float
-    diagonal: float
+    squares: FloatArray
+    diagonal: FloatArray
 
 
 def alone(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -51,40 +54,47 @@ def alone(function: Callable[..., Any], *arguments: Any) -> Any:
     return Context().run(function, *arguments)
 
 
-def on_diagonal(kernel: Kernel, tiles: Tiles, block: Any) -> PairSums:
+Kernels = Sequence[Kernel]
+
+
+def on_diagonal(kernels: Kernels, tiles: Tiles, block: Any) -> PairSums:
     """Return the sums over the pairs of distinct rows of one block."""
+    nothing = np.zeros(len(kernels))
     if len(block) < 2:
-        return PairSums(np.zeros(len(block)), np.zeros(len(block)), 0.0, 0.0)
-    [own] = alone(tiles.sums, kernel, (block,))
-    return PairSums(own.rows, own.rows, own.squares, 0.0)
+        none = np.zeros((len(kernels), len(block)))
+        return PairSums(none, none, nothing, nothing)
+    found = [own for [own] in alone(tiles.many_sums, kernels, (block,))]
+    rows = np.array([own.rows for own in found])
+    return PairSums(rows, rows, np.array([own.squares for own in found]), nothing)
 
 
-def off_diagonal(kernel: Kernel, tiles: Tiles, left: Any, right: Any) -> PairSums:
+def off_diagonal(kernels: Kernels, tiles: Tiles, left: Any, right: Any) -> PairSums:
     """Return the sums over the pairs of rows of two blocks of one sample, which are there twice."""
-    [both] = alone(tiles.sums, kernel, (left, right))
-    return PairSums(both.rows, both.cols, 2.0 * both.squares, 0.0)
+    both = across(kernels, tiles, left, right, paired=False)
+    return both._replace(squares=2.0 * both.squares)
 
 
-def across(kernel: Kernel, tiles: Tiles, left: Any, right: Any, paired: bool) -> PairSums:
+def across(kernels: Kernels, tiles: Tiles, left: Any, right: Any, paired: bool) -> PairSums:
     """Return the sums over the pairs of rows of blocks of two samples; `paired`: row i belongs to row i."""
-    [both] = alone(tiles.sums, kernel, (left, right))
-    diagonal = both.diagonal if paired else 0.0
-    assert diagonal is not None
-    return PairSums(both.rows, both.cols, both.squares, diagonal)
+    found = [both for [both] in alone(tiles.many_sums, kernels, (left, right))]
+    rows, columns = (np.array([getattr(both, name) for both in found]) for name in ("rows", "cols"))
+    squares = np.array([both.squares for both in found])
+    diagonal = np.array([both.diagonal if paired else 0.0 for both in found])
+    return PairSums(rows, columns, squares, diagonal)
 
 
 def add_pairs(pairs: Sequence[PairSums], sides: Sequence[Axis]) -> BlockSums:
     """Add up what pairs give to one block; squares and diagonal are counted with the rows."""
     counted = [pair for pair, side in zip(pairs, sides, strict=True) if side == "rows"]
     vectors = [p.rows if side == "rows" else p.columns for p, side in zip(pairs, sides, strict=True)]
-    return BlockSums(_added(vectors), sum(p.squares for p in counted), sum(p.diagonal for p in counted))
+    nothing = np.zeros(len(vectors[0]))
+    squares, diagonal = (_added([nothing, *(p[at] for p in counted)]) for at in (2, 3))
+    return BlockSums(_added(vectors), squares, diagonal)
 
 
 def add_blocks(parts: Sequence[BlockSums]) -> BlockSums:
     """Add up sums that belong to one block."""
-    return BlockSums(
-        _added([p.vector for p in parts]), sum(p.squares for p in parts), sum(p.diagonal for p in parts)
-    )
+    return BlockSums(*(_added([part[at] for part in parts]) for at in range(3)))
 
 
 def _added(vectors: Sequence[FloatArray]) -> FloatArray:
@@ -94,18 +104,21 @@ def _added(vectors: Sequence[FloatArray]) -> FloatArray:
     return total
 
 
-def within_sums(blocks: Sequence[BlockSums]) -> WithinSums:
-    """Put the blocks of a sample together."""
-    return WithinSums(np.concatenate([b.vector for b in blocks]), float(sum(b.squares for b in blocks)))
+def within_sums(blocks: Sequence[BlockSums], k: int = 0) -> WithinSums:
+    """Put the blocks of a sample together, for the k-th kernel."""
+    rows = np.concatenate([b.vector[k] for b in blocks])
+    return WithinSums(rows, float(sum(b.squares[k] for b in blocks)))
 
 
-def cross_sums(rows: Sequence[BlockSums], columns: Sequence[BlockSums], paired: bool) -> CrossSums:
-    """Put the blocks of two samples together."""
+def cross_sums(
+    rows: Sequence[BlockSums], columns: Sequence[BlockSums], paired: bool, k: int = 0
+) -> CrossSums:
+    """Put the blocks of two samples together, for the k-th kernel."""
     return CrossSums(
-        np.concatenate([b.vector for b in rows]),
-        np.concatenate([b.vector for b in columns]),
-        float(sum(b.squares for b in rows)),
-        float(sum(b.diagonal for b in rows)) if paired else None,
+        np.concatenate([b.vector[k] for b in rows]),
+        np.concatenate([b.vector[k] for b in columns]),
+        float(sum(b.squares[k] for b in rows)),
+        float(sum(b.diagonal[k] for b in rows)) if paired else None,
     )
 
 
@@ -125,7 +138,7 @@ class PairGraph:
         The same for the tasks that add up pairs of a row of blocks.
     """
 
-    kernel: Kernel
+    kernels: Kernels
     tiles: Tiles
     parts: Sequence[tuple[Any, ...]]
     name: str = field(default_factory=lambda: fresh_name("pairs"))
@@ -138,7 +151,7 @@ class PairGraph:
         samples = {sample.name: sample for part in self.parts for sample in part}
         self.tasks |= graph_of(list(samples.values()))
         # Tasks of their own, so that a network of a kernel travels once to each worker.
-        self.tasks |= {(self.name, "kernel"): self.kernel, (self.name, "tiles"): self.tiles}
+        self.tasks |= {(self.name, "kernels"): list(self.kernels), (self.name, "tiles"): self.tiles}
         for number, part in enumerate(self.parts):
             self.wanted.append(self._within(number, *part) if len(part) == 1 else self._cross(number, *part))
 
@@ -146,14 +159,17 @@ class PairGraph:
         """Return all keys that are wanted, in order."""
         return [key for rows, columns in self.wanted for key in (*rows, *columns)]
 
-    def assemble(self, found: Sequence[BlockSums]) -> list[WithinSums | CrossSums]:
-        """Return the sums of every part from what the wanted keys came to."""
-        values, results = iter(found), list[WithinSums | CrossSums]()
+    def assemble(self, found: Sequence[BlockSums]) -> list[list[WithinSums | CrossSums]]:
+        """Return, for every kernel, the sums of every part from what the wanted keys came to."""
+        values = iter(found)
+        results: list[list[WithinSums | CrossSums]] = [[] for _ in self.kernels]
         for part, (rows, columns) in zip(self.parts, self.wanted, strict=True):
             by_row, by_column = ([next(values) for _ in keys] for keys in (rows, columns))
-            results.append(
-                within_sums(by_row) if len(part) == 1 else cross_sums(by_row, by_column, _paired(*part))
-            )
+            for k, own in enumerate(results):
+                alone = len(part) == 1
+                own.append(
+                    within_sums(by_row, k) if alone else cross_sums(by_row, by_column, _paired(*part), k)
+                )
         return results
 
     def delayed(self) -> list[Any]:
@@ -208,7 +224,7 @@ class PairGraph:
         return rows, columns
 
     def _pair(self, part: int, i: int, j: int, function: Any, *arguments: Any) -> None:
-        settings = (self.name, "kernel"), (self.name, "tiles")
+        settings = (self.name, "kernels"), (self.name, "tiles")
         self.tasks[(self.name, part, i, j)] = (function, *settings, *arguments)
 
     def _tree(self, where: tuple[Any, ...], leaves: Sequence[tuple[Key, Any, float]]) -> Key:

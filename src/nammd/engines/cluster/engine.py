@@ -7,6 +7,7 @@ again what only that worker had, and the result is the same to the last bit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -90,10 +91,14 @@ class Cluster(Engine):
 
     def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> Summed:
         """Return `WithinSums` for every part ``(x,)`` and `CrossSums` for every part ``(x, y)``."""
-        graph = PairGraph(kernel, self.tiles, self._in_blocks(parts))
+        return self.many_sums([kernel], *parts)[0]
+
+    def many_sums(self, kernels: Sequence[Kernel], *parts: tuple[Array, ...]) -> list[Summed]:
+        """Return the same for every one of some kernels; each pair of blocks is looked at once."""
+        graph = PairGraph(kernels, self.tiles, self._in_blocks(parts))
         sizes = max((len(part), *(int(s.shape[0]) for s in part)) for part in parts)
         found = self._computed(graph.tasks, graph.keys(), graph.work, sizes[1:], graph.rows_work)
-        return Summed(tuple(graph.assemble(found)), repr(self))
+        return [Summed(tuple(each), repr(self)) for each in graph.assemble(found)]
 
     def delayed(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
         """Return the same as ``dask.delayed.Delayed`` objects: nothing is computed until you ask for it.
@@ -121,7 +126,7 @@ class Cluster(Engine):
         >>> bool(0 < half.compute() < 499)
         True
         """
-        return PairGraph(kernel, self.tiles, self._in_blocks(parts)).delayed()
+        return PairGraph([kernel], self.tiles, self._in_blocks(parts)).delayed()
 
     def quadratic_forms(self, kernel: Kernel, z: Array, vectors: NDArray[Any]) -> FloatArray:
         """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""

@@ -16,6 +16,7 @@ from nammd.data.arrays import Array, FloatArray, to_numpy
 from nammd.engines.cuda.families import can_stack, forms_of_many
 from nammd.engines.cuda.launch import (
     VECTORS,
+    Ladder,
     Shape,
     first_that_fits,
     launch_diagonal,
@@ -31,6 +32,7 @@ from nammd.engines.tiles.engine import Tiles
 from nammd.engines.tiles.jobs import typical_value
 from nammd.kernels.base import Kernel, Precision
 from nammd.kernels.exponential import FLOAT32_LIMIT
+from nammd.kernels.operations import powers_of
 
 PRECISIONS = ("high", "fast")
 
@@ -71,20 +73,28 @@ class Cuda(Engine):
 
     def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> Summed:
         """Return `WithinSums` for every part ``(x,)`` and `CrossSums` for every part ``(x, y)``."""
+        return self.many_sums([kernel], *parts)[0]
+
+    def many_sums(self, kernels: Sequence[Kernel], *parts: tuple[Array, ...]) -> list[Summed]:
+        """Return the same for every one of some kernels; powers of one another's values cost little more."""
         samples = list({id(sample): sample for part in parts for sample in part}.values())
         self._require_device(samples[0])
-        ready = self._operands(kernel, samples)
+        ladder = Ladder.of(powers_of(kernels))
+        if ladder is None:
+            return super().many_sums(kernels, *parts)
+        ready = self._operands(kernels[0], samples)
         if ready is None:
-            return Tiles().sums(kernel, *parts)
+            return Tiles().many_sums(kernels, *parts)
         operands = {id(sample): one for sample, one in zip(samples, ready, strict=True)}
-        power = kernel.exponentials()[0].power
-        found = tuple(
-            self._within(operands[id(part[0])], power)
+        power = kernels[0].exponentials()[0].power
+        found = [
+            self._within(operands[id(part[0])], power, ladder)
             if len(part) == 1
-            else self._cross(operands[id(part[0])], operands[id(part[1])], power)
+            else self._cross(operands[id(part[0])], operands[id(part[1])], power, ladder)
             for part in parts
-        )
-        return Summed(found, self.described(samples[0]))
+        ]
+        by = self.described(samples[0])
+        return [Summed(tuple(each[k] for each in found), by) for k in range(ladder.count)]
 
     def can_compute(self, kernel: Kernel) -> bool:
         """Tell whether there are programs for a kernel; any other is left to `Tiles` on the same device."""
@@ -167,55 +177,65 @@ class Cuda(Engine):
         ready = prepare(samples, kernel.exponentials(), EXTRA, self._two, scale)
         return ready if all(one.largest <= FLOAT32_LIMIT for one in ready) else None
 
-    def _within(self, one: Operands, power: int) -> WithinSums:
-        rows, columns, squares = self._sums(one, one, power, within=True)
-        return WithinSums(to_numpy(rows + columns)[: one.rows], float(squares))
+    def _within(self, one: Operands, power: int, ladder: Ladder) -> list[WithinSums]:
+        rows, columns, squares = self._sums(one, one, power, True, ladder)
+        every, totals = to_numpy(rows + columns)[:, : one.rows], to_numpy(squares)
+        return [WithinSums(every[k], float(totals[k])) for k in range(ladder.count)]
 
-    def _cross(self, one: Operands, other: Operands, power: int) -> CrossSums:
-        rows, columns, squares = self._sums(one, other, power, within=False)
-        diagonal = _diagonal(one, other, power) if one.rows == other.rows else None
-        return CrossSums(
-            to_numpy(rows)[: one.rows], to_numpy(columns)[: other.rows], float(squares), diagonal
-        )
+    def _cross(self, one: Operands, other: Operands, power: int, ladder: Ladder) -> list[CrossSums]:
+        rows, columns, squares = (to_numpy(t) for t in self._sums(one, other, power, False, ladder))
+        paired = one.rows == other.rows
+        return [
+            CrossSums(
+                rows[k, : one.rows],
+                columns[k, : other.rows],
+                float(squares[k]),
+                _diagonal(one, other, power, raised) if paired else None,
+            )
+            for k, raised in enumerate(ladder.powers())
+        ]
 
-    def _sums(self, one: Operands, other: Operands, power: int, within: bool) -> tuple[Any, Any, Any]:
-        """Return the row sums, the column sums and the squares, in float64, on the device."""
-        shapes = shapes_of_sums(one, power, self._two)
+    def _sums(
+        self, one: Operands, other: Operands, power: int, within: bool, ladder: Ladder
+    ) -> tuple[Any, Any, Any]:
+        """Return row sums, column sums and squares of every kernel, in float64, on the device."""
+        shapes = shapes_of_sums(one, power, self._two, ladder)
         found: tuple[Any, Any, Any] = first_that_fits(
-            shapes, lambda shape: self._sums_in(shape, one, other, power, within)
+            shapes, lambda shape: self._sums_in(shape, one, other, power, within, ladder)
         )
         return found
 
     def _sums_in(
-        self, shape: Shape, one: Operands, other: Operands, power: int, within: bool
+        self, shape: Shape, one: Operands, other: Operands, power: int, within: bool, ladder: Ladder
     ) -> tuple[Any, Any, Any]:
         """Return the same in tiles of a given shape."""
         import torch
 
-        options = {"dtype": torch.float32, "device": one.high.device}
+        options, kernels = {"dtype": torch.float32, "device": one.high.device}, ladder.count
         tiles, other_tiles = one.padded // shape.rows, other.padded // shape.columns
-        at_once = max(1, min(other_tiles, _BUFFER_BYTES // (4 * one.padded)))
+        at_once = max(1, min(other_tiles, _BUFFER_BYTES // (4 * one.padded * kernels)))
         panel = shape.panel(tiles * at_once)
         panels = -(-tiles // panel)
-        row_sums = torch.zeros((at_once, one.padded), **options)
-        column_sums = torch.zeros((panels, other.padded), **options)
-        rows = torch.zeros(one.padded, dtype=torch.float64, device=row_sums.device)
-        squares = torch.zeros((), dtype=torch.float64, device=row_sums.device)
+        row_sums = torch.zeros((kernels, at_once, one.padded), **options)
+        column_sums = torch.zeros((kernels, panels, other.padded), **options)
+        rows = torch.zeros((kernels, one.padded), dtype=torch.float64, device=row_sums.device)
+        squares = torch.zeros(kernels, dtype=torch.float64, device=row_sums.device)
         for first in range(0, other_tiles, at_once):
             count = min(at_once, other_tiles - first)
-            part = torch.zeros((panels, count), **options)
+            part = torch.zeros((kernels, panels, count), **options)
             if within:
                 row_sums.zero_()  # tiles below the diagonal are left alone
             results, where = (row_sums, column_sums, part), (first, panel, tiles)
-            launch_sums(shape, (one, other), results, where, power, self._two, within)
-            rows += row_sums[:count].sum(0, dtype=torch.float64)
-            squares += part.sum(dtype=torch.float64)
+            launch_sums(shape, (one, other), results, where, power, self._two, within, ladder)
+            rows += row_sums[:, :count].sum(1, dtype=torch.float64)
+            squares += part.sum((1, 2), dtype=torch.float64)
         if within:
-            part = torch.zeros(tiles, **options)
-            launch_diagonal(shape, one, (row_sums[0], part), power, self._two)
-            rows += row_sums[0]
-            squares = 2 * squares + part.sum(dtype=torch.float64)
-        return rows, column_sums.sum(0, dtype=torch.float64), squares
+            part = torch.zeros((kernels, tiles), **options)
+            own = torch.zeros((kernels, one.padded), **options)
+            launch_diagonal(shape, one, (own, part), power, self._two, ladder)
+            rows += own
+            squares = 2 * squares + part.sum(1, dtype=torch.float64)
+        return rows, column_sums.sum(1, dtype=torch.float64), squares
 
     @property
     def _two(self) -> bool:
@@ -238,13 +258,13 @@ def _interpreting() -> bool:
     return bool(triton.knobs.runtime.interpret)
 
 
-def _diagonal(one: Operands, other: Operands, power: int) -> float:
-    """Return the sum of k(x_i, y_i), from the same rounded rows."""
+def _diagonal(one: Operands, other: Operands, power: int, raised: int = 1) -> float:
+    """Return the sum of ``k(x_i, y_i) ** raised``, from the same rounded rows."""
     import torch
 
     if power == 1:
         distance = (one.high - other.high).abs().double().sum(0)
-        values = torch.exp2((one.left + other.right).double() - distance)[: one.rows]
+        values = torch.exp2(raised * ((one.left + other.right).double() - distance))[: one.rows]
         return float(values.sum())
     total = 0.0
     for at in range(0, one.padded, 1 << 16):
@@ -252,5 +272,5 @@ def _diagonal(one: Operands, other: Operands, power: int) -> float:
         a, b, c, d = (t[:, rows].double() for t in (one.high, one.low, other.high, other.low))
         product = a * c if one.low is one.high else a * c + a * d + b * c
         norms = (one.left[:, rows].double() * other.right[:, rows].double()).sum(2)
-        total += float(torch.exp2(product.sum(2) + norms).sum())
+        total += float((torch.exp2(product.sum(2) + norms).sum(0) ** raised).sum())
     return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,9 @@ _PROGRAMS = 4096
 
 _PANEL_ROWS = 16384
 """Column sums of so many rows are held in float32, not more."""
+
+_MOST_SCALES = 5
+"""Sums of so many kernels are left behind by one program."""
 
 VECTORS = 128
 """How many vectors a program multiplies with the same kernel values."""
@@ -53,8 +57,39 @@ def is_resident(one: Operands, power: int) -> bool:
     return power == 2 and one.high.shape[0] == 1 and one.width <= _RESIDENT_WIDTH
 
 
-def shapes_of_sums(one: Operands, power: int, two: bool) -> list[Shape]:
+@dataclass(frozen=True)
+class Ladder:
+    """How many kernels there are, and how often a tile is squared from each to the next.
+
+    Attributes
+    ----------
+    count, squarings : int
+        These.
+    """
+
+    count: int = 1
+    squarings: int = 0
+
+    @classmethod
+    def of(cls, powers: tuple[int, ...] | None) -> Ladder | None:
+        """Return it for kernels of some powers; None where the programs do not know such steps."""
+        if powers is None or len(powers) > _MOST_SCALES:
+            return None
+        steps = {high // low for low, high in itertools.pairwise(powers)}
+        return cls(len(powers), steps.pop().bit_length() - 1 if steps else 0) if len(steps) <= 1 else None
+
+    def powers(self) -> list[int]:
+        """Return the powers."""
+        return [1 << (self.squarings * k) for k in range(self.count)]
+
+
+ONE_KERNEL = Ladder()
+
+
+def shapes_of_sums(one: Operands, power: int, two: bool, ladder: Ladder = ONE_KERNEL) -> list[Shape]:
     """Return shapes for sums, the fastest on Hopper chips first; the later ones need less of a chip."""
+    if ladder.count > 1 and power == 2:  # sums of several kernels take more registers
+        return [Shape(64, 64, 4, 2), Shape(64, 64, 4, 1), Shape(64, 64, 4, 1, 16)]
     if power == 1:
         return [Shape(16, 128, 1, 1), Shape(32, 64, 4, 1)]
     if is_resident(one, power):
@@ -86,6 +121,7 @@ def launch_sums(
     power: int,
     two: bool,
     within: bool,
+    ladder: Ladder = ONE_KERNEL,
 ) -> None:
     """Compute some tiles of columns over all panels of rows.
 
@@ -96,8 +132,8 @@ def launch_sums(
     operands : tuple of Operands
         The samples whose rows are the rows and the columns of the matrix.
     results : tuple of torch.Tensor
-        Where to write row sums (tiles of columns, rows), column sums (panels, columns), and
-        squares (panels, tiles of columns).
+        Where to write row sums (kernels, tiles of columns, rows), column sums (kernels, panels, columns), and
+        squares (kernels, panels, tiles of columns).
     where : tuple of int
         The first tile of columns, the tiles of rows in a panel, the tiles of rows in all.
     power : {1, 2}
@@ -106,14 +142,16 @@ def launch_sums(
         Whether numbers are split into two.
     within : bool
         Whether the matrix is symmetric, and its diagonal is left out.
+    ladder : Ladder
+        Of which powers of the kernel values.
     """
     from nammd.engines.cuda import programs
 
     one, other = operands
-    panels, count = results[2].shape
+    _, panels, count = results[2].shape
     arguments = (
         one.high, one.low, one.left, other.high, other.low, other.right,
-        *results, one.padded, other.padded, *where,
+        *results, one.padded, other.padded, *where, results[0].stride(0),
     )  # fmt: skip
     if is_resident(one, power):
         programs.sums_resident[(count, panels)](
@@ -127,20 +165,34 @@ def launch_sums(
             WITHIN=within,
             WARPS=shape.warps,
             STAGES=shape.stages,
+            S=ladder.count,
+            Q=ladder.squarings,
         )
         return
     programs.sums_streamed[(count, panels)](
-        *arguments, int(within), **_constants(shape, one, power, two), num_stages=shape.stages
+        *arguments,
+        int(within),
+        **_constants(shape, one, power, two),
+        S=ladder.count,
+        Q=ladder.squarings,
+        num_stages=shape.stages,
     )
 
 
-def launch_diagonal(shape: Shape, one: Operands, results: tuple[Any, Any], power: int, two: bool) -> None:
+def launch_diagonal(
+    shape: Shape,
+    one: Operands,
+    results: tuple[Any, Any],
+    power: int,
+    two: bool,
+    ladder: Ladder = ONE_KERNEL,
+) -> None:
     """Compute the blocks on the diagonal of a symmetric matrix: row sums, and squares by tiles of rows."""
     from nammd.engines.cuda import programs
 
     programs.sums_of_diagonal[(one.padded // shape.rows,)](
         one.high, one.low, one.left, one.right, *results, one.padded,
-        **_constants(shape, one, power, two), num_stages=1,
+        **_constants(shape, one, power, two), S=ladder.count, Q=ladder.squarings, num_stages=1,
     )  # fmt: skip
 
 

@@ -8,6 +8,9 @@ only. What it leaves behind:
 - row sums of every tile, written out (they cost few exchanges between threads, columns would cost many);
 - the sum of squares.
 
+Of several kernels whose values are powers of one another's, these are left behind for each: a tile is raised
+in its registers. S is their number, five at most, and Q how often a tile is squared from each to the next.
+
 Of a symmetric matrix these programs do what is above the blocks on the diagonal; the blocks themselves, which
 need a mask, have a program of their own. No other needs one: rows that fill up the last tile carry an
 exponent so low that their kernel values are zero. Nothing is added by atomic operations, so the same data
@@ -85,11 +88,48 @@ def _own_rows(values, BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr):
 
 
 @triton.jit
+def _raised(values, Q: tl.constexpr):
+    """Square a tile some times."""
+    for _ in tl.static_range(Q):
+        values = values * values
+    return values
+
+
+@triton.jit
+def _reduced(
+    values, out, by_square, by_column, RESIDENT: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr,
+):  # fmt: skip
+    """Write the row sums of a tile, and add its squares and columns to those before."""
+    tl.store(out, tl.sum(values, axis=1))
+    by_square += tl.sum(values * values, axis=1)
+    if RESIDENT:
+        by_column += _own_rows(values, BM, BN, WARPS)
+    else:
+        by_column += tl.sum(values, axis=0)
+    return by_square, by_column
+
+
+@triton.jit
+def _left_behind(
+    column_sums, squares, by_column, by_square, cols, other_padded, scale: tl.constexpr,
+    RESIDENT: tl.constexpr,
+):  # fmt: skip
+    """Write the column sums and squares of one of the kernels."""
+    here, down, panels = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
+    if RESIDENT:
+        by_column = tl.sum(tl.sum(by_column, axis=1), axis=0)
+    tl.store(column_sums + (scale * panels + down).to(tl.int64) * other_padded + cols, by_column)
+    tl.store(squares + (scale * panels + down) * tl.num_programs(0) + here, tl.sum(by_square))
+
+
+@triton.jit
 def sums_resident(
     high, low, extra, other_high, other_low, other_extra, row_sums, column_sums, squares,
-    padded, other_padded, first, panel, tiles,
+    padded, other_padded, first, panel, tiles, stride,
     D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr, WITHIN: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr, STAGES: tl.constexpr,
+    S: tl.constexpr, Q: tl.constexpr,
 ):  # fmt: skip
     """Sum a tile of columns over a panel of rows; the columns stay in shared memory. One term, small D."""
     here, down = tl.program_id(0), tl.program_id(1)
@@ -104,9 +144,14 @@ def sums_resident(
     stop = tl.minimum(start + panel, tiles)
     if WITHIN:
         stop = tl.minimum(stop, (first + here) * BN // BM)
-    by_column = tl.zeros((WARPS, 8, BN), tl.float32)
-    by_square = tl.zeros((BM,), tl.float32)
+    c0 = tl.zeros((WARPS, 8, BN), tl.float32)
+    s0 = tl.zeros((BM,), tl.float32)
+    c1, s1 = c0, s0
+    c2, s2 = c0, s0
+    c3, s3 = c0, s0
+    c4, s4 = c0, s0
     out = row_sums + here.to(tl.int64) * padded
+    stride = stride.to(tl.int64)
     for tile in tl.range(start, stop, num_stages=STAGES):
         rows = tile * BM + tl.arange(0, BM)
         mine = rows.to(tl.int64)
@@ -117,19 +162,36 @@ def sums_resident(
             exponent = tl.dot(a, b_low, exponent)
             exponent = tl.dot(tl.load(low + mine[:, None] * D + k[None, :]), b, exponent)
         values = tl.exp2(exponent)
-        tl.store(out + rows, tl.sum(values, axis=1))
-        by_square += tl.sum(values * values, axis=1)
-        by_column += _own_rows(values, BM, BN, WARPS)
-    tl.store(column_sums + down.to(tl.int64) * other_padded + cols, tl.sum(tl.sum(by_column, axis=1), axis=0))
-    tl.store(squares + down * tl.num_programs(0) + here, tl.sum(by_square))
+        s0, c0 = _reduced(values, out + rows, s0, c0, True, BM, BN, WARPS)
+        if S > 1:
+            values = _raised(values, Q)
+            s1, c1 = _reduced(values, out + stride + rows, s1, c1, True, BM, BN, WARPS)
+        if S > 2:
+            values = _raised(values, Q)
+            s2, c2 = _reduced(values, out + 2 * stride + rows, s2, c2, True, BM, BN, WARPS)
+        if S > 3:
+            values = _raised(values, Q)
+            s3, c3 = _reduced(values, out + 3 * stride + rows, s3, c3, True, BM, BN, WARPS)
+        if S > 4:
+            values = _raised(values, Q)
+            s4, c4 = _reduced(values, out + 4 * stride + rows, s4, c4, True, BM, BN, WARPS)
+    _left_behind(column_sums, squares, c0, s0, cols, other_padded, 0, True)
+    if S > 1:
+        _left_behind(column_sums, squares, c1, s1, cols, other_padded, 1, True)
+    if S > 2:
+        _left_behind(column_sums, squares, c2, s2, cols, other_padded, 2, True)
+    if S > 3:
+        _left_behind(column_sums, squares, c3, s3, cols, other_padded, 3, True)
+    if S > 4:
+        _left_behind(column_sums, squares, c4, s4, cols, other_padded, 4, True)
 
 
 @triton.jit(do_not_specialize=["within"])
 def sums_streamed(
     high, low, extra, other_high, other_low, other_extra, row_sums, column_sums, squares,
-    padded, other_padded, first, panel, tiles, within,
+    padded, other_padded, first, panel, tiles, stride, within,
     D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
-    CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, S: tl.constexpr, Q: tl.constexpr,
 ):  # fmt: skip
     """Do the same for any number of columns and terms, and for city-block distances.
 
@@ -141,9 +203,14 @@ def sums_streamed(
     stop = tl.minimum(start + panel, tiles)
     if within:
         stop = tl.minimum(stop, (first + here) * BN // BM)
-    by_column = tl.zeros((BN,), tl.float32)
-    by_square = tl.zeros((BM,), tl.float32)
+    c0 = tl.zeros((BN,), tl.float32)
+    s0 = tl.zeros((BM,), tl.float32)
+    c1, s1 = c0, s0
+    c2, s2 = c0, s0
+    c3, s3 = c0, s0
+    c4, s4 = c0, s0
     out = row_sums + here.to(tl.int64) * padded
+    stride = stride.to(tl.int64)
     for tile in range(start, stop):
         rows = tile * BM + tl.arange(0, BM)
         if CITYBLOCK:
@@ -155,18 +222,35 @@ def sums_streamed(
                 high, low, extra, other_high, other_low, other_extra, rows, cols, padded, other_padded,
                 D, K, TERMS, TWO, E, BM, BN,
             )  # fmt: skip
-        tl.store(out + rows, tl.sum(values, axis=1))
-        by_column += tl.sum(values, axis=0)
-        by_square += tl.sum(values * values, axis=1)
-    tl.store(column_sums + down.to(tl.int64) * other_padded + cols, by_column)
-    tl.store(squares + down * tl.num_programs(0) + here, tl.sum(by_square))
+        s0, c0 = _reduced(values, out + rows, s0, c0, False, BM, BN, 1)
+        if S > 1:
+            values = _raised(values, Q)
+            s1, c1 = _reduced(values, out + stride + rows, s1, c1, False, BM, BN, 1)
+        if S > 2:
+            values = _raised(values, Q)
+            s2, c2 = _reduced(values, out + 2 * stride + rows, s2, c2, False, BM, BN, 1)
+        if S > 3:
+            values = _raised(values, Q)
+            s3, c3 = _reduced(values, out + 3 * stride + rows, s3, c3, False, BM, BN, 1)
+        if S > 4:
+            values = _raised(values, Q)
+            s4, c4 = _reduced(values, out + 4 * stride + rows, s4, c4, False, BM, BN, 1)
+    _left_behind(column_sums, squares, c0, s0, cols, other_padded, 0, False)
+    if S > 1:
+        _left_behind(column_sums, squares, c1, s1, cols, other_padded, 1, False)
+    if S > 2:
+        _left_behind(column_sums, squares, c2, s2, cols, other_padded, 2, False)
+    if S > 3:
+        _left_behind(column_sums, squares, c3, s3, cols, other_padded, 3, False)
+    if S > 4:
+        _left_behind(column_sums, squares, c4, s4, cols, other_padded, 4, False)
 
 
 @triton.jit
 def sums_of_diagonal(
     high, low, extra, other_extra, row_sums, squares, padded,
     D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
-    CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, S: tl.constexpr, Q: tl.constexpr,
 ):  # fmt: skip
     """Sum some rows of a block on the diagonal, which holds both (i, j) and (j, i), without (i, i)."""
     here = tl.program_id(0)
@@ -180,8 +264,10 @@ def sums_of_diagonal(
             D, K, TERMS, TWO, E, BM, BN,
         )  # fmt: skip
     values = tl.where(rows[:, None] == cols[None, :], 0.0, values)
-    tl.store(row_sums + rows, tl.sum(values, axis=1))
-    tl.store(squares + here, tl.sum(tl.sum(values * values, axis=1)))
+    for scale in tl.static_range(S):
+        tl.store(row_sums + scale * padded.to(tl.int64) + rows, tl.sum(values, axis=1))
+        tl.store(squares + scale * tl.num_programs(0) + here, tl.sum(tl.sum(values * values, axis=1)))
+        values = _raised(values, Q)
 
 
 @triton.jit

@@ -29,7 +29,6 @@ from nammd.engines.protocol import (
     form_work,
     repr_of_what_is_set,
 )
-from nammd.engines.sums import KernelSums
 from nammd.engines.tiles.families import FamilyJob, GridJob, PairedJob
 from nammd.engines.tiles.jobs import CrossJob, QuadraticForms, WithinJob
 from nammd.engines.tiles.pool import Buffers, run
@@ -38,6 +37,7 @@ from nammd.engines.units import Units
 from nammd.errors.checks import whole
 from nammd.kernels.base import Kernel, Precision
 from nammd.kernels.family import families
+from nammd.kernels.operations import powers_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,31 +96,62 @@ class Tiles(Engine):
 
     def sums(self, kernel: Kernel, *parts: tuple[Array, ...]) -> Summed:
         """Return `WithinSums` for every part ``(x,)`` and `CrossSums` for every part ``(x, y)``."""
-        shape = self._tile_shape(parts[0][0])
-        buffers = Buffers()
-        jobs: list[WithinJob | CrossJob] = [
-            (WithinJob if len(part) == 1 else CrossJob)(
-                kernel.bind(part[0], part[-1], self.dtype), part, shape, buffers
-            )
-            for part in parts
-        ]
-        run(jobs, self.threads, self.progress)
-        return Summed(tuple(job.result() for job in jobs), self.described(parts[0][0]))
+        return self.many_sums([kernel], *parts)[0]
 
-    def unit_sums(self, kernel: Kernel, *parts: tuple[tuple[Array, Units], ...]) -> Summed:
-        """Return `UnitWithin` and `UnitCross`; tiles are cut at the borders of units."""
-        first, buffers = parts[0][0][0], Buffers()
+    def many_sums(self, kernels: Sequence[Kernel], *parts: tuple[Array, ...]) -> list[Summed]:
+        """Return the same for every one of some kernels.
+
+        Of kernels whose values are powers of the first one's, a tile is computed once; of others that share
+        their distances, at least these are, in NumPy's data.
+        """
+        first, buffers, powers = parts[0][0], Buffers(), powers_of(kernels)
+        if powers is not None:
+            shape, make = self._tile_shape(first), (WithinJob, CrossJob)
+            jobs: list[Any] = [
+                make[len(part) - 1](
+                    kernels[0].bind(part[0], part[-1], self.dtype), part, shape, buffers, powers
+                )
+                for part in parts
+            ]
+            return self._summed(jobs, len(kernels), first)
+        if not isinstance(first, np.ndarray):
+            return super().many_sums(kernels, *parts)
+        groups, precision = families(kernels), self.precision_for(*(s for part in parts for s in part))
+        grids = [
+            [GridJob([kernels[k] for k in group], part, precision, buffers) for part in parts]
+            for group in groups
+        ]
+        run([job for alike in grids for job in alike], self.threads, self.progress)
+        found = {
+            k: Summed(tuple(job.result(place) for job in alike), self.described(first))
+            for group, alike in zip(groups, grids, strict=True)
+            for place, k in enumerate(group)
+        }
+        return [found[k] for k in range(len(kernels))]
+
+    def many_unit_sums(
+        self, kernels: Sequence[Kernel], *parts: tuple[tuple[Array, Units], ...]
+    ) -> list[Summed]:
+        """Return `UnitWithin` and `UnitCross` for every kernel; tiles are cut at the borders of units."""
+        powers, buffers = powers_of(kernels), Buffers()
+        if powers is None:
+            return [self.many_unit_sums([kernel], *parts)[0] for kernel in kernels]
+        first = parts[0][0][0]
         shape = self._tile_shape(first)
-        jobs: list[UnitWithinJob | UnitCrossJob] = []
+        jobs: list[Any] = []
         for part in parts:
             (x, units), (y, others) = part[0], part[-1]
-            bound = kernel.bind(x, y, self.dtype)
+            bound = kernels[0].bind(x, y, self.dtype)
             if len(part) == 1:
-                jobs.append(UnitWithinJob(bound, x, units, shape, buffers))
+                jobs.append(UnitWithinJob(bound, x, units, shape, buffers, powers))
             else:
-                jobs.append(UnitCrossJob(bound, (x, y), (units, others), shape, buffers))
+                jobs.append(UnitCrossJob(bound, (x, y), (units, others), shape, buffers, powers))
+        return self._summed(jobs, len(kernels), first)
+
+    def _summed(self, jobs: Sequence[Any], kernels: int, first: Array) -> list[Summed]:
         run(jobs, self.threads, self.progress)
-        return Summed(tuple(job.result() for job in jobs), self.described(first))
+        by = self.described(first)
+        return [Summed(tuple(job.result(k) for job in jobs), by) for k in range(kernels)]
 
     def quadratic_forms(self, kernel: Kernel, z: Array, vectors: NDArray[Any]) -> FloatArray:
         """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""
@@ -159,23 +190,6 @@ class Tiles(Engine):
         """Return the shares of the work of the runs that `family_forms` takes: one, for NumPy's data."""
         at_once = isinstance(z, np.ndarray)
         return [form_work(vectors)] if at_once else super().family_work(kernels, z, vectors)
-
-    def grid_sums(self, kernels: Sequence[Kernel], x: Array, y: Array) -> list[KernelSums]:
-        """Return the sums for every kernel of a grid; of NumPy's data a distance is computed once for all."""
-        if not isinstance(x, np.ndarray):
-            return super().grid_sums(kernels, x, y)
-        groups, buffers, precision = families(kernels), Buffers(), self.precision_for(x, y)
-        jobs = [
-            [GridJob([kernels[k] for k in group], part, precision, buffers) for part in ((x,), (y,), (x, y))]
-            for group in groups
-        ]
-        run([job for alike in jobs for job in alike], self.threads, self.progress)
-        found: dict[int, KernelSums] = {}
-        for group, alike in zip(groups, jobs, strict=True):
-            for position, k in enumerate(group):
-                within_x, within_y, cross = (job.result(position) for job in alike)
-                found[k] = KernelSums(within_x, within_y, cross, float(kernels[k].bound))
-        return [found[k] for k in range(len(kernels))]
 
     def precision_for(self, *samples: Array) -> Precision:
         """Return the floating-point type of the tiles."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,24 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, like, namespace, to_numpy
 from nammd.engines.protocol import form_work
-from nammd.engines.sums import CrossSums, WithinSums, diagonal_of_tile, reduce_tile, without_diagonal
+from nammd.engines.sums import (
+    CrossSums,
+    WithinSums,
+    diagonal_of_tile,
+    power_work,
+    raised,
+    reduce_tile,
+    without_diagonal,
+)
 from nammd.engines.tiles.pool import Buffers, Tick
 from nammd.kernels.base import BoundKernel
 
 
 class TileJob(ABC):
-    """A reduction over the tiles of one Gram matrix: panels of it, and how they merge."""
+    """A reduction over the tiles of one Gram matrix: panels of it, and how they merge.
+
+    Of `powers` of the kernel values, a tile is computed once for all of them.
+    """
 
     def __init__(
         self,
@@ -24,13 +36,15 @@ class TileJob(ABC):
         samples: tuple[Array, ...],
         shape: tuple[int, int],
         buffers: Buffers,
+        powers: Sequence[int] = (1,),
     ) -> None:
         sample = samples[0]
         size = int(sample.shape[0])
         self.bound, self.samples, self.shape, self.buffers = bound, samples, shape, buffers
+        self.powers, self.count = powers, len(powers)
         self.size, self.starts = size, range(0, size, shape[0])
         self.on_cpu = isinstance(sample, np.ndarray)
-        self.nanoseconds = size * size / 2 * (sample.shape[1] / 50 + 0.7)
+        self.nanoseconds = size * size / 2 * (sample.shape[1] / 50 + 0.7) * power_work(self.count)
         ones = np.ones(max(shape))
         self.ones = like(ones, sample, getattr(namespace(sample), bound.precision))
 
@@ -59,19 +73,24 @@ class TileJob(ABC):
         """Add the partial sums of a panel."""
 
     @abstractmethod
-    def result(self) -> Any:
-        """Return the complete sums."""
+    def result(self, k: int = 0) -> Any:
+        """Return the complete sums of the k-th power."""
 
 
 class WithinJob(TileJob):
     """Sums over the pairs of distinct rows of one sample."""
 
     def __init__(
-        self, bound: BoundKernel, part: tuple[Array, ...], shape: tuple[int, int], buffers: Buffers
+        self,
+        bound: BoundKernel,
+        part: tuple[Array, ...],
+        shape: tuple[int, int],
+        buffers: Buffers,
+        powers: Sequence[int] = (1,),
     ) -> None:
-        super().__init__(bound, part, shape, buffers)
+        super().__init__(bound, part, shape, buffers, powers)
         self.strip = max(shape[0] // 4, 1)
-        self.rows, self.squares = np.zeros(self.size), 0.0
+        self.rows, self.squares = np.zeros((self.count, self.size)), np.zeros(self.count)
 
     def work(self, start: int) -> int:
         """Return how many kernel values a panel computes."""
@@ -81,97 +100,111 @@ class WithinJob(TileJob):
         twice = (stop - start) ** 2 + strips * self.strip**2 + rest**2
         return twice // 2 + (stop - start) * (self.size - stop)
 
-    def panel(self, start: int, tick: Tick) -> tuple[FloatArray, FloatArray, float]:
+    def panel(self, start: int, tick: Tick) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Compute the partial sums of one panel."""
         stop, width = self.stop(start), self.shape[1]
         rows, squares = self._diagonal_block(start, stop, tick)
-        columns = np.empty(self.size - stop)
+        columns = np.empty((self.count, self.size - stop))
         for begin in range(stop, self.size, width):
             end = min(begin + width, self.size)
             tile = self.tile(slice(start, stop), slice(begin, end))
-            by_row, by_column, square = reduce_tile(tile, self.ones)
-            rows = rows + to_numpy(by_row)
-            columns[begin - stop : end - stop] = to_numpy(by_column)
-            squares += 2.0 * float(square)
+            for k, values in enumerate(raised(tile, self.powers)):
+                by_row, by_column, square = reduce_tile(values, self.ones)
+                rows[k] += to_numpy(by_row)
+                columns[k, begin - stop : end - stop] = to_numpy(by_column)
+                squares[k] += 2.0 * float(square)
             tick((stop - start) * (end - begin))
         return rows, columns, squares
 
-    def _diagonal_block(self, start: int, stop: int, tick: Tick) -> tuple[FloatArray, float]:
+    def _diagonal_block(self, start: int, stop: int, tick: Tick) -> tuple[FloatArray, FloatArray]:
         """Return the row sums and squares of the block on the diagonal.
 
         It is cut into strips, of which only what is on or right of the diagonal is computed: a small
         square, which holds both (i, j) and (j, i) and has its diagonal taken out, and the rest.
         """
-        rows, squares = np.zeros(stop - start), 0.0
+        rows, squares = np.zeros((self.count, stop - start)), np.zeros(self.count)
         for begin in range(start, stop, self.strip):
             end = min(begin + self.strip, stop)
-            square = without_diagonal(self.tile(slice(begin, end), slice(begin, end)))
-            by_row, _, own = reduce_tile(square, self.ones)
-            rows[begin - start : end - start] += to_numpy(by_row)
-            squares += float(own)
+            own = self.tile(slice(begin, end), slice(begin, end))
+            for k, values in enumerate(raised(own, self.powers)):
+                by_row, _, square = reduce_tile(without_diagonal(values), self.ones)
+                rows[k, begin - start : end - start] += to_numpy(by_row)
+                squares[k] += float(square)
             if end < stop:
                 tile = self.tile(slice(begin, end), slice(end, stop))
-                by_row, by_column, across = reduce_tile(tile, self.ones)
-                rows[begin - start : end - start] += to_numpy(by_row)
-                rows[end - start :] += to_numpy(by_column)
-                squares += 2.0 * float(across)
+                for k, values in enumerate(raised(tile, self.powers)):
+                    by_row, by_column, across = reduce_tile(values, self.ones)
+                    rows[k, begin - start : end - start] += to_numpy(by_row)
+                    rows[k, end - start :] += to_numpy(by_column)
+                    squares[k] += 2.0 * float(across)
             tick((end - begin) * (stop - begin))
         return rows, squares
 
-    def merge(self, start: int, partial: tuple[FloatArray, FloatArray, float]) -> None:
+    def merge(self, start: int, partial: tuple[FloatArray, FloatArray, FloatArray]) -> None:
         """Add the partial sums of a panel."""
         rows, columns, squares = partial
-        self.rows[start : start + len(rows)] += rows
-        self.rows[start + len(rows) :] += columns
+        stop = start + rows.shape[1]
+        self.rows[:, start:stop] += rows
+        self.rows[:, stop:] += columns
         self.squares += squares
 
-    def result(self) -> WithinSums:
-        """Return the complete sums."""
-        return WithinSums(self.rows, self.squares)
+    def result(self, k: int = 0) -> WithinSums:
+        """Return the complete sums of the k-th power."""
+        return WithinSums(self.rows[k], float(self.squares[k]))
 
 
 class CrossJob(TileJob):
     """Sums over the pairs of a row of x and a row of y."""
 
     def __init__(
-        self, bound: BoundKernel, part: tuple[Array, ...], shape: tuple[int, int], buffers: Buffers
+        self,
+        bound: BoundKernel,
+        part: tuple[Array, ...],
+        shape: tuple[int, int],
+        buffers: Buffers,
+        powers: Sequence[int] = (1,),
     ) -> None:
         m, n = part[0].shape[0], part[1].shape[0]
-        super().__init__(bound, part, shape, buffers)
+        super().__init__(bound, part, shape, buffers, powers)
         self.nanoseconds *= 2 * n / m
-        self.rows, self.cols, self.squares, self.diagonal = np.zeros(m), np.zeros(n), 0.0, 0.0
+        self.rows, self.cols = np.zeros((self.count, m)), np.zeros((self.count, n))
+        self.squares, self.diagonal = np.zeros(self.count), np.zeros(self.count)
 
     def work(self, start: int) -> int:
         """Return how many kernel values a panel computes."""
-        return (self.stop(start) - start) * len(self.cols)
+        return (self.stop(start) - start) * int(self.cols.shape[1])
 
-    def panel(self, start: int, tick: Tick) -> tuple[FloatArray, FloatArray, float, float]:
+    def panel(self, start: int, tick: Tick) -> tuple[FloatArray, ...]:
         """Compute the partial sums of one panel."""
-        m, n, stop, width = self.size, len(self.cols), self.stop(start), self.shape[1]
-        rows, columns, squares, diagonal = np.zeros(stop - start), np.empty(n), 0.0, 0.0
+        m, n, stop, width = self.size, self.cols.shape[1], self.stop(start), self.shape[1]
+        rows, columns = np.zeros((self.count, stop - start)), np.empty((self.count, n))
+        squares, diagonal = np.zeros(self.count), np.zeros(self.count)
         for begin in range(0, n, width):
             end = min(begin + width, n)
             tile = self.tile(slice(start, stop), slice(begin, end))
-            by_row, by_column, square = reduce_tile(tile, self.ones)
-            rows += to_numpy(by_row)
-            columns[begin:end] = to_numpy(by_column)
-            squares += float(square)
-            if m == n and begin < stop and start < end:
-                diagonal += diagonal_of_tile(tile, start - begin)
+            for k, values in enumerate(raised(tile, self.powers)):
+                by_row, by_column, square = reduce_tile(values, self.ones)
+                rows[k] += to_numpy(by_row)
+                columns[k, begin:end] = to_numpy(by_column)
+                squares[k] += float(square)
+                if m == n and begin < stop and start < end:
+                    diagonal[k] += diagonal_of_tile(values, start - begin)
             tick((stop - start) * (end - begin))
         return rows, columns, squares, diagonal
 
-    def merge(self, start: int, partial: tuple[FloatArray, FloatArray, float, float]) -> None:
+    def merge(self, start: int, partial: tuple[FloatArray, ...]) -> None:
         """Add the partial sums of a panel."""
-        self.rows[start : start + len(partial[0])] = partial[0]
-        self.cols += partial[1]
-        self.squares += partial[2]
-        self.diagonal += partial[3]
+        rows, columns, squares, diagonal = partial
+        self.rows[:, start : start + rows.shape[1]] = rows
+        self.cols += columns
+        self.squares += squares
+        self.diagonal += diagonal
 
-    def result(self) -> CrossSums:
-        """Return the complete sums."""
-        paired = len(self.rows) == len(self.cols)
-        return CrossSums(self.rows, self.cols, self.squares, self.diagonal if paired else None)
+    def result(self, k: int = 0) -> CrossSums:
+        """Return the complete sums of the k-th power."""
+        paired = self.rows.shape[1] == self.cols.shape[1]
+        diagonal = float(self.diagonal[k]) if paired else None
+        return CrossSums(self.rows[k], self.cols[k], float(self.squares[k]), diagonal)
 
 
 class QuadraticForms(TileJob):
@@ -230,7 +263,7 @@ class QuadraticForms(TileJob):
         self.sums += partial[1]
         self.squares += partial[2]
 
-    def result(self) -> FloatArray:
+    def result(self, k: int = 0) -> FloatArray:
         """Return the complete sums."""
         forms: FloatArray = self.forms + self.shift * (self.sums**2 - self.squares)
         return forms

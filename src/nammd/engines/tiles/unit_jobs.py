@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, like, namespace, to_numpy
+from nammd.engines.sums import power_work, raised
 from nammd.engines.tiles.pool import Buffers, Tick
 from nammd.engines.units import UnitCross, Units, UnitWithin
 from nammd.kernels.base import BoundKernel
@@ -124,21 +125,27 @@ class _UnitJob:
         spans: tuple[Sequence[Span], Sequence[Span]],
         tile: tuple[int, int],
         buffers: Buffers,
+        powers: Sequence[int],
     ) -> None:
         first = samples[0]
         self.bound, self.samples, self.buffers, self.most = bound, samples, buffers, tile
+        self.powers, self.count = powers, len(powers)
         self.spans, self.across = spans
         self.starts = range(len(self.spans))
         self.on_cpu = isinstance(first, np.ndarray)
         m, n = (int(sample.shape[0]) for sample in (first, samples[-1]))
         self.nanoseconds = m * n / (1 if len(samples) == 2 else 2) * (first.shape[1] / 50 + 0.8)
+        self.nanoseconds *= power_work(self.count)
 
     def block(
         self, one: Span, two: Span, apart: bool, tick: Tick
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return row sums, column sums and the sums by pairs of units; `apart`: all pairs count."""
-        rows, cols = np.zeros(one.height), np.zeros(two.height)
-        sums = np.zeros((one.count, two.count))
+        """Return row sums, column sums and the sums by pairs of units, of each power of the kernel values.
+
+        `apart`: all pairs count.
+        """
+        rows, cols = np.zeros((self.count, one.height)), np.zeros((self.count, two.height))
+        sums = np.zeros((self.count, one.count, two.count))
         masked = not apart and one.meets(two)
         for high in one.pieces(self.most[0]):
             upper = one.adder(high, self.samples[0], self.bound.precision)
@@ -148,10 +155,11 @@ class _UnitJob:
                 tile = self._tile(high, wide)
                 if masked:
                     tile = _without(tile, one.units, high, two.units, wide)
-                by_row, by_column, pairs = self._reduced(tile, one, two, upper, high, wide)
-                rows[above] += by_row
-                cols[left] += by_column
-                sums += pairs
+                for k, values in enumerate(raised(tile, self.powers)):
+                    by_row, by_column, pairs = self._reduced(values, one, two, upper, high, wide)
+                    rows[k, above] += by_row
+                    cols[k, left] += by_column
+                    sums[k] += pairs
                 tick((high.stop - high.start) * (wide.stop - wide.start))
         return rows, cols, sums
 
@@ -178,27 +186,34 @@ class UnitWithinJob(_UnitJob):
     """Sums over the pairs of units of one sample."""
 
     def __init__(
-        self, bound: BoundKernel, sample: Array, units: Units, tile: tuple[int, int], buffers: Buffers
+        self,
+        bound: BoundKernel,
+        sample: Array,
+        units: Units,
+        tile: tuple[int, int],
+        buffers: Buffers,
+        powers: Sequence[int] = (1,),
     ) -> None:
         spans = Span.all_of(units, min(tile))
-        super().__init__(bound, (sample,), (spans, spans), tile, buffers)
-        self.rows, self.sized, self.squares = np.zeros(len(units.labels)), np.zeros(len(units)), 0.0
+        super().__init__(bound, (sample,), (spans, spans), tile, buffers, powers)
+        self.rows = np.zeros((self.count, len(units.labels)))
+        self.sized, self.squares = np.zeros((self.count, len(units))), np.zeros(self.count)
 
     def work(self, start: int) -> int:
         """Return how many kernel values a panel computes."""
         span = self.spans[start]
-        return span.height * (len(self.rows) - int(span.rows.start))
+        return span.height * (self.rows.shape[1] - int(span.rows.start))
 
     def panel(self, start: int, tick: Tick) -> Any:
         """Compute the sums of one span with itself and with those after it."""
-        one, squares = self.spans[start], 0.0
-        rows, sized = np.zeros(one.height), np.zeros(one.count)
+        one, squares = self.spans[start], np.zeros(self.count)
+        rows, sized = np.zeros((self.count, one.height)), np.zeros((self.count, one.count))
         columns, crossed = [], []
         for two in self.across[start:]:
             by_row, by_column, pairs = self.block(one, two, False, tick)
             rows += by_row
             sized += pairs @ two.sizes
-            once = float(np.vdot(pairs, pairs))
+            once = np.einsum("kij,kij->k", pairs, pairs)
             squares += once if two is one else 2.0 * once
             if two is not one:
                 columns.append(by_column)
@@ -209,16 +224,16 @@ class UnitWithinJob(_UnitJob):
         """Add the sums of a span."""
         rows, sized, columns, crossed, squares = partial
         one = self.spans[start]
-        self.rows[one.rows] += rows
-        self.sized[one.groups] += sized
+        self.rows[:, one.rows] += rows
+        self.sized[:, one.groups] += sized
         for two, by_column, weighted in zip(self.across[start + 1 :], columns, crossed, strict=True):
-            self.rows[two.rows] += by_column
-            self.sized[two.groups] += weighted
+            self.rows[:, two.rows] += by_column
+            self.sized[:, two.groups] += weighted
         self.squares += squares
 
-    def result(self) -> UnitWithin:
-        """Return the complete sums."""
-        return UnitWithin(self.rows, self.sized, self.squares)
+    def result(self, k: int = 0) -> UnitWithin:
+        """Return the complete sums of the k-th power."""
+        return UnitWithin(self.rows[k], self.sized[k], float(self.squares[k]))
 
 
 class UnitCrossJob(_UnitJob):
@@ -231,46 +246,48 @@ class UnitCrossJob(_UnitJob):
         units: tuple[Units, Units],
         tile: tuple[int, int],
         buffers: Buffers,
+        powers: Sequence[int] = (1,),
     ) -> None:
         x, y = (Span.all_of(each, min(tile)) for each in units)
-        super().__init__(bound, samples, (x, y), tile, buffers)
+        super().__init__(bound, samples, (x, y), tile, buffers, powers)
         # Blocks in time are no units of the other sample, whatever their numbers.
         common = np.intersect1d(units[0].numbers, units[1].numbers, assume_unique=True)
         self.apart = len(common) == 0 or units[0].reach > 0
-        self.rows, self.cols = (np.zeros(len(each.labels)) for each in units)
-        self.sized_rows, self.sized_cols = (np.zeros(len(each)) for each in units)
-        self.squares = 0.0
+        self.rows, self.cols = (np.zeros((self.count, len(each.labels))) for each in units)
+        self.sized_rows, self.sized_cols = (np.zeros((self.count, len(each))) for each in units)
+        self.squares = np.zeros(self.count)
 
     def work(self, start: int) -> int:
         """Return how many kernel values a panel computes."""
-        return self.spans[start].height * len(self.cols)
+        return self.spans[start].height * self.cols.shape[1]
 
     def panel(self, start: int, tick: Tick) -> Any:
         """Compute the sums of one span of x with all of y."""
-        one, squares = self.spans[start], 0.0
-        rows, sized = np.zeros(one.height), np.zeros(one.count)
-        cols, crossed = np.zeros(len(self.cols)), np.zeros(len(self.sized_cols))
+        one, squares = self.spans[start], np.zeros(self.count)
+        rows, sized = np.zeros((self.count, one.height)), np.zeros((self.count, one.count))
+        cols, crossed = np.zeros(self.cols.shape), np.zeros(self.sized_cols.shape)
         for two in self.across:
             by_row, by_column, pairs = self.block(one, two, self.apart, tick)
             rows += by_row
             sized += pairs @ two.sizes
-            cols[two.rows] = by_column
-            crossed[two.groups] = one.sizes @ pairs
-            squares += float(np.vdot(pairs, pairs))
+            cols[:, two.rows] = by_column
+            crossed[:, two.groups] = one.sizes @ pairs
+            squares += np.einsum("kij,kij->k", pairs, pairs)
         return rows, sized, cols, crossed, squares
 
     def merge(self, start: int, partial: Any) -> None:
         """Add the sums of a span."""
         rows, sized, cols, crossed, squares = partial
         one = self.spans[start]
-        self.rows[one.rows], self.sized_rows[one.groups] = rows, sized
+        self.rows[:, one.rows], self.sized_rows[:, one.groups] = rows, sized
         self.cols += cols
         self.sized_cols += crossed
         self.squares += squares
 
-    def result(self) -> UnitCross:
-        """Return the complete sums."""
-        return UnitCross(self.rows, self.cols, self.sized_rows, self.sized_cols, self.squares)
+    def result(self, k: int = 0) -> UnitCross:
+        """Return the complete sums of the k-th power."""
+        rows, cols = self.rows[k], self.cols[k]
+        return UnitCross(rows, cols, self.sized_rows[k], self.sized_cols[k], float(self.squares[k]))
 
 
 def _without(tile: Array, one: Units, rows: slice, two: Units, columns: slice) -> Array:

@@ -1,0 +1,175 @@
+"""What is negligible at finer scales than the main one, and a candidate held against it.
+
+A tolerance has the joint view at several bandwidths: that of its kernel, which is the main scale, and halves
+of it (`nammd.statistics.scales`). CLOSE is proven at the main scale; at the others a candidate may only be
+found to be beyond.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nammd.errors.checks import choice
+from nammd.kernels.operations import at_scale
+from nammd.questions.distance import Estimate
+from nammd.results import ScaleCheck
+from nammd.statistics.nearest import Nearest
+from nammd.statistics.scales import (
+    CONTACTS,
+    MOVED,
+    SCALES,
+    JointScales,
+    Scales,
+    contacts,
+    influences,
+    moved_margin,
+    share_moved,
+)
+from nammd.tolerances.bars import Accepted
+from nammd.tolerances.reference import Reference
+
+
+@dataclass(frozen=True)
+class ScaleMargin:
+    """What is negligible at a finer scale.
+
+    Attributes
+    ----------
+    scale : float
+        The bandwidth there, over that of the kernel.
+    value : float
+        The distance that is negligible.
+    accepted : tuple of Accepted
+        The distances of accepted data at that scale, where candidates may be as far as these.
+    """
+
+    scale: float
+    value: float
+    accepted: tuple[Accepted, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def distance(self) -> float:
+        """The largest distance that is within."""
+        return max(self.value, *(bar.value for bar in self.accepted), 0.0)
+
+    def pvalue_far(self, estimate: Estimate, shared: bool, nearest: Nearest) -> float:
+        """Return the p-value of "beyond", which is beyond everything that is within; see `Bar`."""
+        if not nearest.value > self.distance:  # the terms of higher order would cost more than all the rest
+            return 1.0
+        found = [nearest.pvalue(self.value, "greater")]
+        found += [bar.pvalue_far(estimate, shared, nearest) for bar in self.accepted]
+        return 1.0 if any(map(math.isnan, found)) else max(found)
+
+    def times(self, factor: float) -> ScaleMargin:
+        """Return the same for a multiple of the distance."""
+        return ScaleMargin(self.scale, min(self.value * factor, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledCheck:
+    """A candidate at all scales that can be judged.
+
+    Attributes
+    ----------
+    checks : tuple of ScaleCheck
+        The main scale first.
+    law : JointScales
+        How they go together.
+    dropped : tuple of float
+        The scales at which too few rows of the reference are near each other.
+    """
+
+    checks: tuple[ScaleCheck, ...]
+    law: JointScales
+    dropped: tuple[float, ...] = ()
+
+    @property
+    def pvalue(self) -> float:
+        """The p-value of "beyond at some scale"; NaN where there is none at the main scale."""
+        found = [check.adjusted for check in self.checks]
+        return math.nan if math.isnan(found[0]) else min(found)
+
+    @classmethod
+    def of(
+        cls,
+        margins: Sequence[ScaleMargin],
+        estimates: Sequence[Estimate],
+        nearest: Sequence[Nearest],
+        shared: bool,
+        main: tuple[float, float],
+        level: float,
+    ) -> ScaledCheck:
+        """Hold a candidate against the margins of finer scales.
+
+        Parameters
+        ----------
+        margins : sequence of ScaleMargin
+            Those of the finer scales.
+        estimates, nearest : sequence
+            The distances at all scales, the main one first: from the reference, and from the nearest mixture.
+        shared : bool
+            Whether the reference is the one of the tolerance.
+        main : tuple of float
+            The margin at the main scale, and the p-value of "beyond" there.
+        level : float
+            The level of all scales together.
+        """
+        scales, pvalues, within, moved = [1.0], [main[1]], [main[0]], []
+        moved.append(influences(nearest[0].pair, main[0], nearest[0].places, nearest[0].every))
+        found, dropped = [nearest[0]], []
+        for margin, estimate, near in zip(margins, estimates[1:], nearest[1:], strict=False):
+            # By the reference alone, so that no candidate chooses its own tests.
+            if contacts(estimate.pair) < CONTACTS:
+                dropped.append(margin.scale)
+                continue
+            scales.append(margin.scale)
+            pvalues.append(margin.pvalue_far(estimate, shared, near))
+            within.append(margin.distance)
+            moved.append(influences(near.pair, margin.distance, near.places, near.every))
+            found.append(near)
+        law = JointScales.of(scales, moved)
+        adjusted = law.adjusted(pvalues).tolist()
+        checks = tuple(
+            ScaleCheck(scale, near.value, margin, p, each, each <= level)
+            for scale, near, margin, p, each in zip(scales, found, within, pvalues, adjusted, strict=True)
+        )
+        return cls(checks, law, tuple(dropped))
+
+
+def scale_margins(
+    bench: Reference,
+    scales: Scales,
+    main: float | None,
+    perturbation: tuple[str, float] | None = None,
+    estimates: Mapping[str, Sequence[Estimate]] | None = None,
+) -> tuple[ScaleMargin, ...]:
+    """Return what is negligible at each finer scale.
+
+    Parameters
+    ----------
+    bench : Reference
+        The reference.
+    scales : {"all", "median"}
+        Whether there are finer scales.
+    main : float or None
+        The margin at the main scale, where it is a number: then as many rows moved are negligible at others.
+    perturbation : tuple of str and float, optional
+        What is negligible by its kind and level: then at each scale what it makes there.
+    estimates : mapping of str to sequence of Estimate, optional
+        The distances of accepted data at every scale, where candidates may be as far as they.
+    """
+    choice(scales, "scales", ("all", "median"))
+    finer = SCALES[1:]
+    if scales == "median" or at_scale(bench.space.kernel, 0.5) is None:
+        return ()
+    first, *means = bench.means(SCALES)
+    share = MOVED if main is None else max(MOVED, share_moved(main, first, bench.space.kernel.bound))
+    made = [0.0] * len(finer) if perturbation is None else bench.distances_made(*perturbation, finer)
+    found = []
+    for number, (scale, mean, value) in enumerate(zip(finer, means, made, strict=True), 1):
+        least = moved_margin(mean, share, bench.space.kernel.bound)
+        bars = [Accepted(name, each[number].pair.kept()) for name, each in (estimates or {}).items()]
+        found.append(ScaleMargin(scale, max(least, value), tuple(bars)))
+    return tuple(found)
