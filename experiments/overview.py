@@ -50,6 +50,7 @@ PROTOCOLS = {
     "same_kernel_redrawn": Protocol("the paper's", "10 × 100", "blob alone"),
     "own_kernels": Protocol("ours", "10 × 100"),
     "own_kernels_penalised": Protocol("ours", "10 × 100", "the paper's penalty"),
+    "closeness_kernel": Protocol("ours"),
     "learned_kernels": Protocol("the paper's", "10 × 100", "rows not known, other images"),
     "tst_level": Protocol("the paper's", "1000", "other images"),
     "closeness_level": Protocol("ours", "1000"),

@@ -137,9 +137,10 @@ def _ranked(correction: str | Correction) -> Correction:
 
 def _section(experiment: Experiment[Any], results: Results[Any], section: Section, *, level: int) -> str:
     judged = claim(experiment.name, section)
+    verdict = "The paper claims nothing here" if judged == "–" else f"Claim: {judged}"
     parts = [
         f"(experiment-{experiment.name})=\n\n{'#' * level} {experiment.title}\n",
-        f"**Claim: {judged}.** {section.sentence}\n",
+        f"**{verdict}.** {section.sentence}\n",
         "<details><summary>Details</summary>\n",
         section.body.strip() + "\n",
     ]

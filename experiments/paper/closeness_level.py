@@ -80,13 +80,12 @@ def _section(results: Results[_Margins]) -> Section:
     off = {name: _outside(levels, name) for name in TESTS}
     total = len(DATASETS) * len(settings.epsilons)
     worst = {name: max(v["mean"] for (n, _, _), v in levels.items() if n == name) for name in TESTS}
-    sentence = " ".join(
-        f"The level of {words} is outside {BAND[0]} to {BAND[1]} by more than two standard errors in "
-        f"{len(off[name])} of {total} settings, and {worst[name]:.3f} at most"
-        + (f" (too high: {', '.join(_above(levels, name))})." if _above(levels, name) else ".")
-        for name, words in (("paper nammd", "the paper's test"), ("our nammd", "our test"))
+    sentence = f"Outside {BAND[0]} to {BAND[1]} by more than two standard errors: " + "; ".join(
+        f"{words} in {len(off[name])} of {total} settings, {worst[name]:.3f} at most"
+        + (f" (too high: {', '.join(_above(levels, name))})" if _above(levels, name) else "")
+        for name, words in (("paper nammd", "the paper's test"), ("our nammd", "ours"))
     )
-    sentence += f" Standard errors are up to {max(v['se'] for v in levels.values()):.3f}."
+    sentence += f". Standard errors are up to {max(v['se'] for v in levels.values()):.3f}."
     return Section(
         body=body,
         agreement="differs"

@@ -224,7 +224,7 @@ def _notes(
                 *(f"{power[m]:.3f}" for m in ("mmd", *tests)),
             ]
         )
-    head = ["rows", *(f"largest level, {METHODS[m]}" for m in tests), "too high"]
+    head = ["rows", *(f"level, {METHODS[m]}" for m in tests), "too high"]
     return [
         "By rows, the largest level over the targets and the mean power over the pairs:\n\n"
         + table([*head, *(f"power, {METHODS[m]}" for m in ("mmd", *tests))], lines),

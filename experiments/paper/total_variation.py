@@ -180,9 +180,8 @@ def _section(results: Results[_Supports]) -> Section:
     )
     selected = _behind(results, "selected")
     sentence += (
-        f"NAMMD's power is below Canonne's, by more than two standard errors, in {len(behind)} of 20 cells "
-        f"({', '.join(behind)}), with a selected bandwidth in {len(selected)}; the paper in one, blob "
-        "at 0.7."
+        f"NAMMD's power is below Canonne's, by more than two standard errors, in {len(behind)} of 20 cells, "
+        f"with a selected bandwidth in {len(selected)}; the paper in one, blob at 0.7."
     )
     # The few tests of the quick settings prove little.
     whole = agreeing == ours_agreeing == total and not behind and results.mode == "full"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -15,8 +15,8 @@ from nammd.selecting.learners import Learner
 EpochProgress: TypeAlias = Callable[[int, int, str], None]
 """Called as ``progress(done, total, what)`` before every epoch, and once at the end."""
 
-Objective: TypeAlias = Callable[[Any, Any, Any], Any]
-"""Takes the Gram matrices of x, of y and between them, and returns what is to be maximised."""
+Objective: TypeAlias = Callable[..., Any]
+"""Takes Gram matrices (of x, of y, of both, and likewise of further samples); returns what to maximise."""
 
 
 HELD_OUT_ROWS = 1000
@@ -47,6 +47,36 @@ class Fit:
     criterion: list[float]
     held_out: list[float]
     best_epoch: int = 0
+
+    @property
+    def start(self) -> float:
+        """What was maximised, at the start: on the held-out rows if there are some."""
+        return self.held_out[0] if self.held_out else self.criterion[0]
+
+    @property
+    def value(self) -> float:
+        """The same of what came out."""
+        return self.held_out[self.best_epoch] if self.held_out else self.criterion[-1]
+
+
+def maximise_from(
+    starts: Sequence[list[Any]], learner: Learner, *data: Any, progress: EpochProgress | None, **options: Any
+) -> Fit:
+    """Run Adam from several states of a learner, and leave it in the best that came out; see `maximise`."""
+
+    def part(number: int) -> EpochProgress | None:
+        if progress is None or len(starts) == 1:
+            return progress
+        return lambda done, total, what: progress(number * total + done, len(starts) * total, what)
+
+    found = []
+    for number, state in enumerate(starts):
+        learner.restore(state)
+        fit = maximise(learner, *data, progress=part(number), **options)
+        found.append((fit, learner.state()))
+    best, state = max(found, key=lambda one: one[0].value)
+    learner.restore(state)
+    return best
 
 
 def maximise(
@@ -97,8 +127,9 @@ def _maximise(
             progress(epoch - 1, epochs, "learning the kernel")
         learner.training(True)
         values = []
-        for rows_x, rows_y in _batches(len(training[0]), len(training[1]), batch, generator):
-            value = objective(*learner.grams(training[0][rows_x], training[1][rows_y]))
+        for rows in _batches([len(sample) for sample in training], batch, generator):
+            some = [sample[chosen] for sample, chosen in zip(training, rows, strict=True)]
+            value = objective(*learner.grams(*some))
             optimizer.zero_grad()
             (-value).backward()
             optimizer.step()
@@ -119,12 +150,12 @@ def _maximise(
     return course
 
 
-def _batches(m: int, n: int, batch: int | None, generator: np.random.Generator) -> Iterator[tuple[Any, Any]]:
-    """Yield rows of x and of y for every step of one epoch; the same number of each in batches."""
+def _batches(sizes: list[int], batch: int | None, generator: np.random.Generator) -> Iterator[list[Any]]:
+    """Yield rows of every sample for every step of one epoch; the same number of each in batches."""
     if batch is None:
-        yield slice(None), slice(None)
+        yield [slice(None)] * len(sizes)
         return
-    size = min(batch, m, n)
-    x, y = generator.permutation(m), generator.permutation(n)
-    for start in range(0, min(m, n) - size + 1, size):
-        yield x[start : start + size], y[start : start + size]
+    size = min(batch, *sizes)
+    orders = [generator.permutation(rows) for rows in sizes]
+    for start in range(0, min(sizes) - size + 1, size):
+        yield [order[start : start + size] for order in orders]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from nammd.kernels.networks import torch_module
+from nammd.selecting.closeness import Excess
 from nammd.statistics.moments import Components, Jackknife, Moments, combined
 
 FLOOR = 1e-8
@@ -52,6 +54,31 @@ def studentized(moments: Moments, epsilon: float = 0.0) -> Any:
     variance, _ = combined(moments.linear_variance(a), moments.variance(a))
     scaled = variance * (2 * m * n / (m + n)) + FLOOR * moments.bound**2
     return (moments.mmd2 - epsilon * moments.denominator) / torch.sqrt(torch.as_tensor(scaled))
+
+
+def beyond(
+    kxx: Any, far: tuple[Any, Any], accepted: Sequence[tuple[Any, Any]], share: float, bound: float = 1.0
+) -> tuple[Any, Moments]:
+    """Return how far the far data are beyond the accepted ones, of several the least; and their moments.
+
+    A dataset is its Gram matrix and the one of x and it. The criterion is that of
+    `nammd.selecting.closeness`, by the standard deviation of one row's share, as `studentized` is.
+    """
+    torch = torch_module()
+    moments, seen = moments_of_grams(kxx, *far, bound), _mean_similarities(far[1])
+    values = []
+    for each in accepted:
+        together = seen @ _mean_similarities(each[1]) / (len(seen) - 1)
+        excess = Excess(moments_of_grams(kxx, *each, bound), moments, together)
+        scaled = excess.variance() * excess.size() + FLOOR
+        values.append(excess.beyond(share) / torch.sqrt(torch.as_tensor(scaled)))
+    return torch.stack(values).min(), moments
+
+
+def _mean_similarities(kxy: Any) -> Any:
+    """Return the centred row means."""
+    rows = kxy.mean(1, dtype=torch_module().float64)
+    return rows - rows.mean()
 
 
 def _squares(gram: Any) -> Any:

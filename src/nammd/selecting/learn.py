@@ -11,7 +11,8 @@ cancels. For a closeness test with margin eps the same argument gives::
     (NAMMD - eps) / sigma  =  (MMD2 - eps D) / sqrt(N V(1 + eps)),        N = 2 m n / (m + n),
 
 V being the variance of ``U = MMD2 - eps D`` that the test itself uses; eps = 0 gives the first criterion.
-N takes the sample size out, so that values of samples of different sizes compare.
+N takes the sample size out, so that values of samples of different sizes compare. Where accepted data set
+the margin, it is another one under every kernel: `nammd.selecting.closeness` has the criterion for that.
 
 The unbiased V can be negative where rows tell little. Dividing by its root would then fail, and dividing
 by a small constant instead would reward kernels for a bad estimate. So, as in the tests, the part due to
@@ -36,8 +37,9 @@ from nammd.evidence import prepare
 from nammd.kernels import Gaussian, Kernel, Laplace, Mahalanobis
 from nammd.kernels.deep import Deep
 from nammd.results import Result, number
-from nammd.selecting.ascent import EpochProgress, maximise, start_at_best_scale
-from nammd.selecting.criterion import moments_of_grams, studentized
+from nammd.selecting.ascent import EpochProgress, maximise_from, start_at_best_scale
+from nammd.selecting.closeness import NEGLIGIBLE, named_accepted, require_apart
+from nammd.selecting.criterion import beyond, moments_of_grams, studentized
 from nammd.selecting.learners import learner_for
 from nammd.spaces import Space
 
@@ -67,6 +69,8 @@ class LearnedKernel(Result):
         How many of these rows only decided when to stop.
     epsilon : float or None
         The margin in the criterion.
+    accepted : tuple of int
+        How many rows the kernel was learned from of every accepted dataset, if there were some.
     note : str
         What to keep in mind.
     criterion : array of shape (epochs,)
@@ -89,6 +93,7 @@ class LearnedKernel(Result):
     criterion: FloatArray = field(repr=False, compare=False)
     held_out: FloatArray = field(repr=False, compare=False)
     space: Space = field(repr=False, compare=False)
+    accepted: tuple[int, ...] = ()
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
@@ -97,10 +102,15 @@ class LearnedKernel(Result):
     def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         what = "NAMMD / sigma" if self.epsilon is None else f"(NAMMD - {self.epsilon:g}) / sigma"
+        rows = f"{self.rows[0]} and {self.rows[1]}"
+        if self.accepted:
+            what = "beyond accepted / sigma"
+            accepted = " and ".join(map(str, self.accepted))
+            rows = f"{self.rows[0]} reference, {accepted} accepted and {self.rows[1]} far"
         return [
             (what, f"{number(self.value)}, at the start {number(self.start)}"),
             ("epochs", f"{self.epochs}, the best was {self.best_epoch}"),
-            ("rows", f"{self.rows[0]} and {self.rows[1]}, not to be tested again"),
+            ("rows", f"{rows}, not to be tested again"),
         ]
 
 
@@ -110,6 +120,8 @@ def learn_kernel(
     kernel: Any = Deep,
     *,
     epsilon: float | None = None,
+    accepted: Any = None,
+    negligible: float = NEGLIGIBLE,
     epochs: int = 500,
     lr: float | None = None,
     batch: int | None = None,
@@ -131,11 +143,18 @@ def learn_kernel(
     kernel : Kernel or class
         What to learn, and where to start: a `Gaussian` or `Laplace` (the bandwidth is learned), a
         `Mahalanobis` (the matrix) or a `Deep` kernel (everything). A class starts from its ``median``,
-        times the power of two that the criterion likes best: far from a good bandwidth it is flat.
+        times the power of two that the criterion likes best: far from a good bandwidth it is flat. With
+        accepted data also from the median itself; the better of the two is kept.
     epsilon : float, optional
         The margin of the closeness test that the kernel is for: the criterion is then
         ``(NAMMD - epsilon) / sigma``. A margin means something for one kernel only, so measure the
         margin of your application again with the kernel that comes out.
+    accepted : dataset or mapping of str to dataset, optional
+        What was accepted, at least 8 rows each, where the kernel is to tell y from it: is y farther from x?
+        Both distances are measured with every kernel that is tried, so no epsilon is needed. The criterion
+        is how far y is beyond, as in `select_bandwidth`; of several accepted datasets the least counts.
+    negligible : float
+        The share of rows that may move elsewhere without mattering. Only with accepted data.
     epochs : int
         The largest number of passes over the rows.
     lr : float, optional
@@ -179,10 +198,26 @@ def learn_kernel(
     True
     >>> nammd.two_sample_test(*test, kernel=learned.kernel, rng=3).rejected
     True
+
+    A shift of the first column was accepted. The second one must not spread, and the kernel learns to look
+    there:
+
+    >>> draws = rng.normal(size=(3, 600, 2))
+    >>> x, accepted, y = draws[0], draws[1] + [1.2, 0.0], draws[2] * [1.0, 2.0] + [1.0, 0.0]
+    >>> train, (x, y, accepted) = train_test_split(x, y, accepted, rng=1)
+    >>> learned = learn_kernel(*train[:2], nammd.Mahalanobis, accepted=train[2], epochs=50, rng=2)
+    >>> nammd.compare_pairs((x, accepted), (x, y), kernel=learned.kernel).rejected
+    True
+    >>> nammd.compare_pairs((x, accepted), (x, y)).rejected
+    False
     """
+    if accepted is not None and epsilon is not None:
+        raise ValueError("give either epsilon or accepted: accepted data set the margin of every kernel")
+    named, share = named_accepted(accepted, negligible)
     # Of the space only the points are used: the kernel is what is to be learned.
-    samples = prepare({"x": x, "y": y}, kernel=Gaussian(1.0), least=2 * _LEAST)
-    x, y = (sample.points for sample in samples)
+    samples = prepare({"x": x, "y": y, **named}, kernel=Gaussian(1.0), least=2 * _LEAST)
+    require_apart(samples)
+    points = [sample.points for sample in samples]
     margin = 0.0 if epsilon is None else between(epsilon, "epsilon")
     held_share = 0.0 if validation == 0 else between(validation, "validation")
     batch = None if batch is None else whole(batch, "batch", _LEAST)
@@ -192,25 +227,34 @@ def learn_kernel(
     generator = np.random.default_rng(rng)
     fresh = isinstance(kernel, type) and kernel in (Gaussian, Laplace, Mahalanobis, Deep)
     if fresh:
-        kernel = kernel.median(x, y, rng=generator)
-    learner = learner_for(kernel, x, device)
-    orders = [generator.permutation(int(z.shape[0])) for z in (x, y)]
+        kernel = kernel.median(*points[:2], rng=generator)
+    learner = learner_for(kernel, points[0], device)
+    orders = [generator.permutation(int(z.shape[0])) for z in points]
     counts = [max(_LEAST, round(held_share * len(o))) if held_share else 0 for o in orders]
-    for name, order, count in zip("xy", orders, counts, strict=True):
+    for sample, order, count in zip(samples, orders, counts, strict=True):
         if len(order) - count < _LEAST:
-            raise ValueError(f"{name} has {len(order)} rows, too few to hold out {count} of them")
-    tensors = [learner.tensor(z) for z in (x, y)]
+            raise ValueError(f"{sample.name} has {len(order)} rows, too few to hold out {count} of them")
+    tensors = [learner.tensor(z) for z in points]
     training = [t[np.sort(o[c:])] for t, o, c in zip(tensors, orders, counts, strict=True)]
     held = [t[np.sort(o[:c])] for t, o, c in zip(tensors, orders, counts, strict=True)]
 
-    def objective(kxx: Any, kyy: Any, kxy: Any) -> Any:
-        moments = moments_of_grams(kxx, kyy, kxy)
-        value = studentized(moments, margin)
+    def objective(kxx: Any, *grams: Any) -> Any:
+        far, *good = zip(grams[::2], grams[1::2], strict=True)
+        if good:
+            value, moments = beyond(kxx, far, good, share)
+        else:
+            moments = moments_of_grams(kxx, *far)
+            value = studentized(moments, margin)
         return value - regularize_norm * moments.denominator if regularize_norm else value
 
+    # Beside an accepted drift a kernel that treats all columns alike may see nothing at any scale, and which
+    # one looks best is chance. So learning starts from the median, too.
+    starts = [learner.state()] if named or not fresh else []
     if fresh:
         start_at_best_scale(learner, objective, training)
-    fitted = maximise(
+        starts.append(learner.state())
+    fitted = maximise_from(
+        starts,
         learner,
         objective,
         training,
@@ -222,22 +266,23 @@ def learn_kernel(
         generator=generator,
         progress=progress,
     )
-    m, n = len(orders[0]), len(orders[1])
+    sizes = [len(order) for order in orders]
     learned = learner.finish()
     return LearnedKernel(
         kernel=learned,
-        start=fitted.held_out[0] if held_share else fitted.criterion[0],
-        value=fitted.held_out[fitted.best_epoch] if held_share else fitted.criterion[-1],
+        start=fitted.start,
+        value=fitted.value,
         epochs=len(fitted.criterion),
         best_epoch=fitted.best_epoch,
-        rows=(m, n),
+        rows=(sizes[0], sizes[1]),
         held_out_rows=(counts[0], counts[1]),
         epsilon=epsilon,
         note=(
-            f"The kernel was learned from these {m} and {n} rows. Test it on others: on the rows that "
-            "it has seen, a test rejects far too often."
+            f"The kernel was learned from these {' and '.join(map(str, sizes))} rows. Test it on others: on "
+            "the rows that it has seen, a test rejects far too often."
         ),
         criterion=np.array(fitted.criterion),
         held_out=np.array(fitted.held_out),
         space=Space(samples[0].space.encoding, learned),
+        accepted=tuple(sizes[2:]),
     )

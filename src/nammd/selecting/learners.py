@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,14 +52,19 @@ class Learner:
     scales_lr: float = 1.0
     network: Any = None
 
-    def grams(self, x: Any, y: Any) -> tuple[Any, Any, Any]:
-        """Return the Gram matrices of x, of y and between them.
+    def grams(self, x: Any, *others: Any) -> tuple[Any, ...]:
+        """Return the Gram matrix of x, and for every other sample its own and the one of x and it.
 
-        Both go through the network together: batch normalisation must treat them alike.
+        All go through the network together: batch normalisation must treat them alike.
         """
-        together = self.embed(torch_module().cat([x, y]))
-        of_x, of_y = (tuple(t[cut] for t in together) for cut in (slice(len(x)), slice(len(x), None)))
-        return self.value(of_x, of_x), self.value(of_y, of_y), self.value(of_x, of_y)
+        samples = (x, *others)
+        together = self.embed(torch_module().cat(samples))
+        ends = np.cumsum([0, *map(len, samples)])
+        of_x, *of_others = (tuple(t[start:end] for t in together) for start, end in pairwise(ends))
+        found = [self.value(of_x, of_x)]
+        for each in of_others:
+            found += [self.value(each, each), self.value(of_x, each)]
+        return tuple(found)
 
     def state(self) -> list[Any]:
         """Return a copy of everything that learning changes."""
