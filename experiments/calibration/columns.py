@@ -15,7 +15,7 @@ from experiments.section import Section, table
 from experiments.settings import Settings
 from experiments.summary import pooled_rate, rate, shown
 from nammd.data.values import Values as ColumnValues
-from nammd.tolerances.bars import Accepted
+from nammd.tolerances.bars import Accepted, pvalues
 from nammd.tolerances.decision import Decision, decided
 from nammd.views.family import COLUMNS, WHOLE
 from nammd.views.limits import check_columns, made_limits
@@ -108,7 +108,7 @@ def _level(settings: _Columns, cell: Cell, context: Context) -> dict[str, bool]:
         nammd.distance(x, frozen.points(each), kernel=kernel, engine=context.engine)
         for each in (accepted, candidate)
     )
-    close, far = Accepted("accepted", bar.pair).pvalues(estimate, shared=True)
+    close, far = pvalues(Accepted("accepted", bar.pair), estimate, shared=True)
     beyond = family.pvalue(far, [each.adjusted for each in held], [each.adjusted for each in pairs])
     return {
         "far": decided(close, beyond, ALPHA) is Decision.FAR,

@@ -15,7 +15,7 @@ from experiments.section import Picture, Section
 from experiments.settings import Settings
 from nammd.questions.distance import Estimate
 from nammd.statistics.difference import Difference
-from nammd.tolerances.bars import Accepted
+from nammd.tolerances.bars import Accepted, pvalues
 from nammd.tolerances.decision import Held, combined
 
 CHUNK = 500
@@ -145,7 +145,7 @@ def _count(
 
 def _held(accepted: Estimate, candidate: Estimate) -> Held:
     bar = Accepted("accepted", accepted.pair)
-    return Held.of(bar, *bar.pvalues(candidate, shared=True))
+    return Held.of(bar, *pvalues(bar, candidate, shared=True))
 
 
 def spots(results: Results[Estimated]) -> list[Spot]:

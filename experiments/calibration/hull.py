@@ -72,7 +72,8 @@ def _run(settings: _Hull, cell: Cell, context: Context) -> Values:
     counts: Counter[str] = Counter()
     for _ in range(int(cell["count"])):
         samples = [draw(rng, law, a if k else m, accepted.columns) for k, law in enumerate(accepted.laws)]
-        known = AcceptedRows.of(kernel, [Rows(x, k) for k, x in enumerate(samples)], context.engine)
+        corners, sizes = [Rows(x, k) for k, x in enumerate(samples)], [len(x) for x in samples]
+        [known] = AcceptedRows.at([kernel], corners, sizes, context.engine)
         for kind, law in (("margin", faulty), ("none", good)):
             candidate = draw(rng, law, int(theirs), accepted.columns)
             pair = tuple(prepare({"x": samples[0], "y": candidate}, kernel=kernel))

@@ -19,6 +19,7 @@ from nammd.questions.distance import Estimate
 from nammd.statistics.levels import Budget
 from nammd.statistics.margin import margin, upper_tail
 from nammd.statistics.stream import GivenReference, path, running_mean
+from nammd.tolerances.bars import pvalues
 from nammd.tolerances.gate import Gate
 
 RATE = Budget(1 / 365)
@@ -156,7 +157,7 @@ def _estimated(settings: Streams, cell: Cell, context: Context) -> Values:
             continue
         gate = tolerance.with_reference(x, engine=context.engine)
         [bar] = tolerance.bars
-        close, far = bar.pvalues(gate.distance(y), True)
+        close, far = pvalues(bar, gate.distance(y), True)
         _count(counts, far, close)
     return dict(counts)
 

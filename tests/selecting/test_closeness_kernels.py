@@ -9,7 +9,8 @@ import pytest
 
 import nammd
 from nammd.selecting.bandwidth import FINE_GRID, select_bandwidth
-from nammd.selecting.closeness import Excess, floor
+from nammd.selecting.closeness import Excess
+from nammd.statistics.scales import moved_margin
 from nammd.selection import learn_kernel
 from nammd.statistics.atom_pair import pair_of_rows
 
@@ -104,11 +105,11 @@ def test_the_variance_is_that_of_the_tested_difference(bandwidth):
 def test_what_is_negligible_counts_where_the_accepted_data_show_less():
     excess = excess_of(nammd.Gaussian(1.0), X, GOOD, FAR)
     mean = excess.far.x.mean
-    assert floor(excess.far, 0.3) == pytest.approx(0.09 * 2 * mean / (4 - 2 * mean))
+    assert moved_margin(mean, 0.3) == pytest.approx(0.09 * 2 * mean / (4 - 2 * mean))
     # A share moved to an equally smooth law without overlap is that far, but for the norm of the mixture.
     beyond = [excess.beyond(share) for share in (0.01, 0.05, 0.5, 0.9)]
     assert beyond[0] == beyond[1] > beyond[2] > beyond[3]
-    assert excess.beyond(0.9) + floor(excess.far, 0.9) == pytest.approx(
+    assert excess.beyond(0.9) + moved_margin(mean, 0.9) == pytest.approx(
         excess.far.mmd2 / excess.far.denominator
     )
 

@@ -22,8 +22,9 @@ from typing import Any
 
 from nammd.errors.checks import between
 from nammd.statistics.moments import Moments, combined
+from nammd.statistics.scales import MOVED, moved_margin
 
-NEGLIGIBLE = 0.05
+NEGLIGIBLE = MOVED
 """The share of rows that may move without mattering, where nothing else is said."""
 
 
@@ -45,7 +46,7 @@ class Excess:
 
     def beyond(self, share: float) -> Any:
         """Return the distance beyond the accepted one, or beyond what is negligible where that is more."""
-        return _value(self.far) - max(_value(self.accepted), floor(self.far, share))
+        return _value(self.far) - max(_value(self.accepted), moved_margin(self.far.x.mean, share, self.far.bound))
 
     def variance(self) -> Any:
         """Return the variance of the difference; the parts due to rows and to pairs of rows are positive."""
@@ -72,12 +73,6 @@ class Excess:
 
 def _value(moments: Moments) -> Any:
     return moments.mmd2 / moments.denominator
-
-
-def floor(moments: Moments, share: float) -> Any:
-    """Return the distance that a share of rows makes, moved to a law as smooth as the reference."""
-    mean = moments.x.mean
-    return 2 * share**2 * mean / (4 * moments.bound - 2 * mean)
 
 
 def named_accepted(accepted: Any, negligible: float) -> tuple[dict[str, Any], float]:

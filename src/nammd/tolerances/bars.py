@@ -63,6 +63,14 @@ class Bar(Protocol):
         """
 
 
+def pvalues(
+    bar: Bar, candidate: Estimate, shared: bool, nearest: Nearest | None = None
+) -> tuple[float, float]:
+    """Return the p-values of "within" and of "beyond"; without a mixture, of the reference alone."""
+    nearest = nearest or Nearest(np.ones(1), candidate.pair)
+    return bar.pvalue_close(candidate, shared, nearest), bar.pvalue_far(candidate, shared, nearest)
+
+
 @dataclass(frozen=True)
 class Accepted:
     """The distance of an accepted dataset.

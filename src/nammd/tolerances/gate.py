@@ -31,7 +31,7 @@ from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.power import distribution_free
-from nammd.tolerances.bars import Bar
+from nammd.tolerances.bars import pvalues
 from nammd.tolerances.check_cautions import cautions_of
 from nammd.tolerances.decision import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
@@ -172,7 +172,7 @@ class Gate:
             for each, scale in zip(estimates, self.tolerance.every_scale, strict=False)
         ]
         estimate, nearest, bars = estimates[0], each_nearest[0], self.tolerance.bars
-        held = [Held.of(bar, *self._pvalues(bar, estimate, nearest)) for bar in bars]
+        held = [Held.of(bar, *pvalues(bar, estimate, shared, nearest)) for bar in bars]
         p_close, p_main = combined(held)
         comparable = self._columns.comparable(candidate.sample.dataset)
         columns: tuple[ColumnCheck, ...] = ()
@@ -478,10 +478,6 @@ class Gate:
         told = {fact.column for fact in found}
         types = {name: words for name, words in candidate.left_out.types.items() if name not in told}
         return found + type_facts(types)
-
-    def _pvalues(self, bar: Bar, estimate: Estimate, nearest: Nearest) -> tuple[float, float]:
-        close = bar.pvalue_close(estimate, self.is_the_one, nearest)
-        return close, bar.pvalue_far(estimate, self.is_the_one, nearest)
 
     def _setting(self, estimate: Estimate, nearest: Nearest, alpha: float, part: float) -> Setting:
         bar, several = self.tolerance.farthest, len(self.tolerance.bars)
