@@ -137,6 +137,7 @@ def test_what_is_about_as_far_is_summed_in_one_run(counted):
         1,  # what these know of each other
         1 + 8 + 8,  # what is negligible: eight copies of some rows
         4 + 10,  # a few rows of the reference, moved three times, among each other and with the accepted data
+        1,  # how alike rows of the reference are at every scale
         1
         + 13
         + 13,  # 13 levels of three perturbations: the rows, the copies, and each of these with the rows
@@ -149,8 +150,10 @@ def test_a_tolerance_from_noise_sums_the_reference_once(groups, counted):
     ladder = {"level": 0.5, "levels": (0.2, 0.5)}
     found = counted(lambda: nammd.Tolerance.from_noise(reference, **ladder, groups=groups, anyway=True))
     assert found["opened"] == 1
-    assert found["gathered"] == 6 + 1  # a copy at a time is in memory; and what is about as far
-    assert sorted(found.parts())[:6] == [2] * 5 + [3]  # what is within the reference, with the first copy
+    # A copy at a time is in memory; what the level makes at every scale; and what is about as far.
+    assert found["gathered"] == 6 + 1 + 1
+    # How alike rows are at every scale; and what is within the reference, with the first copy.
+    assert sorted(found.parts())[:7] == [1] + [2] * 5 + [3]
     assert found.reads("the reference") == 2
 
 
@@ -175,13 +178,13 @@ def test_a_check_of_arrays_opens_and_gathers_once(counted):
 GATES = {
     # Rows of the reference are counted with the tolerance; of groups it keeps no more than totals.
     "accepted": (lambda: nammd.Tolerance.from_reference(ONE, THREE), (ONE, TWO), 1, 1, [1 + 1 + 4]),
-    # The reference; all pairs that mixtures are made of; and the mixture, in which groups may meet.
+    # The reference; all pairs that mixtures are made of; and the mixture of each scale, where groups meet.
     "groups": (
         lambda: nammd.Tolerance.from_reference(GROUPED[0], GROUPED[2], groups="user"),
         GROUPED[:2],
         2,
-        3,
-        [2, 4, 3],
+        2 + 5,
+        [2, 19, 3, 3, 3, 3, 3],
     ),
     # It is the reference of the check that says what is negligible, when there is one.
     "number": (
@@ -191,7 +194,7 @@ GATES = {
         1,
         [2],
     ),
-    "another reference": (lambda: nammd.Tolerance.from_reference(TWO, THREE), (ONE, TWO), 2, 1, [1 + 1 + 1]),
+    "another reference": (lambda: nammd.Tolerance.from_reference(TWO, THREE), (ONE, TWO), 2, 1, [1 + 1 + 4]),
 }
 
 

@@ -10,9 +10,9 @@ import pytest
 import nammd
 from nammd.selecting.bandwidth import FINE_GRID, select_bandwidth
 from nammd.selecting.closeness import Excess
-from nammd.statistics.scales import moved_margin
 from nammd.selection import learn_kernel
 from nammd.statistics.atom_pair import pair_of_rows
+from nammd.statistics.scales import moved_margin
 
 RNG = np.random.default_rng(3)
 X, GOOD, FAR = RNG.normal(size=(23, 2)), RNG.normal(0.4, size=(19, 2)), RNG.normal(0.9, 1.3, size=(21, 2))

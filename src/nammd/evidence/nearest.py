@@ -14,7 +14,7 @@ from nammd.data.sampling import representatives
 from nammd.engines import Engine
 from nammd.evidence.accepted import AcceptedRows
 from nammd.evidence.evidence import Evidence
-from nammd.evidence.gathering import gather
+from nammd.evidence.gathering import gather_at
 from nammd.evidence.rows import GroupEvidence, RowEvidence, with_units
 from nammd.evidence.sketches import SketchEvidence, spread_of
 from nammd.kernels.random_features import RandomFeatures
@@ -46,27 +46,32 @@ class Kept(Protocol):
 
 
 def nearest_accepted(
-    evidence: Evidence, accepted: Sequence[Kept], around: AcceptedRows | None, engine: Engine | None
-) -> Nearest:
-    """Return the mixture of all that is accepted that is nearest to a candidate.
+    scales: Sequence[float],
+    every: Sequence[Evidence],
+    accepted: Sequence[Kept],
+    around: Sequence[AcceptedRows],
+    engine: Engine | None,
+) -> list[Nearest]:
+    """Return the mixture of all that is accepted that is nearest to a candidate, at each of some scales.
 
     Parameters
     ----------
-    evidence : Evidence
-        The reference and the candidate.
+    scales : sequence of float
+        The scales.
+    every : sequence of Evidence
+        The reference and the candidate at each of them.
     accepted : sequence of Kept
         The accepted datasets.
-    around : AcceptedRows or None
-        What is accepted together with this reference, of plain rows.
+    around : sequence of AcceptedRows
+        What is accepted together with this reference, of plain rows, at each scale.
     engine : Engine or None
         Which engine computes.
     """
+    evidence = every[0]
     if isinstance(evidence, RowEvidence):
-        assert around is not None
-        return around.nearest(evidence)
+        return [here.nearest(each) for here, each in zip(around, every, strict=True)]  # type: ignore[arg-type]
     if isinstance(evidence, SketchEvidence):
-        return nearest_of_sketches(evidence, accepted)
-    assert isinstance(evidence, GroupEvidence)
+        return [nearest_of_sketches(evidence, accepted)]
     x = evidence.x
 
     def beside(base: Sample, label: str, units: RowUnits | None, points: FloatArray) -> Sample:
@@ -81,21 +86,41 @@ def nearest_accepted(
     rows = to_numpy(base.points).astype(np.float64)
     moved = [copy for each in accepted for copy in each.copies(rows)]
     samples += [beside(base, x.name, base.units, copy) for copy in moved]
-    return nearest_of_groups(evidence, samples, engine)
+    return nearest_of_groups(scales, every, samples, engine)  # type: ignore[arg-type]
 
 
-def nearest_of_groups(evidence: GroupEvidence, accepted: Sequence[Sample], engine: Engine | None) -> Nearest:
-    """Return the mixture that is nearest to a candidate, by its rows all together.
+def nearest_of_groups(
+    scales: Sequence[float],
+    every: Sequence[GroupEvidence],
+    accepted: Sequence[Sample],
+    engine: Engine | None,
+) -> list[Nearest]:
+    """Return the mixture that is nearest to a candidate at each scale, by its rows all together.
 
     The weights of the mixture multiply with those of rows. Groups of the same name are one group, whichever
     datasets their rows are in.
     """
-    candidate = evidence.y
-    corners = [evidence.x, *map(with_units, accepted)]
-    count = len(corners)
-    pairs = [(a, b) for b in range(count) for a in range(b)]
+    corners, candidate = [every[0].x, *map(with_units, accepted)], every[0].y
+    pairs = [(a, b) for b in range(len(corners)) for a in range(b)]
     wanted = [(corner, candidate) for corner in corners[1:]] + [(corners[a], corners[b]) for a, b in pairs]
-    found: list[Any] = gather(wanted, engine=engine, known=evidence.known_x)
+    known = [evidence.known_x for evidence in every]
+    found: list[list[Any]] = gather_at(scales, wanted, engine=engine, known=known)
+    return [
+        _nearest_of_groups(scale, evidence, corners, pairs, own, engine)
+        for scale, evidence, own in zip(scales, every, found, strict=False)
+    ]
+
+
+def _nearest_of_groups(
+    scale: float,
+    evidence: GroupEvidence,
+    corners: Sequence[Sample],
+    pairs: Sequence[tuple[int, int]],
+    found: Sequence[Any],
+    engine: Engine | None,
+) -> Nearest:
+    """Return the nearest mixture at one scale, from the evidence of corners and candidate, and of corners."""
+    candidate, count = evidence.y, len(corners)
     across = [evidence, *found[: count - 1]]
     inner = np.diag([each.meeting.moments.x.mean for each in across])
     for (a, b), each in zip(pairs, found[count - 1 :], strict=True):
@@ -105,7 +130,7 @@ def nearest_of_groups(evidence: GroupEvidence, accepted: Sequence[Sample], engin
     if used == [0]:
         return Nearest(weights, evidence.pair())
     mixed = _pooled([corners[v] for v in used], weights[used])
-    [together] = gather([(mixed, candidate)], engine=engine)
+    [[together]] = gather_at([scale], [(mixed, candidate)], engine=engine)
     between = dict(zip(pairs, found[count - 1 :], strict=True))
     # Rows of a mixture count differently, and yet are no larger groups than they were.
     units = [each.meeting.atoms[0] for each in across]

@@ -46,7 +46,9 @@ class Excess:
 
     def beyond(self, share: float) -> Any:
         """Return the distance beyond the accepted one, or beyond what is negligible where that is more."""
-        return _value(self.far) - max(_value(self.accepted), moved_margin(self.far.x.mean, share, self.far.bound))
+        return _value(self.far) - max(
+            _value(self.accepted), moved_margin(self.far.x.mean, share, self.far.bound)
+        )
 
     def variance(self) -> Any:
         """Return the variance of the difference; the parts due to rows and to pairs of rows are positive."""

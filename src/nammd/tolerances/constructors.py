@@ -24,7 +24,7 @@ from nammd.kernels import as_kernel
 from nammd.reading.text_formats import Reading
 from nammd.results import Result
 from nammd.spaces import Space
-from nammd.statistics.scales import SCALES, Scales
+from nammd.statistics.scales import Scales
 from nammd.tolerances.accepted import AcceptedSet, Quantiles
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
@@ -34,7 +34,7 @@ from nammd.tolerances.ladder import Rung, paired_influences, require_splits, spl
 from nammd.tolerances.perturbation import DEFAULT_LEVELS, noise_rungs
 from nammd.tolerances.provenance import Origin
 from nammd.tolerances.reference import Reference
-from nammd.tolerances.scale_margins import ScaleMargin, scale_margins
+from nammd.tolerances.scale_margins import ScaleMargin, scale_margins, scales_of
 from nammd.tolerances.soundness import (
     drifting,
     refuse_blocks,
@@ -166,8 +166,8 @@ class Constructors(Result):
         bench = Reference.of(x, options, engine, grouping.part(0, 1 + len(named)), negligible=allowed)
         others = bench.opened({str(name): data for name, data in named.items()}, grouping)
         tallies = {} if allowed is None else bench.tallied(others)
-        wanted = SCALES if how == "ball" and scales == "all" else SCALES[:1]
-        at_scales = bench.distances(others, wanted) if others else {}
+        wanted = scales_of(bench.space.kernel, scales)
+        at_scales = bench.distances(others, wanted if how == "ball" else wanted[:1]) if others else {}
         estimates = {name: each[0] for name, each in at_scales.items()}
         rungs = tuple(Rung.of(name, estimate) for name, estimate in estimates.items())
         samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
@@ -189,13 +189,13 @@ class Constructors(Result):
         if how == "ball":
             bars = tuple(Accepted(name, estimate.pair.kept()) for name, estimate in estimates.items())
             chosen = max(bars, key=lambda bar: bar.value).label
-            finer = scale_margins(bench, scales, None, estimates=at_scales)
+            finer = scale_margins(bench, wanted, None, estimates=at_scales)
             return cls._made(bench, bars, "reference", rungs, chosen, columns, anyway, grouping, scales=finer)
         known = AcceptedSet((), Quantiles.of(bench.reference)).accepting(samples, bench.space)
-        found = joint_margin(bench, estimates, known, margin, rows)
-        number = found.value if margin is not None and not isinstance(margin, Mapping) else None
-        kind = None if number is not None else negligible_perturbation(bench, margin)
-        finer = scale_margins(bench, scales, number, kind)
+        by_number = margin is not None and not isinstance(margin, Mapping)
+        made = [] if by_number else bench.distances_made(*negligible_perturbation(bench, margin), wanted)
+        found = joint_margin(bench, estimates, known, margin, rows, made[0] if made else 0.0)
+        finer = scale_margins(bench, wanted, found.value if by_number else None, made[1:])
         return cls._made(
             bench,
             (found,),
@@ -292,7 +292,8 @@ class Constructors(Result):
         pilot = estimate.pair.apart().kept(units=False)
         bar = Perturbed(chosen.label, value, variance, influences, pilot)
         columns = None if allowed is None else bench.columns(allowed).perturbed(kind, level)
-        finer = scale_margins(bench, scales, None, (kind, level))
+        wanted = scales_of(bench.space.kernel, scales)
+        finer = scale_margins(bench, wanted, None, bench.distances_made(kind, level, wanted)[1:])
         return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway, grouping, scales=finer)
 
     @classmethod
@@ -381,7 +382,7 @@ class Constructors(Result):
         bar = Fixed(label, between(value, "epsilon"), estimates[drift.label].pair.kept(units=False))
         columns = None if allowed is None else bench.columns(allowed)
         cautions = () if label != drift.label else (drifting(label),)
-        finer = scale_margins(bench, scales, value)
+        finer = scale_margins(bench, scales_of(bench.space.kernel, scales), value)
         return cls._made(
             bench, (bar,), "split", rungs, label, columns, anyway, grouping, cautions, scales=finer
         )

@@ -167,10 +167,7 @@ class Gate:
         known = () if limits is None else limits.negligible_facts()
         rules = replace(rules or self.tolerance.fact_rules, joint_only=joint_only, negligible=known)
         estimates, shared = self._estimates(candidate), self.is_the_one
-        each_nearest = [
-            self._nearest(candidate, each, scale)
-            for each, scale in zip(estimates, self.tolerance.every_scale, strict=False)
-        ]
+        each_nearest = self._nearest(candidate, estimates)
         estimate, nearest, bars = estimates[0], each_nearest[0], self.tolerance.bars
         held = [Held.of(bar, *pvalues(bar, estimate, shared, nearest)) for bar in bars]
         p_close, p_main = combined(held)
@@ -392,15 +389,16 @@ class Gate:
             self._around.update({s: (reference, one) for s, one in zip(scales, found, strict=False)})
         return [self._around[s][1] for s in scales if s in self._around]
 
-    def _nearest(self, candidate: Candidate, estimate: Estimate, scale: float = 1.0) -> Nearest:
-        """Return a candidate with the mixture of what was accepted that is nearest to it."""
-        accepted = self.tolerance.accepted
-        if accepted is None or not accepted.datasets or estimate.pair.void:
-            return Nearest(np.ones(1), estimate.pair)
+    def _nearest(self, candidate: Candidate, estimates: Sequence[Estimate]) -> list[Nearest]:
+        """Return a candidate with the mixture of what was accepted that is nearest to it, at every scale."""
+        accepted, scales = self.tolerance.accepted, self.tolerance.every_scale[: len(estimates)]
+        if accepted is None or not accepted.datasets or estimates[0].pair.void:
+            return [Nearest(np.ones(1), each.pair) for each in estimates]
         if accepted.same_as(candidate.sample):  # as for the reference itself, there is nothing to test with
-            return Nearest(np.ones(1), replace(estimate.pair, void=True))
-        around = self._around[scale][1] if self._compared_by_rows(candidate) else None
-        return nearest_accepted(estimate.evidence, accepted.datasets, around, self.engine)
+            return [Nearest(np.ones(1), replace(each.pair, void=True)) for each in estimates]
+        around = [self._around[s][1] for s in scales] if self._compared_by_rows(candidate) else []
+        evidence = [each.evidence for each in estimates]
+        return nearest_accepted(scales, evidence, accepted.datasets, around, self.engine)
 
     def plan(
         self,
@@ -433,8 +431,9 @@ class Gate:
         """
         alpha, power = between(alpha, "alpha", 0.5), between(power, "power")
         opened, bar = self.candidate(self._open(candidate), columns=False), self.tolerance.farthest
-        estimate = self._estimates(opened)[0]
-        setting = self._setting(estimate, self._nearest(opened, estimate), alpha, self.tolerance.joint_part)
+        estimates = self._estimates(opened)[:1]
+        [estimate], [nearest] = estimates, self._nearest(opened, estimates)
+        setting = self._setting(estimate, nearest, alpha, self.tolerance.joint_part)
         true = distance_to_plan_for(estimate, distance, bar.value)
         frozen = distance is None  # the pilot's distance is that to these rows of the reference
         m: int | None = estimate.m

@@ -33,7 +33,12 @@ ALPHA = 0.05
 
 
 def joint_margin(
-    bench: Reference, estimates: Mapping[str, Estimate], accepted: AcceptedSet, given: Any, rows: int | None
+    bench: Reference,
+    estimates: Mapping[str, Estimate],
+    accepted: AcceptedSet,
+    given: Any,
+    rows: int | None,
+    made: float = 0.0,
 ) -> Fixed:
     """Return the margin of the joint distance, with where it came from.
 
@@ -49,6 +54,8 @@ def joint_margin(
         A distance, or a perturbation, where somebody said what is negligible.
     rows : int or None
         How many rows candidates will have.
+    made : float
+        The distance that what is negligible makes, where it is a perturbation.
     """
     pilot = _pilot(bench, estimates)
     if given is not None and not isinstance(given, Mapping):
@@ -56,7 +63,6 @@ def joint_margin(
     m = bench.reference.size
     rows = m if rows is None else whole(rows, "rows", MIN_ROWS)
     kind, level = negligible_perturbation(bench, given)
-    [made] = bench.distances_made(kind, level)
     if given is not None:
         if not made > 0:
             raise ValueError(

@@ -138,7 +138,7 @@ class Reference:
             points = to_numpy(self.reference.points)
             return equivalents(points, self.space.encoding, self._distances_to_copies, epsilon)
 
-    def distances_made(self, kind: str, level: float, scales: Sequence[float] = (1.0,)) -> list[float]:
+    def distances_made(self, kind: str, level: float, scales: Sequence[float]) -> list[float]:
         """Return the distance that a perturbation of the reference makes, at each of some scales."""
         with aside():
             some, encoding = to_numpy(self.reference.representatives[1]), self.space.encoding

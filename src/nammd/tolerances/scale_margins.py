@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nammd.errors.checks import choice
+from nammd.kernels import Kernel
 from nammd.kernels.operations import at_scale
 from nammd.questions.distance import Estimate
 from nammd.results import ScaleCheck
@@ -138,11 +139,17 @@ class ScaledCheck:
         return cls(checks, law, tuple(dropped))
 
 
+def scales_of(kernel: Kernel, scales: Scales) -> tuple[float, ...]:
+    """Return the scales of a tolerance: those that were asked for, if its kernel has a bandwidth."""
+    choice(scales, "scales", ("all", "median"))
+    return SCALES if scales == "all" and at_scale(kernel, 0.5) is not None else SCALES[:1]
+
+
 def scale_margins(
     bench: Reference,
-    scales: Scales,
+    scales: Sequence[float],
     main: float | None,
-    perturbation: tuple[str, float] | None = None,
+    made: Sequence[float] = (),
     estimates: Mapping[str, Sequence[Estimate]] | None = None,
 ) -> tuple[ScaleMargin, ...]:
     """Return what is negligible at each finer scale.
@@ -151,23 +158,21 @@ def scale_margins(
     ----------
     bench : Reference
         The reference.
-    scales : {"all", "median"}
-        Whether there are finer scales.
+    scales : sequence of float
+        The scales, the main one first.
     main : float or None
         The margin at the main scale, where it is a number: then as many rows moved are negligible at others.
-    perturbation : tuple of str and float, optional
-        What is negligible by its kind and level: then at each scale what it makes there.
+    made : sequence of float
+        The distance that what is negligible makes at each finer scale, where it is a perturbation.
     estimates : mapping of str to sequence of Estimate, optional
         The distances of accepted data at every scale, where candidates may be as far as they.
     """
-    choice(scales, "scales", ("all", "median"))
-    finer = SCALES[1:]
-    if scales == "median" or at_scale(bench.space.kernel, 0.5) is None:
+    if len(scales) == 1:
         return ()
-    first, *means = bench.means(SCALES)
+    finer, (first, *means) = scales[1:], bench.means(scales)
     share = MOVED if main is None else max(MOVED, share_moved(main, first, bench.space.kernel.bound))
-    made = [0.0] * len(finer) if perturbation is None else bench.distances_made(*perturbation, finer)
     found = []
+    made = made or [0.0] * len(finer)
     for number, (scale, mean, value) in enumerate(zip(finer, means, made, strict=True), 1):
         least = moved_margin(mean, share, bench.space.kernel.bound)
         bars = [Accepted(name, each[number].pair.kept()) for name, each in (estimates or {}).items()]
