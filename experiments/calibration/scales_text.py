@@ -117,15 +117,15 @@ def section(results: Results[Any]) -> Section:
         + "; ".join(FAULTS[f].about for f in of_kind("coarse"))
         + " (coarse); "
         + "; ".join(FAULTS[f].about for f in of_kind("fine"))
-        + " (fine). Where a drift was accepted, candidates have half of it. The margin at the median is what "
-        "so many rows without any fault are proven to be within, which is more than at finer scales. Shares of "
-        f"FAR, {', '.join(map(str, results.settings.power_columns))} columns taken together:\n\n"
+        + " (fine). Where a drift was accepted, candidates have half of it. The margin at the median is "
+        "what so many rows without any fault are proven to be within, which is more than at finer scales. "
+        f"Shares of FAR, {', '.join(map(str, results.settings.power_columns))} columns taken together:\n\n"
         + _power_table(results)
         + "\nOne by one, the median alone and all scales:\n\n"
         + _fault_table(results)
         + "\nWhere it fails: a row that few others repeat, a lattice in many columns, and clusters that are "
-        "narrower than the noise that is negligible, a tenth of a standard deviation of the column. Candidates "
-        "of the clusters are like the accepted data.\n\n" + _limit_table(results)
+        "narrower than the noise that is negligible, a tenth of a standard deviation of the column. "
+        "Candidates of the clusters are like the accepted data.\n\n" + _limit_table(results)
     )
     picture = Picture(
         "scales_power",
@@ -307,4 +307,4 @@ def _draw(figure: Figure, results: Results[Any]) -> None:
         ax.set_xlim(-0.04, 1.04)
         titled(ax, title, f"share of FAR, {count} rows")
     figure.axes[0].invert_yaxis()
-    legend(figure.axes[-1], loc="upper right")
+    legend(figure.axes[-1], loc="center")
