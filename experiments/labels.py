@@ -52,6 +52,7 @@ CALIBRATION = (
     "calibration-reference-alone",
     "calibration-groups",
     "calibration-hull",
+    "calibration-scales",
     "calibration-coverage",
     "calibration-power",
     "calibration-columns",
