@@ -274,7 +274,7 @@ def test_a_monitor_opens_and_reads_a_batch_once(groups, tmp_path, counted):
     monitor = nammd.Monitor.create(tmp_path / "a.monitor", tolerance, x)
     keys = iter("ab")
     found = counted(lambda: monitor.add(y, key=next(keys), replace=True))
-    assert (found["opened"], found["gathered"]) == (1, 1 if groups is None else 3)
+    assert (found["opened"], found["gathered"]) == (1, 1 if groups is None else 7)
     assert found.reads("the batch b") == 1
 
 

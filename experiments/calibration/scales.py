@@ -99,10 +99,7 @@ def judged(gate: Gate, candidate: FloatArray) -> ScaledCheck:
     opened = gate.candidate(open_dataset(candidate, "candidate"), columns=False)
     tolerance, shared = gate.tolerance, gate.is_the_one
     estimates = gate._estimates(opened)
-    nearest = [
-        gate._nearest(opened, each, scale)
-        for each, scale in zip(estimates, tolerance.every_scale, strict=True)
-    ]
+    nearest = gate._nearest(opened, estimates)
     beyond = max(bar.pvalue_far(estimates[0], shared, nearest[0]) for bar in tolerance.bars)
     main = tolerance.epsilon, beyond
     return ScaledCheck.of(tolerance.scales, estimates, nearest, shared, main, ALPHA)

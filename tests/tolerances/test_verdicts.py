@@ -28,9 +28,9 @@ def tolerance():
 class Counting(Tiles):
     """Tiles that remember how many rows each of their sums was over."""
 
-    def sums(self, kernel, *parts):
+    def many_sums(self, kernels, *parts):
         self.__dict__.setdefault("asked", []).append([[len(rows) for rows in part] for part in parts])
-        return super().sums(kernel, *parts)
+        return super().many_sums(kernels, *parts)
 
 
 def test_each_verdict_is_that_of_a_check_alone(data, tolerance):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, like, namespace, to_numpy
 from nammd.data.row_units import RowUnits
@@ -105,8 +106,9 @@ def nearest_of_groups(
     wanted = [(corner, candidate) for corner in corners[1:]] + [(corners[a], corners[b]) for a, b in pairs]
     known = [evidence.known_x for evidence in every]
     found: list[list[Any]] = gather_at(scales, wanted, engine=engine, known=known)
+    places = UnitPlaces.of([corner.units for corner in corners])  # type: ignore[misc]
     return [
-        _nearest_of_groups(scale, evidence, corners, pairs, own, engine)
+        _nearest_of_groups(scale, evidence, corners, places, pairs, own, engine)
         for scale, evidence, own in zip(scales, every, found, strict=False)
     ]
 
@@ -115,6 +117,7 @@ def _nearest_of_groups(
     scale: float,
     evidence: GroupEvidence,
     corners: Sequence[Sample],
+    places: UnitPlaces,
     pairs: Sequence[tuple[int, int]],
     found: Sequence[Any],
     engine: Engine | None,
@@ -127,9 +130,11 @@ def _nearest_of_groups(
         inner[a, b] = inner[b, a] = each.meeting.moments.xy
     weights = nearest_weights(inner, np.array([each.meeting.moments.xy for each in across]))
     used = np.flatnonzero(weights).tolist()
+    codes = places.codes(used)
+    among = np.unique(np.concatenate(codes)), places.count
     if used == [0]:
-        return Nearest(weights, evidence.pair())
-    mixed = _pooled([corners[v] for v in used], weights[used])
+        return Nearest(weights, evidence.pair(), 0.0, *among)
+    mixed = _pooled([corners[v] for v in used], weights[used], codes)
     [[together]] = gather_at([scale], [(mixed, candidate)], engine=engine)
     between = dict(zip(pairs, found[count - 1 :], strict=True))
     # Rows of a mixture count differently, and yet are no larger groups than they were.
@@ -141,8 +146,7 @@ def _nearest_of_groups(
     pair = replace(together.pair(), meeting=meeting)
     covariance = _gradient_covariance(weights, across, between)
     pair = replace(pair, void=evidence.obstacle is not None)
-    # Which units of a mixture are which of another one's is not known.
-    return Nearest(weights, pair, fitted_bias(weights, inner, covariance) / pair.scale, every=-1)
+    return Nearest(weights, pair, fitted_bias(weights, inner, covariance) / pair.scale, *among)
 
 
 def nearest_of_sketches(evidence: SketchEvidence, accepted: Sequence[Kept]) -> Nearest:
@@ -178,25 +182,66 @@ def _totals(features: RandomFeatures, kept: Kept) -> UnitTotals:
     return UnitTotals.of(sums, np.bincount(codes.reshape(-1), each).astype(np.float64, copy=False))
 
 
-def _pooled(samples: Sequence[Sample], weights: FloatArray) -> Sample:
+@dataclass(frozen=True, eq=False)
+class UnitPlaces:
+    """Where the units of several samples are among all of them.
+
+    Units of the same name are one. Those of samples without names are one where they are the very same: rows
+    that were moved.
+
+    Attributes
+    ----------
+    units : sequence of RowUnits
+        The units of each sample.
+    starts : sequence of int
+        Where those of samples without names begin.
+    names : dict
+        The places of names.
+    count : int
+        How many units there are.
+    """
+
+    units: Sequence[RowUnits]
+    starts: Sequence[int]
+    names: Mapping[str, int]
+    count: int
+
+    @classmethod
+    def of(cls, units: Sequence[RowUnits]) -> UnitPlaces:
+        """Return the places of the units of some samples."""
+        every = sorted({name for each in units for name in each.names or ()})
+        starts, free = dict[int, int](), len(every)
+        for each in units:
+            if id(each) not in starts:
+                starts[id(each)] = free
+                # Blocks of time of different samples are no neighbours.
+                free += 0 if each.names is not None else int(each.codes.max()) + 1 + 2 * each.reach
+        names = {name: place for place, name in enumerate(every)}
+        return cls(units, [starts[id(each)] for each in units], names, free)
+
+    def codes(self, samples: Sequence[int]) -> list[NDArray[np.intp]]:
+        """Return, for some samples, the place of the unit of every row."""
+        found = []
+        for number in samples:
+            own = self.units[number]
+            if own.names is None:
+                found.append(own.codes + self.starts[number])
+            else:
+                found.append(np.array([self.names[name] for name in own.names])[own.codes])
+        return found
+
+
+def _pooled(samples: Sequence[Sample], weights: FloatArray, codes: Sequence[NDArray[np.intp]]) -> Sample:
     """Return the rows of several samples together, each counting by its weight and that of its sample."""
     units = [sample.units for sample in samples]
     xp = namespace(samples[0].points)
     every = sum(sample.size for sample in samples)
-    each, codes, names, start, reach = [], [], [], 0, 0
-    starts: dict[int, int] = {}
+    each, reach = [], 0
     for sample, own, weight in zip(samples, units, weights, strict=True):
         assert own is not None
         rows = np.ones(sample.size) if own.weights is None else own.weights
         each.append(rows * (weight * every / rows.sum()))
-        # The very same units are those of rows that moved. Blocks of time of others are no neighbours.
-        if id(own) not in starts:
-            starts[id(own)] = start
-            start += int(own.codes.max()) + 1 + 2 * own.reach
-        codes.append(own.codes + starts[id(own)])
         reach = max(reach, own.reach)
-        if own.names is not None:
-            names.append(np.array(own.names, dtype=object)[own.codes])
     grouping = RowUnits(
         np.concatenate(codes),
         None,
@@ -204,9 +249,12 @@ def _pooled(samples: Sequence[Sample], weights: FloatArray) -> Sample:
         reach,
         too_long=any(own is not None and own.too_long for own in units),
     )
-    if len(names) == len(samples):
-        known, found = np.unique(np.concatenate(names).astype(str), return_inverse=True)
-        grouping = replace(grouping, codes=found.reshape(-1), names=tuple(known.tolist()))
+    names = [own.names for own in units if own is not None and own.names is not None]
+    if len(names) == len(units):  # groups of the candidate are found by theirs
+        known, found = np.unique(grouping.codes, return_inverse=True)
+        told = sorted({name for some in names for name in some})
+        grouping = replace(grouping, codes=found.reshape(-1), names=tuple(told))
+        assert len(known) == len(told)
     dataset: Any = replace(samples[0].dataset, units=grouping)
     return replace(samples[0], dataset=dataset, points=xp.concat([sample.points for sample in samples]))
 

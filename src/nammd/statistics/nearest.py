@@ -129,7 +129,7 @@ class Nearest:
         The places of the mixture's units among those of all that was accepted; None where these are told
         apart at no place, or the mixture is the reference alone.
     every : int
-        How many units all that was accepted has; -1 where it is not known which of them are in the mixture.
+        How many units all that was accepted has.
     """
 
     weights: FloatArray

@@ -77,7 +77,7 @@ def influences(pair: Pair, eps: float, places: Places | None = None, every: int 
     Those of x first, at their `places` among `every` unit that x may be made of, then those of y.
     """
     meeting = pair.meeting
-    if not isinstance(meeting, AtomPair) or every < 0:
+    if not isinstance(meeting, AtomPair):
         return None
     way = np.array([2 * pair.slope(eps), -2.0])
     x, y = (g @ way / one.effective for g, one in zip(meeting.influences, meeting.atoms, strict=True))
