@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import nammd
+from nammd.tolerances import accepted as accepted_data
 from tests.properties.numbers import ELSEWHERE, differences
 from tests.properties.samples import FEATURES, KERNEL, LAWS, numbered, people, points, together
 
@@ -26,6 +27,12 @@ KERNELS = {
     "sum": 0.3 * nammd.Gaussian(1.0) + 0.7 * nammd.Laplace(3.0),
     "features": FEATURES,
 }
+
+
+@pytest.fixture(autouse=True)
+def no_rows_move(monkeypatch):
+    """Move no rows towards accepted data: of rows that did, the variance is a bound, and of groups exact."""
+    monkeypatch.setattr(accepted_data, "MOVED_COLUMN", 9.0)
 
 
 def own_labels(*datasets):
@@ -192,8 +199,7 @@ def test_sketches():
 
 
 X, ACCEPTED, OTHER = points(11, 120), points(12, 100, loc=0.9), points(13, 110, loc=1.0)
-NEAR, NEARER = points(17, 100, loc=0.05), points(18, 110, loc=0.05)
-"""Rows are not moved towards these: of rows that were, the variance is a bound, and of groups exact."""
+NEAR, NEARER = points(17, 100, loc=0.2), points(18, 110, loc=0.1)
 
 CANDIDATES = {"equal": points(14, 90), "between": points(15, 95, loc=0.6), "far": points(16, 100, loc=2.5)}
 
@@ -269,7 +275,7 @@ def test_forecasts_and_checks_of_arrays(way):
 TABLE, TABLE_ACCEPTED, TABLE_OTHER = (
     numbered(people(seed, older=older), seed) for seed, older in ((21, 0.0), (22, 1.3), (23, 1.2))
 )
-TABLE_NEAR, TABLE_NEARER = (numbered(people(seed, older=0.12), seed) for seed in (27, 28))
+TABLE_NEAR, TABLE_NEARER = (numbered(people(seed, older=0.3), seed) for seed in (27, 28))
 TABLE_CANDIDATES = {
     "equal": numbered(people(24), 24),
     "older": numbered(people(25, older=2.2), 25),
