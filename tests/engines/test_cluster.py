@@ -228,3 +228,27 @@ def test_an_engine_shows_what_was_set(options, words):
 def test_wrong_options_are_named(options, error, words):
     with pytest.raises(error, match=words):
         nammd.Cluster(**options)
+
+
+def test_several_kernels_are_summed_in_one_graph():
+    x, y = samples(61, 45)
+    kernels = [nammd.Gaussian(2.0), nammd.Gaussian(1.0), nammd.Gaussian(0.25)]
+    parts = (x,), (y,), (x, y), (x, x + 0.1)
+    found = nammd.Cluster(block_rows=13).many_sums(kernels, *(spread(*part, rows=13) for part in parts))
+    for here, there in zip(found, nammd.Tiles().many_sums(kernels, *parts), strict=True):
+        for mine, theirs in zip(here, there, strict=True):
+            np.testing.assert_allclose(mine.rows, theirs.rows, rtol=1e-10)
+            assert mine.squares == pytest.approx(theirs.squares, rel=1e-10)
+        assert here[3].diagonal == pytest.approx(there[3].diagonal, rel=1e-10)
+
+
+def test_a_check_on_a_cluster_has_the_scales_of_one_in_memory():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(300, 2)), rng.normal(size=(260, 2)).round(1)
+    tolerance = nammd.Tolerance.from_reference(x, negligible=False)
+    expected = tolerance.check(x, y, allow=["all"]).scales.checks
+    found = tolerance.check(*spread(x, y, rows=90), allow=["all"]).scales.checks
+    assert [each.scale for each in found] == [each.scale for each in expected]
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine.distance == pytest.approx(theirs.distance, rel=1e-8, abs=1e-14)
+        assert mine.pvalue == pytest.approx(theirs.pvalue, rel=1e-6)

@@ -8,10 +8,11 @@ import pytest
 import torch
 
 import nammd
-from nammd.engines.cuda.launch import Shape, first_that_fits
+from nammd.engines.cuda.launch import Ladder, Shape, first_that_fits
 from nammd.engines.cuda.operands import prepare
 from nammd.engines.protocol import FormTask
 from nammd.kernels.networks import mlp
+from nammd.kernels.operations import powers_of
 
 pytest.importorskip("triton", reason="Triton is not installed")
 
@@ -256,3 +257,38 @@ def test_vectors_that_half_precision_lacks_are_left_to_the_other_programs():
     ours = nammd.Cuda().family_forms(kernels, *there(x), vectors)
     theirs = nammd.Tiles().family_forms(kernels, x.astype("float64"), vectors)
     np.testing.assert_allclose(ours.forms, theirs.forms, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "precision"),
+    [
+        (nammd.Gaussian, 4, "high"),
+        (nammd.Gaussian, 4, "fast"),
+        (nammd.Gaussian, 130, "high"),
+        (nammd.Laplace, 4, "high"),
+    ],
+)
+def test_several_scales_are_the_sums_of_each(kind, columns, precision):
+    """A tile is raised to powers where it is; rounding grows with the power."""
+    x, y = samples(*(SEVERAL_TILES if columns == 4 else (70, 60)), d=columns)
+    bandwidth = kind.median(x).bandwidth
+    kernels = [kind(bandwidth * 2.0**-k) for k in range(3)]
+    parts = [(x,), (x, y), (y, y + np.float32(0.1))]
+    ours = nammd.Cuda(precision).many_sums(kernels, *[tuple(there(*part)) for part in parts])
+    exact = nammd.Tiles().many_sums(kernels, *[tuple(z.astype("float64") for z in part) for part in parts])
+    for power, found, expected in zip((1, 4, 16), ours, exact, strict=True):
+        rtol = power * (2e-6 if precision == "high" or kind is nammd.Laplace else 2e-3)
+        for mine, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose(mine.rows, theirs.rows, rtol=rtol, atol=rtol * theirs.rows.mean())
+            assert mine.squares == pytest.approx(theirs.squares, rel=3 * rtol)
+        assert found[2].diagonal == pytest.approx(expected[2].diagonal, rel=rtol)
+
+
+def test_steps_that_the_programs_do_not_know_are_done_one_by_one():
+    x, y = samples(70, 60)
+    kernels = [nammd.Gaussian(4.0), nammd.Gaussian(2.0), nammd.Gaussian(0.5)]  # powers 1, 4, 64
+    assert Ladder.of(powers_of(kernels)) is None
+    found = nammd.Cuda().many_sums(kernels, tuple(there(x, y)))
+    for kernel, sums in zip(kernels, found, strict=True):
+        exact = nammd.kernel_sums(x.astype("float64"), y.astype("float64"), kernel)
+        np.testing.assert_allclose(sums[0].rows, exact.xy_rows, rtol=1e-4)

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import nammd
 from nammd.engines import Summed
+from nammd.engines.sums import raised
 from nammd.kernels import as_kernel
 from tests.kernels.cases import CASES
 from tests.waiting import GUARD
@@ -463,3 +464,26 @@ def test_an_engine_computes_a_shared_dataset_once():
     result = nammd.compare_pairs((x, y), (x, y + 1), kernel=GAUSSIAN, engine=Counting())
     assert result.shared
     assert sorted(asked) == [1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_of_tiny_kernel_values_stay_normal_numbers(dtype):
+    """Numbers below the normal ones would make processors a hundred times slower; they count for nothing."""
+    tile = np.array([[1.0, 0.5], [1e-30, 0.0]], dtype)
+    powers = [values.copy() for values in raised(tile, (1, 4, 256))]
+    tiny = float(np.finfo(dtype).tiny)
+    for power, values in zip((4, 256), powers[1:], strict=True):
+        assert values[0, 0] == 1
+        assert values[0, 1] == pytest.approx(0.5**power, rel=1e-5, abs=2 * tiny)
+        assert values.min() >= tiny * 0.99
+        assert values[1].max() < 1e-30
+
+
+def test_tensors_of_torch_have_their_powers_too():
+    torch = pytest.importorskip("torch")
+    x, y = samples(40, 30)
+    kernels = [nammd.Gaussian(2.0), nammd.Gaussian(1.0), nammd.Gaussian(0.5)]
+    there = nammd.Tiles().many_sums(kernels, (torch.asarray(x),), (torch.asarray(x), torch.asarray(y)))
+    for mine, theirs in zip(there, nammd.Tiles().many_sums(kernels, (x,), (x, y)), strict=True):
+        for one, other in zip(mine, theirs, strict=True):
+            np.testing.assert_allclose(one.rows, other.rows, rtol=1e-9)
