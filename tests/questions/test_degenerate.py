@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nammd
-from nammd.data.repeats import copies, in_common, may_be_chance, row_keys
+from nammd.data.repeats import KeyCounts, in_common, row_keys
 
 KERNEL = nammd.Gaussian(1.0)
 RNG = np.random.default_rng(0)
@@ -136,9 +136,25 @@ def test_whole_numbers_have_keys_of_their_own():
 
 
 def test_copies_are_counted_only_where_they_are_no_chance():
-    assert copies(np.repeat(np.arange(30, dtype=np.uint64), 3)) == 3
-    assert copies(np.repeat(np.arange(5, dtype=np.uint64), 3)) == 1
-    assert copies(np.append(np.repeat(np.arange(30, dtype=np.uint64), 2), np.uint64(7))) == 1
-    assert in_common(np.arange(50, dtype=np.uint64), np.arange(40, 100, dtype=np.uint64)) == 10
-    assert in_common(np.zeros(50, dtype=np.uint64), np.zeros(50, dtype=np.uint64)) == 0
-    assert may_be_chance(np.zeros(500, dtype=np.uint64))
+    def counted(keys):
+        return KeyCounts.of(np.sort(np.asarray(keys, dtype=np.uint64)))
+
+    assert counted(np.repeat(np.arange(30), 3)).copies == 3
+    assert counted(np.repeat(np.arange(5), 3)).copies == 1
+    assert counted([*np.repeat(np.arange(30), 2), 7]).copies == 1
+    assert in_common(counted(np.arange(50)), counted(np.arange(40, 100))) == 10
+    assert in_common(counted(np.arange(40, 100)), counted(np.arange(50))) == 10
+    assert in_common(counted(np.zeros(50)), counted(np.zeros(50))) == 0
+    assert counted(np.zeros(500)).may_be_chance
+    assert counted([3, 1, 3]).among(counted([3, 3, 3, 9])).tolist() == [0, 3]
+
+
+def test_rows_in_both_by_chance_are_not_counted():
+    """As many rows are twice within each dataset as chance brings into both."""
+    rng = np.random.default_rng(5)
+    keys = [np.sort(rng.integers(0, 20_000, 3000).astype(np.uint64)) for _ in range(2)]
+    one, other = map(KeyCounts.of, keys)
+    assert np.isin(*keys).sum() > 300
+    assert in_common(one, other) == 0
+    copied = KeyCounts.of(np.sort(np.append(keys[0], keys[1][:1200])))
+    assert in_common(copied, other) >= 1200

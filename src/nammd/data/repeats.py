@@ -6,6 +6,8 @@ more certain than they are, so it has to be noticed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,40 +54,74 @@ def row_keys(points: Array) -> Keys | None:
     return keys
 
 
-def may_be_chance(keys: Keys) -> bool:
-    """Tell whether other data could have the same rows by chance, because nearly all of them are alike."""
-    return bool(len(keys) - np.unique(keys, return_counts=True)[1].max() < MANY)
+@dataclass(frozen=True, eq=False)
+class KeyCounts:
+    """The different rows of a dataset, and how often each is there.
 
-
-def copies(keys: Keys) -> int:
-    """Return how many times every row is there: 1, unless all of them are there a multiple of that often.
-
-    >>> import numpy as np
-    >>> copies(np.repeat(np.arange(30, dtype=np.uint64), 2))
-    2
+    Attributes
+    ----------
+    values : array
+        The keys of the different rows, in ascending order.
+    counts : array of int
+        How often each of them is there.
     """
-    counts = np.unique(keys, return_counts=True)[1]
-    return int(np.gcd.reduce(counts)) if len(counts) >= MANY else 1
+
+    values: Keys
+    counts: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, ascending: Keys) -> KeyCounts:
+        """Count keys that are in ascending order."""
+        first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
+        return cls(ascending[first], np.diff(np.append(first, len(ascending))))
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(self.counts.sum())
+
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether other data could have the same rows by chance, because nearly all of them are alike."""
+        return bool(self.rows - self.counts.max() < MANY)
+
+    @property
+    def copies(self) -> int:
+        """How many times every row is there: 1, unless all of them are there a multiple of that often.
+
+        >>> import numpy as np
+        >>> KeyCounts.of(np.repeat(np.arange(30, dtype=np.uint64), 2)).copies
+        2
+        """
+        return int(np.gcd.reduce(self.counts)) if len(self.counts) >= MANY else 1
+
+    def among(self, other: KeyCounts) -> NDArray[np.intp]:
+        """Return how often each of these rows is in another dataset."""
+        where = np.minimum(np.searchsorted(other.values, self.values), len(other.values) - 1)
+        found: NDArray[np.intp] = np.where(other.values[where] == self.values, other.counts[where], 0)
+        return found
 
 
-def in_common(one: Keys, other: Keys) -> int:
+def in_common(one: KeyCounts, other: KeyCounts) -> int:
     """Return how many rows of the other dataset are rows of the first, where that is hardly chance.
 
     Where many rows are alike within a dataset, as in a table of a few categories, the same row in both says
     nothing, and zero is returned. So does one that is in both no more than chance makes it.
 
     >>> import numpy as np
-    >>> in_common(np.arange(50, dtype=np.uint64), np.arange(40, 100, dtype=np.uint64))
+    >>> x, y = (KeyCounts.of(np.arange(*ends, dtype=np.uint64)) for ends in ((0, 50), (40, 100)))
+    >>> in_common(x, y)
     10
     """
-    for keys in (one, other):
-        if len(keys) < MANY or len(np.unique(keys)) < DISTINCT * len(keys):
+    for each in (one, other):
+        if each.rows < MANY or len(each.values) < DISTINCT * each.rows:
             return 0
-    common = int(np.isin(other, one).sum())
-    return common if common and _more_than_chance(one, other) else 0
+    there = other.among(one)
+    common = int(other.counts[there > 0].sum())
+    return common if common and _more_than_chance(one, other, there) else 0
 
 
-def _more_than_chance(one: Keys, other: Keys) -> bool:
+def _more_than_chance(one: KeyCounts, other: KeyCounts, there: NDArray[np.intp]) -> bool:
     """Tell whether more rows are in both of two datasets than independent draws would have.
 
     Take the rows that are there twice, both datasets together. Of two independent draws those with one in
@@ -93,12 +129,11 @@ def _more_than_chance(one: Keys, other: Keys) -> bool:
     the second: exactly so if the laws are the same, fewer if not (Cauchy and Schwarz). Copies have one in
     each.
     """
-    values, place = np.unique(np.concatenate([one, other]), return_inverse=True)
-    place = place.reshape(-1)
-    mine = np.bincount(place[: len(one)], minlength=len(values))
-    yours = np.bincount(place[len(one) :], minlength=len(values))
-    twice = mine + yours == 2
-    each, *alone = (int((twice & (mine == k)).sum()) for k in (1, 2, 0))
+    each = int(np.count_nonzero((other.counts == 1) & (there == 1)))
+    alone = [
+        int(np.count_nonzero((own.counts == 2) & (elsewhere == 0)))
+        for own, elsewhere in ((one, one.among(other)), (other, there))
+    ]
     if not any(alone):
         return True  # no row repeats by chance within a dataset, so none does between them
     high = [count + _SURE * count**0.5 + 1 for count in alone]  # what may well be expected

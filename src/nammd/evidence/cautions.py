@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.repeats import copies, in_common
+from nammd.data.repeats import KeyCounts, in_common
 from nammd.encoding.noticed import unread as unread_cells
 from nammd.errors.advice import Caution
 from nammd.sketches.group_totals import SketchUnits
@@ -192,10 +192,12 @@ def rows_in_common(x: Sample, y: Sample) -> tuple[Caution, ...]:
 
 def copied_rows(sample: Sample) -> Caution | None:
     """Return why copies of rows are no data to test with."""
-    keys = sample.keys
-    if keys is not None and sample.units is not None:  # within a group a copy is expected, and does no harm
-        keys = np.unique(np.column_stack([keys, sample.units.codes.astype(np.uint64)]), axis=0)[:, 0]
-    times = 1 if keys is None else copies(keys)
+    found = sample.key_counts
+    if sample.keys is not None and sample.units is not None:
+        # Within a group a copy is expected, and does no harm.
+        both = np.column_stack([sample.keys, sample.units.codes.astype(np.uint64)])
+        found = KeyCounts.of(np.unique(both, axis=0)[:, 0])
+    times = 1 if found is None else found.copies
     if times == 1:
         return None
     often = "twice" if times == 2 else f"{times} times"
@@ -259,4 +261,4 @@ def _groups_in_both(one: Any, two: Any) -> int:
 
 
 def _in_common(x: Sample, y: Sample) -> int:
-    return 0 if x.keys is None or y.keys is None else in_common(x.keys, y.keys)
+    return 0 if x.key_counts is None or y.key_counts is None else in_common(x.key_counts, y.key_counts)

@@ -7,6 +7,7 @@ summed once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nammd.data.row_units import numbered
@@ -97,7 +98,7 @@ def gather_at(
     with about(*(sample.name for sample in samples.values())):
         chosen = choose_engine(engine, *(sample.points for sample in samples.values()))
         every = (chosen.many_unit_sums if grouped else chosen.many_sums)(kernels, *parts)
-    found = []
+    found: list[list[Any]] = []
     for number, (kernel, summed) in enumerate(zip(kernels, every, strict=True)):
         within: dict[int, Any] = dict(zip(new, summed.parts, strict=False))
         own: dict[int, SampleStandIns] = {}
@@ -109,7 +110,10 @@ def gather_at(
         for key, sample in samples.items():
             if key not in own:
                 own[key] = SampleStandIns(sample, kernel, units.get(key))
-        found.append(_evidence(pairs, samples, units, within, own, summed, len(new), cross))
+        own_found = _evidence(pairs, samples, units, within, own, summed, len(new), cross)
+        if number and scales[0] == 1:
+            own_found = [replace(each, main=main) for each, main in zip(own_found, found[0], strict=True)]
+        found.append(own_found)
     return found
 
 
@@ -122,7 +126,7 @@ def _evidence(
     summed: Summed,
     first: int,
     cross: CrossPairs,
-) -> list[Evidence]:
+) -> list[Any]:
     """Return the evidence of each pair from the sums of one kernel; those across begin with the `first`."""
     crossed, found = summed.parts[first:], list[Evidence]()
     more = tuple(crossed[len(pairs) :])

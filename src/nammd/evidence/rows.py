@@ -55,12 +55,16 @@ class _EngineEvidence(Evidence):
         Which engine computed the sums.
     stand_ins : tuple of two SampleStandIns
         Units that stand for each sample, which other pairs with the same sample use too.
+    main : Evidence or None
+        The evidence of the main scale, where this is of a finer one: what is to be said of the rows is said
+        there.
     """
 
     x: Sample
     y: Sample
     computed_by: str
     stand_ins: tuple[SampleStandIns, SampleStandIns] = field(repr=False)
+    main: Evidence | None = field(default=None, repr=False, kw_only=True)
 
     @property
     def kernel(self) -> Kernel:
@@ -76,6 +80,8 @@ class _EngineEvidence(Evidence):
     @cached_property
     def obstacle(self) -> Caution | None:
         """Why there is nothing to test with: the same rows on both sides, or copies of rows."""
+        if self.main is not None:
+            return self.main.obstacle
         return same_rows(self.x, self.y) or copied_rows(self.x) or copied_rows(self.y)
 
 
@@ -116,6 +122,8 @@ class RowEvidence(_EngineEvidence):
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """What to know: few rows, rows in common, or nothing to test with."""
+        if self.main is not None:
+            return ()
         cells = unread(*dict.fromkeys([self.x, self.y]))
         if self.obstacle is not None:
             return (self.obstacle, *cells)
@@ -255,6 +263,8 @@ class GroupEvidence(_EngineEvidence):
     @property
     def cautions(self) -> tuple[Caution, ...]:
         """What to know: few groups, groups in common, or nothing to test with."""
+        if self.main is not None:
+            return ()
         if self.obstacle is not None:
             return (self.obstacle,)
         return (

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
-from nammd.data.repeats import MANY, Keys, may_be_chance, row_keys
+from nammd.data.repeats import MANY, Keys, row_keys
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import sample_positions
 from nammd.explaining.chance import Share, Together, above_chance, much_more
@@ -86,7 +86,7 @@ def _same(x: Any, y: Any) -> bool:
     if x.same_rows(y):
         return True
     alike = x.size == y.size and np.array_equal(x.sorted_keys, y.sorted_keys)
-    return bool(alike) and not may_be_chance(x.keys)
+    return bool(alike) and not x.key_counts.may_be_chance
 
 
 def repeated_rows(known: Sequence[Keys], now: Keys, together: Together) -> list[Fact]:

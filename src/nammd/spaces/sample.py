@@ -12,7 +12,7 @@ import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, aligned, digest_of, is_constant, take_rows
 from nammd.data.dataset import Dataset
-from nammd.data.repeats import Keys, may_be_chance, row_keys
+from nammd.data.repeats import KeyCounts, Keys, row_keys
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import Positions, representatives
 
@@ -84,13 +84,19 @@ class Sample:
         """The same numbers in ascending order."""
         return None if self.keys is None else np.sort(self.keys)
 
+    @cached_property
+    def key_counts(self) -> KeyCounts | None:
+        """The different ones of these, and how often each is there."""
+        return None if self.sorted_keys is None else KeyCounts.of(self.sorted_keys)
+
     def same_rows(self, other: Sample) -> bool:
         """Tell whether another sample has the same rows in the same order."""
         if self is other or self.points is other.points:
             return True
         if self.size != other.size or self.keys is None or other.keys is None:
             return False
-        return bool((self.keys == other.keys).all()) and not may_be_chance(self.keys)
+        assert self.key_counts is not None
+        return bool((self.keys == other.keys).all()) and not self.key_counts.may_be_chance
 
     @cached_property
     def digest(self) -> str:
