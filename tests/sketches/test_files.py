@@ -152,10 +152,11 @@ def test_the_beginning_of_a_sketch_is_recognised_under_any_name(path, tmp_path):
 
 
 def test_a_newer_file_asks_for_an_upgrade(path):
-    with pytest.raises(ValueError, match=r"written by a newer nammd \(file version 3"):
-        nammd.Sketch.load(rewritten(path, description=set_to("version", 3)))
-    with pytest.raises(ValueError, match="its version is not that of its content"):
-        nammd.Sketch.load(rewritten(path, description=set_to("version", 2)))
+    with pytest.raises(ValueError, match=r"written by a newer nammd \(file version 4"):
+        nammd.Sketch.load(rewritten(path, description=set_to("version", 4)))
+    for version in (2, 3):
+        with pytest.raises(ValueError, match="its version is not that of its content"):
+            nammd.Sketch.load(rewritten(path, description=set_to("version", version)))
 
 
 def test_other_files_are_not_sketches(tmp_path):

@@ -70,11 +70,12 @@ def gather_at(
 ) -> list[list[Evidence]]:
     """Return the same at several scales: multiples of the bandwidth, the largest first.
 
-    `known` is then what is within a sample at each of them. Sketches know the main scale alone.
+    `known` is then what is within a sample at each of them. Of sketches, the scales are those that all keep.
     """
     choice(cross, "cross", ("full", "off-diagonal"))
     if all(isinstance(sample, SketchSample) for pair in pairs for sample in pair):
-        return [[_of_sketches(x, y, cross) for x, y in pairs]]
+        kept = [scale for scale in scales if all(scale in s.scales for pair in pairs for s in pair)]
+        return [[_of_sketches(x.at(scale), y.at(scale), cross) for x, y in pairs] for scale in kept]
     grouped = any(sample.units is not None for pair in pairs for sample in pair)
     if cross == "off-diagonal":
         for x, y in pairs:

@@ -72,7 +72,7 @@ def nearest_accepted(
     if isinstance(evidence, RowEvidence):
         return [here.nearest(each) for here, each in zip(around, every, strict=True)]  # type: ignore[arg-type]
     if isinstance(evidence, SketchEvidence):
-        return [nearest_of_sketches(evidence, accepted)]
+        return [nearest_of_sketches(each, accepted) for each in every]  # type: ignore[arg-type]
     x = evidence.x
 
     def beside(base: Sample, label: str, units: RowUnits | None, points: FloatArray) -> Sample:

@@ -355,6 +355,12 @@ def _(kernel: Mahalanobis, scale: float) -> Kernel | None:
     return Mahalanobis(kernel.matrix, kernel.bandwidth * scale)
 
 
+@at_scale.register
+def _(kernel: RandomFeatures, scale: float) -> Kernel | None:
+    approximated = at_scale(kernel.kernel, scale)
+    return None if approximated is None else RandomFeatures(approximated, kernel.n_features, kernel.seed)
+
+
 def powers_of(kernels: Sequence[Kernel]) -> tuple[int, ...] | None:
     """Return which powers of two of the first one's values the others have, in ascending order; else None.
 

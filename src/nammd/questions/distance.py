@@ -11,6 +11,7 @@ from nammd.data.arrays import Array, FloatArray
 from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine
 from nammd.engines.sums import KernelSums
+from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import between, choice
 from nammd.evidence import prepare
 from nammd.evidence.evidence import Evidence
@@ -376,9 +377,17 @@ def scales_wanted(scales: Scales, *samples: Any) -> tuple[float, ...]:
     choice(scales, "scales", ("median", "all"))
     if scales == "median":
         return SCALES[:1]
-    if not all(sample.keeps_rows for sample in samples):
-        raise ValueError("sketches know one scale; leave scales out, or compare the data themselves")
     kernel = samples[0].space.kernel
     if at_scale(kernel, 0.5) is None:
         raise ValueError(f"the kernel {kernel!r} has no bandwidth, and so no scales; leave scales out")
+    for sample in samples:
+        if not sample.keeps_rows and sample.scales != SCALES:
+            raise refusal(
+                ValueError,
+                f"{sample.name} was sketched at one scale",
+                Advice(
+                    "make it with Sketch.of(data, features, scales='all'), or leave scales out",
+                    "make it with 'nammd sketch --scales all', or leave --scales out",
+                ),
+            )
     return SCALES

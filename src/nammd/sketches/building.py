@@ -7,12 +7,13 @@ order, so the number of threads does not change a bit.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeAlias
 
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, like, namespace, to_numpy
-from nammd.engines.progress import Meter, Progress
+from nammd.engines.progress import Meter, Progress, passes
 from nammd.engines.tiles.pool import Buffers, Tick, run
 from nammd.kernels import RandomFeatures
 from nammd.kernels.base import precision_of
@@ -50,6 +51,11 @@ def feature_totals(
     products = products + moved + moved.T + x.shape[0] * np.outer(centre, centre)
     # Scaled at the end: as many multiplications less as there are rows.
     return (total + x.shape[0] * centre) * features.scale, products * features.scale**2
+
+
+def runs_over_rows(rows: int, scales: int) -> AbstractContextManager[None]:
+    """Let the runs of several scales over the same rows tell of these rows as one piece of work."""
+    return nullcontext() if scales == 1 else passes(*[rows / scales] * scales)
 
 
 def _typical(x: Array, waves: Waves) -> FloatArray:

@@ -7,6 +7,7 @@ import json
 import struct
 import zipfile
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,20 @@ from nammd.errors.writing import write_bytes
 from nammd.kernels import RandomFeatures
 from nammd.kernels.operations import from_dict, to_dict
 from nammd.sketches.group_totals import SketchUnits, Trace
+from nammd.sketches.options import features_at
 from nammd.sketches.sketch import Sketch
-from nammd.sketches.sources import of_units
+from nammd.statistics.scales import SCALES
 from nammd.statistics.totals import MORE, UnitTotals
 from nammd.views.counts import Counts
 from nammd.views.serial import counts_from_dict, counts_to_dict, units_from_dict, units_to_dict
 
-VERSION = 2
-"""Of sketches with groups; those of single rows are written as version 1, which has not changed."""
+VERSION, GROUPED, PLAIN = 3, 2, 1
+"""Of sketches with several scales, of others with groups, and of others; each is written as it always was."""
 
 _DESCRIPTION = "nammd-sketch"
-_ARRAYS = ("total", "products", "tally", "trace", "group_tally")
+_SUMS = [("total", "products"), *((f"total-{k}", f"products-{k}") for k in range(1, len(SCALES)))]
+"""The names of the sums at each scale."""
+_ARRAYS = ("tally", "trace", "group_tally", *(name for names in _SUMS for name in names))
 _PROBES = 16
 _ARCHIVE = b"PK"
 _LOOK = 128
@@ -39,7 +43,7 @@ _LOOK = 128
 def write(sketch: Sketch, path: Path) -> Path:
     """Write a sketch; the file is complete or not there at all."""
     description: dict[str, Any] = {
-        "version": 1 if sketch.units is None else VERSION,
+        "version": VERSION if sketch.finer else PLAIN if sketch.units is None else GROUPED,
         "n": sketch.n,
         "columns": sketch.columns,
         "encoding": sketch.encoding,
@@ -49,17 +53,17 @@ def write(sketch: Sketch, path: Path) -> Path:
     noticed = sketch.noticed.to_dict()
     if noticed:
         description["noticed"] = noticed
-    total, products = sketch.total, sketch.products
+    if sketch.finer:
+        description["scales"] = sketch.scales
     more: dict[str, Any] = {}
     if sketch.units is not None:
-        total, products = sketch.units.totals.total, sketch.units.totals.products
         description["groups"], more = _units_to_file(sketch.units)
-    arrays: dict[str, Any] = {
-        _DESCRIPTION: np.frombuffer(json.dumps(description).encode(), np.uint8),
-        "total": total,
-        "products": products[np.triu_indices(len(total))],  # symmetric: half says all
-        **more,
-    }
+    arrays: dict[str, Any] = {_DESCRIPTION: np.frombuffer(json.dumps(description).encode(), np.uint8)}
+    for (total, products), each in zip(_SUMS, (sketch, *sketch.finer), strict=False):
+        sums = each if each.units is None else each.units.totals
+        arrays[total] = sums.total
+        arrays[products] = sums.products[np.triu_indices(len(sums.total))]  # symmetric: half says all
+    arrays |= more
     if sketch.tally is not None:
         tally = {name: counts_to_dict(counts) for name, counts in sketch.tally.items()}
         arrays["tally"] = np.frombuffer(json.dumps(tally).encode(), np.uint8)
@@ -174,22 +178,20 @@ def _units_from_file(
         raise ValueError("its numbers of groups are not whole numbers")
     if not 0 <= split < count or not 0 < below <= 2.0**64:
         raise ValueError("its numbers of groups are not valid")
-    columns = None
-    if "group_tally" in arrays:
-        every = json.loads(arrays["group_tally"].tobytes())
-        columns = {str(name): units_from_dict(each) for name, each in every.items()}
     totals = UnitTotals(count, total, products)
     totals.require_sound(*size)
     said = str(stored["by"]), str(stored["weights_by"])
     if not said[1] and abs(totals.size - size[0]) > 1e-6 * size[0]:
         raise ValueError("its sums do not belong to its number of rows")
-    return SketchUnits(totals, *said, Trace(trace, below), split, columns)
+    return SketchUnits(totals, *said, Trace(trace, below), split)
 
 
 def _restored(description: dict[str, Any], arrays: dict[str, Any]) -> Sketch:
-    total, upper, grouped = arrays["total"], arrays["products"], "groups" in description
-    if grouped != (description["version"] == VERSION):
+    grouped, scaled = "groups" in description, "scales" in description
+    if description["version"] != (VERSION if scaled else GROUPED if grouped else PLAIN):
         raise ValueError("its version is not that of its content")
+    if scaled and description["scales"] != list(SCALES):
+        raise ValueError("its scales are not those of a sketch")
     features = from_dict(description["features"])
     if not isinstance(features, RandomFeatures):
         raise ValueError("its kernel is not one of random features")
@@ -201,7 +203,30 @@ def _restored(description: dict[str, Any], arrays: dict[str, Any]) -> Sketch:
         raise ValueError("the digest of the encoding is not text")
     if not np.allclose(_probe(features, columns), description["frequencies"], rtol=1e-9, atol=0):
         raise ValueError("its frequencies are not those that this version of nammd makes of their seed")
-    size = features.n_features + (MORE if grouped else 0)
+    every = features_at(features, "all" if scaled else "median")
+    main, *finer = (
+        _at_scale(each, arrays[total], arrays[products], description, arrays)
+        for each, (total, products) in zip(every, _SUMS, strict=False)
+    )
+    if main.units is not None and "group_tally" in arrays:
+        columns_alone = json.loads(arrays["group_tally"].tobytes())
+        told = {str(name): units_from_dict(each) for name, each in columns_alone.items()}
+        main.units = replace(main.units, columns=told)
+    noticed = Noticed.from_dict(description.get("noticed", {}))
+    return replace(main, noticed=noticed, finer=tuple(finer))
+
+
+def _at_scale(
+    features: RandomFeatures,
+    total: FloatArray,
+    upper: FloatArray,
+    description: dict[str, Any],
+    arrays: dict[str, Any],
+) -> Sketch:
+    """Return the sketch at one scale from its sums, after checking them."""
+    n, columns, encoding = (description[name] for name in ("n", "columns", "encoding"))
+    groups = description.get("groups")
+    size = features.n_features + (0 if groups is None else MORE)
     if total.shape != (size,) or upper.shape != (size * (size + 1) // 2,):
         raise ValueError(f"its sums are not those of {features.n_features} features")
     if total.dtype != np.float64 or upper.dtype != np.float64:
@@ -211,14 +236,14 @@ def _restored(description: dict[str, Any], arrays: dict[str, Any]) -> Sketch:
     products = np.zeros((size, size))
     products[np.triu_indices(size)] = upper
     products += np.triu(products, 1).T
-    noticed = Noticed.from_dict(description.get("noticed", {}))
-    if grouped:
-        units = _units_from_file(description["groups"], arrays, total, products, (n, features.bound))
-        return of_units(features, (n, columns), units, encoding, None, noticed)
+    if groups is not None:
+        units = _units_from_file(groups, arrays, total, products, (n, features.bound))
+        sums = units.totals.features, units.totals.gram
+        return Sketch(features, n, columns, *sums, encoding, units=units)
     # The features of a row have a fixed length, so the trace counts the rows.
     if abs(np.trace(products) - n * features.bound) > 1e-4 * n * features.bound:
         raise ValueError("its sums do not belong to its number of rows")
-    return Sketch(features, n, columns, total, products, encoding, None, noticed)
+    return Sketch(features, n, columns, total, products, encoding)
 
 
 def _tally(stored: Any, rows: int) -> dict[str, Counts] | None:

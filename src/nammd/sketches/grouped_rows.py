@@ -23,7 +23,7 @@ from nammd.engines.tiles.pool import Buffers, Tick, run
 from nammd.kernels import RandomFeatures
 from nammd.kernels.base import precision_of
 from nammd.kernels.random_features import Waves
-from nammd.sketches.building import block_rows
+from nammd.sketches.building import block_rows, runs_over_rows
 from nammd.sketches.group_totals import SketchUnits, Trace
 from nammd.sketches.options import encoding_for
 from nammd.statistics.totals import MORE, UnitTotals, unit_vectors
@@ -115,10 +115,13 @@ class GroupedRows:
             units = replace(units, codes=np.arange(len(rows)))
         return GroupedRows(take_rows(self.points, rows), units, columns)
 
-    def summed(self, features: RandomFeatures, threads: int | None, progress: Progress) -> SketchUnits:
-        """Sum over groups, as if all of them were whole."""
+    def summed(
+        self, features: Sequence[RandomFeatures], threads: int | None, progress: Progress
+    ) -> list[SketchUnits]:
+        """Sum over groups at each scale, as if all of them were whole; the first has the columns too."""
         units = self.units
-        totals = unit_feature_totals(self.points, units, features, threads, progress)
+        with runs_over_rows(len(self.points), len(features)):
+            totals = [unit_feature_totals(self.points, units, f, threads, progress) for f in features]
         columns: dict[str, ColumnUnits] | None = None
         if self.columns is not None:
             found = {name: column_units(column, units) for name, column in self.columns.items()}
@@ -126,8 +129,10 @@ class GroupedRows:
                 name: {aspect: each.alone for aspect, each in aspects.items()}
                 for name, aspects in found.items()
             }
-        by = "" if units.names is None else units.by
-        return SketchUnits(totals, by, units.weights_by, Trace.of(units.names or ()), 0, columns)
+        said = "" if units.names is None else units.by, units.weights_by
+        trace = Trace.of(units.names or ())
+        main, *finer = (SketchUnits(each, *said, trace) for each in totals)
+        return [replace(main, columns=columns), *finer]
 
 
 def joined(parts: Sequence[GroupedRows]) -> GroupedRows:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +15,7 @@ from nammd.data.dataset import Dataset
 from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import counted
 from nammd.kernels import RandomFeatures, as_kernel
+from nammd.kernels.operations import at_scale
 from nammd.sketches.group_totals import difference_in_units
 from nammd.spaces import Space
 
@@ -83,6 +84,19 @@ class SketchSample:
     def sketched_units(self) -> SketchUnits | None:
         """The groups that were sketched; None where every row stands for itself."""
         return self.sketch.units
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """The scales that it can be compared at."""
+        return self.sketch.scales
+
+    def at(self, scale: float) -> SketchSample:
+        """Return it at one of its scales, where the kernel has so many times the bandwidth."""
+        if scale == 1:
+            return self
+        kernel = at_scale(self.space.kernel, scale)
+        assert kernel is not None  # or there would be no features of that scale
+        return SketchSample(self.dataset, replace(self.space, kernel=kernel), self.sketch.at(scale))
 
     @cached_property
     def constant(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -19,15 +19,10 @@ from nammd.engines.progress import Progress
 from nammd.errors.checks import counted
 from nammd.kernels import RandomFeatures
 from nammd.sketches.group_totals import SketchUnits
-from nammd.sketches.options import (
-    again,
-    columns_alone,
-    given_features,
-    settled,
-    sketchable,
-)
+from nammd.sketches.options import Settings, again, columns_alone, sketchable
 from nammd.sketches.sample import SketchSample, means_exact, require_alike
 from nammd.spaces import Space
+from nammd.statistics.scales import SCALES, Scales
 from nammd.views.counts import Counts, merged
 from nammd.views.grouped import ColumnUnits
 
@@ -65,6 +60,9 @@ class Sketch:
     units : SketchUnits or None
         Totals over groups, where rows belong together or have weights; `products` is then the sum of outer
         products of the sums of features of each group.
+    finer : tuple of Sketch
+        The same rows by the features of a half, a quarter, an eighth and a sixteenth of the bandwidth, where
+        these were asked for; else empty.
 
     Examples
     --------
@@ -90,6 +88,7 @@ class Sketch:
     tally: Mapping[str, Counts] | None = field(default=None, repr=False)
     noticed: Noticed = field(default_factory=Noticed, repr=False)
     units: SketchUnits | None = None
+    finer: tuple[Sketch, ...] = field(default=(), repr=False)
     keeps_no_rows: ClassVar[bool] = True
 
     @classmethod
@@ -102,6 +101,7 @@ class Sketch:
         encoding: Encoding | None = None,
         groups: Any = None,
         row_weights: Any = None,
+        scales: Scales = "median",
         threads: int | None = None,
         progress: Progress = None,
     ) -> Sketch:
@@ -124,6 +124,9 @@ class Sketch:
             whole; of a Dask collection, in one partition.
         row_weights : str or array, optional
             How much each row counts: a column of a table, or a number for every row.
+        scales : {"median", "all"}
+            With ``"all"`` the sketch can also be compared at a half, a quarter, an eighth and a sixteenth of
+            the bandwidth, where fine structure shows. It takes five times the bytes, and the time.
         threads : int, optional
             The number of threads; by default every core. The workers of a cluster use one for a partition.
         progress : bool or callable, optional
@@ -143,15 +146,15 @@ class Sketch:
         >>> bool(abs(nammd.distance(first, second).value) < 0.005)
         True
         """
-        features, encoding = settled(features, space, encoding, threads)
+        settings = Settings.of(features, space, encoding, threads, scales)
         dataset, grouping = open_dataset(x, "x"), sketchable(RowGrouping(groups, row_weights))
         if dataset.on_cluster:
             from nammd.sketches.sources import of_cluster
 
-            return of_cluster(dataset, features, encoding, grouping, progress)
+            return of_cluster(dataset, settings, grouping, progress)
         from nammd.sketches.sources import sketch_of
 
-        return sketch_of(dataset_with_grouping(dataset, grouping), features, encoding, threads, progress)
+        return sketch_of(dataset_with_grouping(dataset, grouping), settings, threads, progress)
 
     @classmethod
     def of_batches(
@@ -163,6 +166,7 @@ class Sketch:
         encoding: Encoding | None = None,
         groups: str | None = None,
         row_weights: str | None = None,
+        scales: Scales = "median",
         threads: int | None = None,
         progress: RowProgress = None,
     ) -> Sketch:
@@ -172,7 +176,7 @@ class Sketch:
         ----------
         batches : iterable of arrays or tables
             The data, in any number of pieces; empty ones are skipped.
-        features, space, encoding, threads
+        features, space, encoding, scales, threads
             As for `of`; one of the first two is needed.
         groups, row_weights : str, optional
             Columns, as for `of`. Up to a gigabyte of rows is held until groups are whole; beyond that, a
@@ -194,9 +198,9 @@ class Sketch:
         """
         from nammd.sketches.sources import of_batches
 
-        features, encoding = settled(features, space, encoding, threads)
+        settings = Settings.of(features, space, encoding, threads, scales).settled()
         grouping = columns_alone(RowGrouping(groups, row_weights))
-        return of_batches(batches, given_features(features), encoding, grouping, threads, progress)
+        return of_batches(batches, settings, grouping, threads, progress)
 
     @classmethod
     def of_file(
@@ -208,6 +212,7 @@ class Sketch:
         encoding: Encoding | None = None,
         groups: str | None = None,
         row_weights: str | None = None,
+        scales: Scales = "median",
         threads: int | None = None,
         columns: Sequence[str] | None = None,
         key: str | None = None,
@@ -222,7 +227,7 @@ class Sketch:
         ----------
         path : str or Path
             A file or folder of any format that `nammd.tables.read` knows.
-        features, space, encoding, groups, row_weights, threads
+        features, space, encoding, groups, row_weights, scales, threads
             As for `of_batches`.
         columns, key, query, batch_rows
             As for `nammd.tables.batches`.
@@ -249,10 +254,10 @@ class Sketch:
         from nammd.sketches.sources import of_file
 
         reading: dict[str, Any] = {"columns": columns, "key": key, "query": query, "batch_rows": batch_rows}
-        features, encoding = settled(features, space, encoding, threads)
+        settings = Settings.of(features, space, encoding, threads, scales).settled()
         grouping = columns_alone(RowGrouping(groups, row_weights))
         reading |= {"features": image_features}
-        return of_file(path, given_features(features), encoding, grouping, threads, progress, reading)
+        return of_file(path, settings, grouping, threads, progress, reading)
 
     def update(
         self,
@@ -282,17 +287,53 @@ class Sketch:
         """
         if self.units is not None:
             groups, row_weights = again(self.units.by, groups), again(self.units.weights_by, row_weights)
-        how = {"space": space, "encoding": encoding, "groups": groups, "row_weights": row_weights}
+        how: dict[str, Any] = {"space": space, "encoding": encoding, "groups": groups}
+        how |= {"row_weights": row_weights, "scales": self.kept_scales}
         both = self + Sketch.of(batch, self.features, **how)
         # New arrays, never written into: a result may hold the old ones.
         self.n, self.total, self.products = both.n, both.total, both.products
         self.tally, self.noticed, self.units = both.tally, both.noticed, both.units
+        self.finer = both.finer
         return self
 
     def snapshot(self) -> Sketch:
         """Return a sketch that later updates do not reach; its arrays are shared: none is written to."""
-        sums = self.n, self.columns, self.total, self.products
-        return Sketch(self.features, *sums, self.encoding, self.tally, self.noticed, self.units)
+        return replace(self)
+
+    def at(self, scale: float) -> Sketch:
+        """Return the sketch at one of its scales alone, as a multiple of the bandwidth.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nammd
+        >>> features = nammd.RandomFeatures(nammd.Gaussian(1.0), 64)
+        >>> sketch = nammd.Sketch.of(np.zeros((10, 2)), features, scales="all")
+        >>> sketch.at(0.25)
+        Sketch(10 rows, 2 columns, 64 random features (seed 0) of Gaussian, bandwidth 0.25)
+        """
+        if scale not in self.scales:
+            raise ValueError(f"the sketch has the scales {', '.join(map(str, self.scales))}, not {scale!r}")
+        every = self, *self.finer
+        return replace(every[self.scales.index(scale)], finer=())
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """The scales that it can be compared at, as multiples of the bandwidth, the main one first."""
+        return SCALES[: 1 + len(self.finer)]
+
+    @property
+    def kept_scales(self) -> Scales:
+        """The same as it is asked for: ``"median"`` or ``"all"``."""
+        return "all" if self.finer else "median"
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of memory its sums take, at all of its scales."""
+        own = self.total.nbytes + self.products.nbytes
+        if self.units is not None:
+            own = self.units.totals.nbytes
+        return own + sum(each.nbytes for each in self.finer)
 
     @property
     def unit_tally(self) -> Mapping[str, ColumnUnits] | None:
@@ -320,14 +361,16 @@ class Sketch:
         if not isinstance(other, Sketch):
             return NotImplemented
         require_alike(self, other, "added")
-        told = _added_tallies(self.tally, other.tally), self.noticed + other.noticed
-        size = self.n + other.n, self.columns
+        units = None
+        sums = self.total + other.total, self.products + other.products
         if self.units is not None and other.units is not None:
             units = self.units + other.units
             sums = units.totals.features, units.totals.gram
-            return Sketch(self.features, *size, *sums, self.encoding, *told, units)
-        sums = self.total + other.total, self.products + other.products
-        return Sketch(self.features, *size, *sums, self.encoding, *told)
+        told = _added_tallies(self.tally, other.tally), self.noticed + other.noticed
+        # At the scales that both have.
+        finer = tuple(one + more for one, more in zip(self.finer, other.finer, strict=False))
+        size = self.n + other.n, self.columns
+        return Sketch(self.features, *size, *sums, self.encoding, *told, units, finer)
 
     def __radd__(self, other: Any) -> Sketch:
         """Let ``sum`` add sketches: it begins with the number 0."""
@@ -338,7 +381,12 @@ class Sketch:
 
     def __repr__(self) -> str:
         groups = "" if self.units is None else f" {self.units.described()}"
-        return f"Sketch({counted(self.n, 'row')}{groups}, {counted(self.columns, 'column')}, {self.features})"
+        size = f"{counted(self.n, 'row')}{groups}, {counted(self.columns, 'column')}"
+        scales = f", at {len(self.scales)} scales" if self.finer else ""
+        return f"Sketch({size}, {self.features}{scales})"
+
+    def __str__(self) -> str:
+        return f"{self!r}: {self.nbytes / 1e6:.3g} MB in memory"
 
     def save(self, path: str | Path) -> Path:
         """Write the sketch to a file.

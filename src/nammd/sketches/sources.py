@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
@@ -13,63 +14,59 @@ from nammd.data.group_labels import AllLeftOut
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.data.pieces import Graph, Key, fetch, fresh_name, tree
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
-from nammd.encoding import Encoding
 from nammd.encoding.noticed import Noticed
 from nammd.engines.progress import Meter, Progress
 from nammd.errors.advice import Advice, prefixed, refusal
 from nammd.errors.checks import counted
-from nammd.kernels import Gaussian, RandomFeatures
 from nammd.sketches import grouped_rows
-from nammd.sketches.building import feature_totals
+from nammd.sketches.building import feature_totals, runs_over_rows
 from nammd.sketches.group_totals import SketchUnits
 from nammd.sketches.grouped_rows import GroupedRows, ReadRows
-from nammd.sketches.options import columns_alone, digest_of_encoding, encoding_for
+from nammd.sketches.options import Settings, columns_alone, encoding_for
 from nammd.sketches.sketch import RowProgress, Sketch
-from nammd.spaces.space import fitted_kernel
 from nammd.views.counts import Counts, merged
 
 
 def sketch_of(
-    dataset: Dataset,
-    features: RandomFeatures | None,
-    encoding: Encoding | None,
-    threads: int | None,
-    progress: Progress,
-    first: bool = True,
+    dataset: Dataset, settings: Settings, threads: int | None, progress: Progress, first: bool = True
 ) -> Sketch:
     """Sketch data that are here and know their groups.
 
     What types the columns have is noticed in the `first` part of a dataset.
     """
     refuse_summaries(dataset)
-    read = ReadRows.of(dataset, encoding, first)
-    if features is None:
-        features = RandomFeatures(fitted_kernel(encoding_for(dataset, encoding), [dataset], Gaussian))
-    size, digest = (int(read.points.shape[0]), int(read.points.shape[1])), digest_of_encoding(encoding)
+    read = ReadRows.of(dataset, settings.encoding, first)
+    settings = settings.fitted(dataset)
+    size, digest = (int(read.points.shape[0]), int(read.points.shape[1])), settings.digest
     if dataset.units is not None:
-        units = GroupedRows.of(dataset, read).summed(features, threads, progress)
-        return of_units(features, size, units, digest, read.tally, read.noticed)
-    totals = feature_totals(read.points, features, threads, progress)
-    return Sketch(features, *size, *totals, digest, read.tally, read.noticed)
+        units = GroupedRows.of(dataset, read).summed(settings.features, threads, progress)
+        return of_units(settings, size, units, read.tally, read.noticed)
+    with runs_over_rows(size[0], len(settings.features)):
+        main, *finer = (
+            Sketch(each, *size, *feature_totals(read.points, each, threads, progress), digest)
+            for each in settings.features
+        )
+    return replace(main, tally=read.tally, noticed=read.noticed, finer=tuple(finer))
 
 
 def of_units(
-    features: RandomFeatures,
+    settings: Settings,
     size: tuple[int, int],
-    units: SketchUnits,
-    encoding: str,
+    units: Sequence[SketchUnits],
     tally: Mapping[str, Counts] | None,
     noticed: Noticed,
 ) -> Sketch:
-    """Return a sketch of so many rows and columns from totals over groups."""
-    sums = units.totals.features, units.totals.gram
-    return Sketch(features, *size, *sums, encoding, tally, noticed, units)
+    """Return a sketch of so many rows and columns from totals over groups, at each scale."""
+    main, *finer = (
+        Sketch(features, *size, each.totals.features, each.totals.gram, settings.digest, units=each)
+        for features, each in zip(settings.features, units, strict=True)
+    )
+    return replace(main, tally=tally, noticed=noticed, finer=tuple(finer))
 
 
 def of_batches(
     batches: Iterable[Any],
-    features: RandomFeatures,
-    encoding: Encoding | None,
+    settings: Settings,
     row_grouping: RowGrouping,
     threads: int | None,
     progress: RowProgress = None,
@@ -78,7 +75,7 @@ def of_batches(
     """Return the sketch of all rows of some batches; `total` is how many there will be, if that is known."""
     _require_batches(batches)
     if row_grouping:
-        return of_grouped_batches(batches, features, encoding, row_grouping, threads, progress, total)
+        return of_grouped_batches(batches, settings, row_grouping, threads, progress, total)
     sketch: Sketch | None = None
     # One remaining time for all batches, with the reading of them.
     with nullcontext() if total is None else Meter(progress, total) as meter:
@@ -87,7 +84,7 @@ def of_batches(
                 continue
             within = False if meter is None else _adding_to(meter)
             dataset = open_dataset(batch, "x")
-            part = sketch_of(dataset, features, encoding, threads, within, first=sketch is None)
+            part = sketch_of(dataset, settings, threads, within, first=sketch is None)
             del dataset  # or its points would be there while the next batch is read
             if sketch is None:
                 sketch = part
@@ -97,12 +94,13 @@ def of_batches(
                         f"the batches differ: one has {counted(sketch.columns, 'column')}, a later one "
                         f"{part.columns}"
                     )
-                sketch.n += part.n
-                sketch.total += part.total  # in place: nobody else has seen these arrays
-                sketch.products += part.products
+                for one, more in zip((sketch, *sketch.finer), (part, *part.finer), strict=True):
+                    one.n += more.n
+                    one.total += more.total  # in place: nobody else has seen these arrays
+                    one.products += more.products
                 sketch.tally = _taken_in(sketch.tally, part.tally)
                 sketch.noticed += part.noticed
-                del part  # or its counts would be there while the next batch is counted
+                del part, more  # or its counts would be there while the next batch is counted
             if meter is None and callable(progress):
                 progress(sketch.n, None)
     if sketch is None:
@@ -112,8 +110,7 @@ def of_batches(
 
 def of_grouped_batches(
     batches: Iterable[Any],
-    features: RandomFeatures,
-    encoding: Encoding | None,
+    settings: Settings,
     row_grouping: RowGrouping,
     threads: int | None,
     progress: RowProgress = None,
@@ -122,13 +119,13 @@ def of_grouped_batches(
     """Return the same of rows that belong together; they are held until their groups are whole."""
     held: list[GroupedRows] = []
     size, tally, noticed = (0, 0), None, Noticed()
-    units: SketchUnits | None = None
+    units: list[SketchUnits] = []
 
     def close(rows: GroupedRows) -> None:
         """Sum groups that are whole; that takes far longer than reading, so it is what progress tells of."""
         nonlocal units
-        found = rows.summed(features, threads, False if meter is None else _adding_to(meter))
-        units = found if units is None else units + found
+        found = rows.summed(settings.features, threads, False if meter is None else _adding_to(meter))
+        units = [one + more for one, more in zip(units, found, strict=True)] if units else found
 
     with nullcontext() if total is None else Meter(progress, total) as meter:
         for batch in batches:
@@ -139,7 +136,7 @@ def of_grouped_batches(
             except AllLeftOut:
                 noticed += Noticed(left_out=_rows(batch))
                 continue
-            read = ReadRows.of(dataset, encoding, first=not size[0])
+            read = ReadRows.of(dataset, settings.encoding, first=not size[0])
             width = int(read.points.shape[1])
             if size[0] and width != size[1]:
                 raise ValueError(
@@ -157,9 +154,9 @@ def of_grouped_batches(
                 close(whole)
         if held:
             close(grouped_rows.joined(held))
-    if units is None:
+    if not units:
         raise ValueError("there are no rows to sketch: every batch is empty, or there are none")
-    return of_units(features, size, units, digest_of_encoding(encoding), tally, noticed)
+    return of_units(settings, size, units, tally, noticed)
 
 
 def _taken_in(
@@ -197,8 +194,7 @@ def _adding_to(meter: Meter) -> Callable[[float, float], None]:
 
 def of_file(
     path: str | Path,
-    features: RandomFeatures,
-    encoding: Encoding | None,
+    settings: Settings,
     row_grouping: RowGrouping,
     threads: int | None,
     progress: RowProgress,
@@ -207,33 +203,27 @@ def of_file(
     """Return the sketch of a file, reading it batch by batch."""
     from nammd.reading.files import counted_batches
 
-    written = None if encoding is None else encoding.for_files
+    written = None if settings.encoding is None else settings.encoding.for_files
     batches, total = counted_batches(path, reading=written, **reading)
     tables = (_as_table(batch) for batch in batches)
     try:
-        return of_batches(tables, features, encoding, row_grouping, threads, progress, total)
+        return of_batches(tables, settings, row_grouping, threads, progress, total)
     except (TypeError, ValueError) as error:
         raise prefixed(error, f"cannot sketch {path}") from error
 
 
 def of_cluster(
-    dataset: Dataset,
-    features: RandomFeatures | None,
-    encoding: Encoding | None,
-    row_grouping: RowGrouping,
-    progress: Progress = None,
+    dataset: Dataset, settings: Settings, row_grouping: RowGrouping, progress: Progress = None
 ) -> Sketch:
     """Return the sketch of data on a Dask cluster; workers sum, and only sums travel."""
     columns_alone(row_grouping)
-    chosen = encoding_for(dataset, encoding)
-    if features is None:
-        features = RandomFeatures(fitted_kernel(chosen, [dataset], Gaussian))
+    encoding_for(dataset, settings.encoding)  # refuses tables without one
+    settings = settings.fitted(dataset)
     pieces = dataset.in_pieces()
     name = fresh_name("sketch")
     level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
     one = [
-        partial(_part, features=features, encoding=encoding, row_grouping=row_grouping, first=first)
-        for first in (False, True)
+        partial(_part, settings=settings, row_grouping=row_grouping, first=first) for first in (False, True)
     ]
     tasks: Graph = {
         key: (one[k == 0], piece) for k, (key, piece) in enumerate(zip(level, pieces.keys, strict=True))
@@ -260,9 +250,7 @@ def of_cluster(
     return found
 
 
-def _part(
-    block: Any, features: RandomFeatures, encoding: Encoding | None, row_grouping: RowGrouping, first: bool
-) -> Sketch | None:
+def _part(block: Any, settings: Settings, row_grouping: RowGrouping, first: bool) -> Sketch | None:
     if not _rows(block):
         return None
     try:
@@ -270,7 +258,7 @@ def _part(
     except AllLeftOut:
         return None
     # The scheduler runs partitions side by side, so each has one thread.
-    return sketch_of(dataset, features, encoding, 1, False, first=first)
+    return sketch_of(dataset, settings, 1, False, first=first)
 
 
 def _counted_rows(sketch: Sketch | None) -> int:

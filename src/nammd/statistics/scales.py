@@ -25,6 +25,7 @@ from nammd.data.arrays import FloatArray
 from nammd.statistics.atom_pair import AtomPair
 from nammd.statistics.atoms import Places
 from nammd.statistics.pair import Pair
+from nammd.statistics.totals import TotalPair
 
 Scales: TypeAlias = Literal["all", "median"]
 """At which scales to compare."""
@@ -65,6 +66,8 @@ def share_moved(margin: float, mean: float, bound: float = 1.0) -> float:
 def contacts(pair: Pair) -> float:
     """Return how many pairs of units of x make up their mean kernel value, effectively."""
     meeting = pair.meeting
+    if isinstance(meeting, TotalPair):
+        return meeting.x.contacts
     if not isinstance(meeting, AtomPair):
         return math.inf
     x = meeting.atoms[0]

@@ -115,6 +115,17 @@ class UnitTotals:
         return (found + self.squares * np.outer(mean, mean)) / self.pairs
 
     @property
+    def nbytes(self) -> int:
+        """How many bytes of memory they take."""
+        return self.total.nbytes + self.products.nbytes
+
+    @property
+    def contacts(self) -> float:
+        """How many pairs of units make up their mean kernel value, effectively."""
+        squares = float(np.vdot(self.gram, self.gram) - self.products[SQUARE, SQUARE])
+        return (self.mean * self.pairs) ** 2 / (2 * squares) if squares > 0 and self.mean > 0 else 0.0
+
+    @property
     def features(self) -> FloatArray:
         """The sum of the features of all rows."""
         return self.total[:-MORE]
