@@ -62,7 +62,8 @@ def open_batch(gate: Gate, data: Any, key: str) -> OpenedBatch:
     dataset = open_dataset(data, f"the batch {key}", reading=space.encoding.for_files)
     source = source_name(dataset, otherwise="")
     if not gate.reference.keeps_rows and dataset.keeps_rows:
-        sketch = sketched(gate, dataset, gate.reference.sketch.features)  # type: ignore[attr-defined]
+        like: Sketch = gate.reference.sketch  # type: ignore[attr-defined]
+        sketch = sketched(gate, dataset, like.features, like.kept_scales)
         dataset = open_content(sketch, f"the batch {key}")
     candidate = gate.candidate(dataset, digest=True)
     if dataset.keeps_rows:

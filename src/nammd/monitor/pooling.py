@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any
 
 from nammd.data.blocks_in_time import Blocks
 from nammd.data.dataset import Dataset
@@ -20,6 +19,7 @@ from nammd.data.row_grouping import NO_GROUPING
 from nammd.kernels import RandomFeatures
 from nammd.monitor.keys import in_order, time_of
 from nammd.sketches import Sketch, features_in
+from nammd.statistics.scales import Scales
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.tolerance import Tolerance
 
@@ -57,34 +57,25 @@ class Window:
         return f"last {self.days} {'days' if self.dated else 'batches'}"
 
 
-def features_of(gate: Gate) -> RandomFeatures | None:
-    """Return the features by which batches are summed; None where there are none."""
-    reference: Any = gate.reference
-    if not reference.keeps_rows:
-        found: RandomFeatures = reference.sketch.features
-        return found
-    return features_in(gate.tolerance.kernel)
-
-
 def sums_of(gate: Gate, dataset: Dataset) -> Sketch | None:
-    """Return the sums of a dataset; None where the tolerance has no features."""
-    features = features_of(gate)
-    if features is None:
-        return None
+    """Return the sums of a dataset at the main scale; None where the tolerance has no features."""
     if not dataset.keeps_rows:
         kept: Sketch = dataset.summary
-        return kept
-    return sketched(gate, dataset, features)
+        return kept.at(1.0)
+    features = features_in(gate.tolerance.kernel)
+    return None if features is None else sketched(gate, dataset, features)
 
 
-def sketched(gate: Gate, dataset: Dataset, features: RandomFeatures) -> Sketch | None:
+def sketched(
+    gate: Gate, dataset: Dataset, features: RandomFeatures, scales: Scales = "median"
+) -> Sketch | None:
     """Return the sketch of a dataset, by the groups of the gate; None where these are blocks of time."""
     grouping = NO_GROUPING
     if dataset.units is None:
         grouping = gate.grouping_spec.settled(NO_GROUPING, True)
     if isinstance(grouping.groups, Blocks) or (dataset.units is not None and dataset.units.reach):
         return None
-    return Sketch.of(dataset, features, space=gate.tolerance.space, **grouping.options)
+    return Sketch.of(dataset, features, space=gate.tolerance.space, scales=scales, **grouping.options)
 
 
 def members(keys: Sequence[str], days: int) -> tuple[list[str], bool]:

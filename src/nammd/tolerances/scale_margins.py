@@ -80,11 +80,14 @@ class ScaledCheck:
         How they go together.
     dropped : tuple of float
         The scales at which too few rows of the reference are near each other.
+    unknown : tuple of float
+        The scales that a sketch does not keep.
     """
 
     checks: tuple[ScaleCheck, ...]
     law: JointScales
     dropped: tuple[float, ...] = ()
+    unknown: tuple[float, ...] = ()
 
     @property
     def pvalue(self) -> float:
@@ -110,6 +113,7 @@ class ScaledCheck:
             Those of the finer scales.
         estimates, nearest : sequence
             The distances at all scales, the main one first: from the reference, and from the nearest mixture.
+            Of sketches at those that both keep.
         shared : bool
             Whether the reference is the one of the tolerance.
         main : tuple of float
@@ -136,7 +140,8 @@ class ScaledCheck:
             ScaleCheck(scale, near.value, margin, p, each, each <= level)
             for scale, near, margin, p, each in zip(scales, found, within, pvalues, adjusted, strict=True)
         )
-        return cls(checks, law, tuple(dropped))
+        unknown = tuple(margin.scale for margin in margins[len(estimates) - 1 :])
+        return cls(checks, law, tuple(dropped), unknown)
 
 
 def scales_of(kernel: Kernel, scales: Scales) -> tuple[float, ...]:

@@ -444,6 +444,7 @@ class Verdict(Reportable):
             "columns": [plain(each.to_dict()) for each in self.columns],
             "scales": [plain(asdict(each)) for each in self.scales.checks],
             "scales_dropped": list(self.scales.dropped),
+            "scales_unknown": list(self.scales.unknown),
             "reasons": list(self.reasons),
             "pairs": [plain(each.to_dict()) for each in self.pairs if each.beyond or each in self.doubtful],
             "pairs_compared": len(self.pairs),

@@ -196,6 +196,9 @@ def _scales(verdict: Verdict) -> list[tuple[str, str]]:
     if dropped:
         why = "too few rows of the reference are so near each other"
         rows.append(("not compared", f"at {fractions(dropped)} of the bandwidth: {why}"))
+    if verdict.scales.unknown:
+        why = "a sketch does not keep them (scales='all', --scales all)"
+        rows.append(("not compared", f"at {fractions(verdict.scales.unknown)} of the bandwidth: {why}"))
     return rows
 
 
