@@ -176,8 +176,8 @@ def _tell(made: Sketch, path: Path, output_file: Path, output: OutputOptions) ->
     if made.finer:
         from nammd.results.scales import fractions
 
-        # Sums are nearly all of a file, and those of each scale are as large.
-        alone = size - sum(each.nbytes for each in made.finer) // 2
+        # A file has half of the products, which are symmetric.
+        alone = size - sum(each.nbytes // 2 + each.total.nbytes for each in made.finer)
         lines.append(("scales", f"the bandwidth, and {fractions(made.scales[1:])} of it"))
         lines.append(("size", f"{size / 1e6:.1f} MB; {alone / 1e6:.1f} MB with --scales median"))
     else:

@@ -9,6 +9,8 @@ import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, to_numpy
 from nammd.kernels.base import Kernel
+from nammd.kernels.gaussian import Gaussian
+from nammd.kernels.laplace import Laplace
 from nammd.kernels.operations import scaled_distance
 
 
@@ -32,6 +34,11 @@ class BoundFamily:
         """Write the values of the k-th kernel, for given distances, and return them."""
         np.multiply(distances, distances.dtype.type(self.factors[k]), out=out)
         return np.exp(out, out=out)
+
+
+def of_distances(kernel: Kernel) -> bool:
+    """Tell whether a kernel is the exponential of a distance, and may be one of a family."""
+    return isinstance(kernel, (Gaussian, Laplace))
 
 
 def families(kernels: Sequence[Kernel]) -> list[list[int]]:

@@ -36,9 +36,8 @@ from nammd.engines.tiles.unit_jobs import UnitCrossJob, UnitWithinJob
 from nammd.engines.units import Units
 from nammd.errors.checks import whole
 from nammd.kernels.base import Kernel, Precision
-from nammd.kernels.family import families
+from nammd.kernels.family import families, of_distances
 from nammd.kernels.operations import powers_of
-from nammd.kernels.random_features import RandomFeatures
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +114,7 @@ class Tiles(Engine):
                 for part in parts
             ]
             return self._summed(jobs, len(kernels), first)
-        if not isinstance(first, np.ndarray) or any(isinstance(k, RandomFeatures) for k in kernels):
+        if not isinstance(first, np.ndarray) or not all(map(of_distances, kernels)):
             return super().many_sums(kernels, *parts)
         groups, precision = families(kernels), self.precision_for(*(s for part in parts for s in part))
         grids = [
