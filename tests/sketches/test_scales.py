@@ -128,9 +128,7 @@ def test_sketches_with_and_without_scales_meet_at_those_that_both_have():
     alone = nammd.Sketch.of(Y, FEATURES)
     assert (ONE + alone).scales == (1.0,)
     assert nammd.distance(ONE, alone).value == nammd.distance(ONE.at(1.0), alone).value
-    with pytest.raises(
-        ValueError, match=r"y was sketched at one scale; make it with Sketch.of"
-    ):
+    with pytest.raises(ValueError, match=r"y was sketched at one scale; make it with Sketch.of"):
         nammd.distance(ONE, alone, scales="all")
     tolerance = nammd.Tolerance.from_reference(X, kernel=KERNEL)
     sketch = nammd.Sketch.of(X, FEATURES, space=tolerance.space, scales="all")
