@@ -195,6 +195,13 @@ def test_closeness_tests_take_scales():
     assert [each.scale for each in result.scales] == list(SCALES)
 
 
+def test_few_frequencies_of_a_fine_scale_are_told_of():
+    found = nammd.distance(ONE, OTHER, scales="all")
+    [caution] = [each for each in found.warnings if each.code == "few-frequencies"]
+    assert str(caution).startswith("at half of the typical distance, about ")
+    assert nammd.distance(ONE, OTHER, kernel=FEATURES, scales="all").warnings == ()
+
+
 @pytest.mark.parametrize("scales", ["median", "all"])
 def test_a_monitor_follows_the_scales_of_its_reference(tmp_path, scales):
     tolerance = nammd.Tolerance.from_reference(X, kernel=KERNEL)

@@ -81,7 +81,11 @@ class Estimate(Reportable):
     def at_scales(cls, evidence: Sequence[Evidence], statistic: Statistic = "nammd") -> Estimate:
         """Read a distance off evidence at several scales, the main one first."""
         first, *finer = (cls.of(each, statistic) for each in evidence)
-        return replace(first, scales=tuple(finer))
+        cautions = {caution.code: caution for caution in first.warnings}
+        for scale, estimate in zip(SCALES[1:], finer, strict=False):
+            for each in estimate.warnings:
+                cautions.setdefault(each.code, Caution(each.code, f"at {scale_in_words(scale)}, {each}"))
+        return replace(first, scales=tuple(finer), warnings=tuple(cautions.values()))
 
     @classmethod
     def of(cls, evidence: Evidence, statistic: Statistic = "nammd") -> Estimate:
