@@ -37,6 +37,19 @@ def test_a_sketch_is_written_and_described(nammd, tmp_path, reference, tolerance
     assert document["bytes"] == (tmp_path / "r.sketch").stat().st_size
 
 
+def test_scales_are_kept_if_asked_for_and_their_bytes_told(nammd, reference, close, tolerance):
+    for path, name in ((reference, "r.sketch"), (close, "c.sketch")):
+        ran = nammd("sketch", path, "-o", name, "-t", tolerance, "--n-features", 256, "--scales", "all")
+        assert "scales  the bandwidth, and 1/2, 1/4, 1/8 and 1/16 of it" in ran.out
+    assert "MB with --scales median" in ran.out
+    found = nammd("distance", "r.sketch", "c.sketch", "--scales", "all", "--json").json
+    assert [each["scale"] for each in found["scales"]] == [0.5, 0.25, 0.125, 0.0625]
+    alone = ("sketch", close, "-o", "m.sketch", "-t", tolerance, "--n-features", 256)
+    assert nammd(*alone, "--json").json["scales"] == [1.0]
+    told = nammd("distance", "r.sketch", "m.sketch", "--scales", "all").err
+    assert "m.sketch was sketched at one scale; make it with 'nammd sketch --scales all'" in told
+
+
 def test_checks_of_sketches_decide_like_checks_of_data(nammd, sketches, reference, close, far, tolerance):
     for name, data, code in (("close", close, 0), ("far", far, 1)):
         ran = nammd("check", sketches["reference"], sketches[name], "-t", tolerance)
