@@ -291,8 +291,8 @@ class Tolerance(Constructors):
         >>> train, accepted = rng.normal(size=(600, 2)), rng.normal(loc=0.4, size=(600, 2))
         >>> tolerance = nammd.Tolerance.from_reference(train, accepted)
         >>> print(tolerance.power(100, 2 * tolerance.epsilon).headline())
-        A candidate of 100 rows at a distance of 0.00805 is called CLOSE with probability 0.00 and FAR with
-        probability 0.15.
+        A candidate of 100 rows at a distance of 0.008133 is called CLOSE with probability 0.00 and FAR with
+        probability 0.09.
         """
         rows = whole(rows, "rows", MIN_ROWS)
         distance = float(distance)
