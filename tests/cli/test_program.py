@@ -113,11 +113,11 @@ import os, signal, sys
 from nammd.cli import main
 from nammd.engines import Tiles
 
-def interrupted(*arguments, compute=Tiles.sums):
+def interrupted(*arguments, compute=Tiles.many_sums):
     os.kill(os.getpid(), signal.SIGINT)
     return compute(*arguments)
 
-Tiles.sums = interrupted
+Tiles.many_sums = interrupted
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -118,7 +118,7 @@ def test_what_is_missing_is_an_error_that_a_pipeline_sees(runner):
 
 
 def test_undecided_fails_unless_told_otherwise(runner):
-    few = parquet.read_table(runner.folder / CLOSE).slice(0, 60)  # too few to prove anything
+    few = parquet.read_table(runner.folder / CLOSE).slice(0, 25)  # too few to prove anything
     parquet.write_table(few, runner.folder / "few.parquet")
     assert runner.run(**COMMON, candidates="few.parquet", html="false")[0] == 1
     assert runner.run(**COMMON, candidates="few.parquet", html="false", undecided="ok")[0] == 0
