@@ -19,7 +19,7 @@ def simulated(shift, rows, repetitions=80, accepted=300):
         for _ in range(repetitions):
             train = draw(rng, 0.0, accepted)
             tolerance = nammd.Tolerance.from_reference(
-                train, draw(rng, 0.6, accepted), kernel=KERNEL, how="ball"
+                train, draw(rng, 0.6, accepted), kernel=KERNEL, how="ball", scales="median"
             )
             counts[tolerance.check(train, draw(rng, shift, rows)).decision.value] += 1
     return {name: count / repetitions for name, count in counts.items()}
@@ -40,7 +40,7 @@ def test_power_is_what_happens(shift, rows):
     # Of several accepted datasets that at the distance of the law: the forecast takes epsilon for what it is.
     accepted = [draw(rng, 0.6, 300) for _ in range(40)]
     typical = min(accepted, key=lambda rows: abs(pair_of(train, rows).value - margin))
-    tolerance = nammd.Tolerance.from_reference(train, typical, kernel=KERNEL, how="ball")
+    tolerance = nammd.Tolerance.from_reference(train, typical, kernel=KERNEL, how="ball", scales="median")
     told, seen = tolerance.power(rows, max(true, 0.0)), simulated(shift, rows)
     assert told.close == pytest.approx(seen["CLOSE"], abs=0.17)
     assert told.far == pytest.approx(seen["FAR"], abs=0.17)

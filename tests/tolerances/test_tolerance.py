@@ -95,7 +95,7 @@ def test_an_estimated_tolerance_holds_both_levels(shared):
             x = p.sample(rng, 100)
             made_from = x if shared else p.sample(rng, 100)
             tolerance = nammd.Tolerance.from_reference(
-                made_from, q.sample(rng, 100), kernel=KERNEL, how="ball"
+                made_from, q.sample(rng, 100), kernel=KERNEL, how="ball", scales="median"
             )
             decisions.append(tolerance.check(x, q.sample(rng, 100)).decision)
     for wrong in ("FAR", "CLOSE"):

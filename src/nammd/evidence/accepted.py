@@ -200,8 +200,9 @@ class MixedStandIns:
         """For each sample in the mixture: which of its units stand for it, by their places there."""
         hull, mixture, found = self.accepted.hull, self.mixture, []
         for sample, places in mixture.places.items():
-            part = sum(mixture.weights[v] for v in mixture.used if hull.corners[v].sample == sample)
-            wanted = max(math.ceil(REPRESENTATIVES * part), _LEAST)
+            own = [mixture.weights[v] for v in mixture.used if hull.corners[v].sample == sample]
+            # A unit that is in several corners has as many rows: so fewer of them stand for the sample.
+            wanted = max(math.ceil(REPRESENTATIVES * sum(own) / len(own)), _LEAST)
             found.append((sample, representatives(len(places), wanted)))
         return found
 
