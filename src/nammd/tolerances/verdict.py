@@ -46,7 +46,7 @@ class Verdict(Reportable):
     ----------
     decision : Decision
         CLOSE: significantly within the tolerance, and no fact speaks against it. FAR: significantly beyond
-        it, or a fact says so. UNDECIDED: the data do not settle it, or a fact says that they prove nothing.
+        it, by some view or scale, or a fact says so. UNDECIDED: the data do not settle it, or a fact says that they prove nothing.
     distance : float
         The estimated NAMMD between the candidate and what was accepted: the nearest mixture of reference and
         accepted data, or the reference where the tolerance knows no others.
@@ -56,7 +56,8 @@ class Verdict(Reportable):
     epsilon, epsilon_error : float
         The tolerance, and its standard error (zero where it was given as a number).
     pvalue_close, pvalue_far : float
-        The p-values of the two tests: that the candidate is within the tolerance, and beyond it.
+        The p-values of the two tests: that the candidate is within the tolerance, at the main scale, and that
+        it is beyond at some scale, adjusted for all of them.
     alpha : float
         The level of each.
     held : tuple of Held
