@@ -46,7 +46,8 @@ class Verdict(Reportable):
     ----------
     decision : Decision
         CLOSE: significantly within the tolerance, and no fact speaks against it. FAR: significantly beyond
-        it, by some view or scale, or a fact says so. UNDECIDED: the data do not settle it, or a fact says that they prove nothing.
+        it, by some view or scale, or a fact says so. UNDECIDED: the data do not settle it, or a fact says
+        that they prove nothing.
     distance : float
         The estimated NAMMD between the candidate and what was accepted: the nearest mixture of reference and
         accepted data, or the reference where the tolerance knows no others.
