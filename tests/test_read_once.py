@@ -137,7 +137,6 @@ def test_what_is_about_as_far_is_summed_in_one_run(counted):
         1,  # what these know of each other
         1 + 8 + 8,  # what is negligible: eight copies of some rows
         4 + 10,  # a few rows of the reference, moved three times, among each other and with the accepted data
-        1,  # how alike rows of the reference are at every scale
         1
         + 13
         + 13,  # 13 levels of three perturbations: the rows, the copies, and each of these with the rows
@@ -152,8 +151,7 @@ def test_a_tolerance_from_noise_sums_the_reference_once(groups, counted):
     assert found["opened"] == 1
     # A copy at a time is in memory; what the level makes at every scale; and what is about as far.
     assert found["gathered"] == 6 + 1 + 1
-    # How alike rows are at every scale; and what is within the reference, with the first copy.
-    assert sorted(found.parts())[:7] == [1] + [2] * 5 + [3]
+    assert sorted(found.parts())[:6] == [2] * 5 + [3]  # what is within the reference, with the first copy
     assert found.reads("the reference") == 2
 
 

@@ -92,20 +92,23 @@ def test_each_scale_is_a_kernel_of_its_own():
 
 
 def test_margins_are_what_is_negligible_at_each_scale():
-    tolerance = nammd.Tolerance.from_reference(X, margin=0.02, **JOINT)
-    points = X
-    means = [
-        nammd.kernel_sums(points, points, nammd.Gaussian(tolerance.kernel.bandwidth * scale)).x.mean
-        for scale in SCALES
-    ]
-    share = share_moved(0.02, means[0])
+    """By all rows of the reference, and not by some that stand for them."""
+    x, y = normal(40, rows=1500), normal(41, rows=300)
+
+    def margins(margin):
+        tolerance = nammd.Tolerance.from_reference(x, margin=margin, kernel=nammd.Gaussian(1.5), **JOINT)
+        return {check.scale: check.margin for check in tolerance.check(x, y).scales.checks}
+
+    means = {scale: nammd.kernel_sums(x, y, nammd.Gaussian(1.5 * scale)).x.mean for scale in SCALES}
+    small, large, noisy = margins(1e-5), margins(0.02), margins({"noise": 0.5})
+    share = share_moved(0.02, means[1.0])
     assert share > 0.05
-    for margin, mean in zip(tolerance.scales, means[1:], strict=True):
-        assert margin.value == pytest.approx(moved_margin(mean, share), rel=1e-9)
-    small = nammd.Tolerance.from_reference(X, margin=1e-5, **JOINT)
-    assert small.scales[0].value == pytest.approx(moved_margin(means[1], 0.05), rel=1e-9)
-    noisy = nammd.Tolerance.from_reference(X, margin={"noise": 0.5}, **JOINT)
-    assert noisy.scales[0].value > 2 * small.scales[0].value  # what the noise makes there
+    for scale in SCALES[1:]:
+        assert small[scale] == pytest.approx(moved_margin(means[scale], 0.05), rel=1e-9)
+        # Which share makes the margin is told by some rows.
+        assert large[scale] == pytest.approx(moved_margin(means[scale], share), rel=0.02)
+        assert noisy[scale] >= small[scale]
+    assert noisy[0.5] > 2 * small[0.5]  # what the noise makes there
 
 
 def test_scales_without_contacts_are_dropped_by_the_reference_alone():
@@ -138,14 +141,15 @@ def test_files_keep_the_scales(make, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("scale", 2.0), ("scale", 0.5), ("value", -1.0), ("value", float("inf"))]
+    ("field", "value"),
+    [("scale", 2.0), ("scale", 0.5), ("share", 0.0), ("made", -1.0), ("made", float("inf"))],
 )
 def test_scales_in_a_file_are_checked(field, value):
     from nammd.tolerances import file
 
     stored = file.to_dict(nammd.Tolerance.from_reference(X, **JOINT))
     stored["scales"][1][field] = value
-    with pytest.raises(ValueError, match=r"scale|value"):
+    with pytest.raises(ValueError, match=r"scale|made"):
         file.from_dict(json.loads(json.dumps(stored)))
 
 
@@ -153,9 +157,9 @@ def test_another_rung_scales_the_margins():
     tolerance = nammd.Tolerance.from_noise(X, level=0.5, levels=[0.5, 1.0], **JOINT)
     other = tolerance.at_level(1.0)
     ratio = other.epsilon / tolerance.epsilon
-    assert [each.value for each in other.scales] == pytest.approx(
-        [min(each.value * ratio, 1.0) for each in tolerance.scales]
-    )
+    for before, after in zip(tolerance.scales, other.scales, strict=True):
+        assert after.made == pytest.approx(min(before.made * ratio, 1.0))
+        assert after.share == pytest.approx(min(0.05 * ratio**0.5, 1.0))
 
 
 def test_groups_have_scales_too():

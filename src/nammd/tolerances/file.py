@@ -169,15 +169,15 @@ def _bar_to_dict(bar: Bar) -> dict[str, Any]:
 
 def _scale_to_dict(margin: ScaleMargin) -> dict[str, Any]:
     accepted = [_bar_to_dict(bar) for bar in margin.accepted]
-    return {"scale": margin.scale, "value": margin.value, "accepted": accepted}
+    return {"scale": margin.scale, "share": margin.share, "made": margin.made, "accepted": accepted}
 
 
 def _scale_from_dict(stored: dict[str, Any]) -> ScaleMargin:
     bars = [_bar_from_dict(each) for each in stored["accepted"]]
-    scale, value = finite(stored["scale"], "scale"), finite(stored["value"], "value")
-    if not 0 < scale < 1 or not 0 <= value <= 1:
-        raise ValueError(f"a scale of {scale:g} with a margin of {value:g} is not possible")
-    return ScaleMargin(scale, value, tuple(bar for bar in bars if isinstance(bar, Accepted)))
+    scale, share, made = (finite(stored[name], name) for name in ("scale", "share", "made"))
+    if not (0 < scale < 1 and 0 < share <= 1 and 0 <= made <= 1):
+        raise ValueError(f"a scale of {scale:g} with a share of {share:g} and {made:g} is not possible")
+    return ScaleMargin(scale, share, made, tuple(bar for bar in bars if isinstance(bar, Accepted)))
 
 
 def _bar_from_dict(stored: dict[str, Any]) -> Bar:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from nammd.engines.progress import aside
 from nammd.engines.sums import KernelSums
 from nammd.errors.advice import Advice, refusal
 from nammd.evidence import MIN_ROWS, gather
-from nammd.evidence.gathering import gather_at, kernels_at
+from nammd.evidence.gathering import gather_at
 from nammd.evidence.preparing import prepared
 from nammd.evidence.rows import Known
 from nammd.questions.distance import Estimate
@@ -145,12 +146,13 @@ class Reference:
             points, copies = perturbed_copies(some, encoding, kind, level)
             return [float(np.mean(each)) for each in self._distances_at(scales, points, copies)]
 
-    def means(self, scales: Sequence[float]) -> list[float]:
-        """Return the mean kernel value of two rows of the reference at each of some scales, by some rows."""
+    @cached_property
+    def mean_similarity(self) -> float:
+        """The mean kernel value of two rows of the reference, by some rows."""
         with aside():
             some = to_numpy(self.reference.representatives[1])
-            kernels = kernels_at(self.space.kernel, scales)
-            return [own.mean for [own] in choose_engine(None, some).many_sums(kernels, (some,))]
+            [own] = choose_engine(None, some).sums(self.space.kernel, (some,))
+            return float(own.mean)
 
     def _distances_to_copies(self, points: FloatArray, copies: Sequence[FloatArray]) -> list[float]:
         return self._distances_at((1.0,), points, copies)[0]

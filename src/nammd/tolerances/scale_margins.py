@@ -17,6 +17,7 @@ from nammd.kernels.operations import at_scale
 from nammd.questions.distance import Estimate
 from nammd.results import ScaleCheck
 from nammd.statistics.nearest import Nearest
+from nammd.statistics.pair import Pair
 from nammd.statistics.scales import (
     CONTACTS,
     MOVED,
@@ -40,32 +41,43 @@ class ScaleMargin:
     ----------
     scale : float
         The bandwidth there, over that of the kernel.
-    value : float
-        The distance that is negligible.
+    share : float
+        The share of rows that may be elsewhere.
+    made : float
+        The distance that the margin makes at this scale, where it is a perturbation; else zero.
     accepted : tuple of Accepted
         The distances of accepted data at that scale, where candidates may be as far as these.
     """
 
     scale: float
-    value: float
+    share: float = MOVED
+    made: float = 0.0
     accepted: tuple[Accepted, ...] = field(default=(), repr=False, compare=False)
 
-    @property
-    def distance(self) -> float:
-        """The largest distance that is within."""
-        return max(self.value, *(bar.value for bar in self.accepted), 0.0)
+    def negligible(self, reference: Pair) -> float:
+        """Return the distance that is negligible, for the reference x of a pair.
+
+        By all of its rows: at a fine scale few of them are near each other, and a part of them may have none.
+        """
+        moments = reference.moments
+        return max(moved_margin(moments.x.mean, self.share, moments.bound), self.made)
+
+    def within(self, reference: Pair) -> float:
+        """Return the largest distance that is within."""
+        return max(self.negligible(reference), *(bar.value for bar in self.accepted), 0.0)
 
     def pvalue_far(self, estimate: Estimate, shared: bool, nearest: Nearest) -> float:
         """Return the p-value of "beyond", which is beyond everything that is within; see `Bar`."""
-        if not nearest.value > self.distance:  # the terms of higher order would cost more than all the rest
+        if not nearest.value > self.within(estimate.pair):  # higher orders would cost more than all the rest
             return 1.0
-        found = [nearest.pvalue(self.value, "greater")]
+        found = [nearest.pvalue(self.negligible(estimate.pair), "greater")]
         found += [bar.pvalue_far(estimate, shared, nearest) for bar in self.accepted]
         return 1.0 if any(map(math.isnan, found)) else max(found)
 
     def times(self, factor: float) -> ScaleMargin:
         """Return the same for a multiple of the distance."""
-        return ScaleMargin(self.scale, min(self.value * factor, 1.0))
+        share = min(self.share * math.sqrt(factor), 1.0)
+        return ScaleMargin(self.scale, share, min(self.made * factor, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +143,8 @@ class ScaledCheck:
                 continue
             scales.append(margin.scale)
             pvalues.append(margin.pvalue_far(estimate, shared, near))
-            within.append(margin.distance)
-            moved.append(influences(near.pair, margin.distance, near.places, near.every))
+            within.append(margin.within(estimate.pair))
+            moved.append(influences(near.pair, within[-1], near.places, near.every))
             found.append(near)
         law = JointScales.of(scales, moved)
         adjusted = law.adjusted(pvalues).tolist()
@@ -174,12 +186,11 @@ def scale_margins(
     """
     if len(scales) == 1:
         return ()
-    finer, (first, *means) = scales[1:], bench.means(scales)
-    share = MOVED if main is None else max(MOVED, share_moved(main, first, bench.space.kernel.bound))
+    share = MOVED
+    if main is not None:
+        share = max(share, share_moved(main, bench.mean_similarity, bench.space.kernel.bound))
     found = []
-    made = made or [0.0] * len(finer)
-    for number, (scale, mean, value) in enumerate(zip(finer, means, made, strict=True), 1):
-        least = moved_margin(mean, share, bench.space.kernel.bound)
+    for number, scale in enumerate(scales[1:], 1):
         bars = [Accepted(name, each[number].pair.kept()) for name, each in (estimates or {}).items()]
-        found.append(ScaleMargin(scale, max(least, value), tuple(bars)))
+        found.append(ScaleMargin(scale, share, made[number - 1] if made else 0.0, tuple(bars)))
     return tuple(found)
