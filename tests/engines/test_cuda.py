@@ -11,8 +11,8 @@ import nammd
 from nammd.engines.cuda.launch import Ladder, Shape, first_that_fits
 from nammd.engines.cuda.operands import prepare
 from nammd.engines.protocol import FormTask
+from nammd.kernels.family import powers_of
 from nammd.kernels.networks import mlp
-from nammd.kernels.operations import powers_of
 
 pytest.importorskip("triton", reason="Triton is not installed")
 

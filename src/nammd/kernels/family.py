@@ -9,7 +9,7 @@ import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, to_numpy
 from nammd.kernels.base import Kernel
-from nammd.kernels.gaussian import Gaussian
+from nammd.kernels.gaussian import Gaussian, Mahalanobis
 from nammd.kernels.laplace import Laplace
 from nammd.kernels.operations import scaled_distance
 
@@ -67,3 +67,32 @@ def paired_values(kernels: Sequence[Kernel], x: Array, y: Array) -> FloatArray:
     distances = {"sqeuclidean": (apart * apart).sum(axis=1), "cityblock": np.abs(apart).sum(axis=1)}
     each = [scaled_distance(kernel) for kernel in kernels]
     return np.array([np.exp(one.factor * distances[one.metric]) for one in each])
+
+
+def powers_of(kernels: Sequence[Kernel]) -> tuple[int, ...] | None:
+    """Return which powers of two of the first one's values the others have, in ascending order; else None.
+
+    >>> from nammd import Gaussian, Laplace
+    >>> powers_of([Gaussian(2.0), Gaussian(1.0), Gaussian(0.5)]), powers_of([Laplace(2.0), Laplace(1.0)])
+    ((1, 4, 16), (1, 2))
+    >>> powers_of([Gaussian(2.0), Gaussian(1.9)]) is None
+    True
+    """
+    first, powers = kernels[0], [1]
+    for kernel in kernels[1:]:
+        sharpness = _sharpness(kernel, first)
+        power = round(sharpness) if 1 < sharpness < 2**20 else 0
+        if power <= powers[-1] or power & (power - 1) or abs(sharpness / power - 1) > 1e-12:
+            return None
+        powers.append(power)
+    return tuple(powers)
+
+
+def _sharpness(kernel: Kernel, than: Kernel) -> float:
+    """Return of which power of another kernel a kernel has the values; zero where of none."""
+    if type(kernel) is not type(than) or not isinstance(kernel, (Gaussian, Laplace, Mahalanobis)):
+        return 0.0
+    if isinstance(kernel, Mahalanobis) and not np.array_equal(kernel.matrix, than.matrix):  # type: ignore[attr-defined]
+        return 0.0
+    ratio: float = than.bandwidth / kernel.bandwidth  # type: ignore[attr-defined]
+    return ratio if isinstance(kernel, Laplace) else ratio**2

@@ -16,7 +16,7 @@ A new kernel registers what it can do; what is not registered is refused, or don
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Literal
@@ -359,35 +359,6 @@ def _(kernel: Mahalanobis, scale: float) -> Kernel | None:
 def _(kernel: RandomFeatures, scale: float) -> Kernel | None:
     approximated = at_scale(kernel.kernel, scale)
     return None if approximated is None else RandomFeatures(approximated, kernel.n_features, kernel.seed)
-
-
-def powers_of(kernels: Sequence[Kernel]) -> tuple[int, ...] | None:
-    """Return which powers of two of the first one's values the others have, in ascending order; else None.
-
-    >>> from nammd import Gaussian, Laplace
-    >>> powers_of([Gaussian(2.0), Gaussian(1.0), Gaussian(0.5)]), powers_of([Laplace(2.0), Laplace(1.0)])
-    ((1, 4, 16), (1, 2))
-    >>> powers_of([Gaussian(2.0), Gaussian(1.9)]) is None
-    True
-    """
-    first, powers = kernels[0], [1]
-    for kernel in kernels[1:]:
-        sharpness = _sharpness(kernel, first)
-        power = round(sharpness) if 1 < sharpness < 2**20 else 0
-        if power <= powers[-1] or power & (power - 1) or abs(sharpness / power - 1) > 1e-12:
-            return None
-        powers.append(power)
-    return tuple(powers)
-
-
-def _sharpness(kernel: Kernel, than: Kernel) -> float:
-    """Return of which power of another kernel a kernel has the values; zero where of none."""
-    if type(kernel) is not type(than) or not isinstance(kernel, (Gaussian, Laplace, Mahalanobis)):
-        return 0.0
-    if isinstance(kernel, Mahalanobis) and not np.array_equal(kernel.matrix, than.matrix):  # type: ignore[attr-defined]
-        return 0.0
-    ratio: float = than.bandwidth / kernel.bandwidth  # type: ignore[attr-defined]
-    return ratio if isinstance(kernel, Laplace) else ratio**2
 
 
 # Columns -------------------------------------------------------------------------------------------------

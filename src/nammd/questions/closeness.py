@@ -17,7 +17,8 @@ from nammd.errors.checks import between, choice
 from nammd.evidence import prepare
 from nammd.evidence.gathering import gather_at
 from nammd.kernels import Kernel
-from nammd.questions.distance import Estimate, scales_wanted
+from nammd.questions.distance import Estimate
+from nammd.questions.scales import margins_at, scale_checks, scales_wanted
 from nammd.results import (
     NAMES,
     Caution,
@@ -35,16 +36,7 @@ from nammd.statistics import margin
 from nammd.statistics.margin import NEAR_DEGENERATE, Margin, Variance
 from nammd.statistics.moments import CrossPairs
 from nammd.statistics.pair import Alternative, Statistic
-from nammd.statistics.scales import (
-    CONTACTS,
-    SCALES,
-    JointScales,
-    Scales,
-    contacts,
-    influences,
-    moved_margin,
-    share_moved,
-)
+from nammd.statistics.scales import Scales
 
 
 @dataclass(frozen=True)
@@ -339,35 +331,11 @@ def closeness_test(
     found = gather_at(wanted, [(one, other)], cross=cross, engine=engine)
     estimate = Estimate.at_scales([evidence for [evidence] in found], statistic)
     result = closeness_of(estimate, epsilon, alternative, alpha, variance)
-    return result if len(wanted) == 1 else _at_scales(result)
-
-
-def _at_scales(result: ClosenessResult) -> ClosenessResult:
-    """Return a test of one margin together with those of finer scales."""
-    estimate, alternative, alpha = result.estimate, result.alternative, result.alpha
-    mean, bound = estimate.pair.moments.x.mean, estimate.pair.moments.bound
-    share = share_moved(result.epsilon, mean, bound)
-    scales, pairs, margins = [1.0], [estimate.pair], [result.epsilon]
-    for scale, each in zip(SCALES[1:], estimate.scales, strict=True):
-        if contacts(each.pair) >= CONTACTS:
-            scales.append(scale)
-            pairs.append(each.pair)
-            margins.append(moved_margin(each.pair.moments.x.mean, share, bound))
-    tests = zip(pairs[1:], margins[1:], strict=True)
-    pvalues = [result.pvalue]
-    pvalues += [margin.margin(p, eps, "corrected", alternative).pvalue(alternative) for p, eps in tests]
-    known = [1.0 if math.isnan(p) else p for p in pvalues]
-    adjusted = known  # to be within at each scale, each has to be shown, and nothing is paid
-    if alternative == "greater":
-        moved = [influences(pair, eps) for pair, eps in zip(pairs, margins, strict=True)]
-        adjusted = JointScales.of(scales, moved).adjusted(known).tolist()
-    checks = tuple(
-        ScaleCheck(scale, pair.value, eps, p, each, alternative == "greater" and each <= alpha)
-        for scale, pair, eps, p, each in zip(scales, pairs, margins, known, adjusted, strict=True)
-    )
-    pvalue = min(adjusted) if alternative == "greater" else max(adjusted)
-    if math.isnan(result.pvalue):
+    if len(wanted) == 1 or math.isnan(result.pvalue):
         return result
+    tests = margins_at(estimate.pair, [each.pair for each in estimate.scales], epsilon, alternative)
+    checks, _ = scale_checks(tests, alternative, alpha)
+    pvalue = (min if alternative == "greater" else max)(each.adjusted for each in checks)
     return replace(result, pvalue=pvalue, rejected=pvalue <= alpha, scales=checks)
 
 

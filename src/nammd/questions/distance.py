@@ -11,13 +11,13 @@ from nammd.data.arrays import Array, FloatArray
 from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine
 from nammd.engines.sums import KernelSums
-from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import between, choice
 from nammd.evidence import prepare
 from nammd.evidence.evidence import Evidence
 from nammd.evidence.gathering import gather_at
 from nammd.kernels import Kernel
-from nammd.kernels.operations import as_code, at_scale
+from nammd.kernels.operations import as_code
+from nammd.questions.scales import scales_wanted
 from nammd.results import (
     NAMES,
     Caution,
@@ -374,24 +374,3 @@ def distance(
     wanted = scales_wanted(scales, *pair)
     found = gather_at(wanted, [(pair[0], pair[1])], cross=cross, engine=engine)
     return Estimate.at_scales([evidence for [evidence] in found], statistic)
-
-
-def scales_wanted(scales: Scales, *samples: Any) -> tuple[float, ...]:
-    """Return the scales that were asked for, if samples of these kinds have them."""
-    choice(scales, "scales", ("median", "all"))
-    if scales == "median":
-        return SCALES[:1]
-    kernel = samples[0].space.kernel
-    if at_scale(kernel, 0.5) is None:
-        raise ValueError(f"the kernel {kernel!r} has no bandwidth, and so no scales; leave scales out")
-    for sample in samples:
-        if not sample.keeps_rows and sample.scales != SCALES:
-            raise refusal(
-                ValueError,
-                f"{sample.name} was sketched at one scale",
-                Advice(
-                    "make it with Sketch.of(data, features, scales='all'), or leave scales out",
-                    "make it with 'nammd sketch --scales all', or leave --scales out",
-                ),
-            )
-    return SCALES

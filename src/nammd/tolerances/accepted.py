@@ -8,9 +8,7 @@ of the two is like that.
 
 from __future__ import annotations
 
-import base64
 import math
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,12 +21,11 @@ from nammd.data.row_units import RowUnits
 from nammd.data.sampling import representatives
 from nammd.engines import Engine
 from nammd.engines.progress import aside
-from nammd.engines.sums import CrossSums, WithinSums
+from nammd.engines.sums import WithinSums
 from nammd.evidence.accepted import AcceptedRows, Rows, Sums, sums_between
 from nammd.evidence.gathering import kernels_at
 from nammd.evidence.nearest import MOST_MOVED
 from nammd.spaces import Sample, Space
-from nammd.tolerances.pair_file import finite, packed, unpacked
 from nammd.views.nearest import STEPS
 
 MOST_ROWS = 10_000
@@ -44,7 +41,8 @@ Mixtures of the two are next to it at the main scale, and far from it at finer o
 half of the way are at neither end.
 """
 
-_QUANTILES = np.linspace(0.0, 1.0, 101)
+QUANTILES = np.linspace(0.0, 1.0, 101)
+"""Where columns are looked at, to tell how far they moved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +101,7 @@ class Quantiles:
             with np.errstate(over="ignore"):
                 unit = float(values.std()) if encoding.array_columns is not None else column.weight
             if len(values) > 1 and unit > 0:
-                found.append(cls(slots.start, flag, unit, np.quantile(values, _QUANTILES)))
+                found.append(cls(slots.start, flag, unit, np.quantile(values, QUANTILES)))
         return tuple(found)
 
     def way_to(self, accepted: FloatArray) -> ColumnMap | None:
@@ -111,7 +109,7 @@ class Quantiles:
         theirs = _present(accepted, self.slot, self.flag)
         if len(theirs) < 2:
             return None
-        after = np.quantile(theirs, _QUANTILES)
+        after = np.quantile(theirs, QUANTILES)
         least = max(MOVED_COLUMN, 2 / math.sqrt(len(theirs)))  # of few rows, chance moves the quantiles
         if not np.abs(after - self.values).mean() > least * self.unit:
             return None
@@ -277,48 +275,6 @@ class AcceptedSet:
                 found[k] += share * weight
         return tuple(zip(("reference", *self.labels), found.tolist(), strict=True))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {
-            "datasets": [_dataset_to_dict(each) for each in self.datasets],
-            "home": [
-                {"slot": each.slot, "flag": each.flag, "unit": each.unit, "values": packed(each.values)}
-                for each in self.home
-            ],
-            "within": [
-                {"of": k, "rows": packed(sums.rows), "squares": sums.squares}
-                for k, sums in sorted(self.within.items())
-            ],
-            "between": [
-                {"of": list(both), "rows": packed(s.rows), "cols": packed(s.cols), "squares": s.squares}
-                for both, s in sorted(self.between.items())
-            ],
-        }
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> AcceptedSet:
-        """Return the set that plain values describe; a ValueError says what is wrong with them."""
-        datasets = tuple(_dataset_from_dict(each) for each in stored["datasets"])
-        sizes = [len(each.points) for each in datasets]
-        within, between = dict[int, WithinSums](), Sums()
-        for each in stored["within"]:
-            k = int(each["of"])
-            within[k] = WithinSums(_sums(each["rows"], sizes[k]), finite(each["squares"], "squares"))
-        for each in stored["between"]:
-            a, b = map(int, each["of"])
-            rows, cols = _sums(each["rows"], sizes[a]), _sums(each["cols"], sizes[b])
-            between[a, b] = CrossSums(rows, cols, finite(each["squares"], "squares"), None)
-        count = 0 if any(each.units is not None for each in datasets) else len(datasets)
-        if len(within) != count or len(between) != count * (count - 1) // 2:
-            raise ValueError("what the accepted datasets know of each other is not complete")
-        home = tuple(
-            Quantiles(
-                int(e["slot"]), int(e["flag"]), finite(e["unit"], "unit"), _sums(e["values"], len(_QUANTILES))
-            )
-            for e in stored["home"]
-        )
-        return cls(datasets, home, within, between)
-
 
 def _some(sample: Sample) -> FloatArray:
     points: Array = take_rows(sample.points, representatives(sample.size, MOST_ROWS))
@@ -331,84 +287,3 @@ def _rounded(points: FloatArray, center: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         rounded: FloatArray = center + (points - center).astype(np.float32)
     return rounded
-
-
-def _dataset_to_dict(dataset: AcceptedDataset) -> dict[str, Any]:
-    numbers = np.ascontiguousarray(dataset.points - dataset.center, dtype="<f4").tobytes()
-    return {
-        "label": dataset.label,
-        "rows": dataset.rows,
-        "added": dataset.added,
-        "reason": dataset.reason,
-        "center": packed(dataset.center),
-        "points": base64.b64encode(zlib.compress(numbers)).decode("ascii"),
-        "units": None if dataset.units is None else _units_to_dict(dataset.units),
-        "maps": [
-            {"slot": each.slot, "flag": each.flag, "before": packed(each.before), "after": packed(each.after)}
-            for each in dataset.maps
-        ],
-    }
-
-
-def _dataset_from_dict(stored: Mapping[str, Any]) -> AcceptedDataset:
-    center = unpacked(stored["center"])
-    width = len(center)
-    raw = zlib.decompressobj().decompress(
-        base64.b64decode(stored["points"], validate=True), 4 * width * MOST_ROWS
-    )
-    points = center + np.frombuffer(raw, dtype="<f4").reshape(-1, width)
-    if len(points) < 4 or not np.isfinite(points).all():
-        raise ValueError("the rows of an accepted dataset are not numbers")
-    maps = []
-    for each in stored["maps"]:
-        before, after = unpacked(each["before"]), unpacked(each["after"])
-        slot, flag = int(each["slot"]), int(each["flag"])
-        if len(before) != len(after) or not 0 <= slot < width or not -1 <= flag < width:
-            raise ValueError("the columns of an accepted dataset are not those of its rows")
-        maps.append(ColumnMap(slot, flag, before, after))
-    return AcceptedDataset(
-        str(stored["label"]),
-        int(stored["rows"]),
-        points,
-        center,
-        tuple(maps),
-        str(stored["added"]),
-        str(stored["reason"]),
-        None if stored["units"] is None else _units_from_dict(stored["units"], len(points)),
-    )
-
-
-def _units_to_dict(units: RowUnits) -> dict[str, Any]:
-    return {
-        "codes": packed(units.codes.astype(np.float64)),
-        "names": None if units.names is None else list(units.names),
-        "weights": None if units.weights is None else packed(units.weights),
-        "reach": units.reach,
-        "length": units.length,
-        "period": units.period,
-        "too_long": units.too_long,
-    }
-
-
-def _units_from_dict(stored: Mapping[str, Any], rows: int) -> RowUnits:
-    codes = _sums(stored["codes"], rows).astype(np.intp)
-    names = None if stored["names"] is None else tuple(map(str, stored["names"]))
-    weights = None if stored["weights"] is None else _sums(stored["weights"], rows)
-    if codes.min() < 0 or (names is not None and codes.max() >= len(names)):
-        raise ValueError("the groups of an accepted dataset are not those of its rows")
-    return RowUnits(
-        codes,
-        names,
-        weights,
-        int(stored["reach"]),
-        length=int(stored["length"]),
-        period=int(stored["period"]),
-        too_long=bool(stored["too_long"]),
-    )
-
-
-def _sums(text: str, rows: int) -> FloatArray:
-    found = unpacked(text)
-    if len(found) != rows:
-        raise ValueError("the sums of an accepted dataset are not those of its rows")
-    return found

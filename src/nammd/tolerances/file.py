@@ -16,7 +16,7 @@ from nammd.errors.seal import ROOM, require_seal, require_version, sealed
 from nammd.errors.writing import indented, write_bytes
 from nammd.explaining.facts import FactRules
 from nammd.spaces import Space
-from nammd.tolerances.accepted import AcceptedSet
+from nammd.tolerances.accepted_file import accepted_from_dict, accepted_to_dict
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.grouping_spec import GroupingSpec
@@ -107,7 +107,7 @@ def to_dict(tolerance: Tolerance) -> dict[str, Any]:
     """Return all of a tolerance as plain values."""
     columns = None if tolerance.columns is None else tolerance.columns.to_dict()
     bars = [_bar_to_dict(bar) for bar in tolerance.bars]
-    accepted = None if tolerance.accepted is None else tolerance.accepted.to_dict()
+    accepted = None if tolerance.accepted is None else accepted_to_dict(tolerance.accepted)
     scales = [_scale_to_dict(each) for each in tolerance.scales]
     return summary(tolerance) | {"bars": bars, "columns": columns, "accepted": accepted, "scales": scales}
 
@@ -126,7 +126,7 @@ def from_dict(stored: dict[str, Any]) -> Tolerance:
     grouping_spec = GroupingSpec(**stored.get("rows", {}))
     columns = None if stored["columns"] is None else ColumnTolerances.from_dict(stored["columns"])
     rules = FactRules.from_dict(stored["facts"])
-    accepted = None if stored["accepted"] is None else AcceptedSet.from_dict(stored["accepted"])
+    accepted = None if stored["accepted"] is None else accepted_from_dict(stored["accepted"])
     space = Space.from_dict(stored)
     scales = tuple(_scale_from_dict(each) for each in stored["scales"])
     if [each.scale for each in scales] != sorted({each.scale for each in scales}, reverse=True):

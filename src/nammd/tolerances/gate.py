@@ -166,7 +166,7 @@ class Gate:
         limits = self.tolerance.columns
         known = () if limits is None else limits.negligible_facts()
         rules = replace(rules or self.tolerance.fact_rules, joint_only=joint_only, negligible=known)
-        estimates, shared = self._estimates(candidate), self.is_the_one
+        estimates, shared = self._estimates(candidate, self.tolerance.every_scale), self.is_the_one
         each_nearest = self._nearest(candidate, estimates)
         estimate, nearest, bars = estimates[0], each_nearest[0], self.tolerance.bars
         held = [Held.of(bar, *pvalues(bar, estimate, shared, nearest)) for bar in bars]
@@ -296,7 +296,7 @@ class Gate:
         Estimate
         """
         opened = self.candidate(self._open(candidate), RowGrouping(groups, row_weights), columns=False)
-        return self._estimates(opened, alone=True)[0]
+        return self._estimates(opened, (1.0,), alone=True)[0]
 
     def candidate(
         self,
@@ -343,16 +343,15 @@ class Gate:
         [dataset] = open_all(named, min_rows=MIN_ROWS, by_workers=by_workers, reading=written)
         return dataset
 
-    def _estimates(self, candidate: Candidate, *, alone: bool = False) -> list[Estimate]:
-        """Estimate the distance of a candidate at every scale; what is within the reference is summed once.
+    def _estimates(
+        self, candidate: Candidate, scales: Sequence[float], *, alone: bool = False
+    ) -> list[Estimate]:
+        """Estimate the distance of a candidate at some scales; what is within the reference is summed once.
 
         Plain rows are compared with all that was accepted in the same run, unless the reference is meant
-        `alone`, at the main scale.
+        `alone`.
         """
-        reference, sample = candidate.reference, candidate.sample
-        accepted, scales = self.tolerance.accepted, self.tolerance.every_scale
-        if alone:
-            scales = scales[:1]
+        reference, sample, accepted = candidate.reference, candidate.sample, self.tolerance.accepted
         each = [scales] if accepted is None else accepted.passes(scales)
         found: list[Estimate] = []
         with passes(*[1.0] * len(each), what=comparing(reference.size, sample.size)):
@@ -431,7 +430,7 @@ class Gate:
         """
         alpha, power = between(alpha, "alpha", 0.5), between(power, "power")
         opened, bar = self.candidate(self._open(candidate), columns=False), self.tolerance.farthest
-        estimates = self._estimates(opened)[:1]
+        estimates = self._estimates(opened, (1.0,))
         [estimate], [nearest] = estimates, self._nearest(opened, estimates)
         setting = self._setting(estimate, nearest, alpha, self.tolerance.joint_part)
         true = distance_to_plan_for(estimate, distance, bar.value)

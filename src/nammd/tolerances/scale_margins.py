@@ -15,6 +15,7 @@ from nammd.errors.checks import choice
 from nammd.kernels import Kernel
 from nammd.kernels.operations import at_scale
 from nammd.questions.distance import Estimate
+from nammd.questions.scales import ScaleTest, scale_checks
 from nammd.results import ScaleCheck
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.pair import Pair
@@ -133,27 +134,21 @@ class ScaledCheck:
         level : float
             The level of all scales together.
         """
-        scales, pvalues, within, moved = [1.0], [main[1]], [main[0]], []
-        moved.append(influences(nearest[0].pair, main[0], nearest[0].places, nearest[0].every))
-        found, dropped = [nearest[0]], []
+
+        def test(scale: float, near: Nearest, eps: float, pvalue: float) -> ScaleTest:
+            moved = influences(near.pair, eps, near.places, near.every)
+            return ScaleTest(scale, near.value, eps, pvalue, moved)
+
+        tests, dropped = [test(1.0, nearest[0], *main)], []
         for margin, estimate, near in zip(margins, estimates[1:], nearest[1:], strict=False):
             # By the reference alone, so that no candidate chooses its own tests.
             if contacts(estimate.pair) < CONTACTS:
                 dropped.append(margin.scale)
                 continue
-            scales.append(margin.scale)
-            pvalues.append(margin.pvalue_far(estimate, shared, near))
-            within.append(margin.within(estimate.pair))
-            moved.append(influences(near.pair, within[-1], near.places, near.every))
-            found.append(near)
-        law = JointScales.of(scales, moved)
-        adjusted = law.adjusted(pvalues).tolist()
-        checks = tuple(
-            ScaleCheck(scale, near.value, margin, p, each, each <= level)
-            for scale, near, margin, p, each in zip(scales, found, within, pvalues, adjusted, strict=True)
-        )
+            pvalue = margin.pvalue_far(estimate, shared, near)
+            tests.append(test(margin.scale, near, margin.within(estimate.pair), pvalue))
         unknown = tuple(margin.scale for margin in margins[len(estimates) - 1 :])
-        return cls(checks, law, tuple(dropped), unknown)
+        return cls(*scale_checks(tests, "greater", level), tuple(dropped), unknown)
 
 
 def scales_of(kernel: Kernel, scales: Scales) -> tuple[float, ...]:

@@ -32,7 +32,7 @@ from nammd.engines.tiles.engine import Tiles
 from nammd.engines.tiles.jobs import typical_value
 from nammd.kernels.base import Kernel, Precision
 from nammd.kernels.exponential import FLOAT32_LIMIT
-from nammd.kernels.operations import powers_of
+from nammd.kernels.family import powers_of
 
 PRECISIONS = ("high", "fast")
 

@@ -36,8 +36,7 @@ from nammd.engines.tiles.unit_jobs import UnitCrossJob, UnitWithinJob
 from nammd.engines.units import Units
 from nammd.errors.checks import whole
 from nammd.kernels.base import Kernel, Precision
-from nammd.kernels.family import families, of_distances
-from nammd.kernels.operations import powers_of
+from nammd.kernels.family import families, of_distances, powers_of
 
 
 @dataclass(frozen=True, repr=False)
