@@ -187,5 +187,7 @@ def scale_margins(
     found = []
     for number, scale in enumerate(scales[1:], 1):
         bars = [Accepted(name, each[number].pair.kept()) for name, each in (estimates or {}).items()]
-        found.append(ScaleMargin(scale, share, made[number - 1] if made else 0.0, tuple(bars)))
+        # An unbiased estimate of next to nothing may be below zero.
+        distance = max(made[number - 1], 0.0) if made else 0.0
+        found.append(ScaleMargin(scale, share, distance, tuple(bars)))
     return tuple(found)
