@@ -90,7 +90,7 @@ def test_an_interrupted_computation_ends_at_once_and_leaves_nothing(computation,
 def test_an_interrupted_command_ends_at_once_and_writes_nothing(tmp_path):
     for name in ("a.npy", "b.npy"):
         np.save(tmp_path / name, np.random.default_rng(0).normal(size=(400_000, 8)).astype("float32"))
-    words = ["calibrate", "a.npy", "b.npy", "-o", "tolerance.json", "--threads", "1"]
+    words = ["calibrate", "a.npy", "b.npy", "-o", "tolerance.json", "--threads", "1", "--exact"]
     command = [sys.executable, "-m", "nammd", *words]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with running(command, cwd=tmp_path, **streams) as process:

@@ -12,7 +12,7 @@ import typer
 from nammd.cli.columns import Allow, FactShareOption, FailOn, NegligibleOption, facts, negligible
 from nammd.cli.computing import engine_of
 from nammd.cli.data import Inputs, Told, open_files
-from nammd.cli.options import DataOptions, KernelOptions, OutputOptions, ScalesName
+from nammd.cli.options import DataOptions, Exact, KernelOptions, OutputOptions, ScalesName
 from nammd.cli.output import deliver, refuse_overwriting, require_folder
 from nammd.cli.paths import place, require_replaceable, save_tolerance, short_names
 from nammd.cli.progress import Working
@@ -106,6 +106,7 @@ def calibrate(
         bool,
         typer.Option("--anyway", help="Write a tolerance within which nearly every fault is."),
     ] = False,
+    exact: Exact = False,
     *,
     data: DataOptions,
     kernel: KernelOptions,
@@ -174,7 +175,7 @@ def calibrate(
             inputs.require_rows("--split" if split else "--noise")
         working.step("Measuring what is acceptable")
         how = {"engine": engine_of(kernel, working, inputs), "anyway": anyway, **inputs.options}
-        how["scales"] = scales.value
+        how |= {"scales": scales.value, "exact": exact}
         how |= inputs.grouping.options
         # Where rows belong together, columns have no tolerances of their own unless somebody insists.
         how["negligible"] = None if not allowed and inputs.grouping else negligible(allowed)

@@ -21,6 +21,7 @@ from nammd.cli.many import Candidates, worst_code
 from nammd.cli.options import (
     Alpha,
     DataOptions,
+    Exact,
     KernelOptions,
     OutputOptions,
     ToleranceFile,
@@ -100,6 +101,7 @@ def check(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Explain the verdict and the exit code.")
     ] = False,
+    exact: Exact = False,
     *,
     data: DataOptions,
     kernel: KernelOptions,
@@ -165,6 +167,7 @@ def check(
         junit,
         allowed,
         columns,
+        exact,
     )
     code = (_check_many if several else _check_one)(asked, verbose, data, kernel, output)
     raise typer.Exit(code)
@@ -185,6 +188,7 @@ class _Asked:
     junit: Path | None
     allowed: list[str] | None
     columns: dict[str, Any]
+    exact: bool
 
     def limit(self, inputs: Inputs) -> tuple[Tolerance, Space | None]:
         """Return the tolerance, and the space of the distances."""
@@ -223,7 +227,7 @@ def _check_one(
         working.step("Comparing")
         x, y = inputs.datasets
         engine = engine_of(kernel, working, inputs)
-        verdict = limit.check(x, y, asked.alpha, **asked.columns, engine=engine)
+        verdict = limit.check(x, y, asked.alpha, **asked.columns, exact=asked.exact, engine=engine)
         seconds = time.perf_counter() - started
         if asked.html is not None:
             from nammd.report import write_report
@@ -251,7 +255,8 @@ def _check_many(
     with Working(quiet=output.json) as working:
         inputs = open_files([("reference", asked.reference)], asked.tolerance, data, kernel, working)
         limit, space = asked.limit(inputs)
-        gate = limit.with_reference(inputs.datasets[0], engine=engine_of(kernel, working, inputs))
+        engine = engine_of(kernel, working, inputs)
+        gate = limit.with_reference(inputs.datasets[0], exact=asked.exact, engine=engine)
         candidates = Candidates(asked.candidates, inputs, data, kernel)
         verdicts = candidates.check(gate, asked.alpha, adjust, working, asked.columns)
         if asked.html is not None:

@@ -13,6 +13,7 @@ from nammd.cli.data import Told, open_files
 from nammd.cli.options import (
     Alpha,
     DataOptions,
+    Exact,
     HtmlFile,
     KernelOptions,
     OutputOptions,
@@ -51,6 +52,7 @@ def distance(
         ScalesName,
         typer.Option(help="Give the distance at finer scales than the bandwidth too, or there alone."),
     ] = ScalesName.median,
+    exact: Exact = False,
     *,
     data: DataOptions,
     kernel: KernelOptions,
@@ -85,7 +87,7 @@ def distance(
         working.step("Measuring the distance")
         space = inputs.space()
         engine = engine_of(kernel, working, inputs)
-        estimate = estimated(*inputs.datasets, space=space, scales=scales.value, engine=engine)
+        estimate = estimated(*inputs.datasets, space=space, scales=scales.value, exact=exact, engine=engine)
         if html is not None:
             from nammd.report import write_report
 

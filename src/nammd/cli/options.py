@@ -303,6 +303,16 @@ ToleranceFile = Annotated[
     ),
 ]
 
+Exact = Annotated[
+    bool,
+    typer.Option(
+        "--exact",
+        help="Compare all pairs of rows, however many there are and however long that takes. By default more "
+        "than 89 442 rows in all are compared by features, in time proportional to the rows.",
+        rich_help_panel=_KERNEL,
+    ),
+]
+
 Alpha = Annotated[float, typer.Option(help="The chance of a wrong claim that is acceptable, for each test.")]
 
 

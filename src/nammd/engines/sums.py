@@ -8,7 +8,7 @@ comes after this module knows how they were computed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -27,10 +27,13 @@ class WithinSums:
         ``sum over j != i of k(x_i, x_j)`` for every i.
     squares : float
         ``sum over i != j of k(x_i, x_j)^2``.
+    features : array or None
+        The sum of the features of all rows, where the kernel has some.
     """
 
     rows: FloatArray
     squares: float
+    features: FloatArray | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int:

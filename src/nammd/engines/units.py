@@ -90,11 +90,14 @@ class UnitWithin:
         For every unit g: the sum of ``K_gh s_h`` over the other units, s being their sizes.
     squares : float
         The sum of ``K_gh²``.
+    features : array or None
+        The weighted sum of the features of all rows, where the kernel has some.
     """
 
     rows: FloatArray
     sized: FloatArray
     squares: float
+    features: FloatArray | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)

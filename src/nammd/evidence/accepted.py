@@ -21,6 +21,7 @@ from nammd.engines.sums import CrossSums, WithinSums
 from nammd.evidence.rows import Known, RowEvidence
 from nammd.evidence.stand_ins import SampleStandIns
 from nammd.kernels import Kernel
+from nammd.kernels.operations import row_by_row
 from nammd.spaces import Sample
 from nammd.statistics.grams import Grams, unit_eigenvalue
 from nammd.statistics.hull import Corner, Hull, Met, Mixture
@@ -29,9 +30,6 @@ from nammd.statistics.pair import Pair
 
 _LEAST = 32
 """At least so many rows stand for a sample that has part in a mixture."""
-
-_PAIRED = 256
-"""So many rows are compared with their copies at once."""
 
 Sums = dict[tuple[int, int], CrossSums]
 
@@ -311,11 +309,7 @@ def _apart(kernel: Kernel, one: Rows, two: Rows, sums: CrossSums) -> tuple[Float
     mine = np.arange(one.points.shape[0]) if one.units is None else one.units
     theirs = np.arange(two.points.shape[0]) if two.units is None else two.units
     _, here, there = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
-    values = np.empty(len(here))
-    for start in range(0, len(here), _PAIRED):
-        some = slice(start, start + _PAIRED)
-        x, y = take_rows(one.points, here[some]), take_rows(two.points, there[some])
-        values[some] = np.diagonal(to_numpy(kernel(x, y)))
+    values = row_by_row(kernel, take_rows(one.points, here), take_rows(two.points, there))
     rows, cols = sums.rows.copy(), sums.cols.copy()
     rows[here] -= values
     cols[there] -= values

@@ -81,6 +81,11 @@ class Evidence(ABC):
         alike = self.x.constant, self.y.constant
         return Pair(self.meeting, statistic, alike, self.spread, self.obstacle is not None)
 
+    @property
+    def mean_features(self) -> tuple[FloatArray, FloatArray] | None:
+        """The mean features of both samples, where the kernel has some; of each frequency cosine and sine."""
+        return None
+
     def row_influences(self, side: int, slope: float, scale: float) -> FloatArray:
         """Return how far each row of a sample moves a distance; those of a group add up to the group's."""
         raise ValueError("there are no rows: " + str(self.sums))

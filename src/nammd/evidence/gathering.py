@@ -22,7 +22,7 @@ from nammd.evidence.rows import GroupEvidence, Known, RowEvidence, units_of, wit
 from nammd.evidence.sketches import SketchEvidence
 from nammd.evidence.stand_ins import SampleStandIns
 from nammd.kernels import Kernel
-from nammd.kernels.operations import at_scale
+from nammd.kernels.operations import at_scale, row_by_row
 from nammd.sketches.sample import SketchSample
 from nammd.spaces import Sample
 from nammd.statistics.moments import CrossPairs
@@ -140,6 +140,9 @@ def _evidence(
                 sums = UnitSums(within[one], within[two], across, (units[one], units[two]), bound)
                 found.append(GroupEvidence(*both, by, stand_ins, sums))
             else:
+                if cross == "off-diagonal" and across.diagonal is None:  # not known where it costs more
+                    values = row_by_row(own[one].kernel, *(sample.points for sample in both))
+                    across = replace(across, diagonal=float(values.sum()))
                 rows = KernelSums(within[one], within[two], across, bound)
                 found.append(RowEvidence(*both, by, stand_ins, rows, cross, more))
     return found

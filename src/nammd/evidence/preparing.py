@@ -6,6 +6,7 @@ Every question begins here: the data are opened, the space is settled, and the r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from nammd.encoding import Encoding
 from nammd.engines import Engine, workers_read_files
 from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import counted
-from nammd.kernels.operations import check
+from nammd.kernels import large
+from nammd.kernels.operations import check, features_of
 from nammd.sketches.sample import SketchSample, require_alike
 from nammd.spaces import Sample, Space
 from nammd.spaces.sample import together
-from nammd.spaces.space import fit_space, sample_of
+from nammd.spaces.space import fit_space, for_rows, sample_of
 
 MIN_ROWS = 4
 """The unbiased variance components are averages over four distinct rows."""
@@ -37,6 +39,7 @@ def prepare(
     digest: bool = False,
     least: int = MIN_ROWS,
     grouping: RowGrouping = NO_GROUPING,
+    exact: bool = True,
 ) -> list[Any]:
     """Return datasets as samples of one space.
 
@@ -58,6 +61,9 @@ def prepare(
         The smallest number of rows.
     grouping : RowGrouping
         Which rows belong together, and how much each counts.
+    exact : bool
+        Whether the kernel is the one that was chosen, however many rows there are; else of many rows it is
+        one of features, see `nammd.kernels.large`.
 
     Returns
     -------
@@ -72,6 +78,7 @@ def prepare(
         engine=engine,
         digest=digest,
         least=least,
+        exact=exact,
     )
 
 
@@ -104,6 +111,7 @@ def prepared(
     digest: bool = False,
     least: int = MIN_ROWS,
     known: Sequence[Any] = (),
+    exact: bool = True,
 ) -> list[Any]:
     """Return datasets that are open, and know their groups, as samples of one space; see `prepare`.
 
@@ -122,8 +130,34 @@ def prepared(
     for sample in samples:  # of some data the size is known only now
         if sample.size < least:
             raise ValueError(f"{sample.name} has {counted(sample.size, 'row')}; at least {least} are needed")
+    if not exact:
+        samples = _for_their_rows(samples, space)
+        space = samples[0].space
     check(space.kernel, first_rows(samples[0].points, 7), first_rows(samples[-1].points, 5))
     return samples
+
+
+def compared(reference: Any, sample: Any) -> Any:
+    """Return the rows of a sample that are compared with those of a reference.
+
+    All; or as many as can be compared in pairs, where the kernel has no features and the reference is not
+    too large itself. Then a random part of the sample is still the larger of both.
+    """
+    if not (reference.keeps_rows and sample.keeps_rows) or features_of(reference.space.kernel):
+        return sample
+    most = large.MOST_ROWS
+    return sample.at_most(most - reference.size) if 2 * reference.size <= most else sample
+
+
+def _for_their_rows(samples: Sequence[Sample], space: Space) -> list[Sample]:
+    """Return samples in the space for as many rows as the two largest of them have."""
+    different = {id(sample): sample for sample in samples}
+    rows = sum(sorted(sample.size for sample in different.values())[-2:])
+    wanted = for_rows(space, int(samples[0].points.shape[1]), rows)
+    if wanted is space:
+        return list(samples)
+    moved = {key: replace(sample, space=wanted) for key, sample in different.items()}
+    return [moved[id(sample)] for sample in samples]
 
 
 def _sketched(

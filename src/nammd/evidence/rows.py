@@ -115,6 +115,12 @@ class RowEvidence(_EngineEvidence):
         return self.kernel_sums
 
     @property
+    def mean_features(self) -> tuple[FloatArray, FloatArray] | None:
+        """The mean features of both samples, where the kernel has some and rows are many."""
+        x, y = self.kernel_sums.x.features, self.kernel_sums.y.features
+        return None if x is None or y is None else (x / self.x.size, y / self.y.size)
+
+    @property
     def known_x(self) -> Known:
         """What is within x, for further pairs with it."""
         return Known(self.x, self.kernel_sums.x, self.stand_ins[0])
@@ -163,6 +169,12 @@ class GroupEvidence(_EngineEvidence):
     def known_x(self) -> Known:
         """What is within x, for further pairs with it."""
         return Known(self.x, self.unit_sums.x, self.stand_ins[0])
+
+    @property
+    def mean_features(self) -> tuple[FloatArray, FloatArray] | None:
+        """The same of weighted rows."""
+        (one, two), x, y = self.unit_sums.units, self.unit_sums.x.features, self.unit_sums.y.features
+        return None if x is None or y is None else (x / one.sizes.sum(), y / two.sizes.sum())
 
     @property
     def sums(self) -> KernelSums:

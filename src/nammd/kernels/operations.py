@@ -9,6 +9,8 @@
 `scaled_distance`   which distance a kernel is the exponential of
 `at_scale`          the same kernel with a multiple of its bandwidth
 `alike_in_columns`  whether a kernel takes a unit of one column for one of any other
+`features_of`       the features that a kernel is given by
+`row_by_row`        the values between rows of two samples that belong to each other
 ==================  ==================================================================================
 
 A new kernel registers what it can do; what is not registered is refused, or done without, as each says.
@@ -30,6 +32,7 @@ from nammd.kernels.base import Kernel, Scaled, Sum
 from nammd.kernels.deep import Deep
 from nammd.kernels.gaussian import Gaussian, Mahalanobis, SquaredExponential
 from nammd.kernels.laplace import Laplace
+from nammd.kernels.orthogonal import normal_frequencies
 from nammd.kernels.random_features import RandomFeatures
 
 # Storing -------------------------------------------------------------------------------------------------
@@ -80,6 +83,7 @@ def _(kernel: RandomFeatures) -> dict[str, Any]:
         "kind": "random-features",
         "n_features": kernel.n_features,
         "seed": kernel.seed,
+        "orthogonal": kernel.orthogonal,
         "digest": kernel.digest,
         "kernel": to_dict(kernel.kernel),
     }
@@ -97,7 +101,10 @@ def from_dict(stored: Any) -> Kernel:
 
 
 def _features_from_dict(stored: dict[str, Any]) -> RandomFeatures:
-    features = RandomFeatures(from_dict(stored["kernel"]), stored["n_features"], stored["seed"])
+    orthogonal = stored.get("orthogonal", False)
+    if not isinstance(orthogonal, bool):
+        raise ValueError(f"orthogonal is {orthogonal!r}, neither true nor false")
+    features = RandomFeatures(from_dict(stored["kernel"]), stored["n_features"], stored["seed"], orthogonal)
     if features.digest != stored["digest"]:
         raise ValueError(
             "the random features of the file are not those that this version of nammd and NumPy makes of "
@@ -160,6 +167,12 @@ def _(kernel: Sum, rows: FloatArray, keep: NDArray[np.intp]) -> Kernel | None:
     return Sum(known) if len(known) == len(terms) else None
 
 
+@for_columns.register
+def _(kernel: RandomFeatures, rows: FloatArray, keep: NDArray[np.intp]) -> Kernel | None:
+    inner = for_columns(kernel.kernel, rows, keep)
+    return None if inner is None else kernel.at_bandwidth(inner)
+
+
 def _ratio(part: FloatArray, whole: FloatArray, metric: Metric) -> float:
     return median_distance(part, metric) / median_distance(whole, metric)
 
@@ -176,11 +189,12 @@ class Frequencies:
     weight : float
         The weight of the term.
     draw : callable
-        Makes frequencies, one in each row, of numbers between 0 and 1, one for each column.
+        Makes frequencies, one in each row, of numbers between 0 and 1, one for each column; and told whether
+        they are to be orthogonal, as far as that can be.
     """
 
     weight: float
-    draw: Callable[[FloatArray], FloatArray]
+    draw: Callable[[FloatArray, bool], FloatArray]
 
 
 @singledispatch
@@ -194,19 +208,19 @@ def spectrum(kernel: Any) -> list[Frequencies]:
 
 @spectrum.register
 def _(kernel: Gaussian) -> list[Frequencies]:
-    return [Frequencies(1.0, lambda uniforms: _normal(uniforms) / kernel.bandwidth)]
+    return [Frequencies(1.0, lambda uniforms, apart: _normal(uniforms, apart) / kernel.bandwidth)]
 
 
 @spectrum.register
 def _(kernel: Laplace) -> list[Frequencies]:
     # A product over columns, each with a Cauchy law.
-    return [Frequencies(1.0, lambda uniforms: np.tan(np.pi * (uniforms - 0.5)) / kernel.bandwidth)]
+    return [Frequencies(1.0, lambda uniforms, apart: np.tan(np.pi * (uniforms - 0.5)) / kernel.bandwidth)]
 
 
 @spectrum.register
 def _(kernel: Mahalanobis) -> list[Frequencies]:
-    def draw(uniforms: FloatArray) -> FloatArray:
-        return _normal(uniforms) @ kernel.symmetric_root(uniforms.shape[1]) / kernel.bandwidth
+    def draw(uniforms: FloatArray, apart: bool) -> FloatArray:
+        return _normal(uniforms, apart) @ kernel.symmetric_root(uniforms.shape[1]) / kernel.bandwidth
 
     return [Frequencies(1.0, draw)]
 
@@ -221,11 +235,12 @@ def _(kernel: Sum) -> list[Frequencies]:
     return [part for term in kernel.terms for part in spectrum(term)]
 
 
-def _normal(uniforms: FloatArray) -> FloatArray:
+def _normal(uniforms: FloatArray, orthogonal: bool) -> FloatArray:
+    """Return normal frequencies, independent or orthogonal."""
     from scipy.special import ndtri
 
     normal: FloatArray = ndtri(uniforms)
-    return normal
+    return normal_frequencies(normal) if orthogonal else normal
 
 
 # Promises ------------------------------------------------------------------------------------------------
@@ -280,6 +295,12 @@ def as_code(kernel: Any) -> str | None:
 @as_code.register(Laplace)
 def _(kernel: Any) -> str | None:
     return f"nammd.{kernel!r}"
+
+
+@as_code.register
+def _(kernel: RandomFeatures) -> str | None:
+    inner = as_code(kernel.kernel)
+    return None if inner is None else f"nammd.{kernel!r}".replace(repr(kernel.kernel), inner)
 
 
 @as_code.register
@@ -358,7 +379,44 @@ def _(kernel: Mahalanobis, scale: float) -> Kernel | None:
 @at_scale.register
 def _(kernel: RandomFeatures, scale: float) -> Kernel | None:
     approximated = at_scale(kernel.kernel, scale)
-    return None if approximated is None else RandomFeatures(approximated, kernel.n_features, kernel.seed)
+    return None if approximated is None else kernel.at_bandwidth(approximated)
+
+
+# Features ------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def features_of(kernel: Any) -> RandomFeatures | None:
+    """Return the features that a kernel is given by; None where it has none."""
+    return None
+
+
+@features_of.register
+def _(kernel: RandomFeatures) -> RandomFeatures | None:
+    return kernel
+
+
+# Rows that belong to each other --------------------------------------------------------------------------
+
+_PAIRED = 256
+"""So many rows are compared with their partners at once."""
+
+
+@singledispatch
+def row_by_row(kernel: Any, x: Array, y: Array) -> FloatArray:
+    """Return ``k(x_i, y_i)`` for every i."""
+    parts = range(0, x.shape[0], _PAIRED)
+    found = [to_numpy(kernel(x[at : at + _PAIRED, :], y[at : at + _PAIRED, :])) for at in parts]
+    return np.concatenate([np.diagonal(values) for values in found]) if found else np.empty(0)
+
+
+@row_by_row.register
+def _(kernel: RandomFeatures, x: Array, y: Array) -> FloatArray:
+    waves = kernel.frequencies(int(x.shape[1])).T
+    parts = range(0, x.shape[0], 4 * _PAIRED)
+    apart = (to_numpy(x[at : at + 4 * _PAIRED, :]) - to_numpy(y[at : at + 4 * _PAIRED, :]) for at in parts)
+    found = [kernel.bound * np.cos(each @ waves).mean(axis=1) for each in apart]
+    return np.concatenate(found) if found else np.empty(0)
 
 
 # Columns -------------------------------------------------------------------------------------------------

@@ -240,6 +240,7 @@ def closeness_test(
     groups: Any = None,
     row_weights: Any = None,
     scales: Scales = "median",
+    exact: bool = False,
     engine: Engine | None = None,
 ) -> ClosenessResult:
     """Test whether two datasets are farther apart than a margin, or closer.
@@ -283,6 +284,9 @@ def closeness_test(
         ``"greater"`` then proves that the datasets are farther apart than that at some scale, and ``"less"``
         that they are closer at each one. Scales at which hardly any two rows of x are near each other are
         left out.
+    exact : bool
+        Whether to compute the values of the kernel for all pairs of rows, however long that takes; see
+        `distance`.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -324,7 +328,8 @@ def closeness_test(
     choice(statistic, "statistic", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
     grouping = RowGrouping(groups, row_weights)
-    one, other = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, grouping=grouping)
+    named = {"x": x, "y": y}
+    one, other = prepare(named, space=space, kernel=kernel, engine=engine, grouping=grouping, exact=exact)
     wanted = scales_wanted(scales, one, other)
     if len(wanted) > 1 and (statistic != "nammd" or variance != "corrected"):
         raise ValueError("several scales are tested by statistic='nammd' and variance='corrected' alone")

@@ -197,6 +197,7 @@ def compare_pairs(
     cross: CrossPairs = "full",
     groups: Any = None,
     row_weights: Any = None,
+    exact: bool = False,
     engine: Engine | None = None,
 ) -> PairComparison:
     """Test whether the second pair of datasets is farther apart than the first.
@@ -230,6 +231,9 @@ def compare_pairs(
     groups, row_weights : optional
         Which rows belong together, and how much each counts; see `distance`. Arrays: one for each
         of the four datasets, in their order.
+    exact : bool
+        Whether to compute the values of the kernel for all pairs of rows, however long that takes; see
+        `distance`.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -261,7 +265,7 @@ def compare_pairs(
     if shared and x1 is not x2 and space is None and all(each.keeps_rows for each in data):
         # One dataset, though in two copies: it counts once in the scale of the space.
         space, kernel = fit_space([data[0], data[1], data[3]], kernel=kernel), None
-    samples = prepared(data, space=space, kernel=kernel, engine=engine)
+    samples = prepared(data, space=space, kernel=kernel, engine=engine, exact=exact)
     one, two, shared = _line_up((samples[0], samples[1]), (samples[2], samples[3]), shared)
     if shared and one[0] is not two[0]:
         _require_same(one[0], two[0])

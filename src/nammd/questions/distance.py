@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from nammd.evidence import prepare
 from nammd.evidence.evidence import Evidence
 from nammd.evidence.gathering import gather_at
 from nammd.kernels import Kernel
-from nammd.kernels.operations import as_code
+from nammd.kernels.operations import as_code, features_of
 from nammd.questions.scales import scales_wanted
 from nammd.results import (
     NAMES,
@@ -33,6 +34,7 @@ from nammd.statistics import margin
 from nammd.statistics.moments import CrossPairs
 from nammd.statistics.pair import Alternative, Pair, Statistic
 from nammd.statistics.scales import SCALES, Scales
+from nammd.statistics.spread import frequency_error
 
 
 @dataclass(frozen=True)
@@ -212,6 +214,20 @@ class Estimate(Reportable):
         """How many rows of each dataset the skewness correction is averaged over."""
         return self.evidence.units_used
 
+    @cached_property
+    def frequency_error(self) -> float | None:
+        """How far the distance may be from that of the kernel whose features stand for it, a standard error.
+
+        None where the kernel is not one of features, or where rows are few. It says nothing against a
+        tolerance: there the features are the kernel.
+        """
+        means, features = self.evidence.mean_features, features_of(self.kernel)
+        if means is None or features is None:
+            return None
+        one, two = (mean.reshape(-1, 2) for mean in means)
+        together = int(self.evidence.x.points.shape[1]) if features.orthogonal else 1
+        return frequency_error(one, two, max(self.value, 0.0), self.pair.scale, together)
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the distribution of the witness values of both datasets.
 
@@ -237,8 +253,17 @@ class Estimate(Reportable):
         return [
             ("95 % interval", interval(self.confidence_interval(0.95))),
             ("standard error", number(self.standard_error)),
+            *self._without_features(),
             *self._at_finer_scales(),
             *self.describe_data(),
+        ]
+
+    def _without_features(self) -> list[tuple[str, str]]:
+        error, features = self.frequency_error, features_of(self.kernel)
+        if error is None or features is None or math.isnan(error):
+            return []
+        return [
+            ("without features", f"about {with_error(max(self.value, 0.0), error)} under {features.kernel}")
         ]
 
     def _at_finer_scales(self) -> list[tuple[str, str]]:
@@ -251,8 +276,18 @@ class Estimate(Reportable):
     def describe_data(self) -> list[tuple[str, str]]:
         """Return the rows of a printed table that say what was computed from what."""
         pairs = "" if self.cross == "full" else ", off-diagonal cross pairs"
-        rows = [("rows", f"{self.m} and {self.n}{pairs}"), *self.describe_groups()]
+        one, two = self.rows_compared
+        rows = [("rows", f"{one} and {two}{pairs}"), *self.describe_groups()]
         return [*rows, ("kernel", self.describe_kernel())]
+
+    @property
+    def rows_compared(self) -> tuple[str, str]:
+        """How many rows of each dataset were compared, in words: all, or some of all."""
+        one, two = (
+            str(size) if sample.drawn_from is None else f"{size} of {sample.drawn_from}"
+            for size, sample in ((self.m, self.evidence.x), (self.n, self.evidence.y))
+        )
+        return one, two
 
     def describe_groups(self) -> list[tuple[str, str]]:
         """Return the rows of a printed table that say which rows belong together; none where none do."""
@@ -290,6 +325,7 @@ class Estimate(Reportable):
             {"scale": scale, "value": each.value, "standard_error": each.standard_error}
             for scale, each in zip(SCALES[1:], self.scales, strict=False)
         ]
+        found["frequency_error"] = self.frequency_error
         groups = self.evidence.summary()
         return found if groups is None else found | {"groups": groups}
 
@@ -305,6 +341,7 @@ def distance(
     groups: Any = None,
     row_weights: Any = None,
     scales: Scales = "median",
+    exact: bool = False,
     engine: Engine | None = None,
 ) -> Estimate:
     """Estimate how far apart two datasets are, with a standard error and intervals.
@@ -350,6 +387,11 @@ def distance(
     scales : {"median", "all"}
         With ``"all"`` the distance also at a half, a quarter, an eighth and a sixteenth of the bandwidth,
         where fine structure shows; see `Estimate.scales`. They cost about as much again as one.
+    exact : bool
+        Whether to compute the values of the kernel for all pairs of rows, however long that takes. By default
+        the kernel of more than 89 442 rows in all is one of features, and time grows with the rows and not
+        with their square; `Estimate.frequency_error` says how far the distance may be from that of the kernel
+        that the features stand for.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -370,7 +412,8 @@ def distance(
     choice(statistic, "statistic", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
     grouping = RowGrouping(groups, row_weights)
-    pair = prepare({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, grouping=grouping)
+    named = {"x": x, "y": y}
+    pair = prepare(named, space=space, kernel=kernel, engine=engine, grouping=grouping, exact=exact)
     wanted = scales_wanted(scales, *pair)
     found = gather_at(wanted, [(pair[0], pair[1])], cross=cross, engine=engine)
     return Estimate.at_scales([evidence for [evidence] in found], statistic)

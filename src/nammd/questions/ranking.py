@@ -192,6 +192,7 @@ def rank(
     alpha: float = 0.05,
     groups: Any = None,
     row_weights: Any = None,
+    exact: bool = False,
     engine: Engine | None = None,
 ) -> Ranking:
     """Order datasets by their distance to a reference, and say which orders are significant.
@@ -211,6 +212,9 @@ def rank(
     groups, row_weights : optional
         Which rows belong together, and how much each counts; see `distance`. Arrays: one for the
         reference, and one for each candidate.
+    exact : bool
+        Whether to compute the values of the kernel for all pairs of rows, however long that takes; see
+        `distance`.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -237,7 +241,13 @@ def rank(
     named = {f"candidate {str(name)!r}": data for name, data in candidates.items()}
     grouping = RowGrouping(groups, row_weights)
     own, *others = prepare(
-        {"x": x, **named}, space=space, kernel=kernel, reference=True, engine=engine, grouping=grouping
+        {"x": x, **named},
+        space=space,
+        kernel=kernel,
+        reference=True,
+        engine=engine,
+        grouping=grouping,
+        exact=exact,
     )
     found = gather([(own, other) for other in others], engine=engine)
     entries = [

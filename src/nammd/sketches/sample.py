@@ -49,6 +49,7 @@ class SketchSample:
     space: Space
     sketch: Sketch = field(repr=False)
     keeps_rows: ClassVar[bool] = False
+    drawn_from: ClassVar[int | None] = None
     digest: ClassVar[None] = None
     """There is no digest of rows that are not there."""
 

@@ -32,11 +32,14 @@ class Sample:
         The space.
     points : array of shape (rows, width)
         The points, wherever they are: in memory, on a device, or in blocks on a cluster.
+    drawn_from : int or None
+        Of how many rows these were drawn at random; None where they are all.
     """
 
     dataset: Dataset
     space: Space
     points: Array = field(repr=False)
+    drawn_from: int | None = None
     keeps_rows: ClassVar[bool] = True
 
     @property
@@ -113,6 +116,12 @@ class Sample:
         if dataset.units is not None:
             dataset = replace(dataset, units=dataset.units.take(rows))
         return replace(self, dataset=dataset, points=take_rows(self.points, rows))
+
+    def at_most(self, rows: int) -> Sample:
+        """Return so many of the rows, drawn at random and always the same; or all, if there are not more."""
+        if self.size <= rows:
+            return self
+        return replace(self.taken(representatives(self.size, rows)), drawn_from=self.size)
 
     @cached_property
     def representatives(self) -> tuple[Positions, Array]:

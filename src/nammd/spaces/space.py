@@ -8,7 +8,7 @@ together treats them alike, so that exchanging them changes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from nammd.encoding.encoding import fit_datasets
 from nammd.errors.advice import naming
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.kernels.bandwidth import MEDIAN_ROWS, drawn_rows
+from nammd.kernels.large import kernel_for_rows
 from nammd.kernels.operations import from_dict, to_dict
 from nammd.reading.text_formats.options import Reading
 from nammd.spaces.sample import Sample
@@ -175,6 +176,12 @@ def fit_space(
         datasets, weights=weights, columns=columns, exclude=exclude, reading=reading, scale=scale
     )
     return Space(encoding, fitted_kernel(encoding, datasets, kernel))
+
+
+def for_rows(space: Space, columns: int, rows: int) -> Space:
+    """Return a space for so many rows of two datasets: of many, its kernel is one of features."""
+    kernel = kernel_for_rows(space.kernel, columns, rows)
+    return space if kernel is space.kernel else replace(space, kernel=kernel)
 
 
 def sample_of(dataset: Dataset, space: Space, digest: bool = False) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -48,6 +49,30 @@ class Spread:
     def _covariance(self) -> FloatArray:
         covariance: FloatArray = np.cov(self.mmd2, self.denominator) / len(self.mmd2)
         return covariance
+
+
+def frequency_error(one: FloatArray, two: FloatArray, value: float, scale: float, together: int) -> float:
+    """Return the standard error of a distance read as that of the kernel which its features stand for.
+
+    Blocks of frequencies are independent of each other and in the order of their lengths. So half the squared
+    differences of neighbouring ones tell how they vary by chance; the trend along the lengths, which strata
+    do not leave to chance, drops out.
+
+    Parameters
+    ----------
+    one, two : array of shape (J, 2)
+        The mean features of two samples: cosine and sine of each frequency.
+    value, scale : float
+        The distance, and its denominator.
+    together : int
+        How many frequencies are a block.
+    """
+    count = len(one) // together
+    if count < 2:
+        return float("nan")
+    each = ((one - two) ** 2 + value * (one**2 + two**2)).sum(axis=1) * len(one)
+    blocks = each[: count * together].reshape(count, together).mean(axis=1)
+    return math.sqrt(float(np.mean(np.diff(blocks) ** 2)) / 2 / count) / scale
 
 
 def effective_number(weights: FloatArray) -> float:

@@ -70,6 +70,7 @@ class Constructors(Result):
         reading: Reading | None = None,
         keep: Sequence[str] = (),
         anyway: bool = False,
+        exact: bool = False,
         engine: Engine | None = None,
         groups: Any = None,
         row_weights: Any = None,
@@ -124,6 +125,10 @@ class Constructors(Result):
             Columns to compare although they alone tell accepted data from the reference.
         anyway : bool
             Whether to make a tolerance that hides nearly every fault; it then carries a caution.
+        exact : bool
+            Whether to compute the values of the kernel for all pairs of rows, however long that takes, here
+            and in every check. By default the kernel of a reference of more than 44 721 rows is one of
+            features, and the same for every candidate; see `distance`.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
         groups : str, Blocks or sequence of arrays, optional
@@ -163,7 +168,8 @@ class Constructors(Result):
         }
         grouping = RowGrouping(groups, row_weights)
         allowed = Negligible.of(for_columns(negligible, grouping))
-        bench = Reference.of(x, options, engine, grouping.part(0, 1 + len(named)), negligible=allowed)
+        part = grouping.part(0, 1 + len(named))
+        bench = Reference.of(x, options, engine, part, negligible=allowed, exact=exact)
         others = bench.opened({str(name): data for name, data in named.items()}, grouping)
         tallies = {} if allowed is None else bench.tallied(others)
         wanted = scales_of(bench.space.kernel, scales)
@@ -174,7 +180,7 @@ class Constructors(Result):
 
         def without(columns: tuple[str, ...]) -> float:
             left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
-            other = Reference.of(bench.reference.dataset, left, engine)
+            other = Reference.of(bench.reference.dataset, left, engine, exact=exact)
             return max(each.value for [each] in other.distances(others).values())
 
         for name, sample in samples.items():
@@ -227,6 +233,7 @@ class Constructors(Result):
         negligible: Any = None,
         reading: Reading | None = None,
         anyway: bool = False,
+        exact: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
         groups: Any = None,
@@ -256,7 +263,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, scale, scales, negligible, reading, anyway : optional
+        space, kernel, weights, exclude, scale, scales, negligible, reading, anyway, exact : optional
             As for `from_reference`.
         engine, groups, row_weights : optional
             As for `from_reference`.
@@ -279,7 +286,13 @@ class Constructors(Result):
         refuse_blocks(groups)
         allowed = Negligible.of(for_columns(negligible, grouping))
         bench = Reference.of(
-            x, how, engine, grouping.part(0, 1), negligible=allowed, in_memory_for="from_noise"
+            x,
+            how,
+            engine,
+            grouping.part(0, 1),
+            negligible=allowed,
+            in_memory_for="from_noise",
+            exact=exact,
         )
         rungs, estimates, kind = noise_rungs(
             bench.points, bench.space.encoding, bench.distance_to_copy, level, levels, kind, rng
@@ -313,6 +326,7 @@ class Constructors(Result):
         reading: Reading | None = None,
         keep: Sequence[str] = (),
         anyway: bool = False,
+        exact: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
         groups: Any = None,
@@ -337,7 +351,7 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, scale, scales, negligible, reading, anyway : optional
+        space, kernel, weights, exclude, scale, scales, negligible, reading, anyway, exact : optional
             As for `from_reference`.
         engine, groups, row_weights : optional
             As for `from_reference`.
@@ -367,7 +381,14 @@ class Constructors(Result):
         require_splits(blocks, splits)
         allowed = Negligible.of(for_columns(negligible, grouping))
         bench = Reference.of(
-            x, how, engine, grouping.part(0, 1), negligible=allowed, blocks=blocks, in_memory_for="from_split"
+            x,
+            how,
+            engine,
+            grouping.part(0, 1),
+            negligible=allowed,
+            blocks=blocks,
+            in_memory_for="from_split",
+            exact=exact,
         )
         refuse_ordered_rows(bench.reference, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.

@@ -20,15 +20,18 @@ from nammd.evidence import MIN_ROWS
 from nammd.evidence.accepted import AcceptedRows
 from nammd.evidence.gathering import gather_at
 from nammd.evidence.nearest import nearest_accepted
-from nammd.evidence.preparing import prepared
+from nammd.evidence.preparing import compared, prepared
 from nammd.evidence.rows import Known
 from nammd.explaining.chance import Together
 from nammd.explaining.facts import Fact, FactRules, FactShare
 from nammd.explaining.left_out_facts import type_facts
 from nammd.explaining.row_facts import row_facts, rows_together
+from nammd.kernels import large
+from nammd.kernels.operations import features_of
 from nammd.questions.distance import Estimate
 from nammd.questions.planning import Plan, distance_to_plan_for
 from nammd.spaces import Sample
+from nammd.spaces.space import for_rows
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.power import distribution_free
 from nammd.tolerances.bars import pvalues
@@ -87,6 +90,8 @@ class Gate:
         What candidates are compared with, as points of the space of the tolerance.
     grouping_spec : GroupingSpec
         How its rows belong together, and so those of candidates.
+    exact : bool
+        Whether all rows are compared with each other, however many they are.
 
     Examples
     --------
@@ -103,12 +108,18 @@ class Gate:
     reference: Sample
     engine: Engine | None = None
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
+    exact: bool = False
     _known: dict[float, Known] = field(default_factory=dict, init=False, repr=False)
     _around: dict[float, tuple[Any, AcceptedRows]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
-        cls, tolerance: Tolerance, x: Any, engine: Engine | None, grouping: RowGrouping = NO_GROUPING
+        cls,
+        tolerance: Tolerance,
+        x: Any,
+        engine: Engine | None,
+        grouping: RowGrouping = NO_GROUPING,
+        exact: bool = False,
     ) -> Gate:
         """Make the reference ready, whatever it is, and whatever was said of its rows."""
         by_workers, written = workers_read_files(engine), tolerance.space.encoding.for_files
@@ -118,7 +129,13 @@ class Gate:
         settled = tolerance.grouping_spec.settled(grouping or grouping_of_summary(dataset), given)
         dataset = dataset_with_grouping(dataset, settled)
         [reference] = prepared([dataset], space=tolerance.space, engine=engine, digest=wanted)
-        return cls(tolerance, reference, engine, GroupingSpec.of(settled))
+        if not exact and reference.keeps_rows and 2 * reference.size > large.MOST_ROWS:
+            if given:  # a number is meant under whatever kernel serves
+                space = for_rows(tolerance.space, int(reference.points.shape[1]), 2 * reference.size)
+                tolerance, reference = replace(tolerance, space=space), replace(reference, space=space)
+            if features_of(tolerance.kernel) is None and reference.digest != tolerance.origin.digest:
+                reference = reference.at_most(large.MOST_ROWS // 2)
+        return cls(tolerance, reference, engine, GroupingSpec.of(settled), exact)
 
     def check(
         self,
@@ -351,7 +368,8 @@ class Gate:
         Plain rows are compared with all that was accepted in the same run, unless the reference is meant
         `alone`.
         """
-        reference, sample, accepted = candidate.reference, candidate.sample, self.tolerance.accepted
+        reference, accepted = candidate.reference, self.tolerance.accepted
+        sample = candidate.sample if self.exact else compared(reference, candidate.sample)
         each = [scales] if accepted is None else accepted.passes(scales)
         found: list[Estimate] = []
         with passes(*[1.0] * len(each), what=comparing(reference.size, sample.size)):

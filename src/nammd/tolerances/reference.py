@@ -22,11 +22,11 @@ from nammd.engines.sums import KernelSums
 from nammd.errors.advice import Advice, refusal
 from nammd.evidence import MIN_ROWS, gather
 from nammd.evidence.gathering import gather_at
-from nammd.evidence.preparing import prepared
+from nammd.evidence.preparing import compared, prepared
 from nammd.evidence.rows import Known
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample, Space
-from nammd.spaces.space import fitted_kernel, sample_of
+from nammd.spaces.space import fitted_kernel, for_rows, sample_of
 from nammd.statistics.moments import CrossPairs
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.equivalents import equivalents, perturbed_copies
@@ -52,12 +52,15 @@ class Reference:
         How columns are counted; none where they have no tolerances of their own.
     tally : Tally
         What the columns of the reference tell.
+    exact : bool
+        Whether all rows are compared in pairs, however many there are.
     """
 
     reference: Sample
     engine: Engine | None
     measures: tuple[Measure, ...] = ()
     tally: Tally = field(default_factory=Tally)
+    exact: bool = False
 
     @classmethod
     def of(
@@ -70,6 +73,7 @@ class Reference:
         negligible: Negligible | None = None,
         blocks: int = 0,
         in_memory_for: str = "",
+        exact: bool = False,
     ) -> Reference:
         """Open a reference, and settle its space; its columns are read once to fit it, and once for all else.
 
@@ -89,6 +93,9 @@ class Reference:
             Into how many blocks its rows are divided, for how far columns of these are apart.
         in_memory_for : str
             The constructor that needs its rows in memory, if it does.
+        exact : bool
+            Whether the kernel is the one that was chosen however many rows there are; else it is the one for
+            candidates of as many rows.
         """
         by_workers = workers_read_files(engine)
         options = {name: value for name, value in how.items() if value is not None}
@@ -116,9 +123,11 @@ class Reference:
         if space is None:
             space = Space(encoding, fitted_kernel(encoding, [dataset], kernel))
         sample = sample_of(dataset, space, digest=True)
+        if not exact:
+            sample = replace(sample, space=for_rows(space, int(sample.points.shape[1]), 2 * sample.size))
         if in_memory_for:
             sample = replace(sample, points=to_numpy(sample.points))
-        return cls(sample, engine, measures, tally)
+        return cls(sample, engine, measures, tally, exact)
 
     @property
     def space(self) -> Space:
@@ -196,7 +205,7 @@ class Reference:
         """Estimate the distances of other datasets to the reference at some scales, all in one run."""
         datasets = [self.reference.dataset, *others.values()]
         reference, *samples = prepared(datasets, space=self.space, engine=self.engine, known=[self.reference])
-        pairs = [(reference, sample) for sample in samples]
+        pairs = [(reference, sample if self.exact else compared(reference, sample)) for sample in samples]
         found = gather_at(scales, pairs, engine=self.engine)
         return {name: [Estimate.of(each[number]) for each in found] for number, name in enumerate(others)}
 

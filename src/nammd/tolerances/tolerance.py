@@ -315,7 +315,13 @@ class Tolerance(Constructors):
         return Forecast(rows, distance, close, far, self.epsilon, alpha)
 
     def with_reference(
-        self, x: Any, *, engine: Engine | None = None, groups: Any = None, row_weights: Any = None
+        self,
+        x: Any,
+        *,
+        exact: bool = False,
+        engine: Engine | None = None,
+        groups: Any = None,
+        row_weights: Any = None,
     ) -> Gate:
         """Prepare for many checks against the same reference.
 
@@ -328,6 +334,10 @@ class Tolerance(Constructors):
             The reference; see `distance`. With a sketch, candidates are sketches too, of the same features
             and made with the space of this tolerance. Where epsilon is meant under the exact kernel that the
             features approximate, the error of the approximation is taken into account.
+        exact : bool
+            Whether all rows of a candidate are compared with all of the reference, however many they are. By
+            default, where the kernel of the tolerance has no features, they are a random part of more than
+            89 442 rows in all; columns, pairs of them and facts are always of all rows.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
         groups, row_weights : optional
@@ -339,7 +349,7 @@ class Tolerance(Constructors):
         Gate
             It has one method that matters, ``check(candidate, alpha=0.05)``.
         """
-        return Gate.of(self, x, engine, RowGrouping(groups, row_weights))
+        return Gate.of(self, x, engine, RowGrouping(groups, row_weights), exact)
 
     def check(
         self,
@@ -351,6 +361,7 @@ class Tolerance(Constructors):
         fail_on: Sequence[str] = (),
         allow: Sequence[str] = (),
         fact_share: FactShare = None,
+        exact: bool = False,
         engine: Engine | None = None,
         groups: Any = None,
         row_weights: Any = None,
@@ -371,6 +382,8 @@ class Tolerance(Constructors):
             Leave single columns, and facts about them, out of the verdict; they still explain it.
         fail_on, allow, fact_share
             Which facts speak against a candidate, beside what the tolerance says; see `with_facts`.
+        exact : bool
+            Whether all rows are compared with each other, however many they are; see `with_reference`.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
         groups, row_weights : optional
@@ -382,7 +395,7 @@ class Tolerance(Constructors):
         Verdict
         """
         grouping = RowGrouping(groups, row_weights)
-        gate = Gate.of(self, x, engine, grouping.part(0, 2))
+        gate = Gate.of(self, x, engine, grouping.part(0, 2), exact)
         return gate.check(
             candidate,
             alpha,

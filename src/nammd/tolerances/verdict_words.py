@@ -119,7 +119,7 @@ def rows_of_table(verdict: Verdict) -> list[tuple[str, str]]:
         *[("changed", reason) for reason in verdict.reasons],
         *_further_changes(verdict),
         *_facts(verdict),
-        ("rows", f"{verdict.estimate.m} reference, {verdict.estimate.n} candidate"),
+        ("rows", "{} reference, {} candidate".format(*verdict.estimate.rows_compared)),
         *verdict.estimate.describe_groups(),
         ("columns", verdict.tolerance.space.encoding.compared()),
         ("kernel", verdict.estimate.describe_kernel()),

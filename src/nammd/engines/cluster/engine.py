@@ -19,6 +19,9 @@ from nammd.data.blocks import in_blocks
 from nammd.data.pieces import Graph, Key, fetch, graph_of, is_dask
 from nammd.engines.cluster.bilinear import form_tasks
 from nammd.engines.cluster.block_pairs import PairGraph
+from nammd.engines.cluster.walks import ClusterWalks
+from nammd.engines.features import by_features, feature_sums
+from nammd.engines.features.waves import Waves
 from nammd.engines.progress import Meter, Progress, comparing, warn_of_long_computation
 from nammd.engines.protocol import Engine, Summed, repr_of_what_is_set
 from nammd.engines.tiles.engine import Tiles
@@ -94,11 +97,29 @@ class Cluster(Engine):
         return self.many_sums([kernel], *parts)[0]
 
     def many_sums(self, kernels: Sequence[Kernel], *parts: tuple[Array, ...]) -> list[Summed]:
-        """Return the same for every one of some kernels; each pair of blocks is looked at once."""
+        """Return the same for every one of some kernels; each pair of blocks is looked at once.
+
+        Many rows of kernels with features are not compared in pairs.
+        """
+        if by_features(kernels, parts):
+            return self._by_features(kernels, parts)
         graph = PairGraph(kernels, self.tiles, self._in_blocks(parts))
         sizes = max((len(part), *(int(s.shape[0]) for s in part)) for part in parts)
         found = self._computed(graph.tasks, graph.keys(), graph.work, sizes[1:], graph.rows_work)
         return [Summed(tuple(each), repr(self)) for each in graph.assemble(found)]
+
+    def _by_features(self, kernels: Sequence[Kernel], parts: Sequence[tuple[Array, ...]]) -> list[Summed]:
+        sizes = tuple(int(sample.shape[0]) for sample in max(parts, key=len))
+
+        def computed(graph: Graph, keys: list[Key], work: dict[Key, float]) -> list[Any]:
+            return self._computed(graph, keys, work, sizes)
+
+        def walking(waves: Waves) -> ClusterWalks:
+            return ClusterWalks(waves, computed)
+
+        precision = self.precision_for(*(sample for part in parts for sample in part))
+        found = feature_sums(kernels, self._in_blocks(parts), walking, precision)
+        return [Summed(tuple(each), repr(self)) for each in found]
 
     def delayed(self, kernel: Kernel, *parts: tuple[Array, ...]) -> list[Any]:
         """Return the same as ``dask.delayed.Delayed`` objects: nothing is computed until you ask for it.

@@ -26,6 +26,7 @@ from nammd.engines.cuda.launch import (
     shapes_of_sums,
 )
 from nammd.engines.cuda.operands import Operands, padded_rows, prepare
+from nammd.engines.features import by_features
 from nammd.engines.protocol import Engine, FamilyForms, FormTask, PairedForms, Summed
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.engines.tiles.engine import Tiles
@@ -79,6 +80,8 @@ class Cuda(Engine):
         """Return the same for every one of some kernels; powers of one another's values cost little more."""
         samples = list({id(sample): sample for part in parts for sample in part}.values())
         self._require_device(samples[0])
+        if by_features(kernels, parts):
+            return Tiles().many_sums(kernels, *parts)
         ladder = Ladder.of(powers_of(kernels))
         if ladder is None:
             return super().many_sums(kernels, *parts)

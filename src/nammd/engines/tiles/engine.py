@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray
+from nammd.engines.features import Walks, by_features, feature_sums
+from nammd.engines.features.waves import Waves
 from nammd.engines.progress import Progress
 from nammd.engines.protocol import (
     Engine,
@@ -101,8 +103,11 @@ class Tiles(Engine):
         """Return the same for every one of some kernels.
 
         Of kernels whose values are powers of the first one's, a tile is computed once; of others that share
-        their distances, at least these are, in NumPy's data.
+        their distances, at least these are, in NumPy's data. Many rows of kernels with features are not
+        compared in pairs.
         """
+        if by_features(kernels, parts):
+            return self._by_features(kernels, parts)
         first, buffers, powers = parts[0][0], Buffers(), powers_of(kernels)
         if powers is not None:
             shape, make = self._tile_shape(first), (WithinJob, CrossJob)
@@ -132,6 +137,8 @@ class Tiles(Engine):
         self, kernels: Sequence[Kernel], *parts: tuple[tuple[Array, Units], ...]
     ) -> list[Summed]:
         """Return `UnitWithin` and `UnitCross` for every kernel; tiles are cut at the borders of units."""
+        if by_features(kernels, parts):
+            return self._by_features(kernels, parts)
         powers, buffers = powers_of(kernels), Buffers()
         if powers is None:
             return [self.many_unit_sums([kernel], *parts)[0] for kernel in kernels]
@@ -151,6 +158,16 @@ class Tiles(Engine):
         run(jobs, self.threads, self.progress)
         by = self.described(first)
         return [Summed(tuple(job.result(k) for job in jobs), by) for k in range(kernels)]
+
+    def _by_features(self, kernels: Sequence[Kernel], parts: Sequence[tuple[Any, ...]]) -> list[Summed]:
+        """Return sums of kernels with features, in time proportional to the rows."""
+        samples = [each[0] if isinstance(each, tuple) else each for part in parts for each in part]
+
+        def walking(waves: Waves) -> Walks:
+            return Walks(waves, self.threads, self.progress)
+
+        found = feature_sums(kernels, parts, walking, self.precision_for(*samples))
+        return [Summed(tuple(each), self.described(samples[0])) for each in found]
 
     def quadratic_forms(self, kernel: Kernel, z: Array, vectors: NDArray[Any]) -> FloatArray:
         """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""

@@ -1,0 +1,277 @@
+"""All sums of a kernel with features, from two walks over the rows of each sample: `feature_sums`.
+
+The mean kernel value of a row with a sample is the product of its features with the sum of the sample's. So
+one walk sums the features, and a second one gives the sums for every row. Sums over *pairs* of rows, of
+squared kernel values, need the outer products of features. These enter the statistics in terms of second
+order only, and some rows do for them: with features less the mean of *all* rows, what is left to chance is
+small (`STATISTICS`: 0.2 % of the part of the variance that is due to pairs).
+
+Rows that belong together are units, and the formulas are those of units: with F the sum of the features of a
+unit's rows, each times its weight, two units have the kernel sum ``K = F'F``. Single rows are units of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
+from nammd.data.sampling import representatives
+from nammd.engines.features.own_units import Own, Twins, outer_of_units
+from nammd.engines.features.walks import Positions
+from nammd.engines.features.waves import Waves
+from nammd.engines.sums import CrossSums, WithinSums
+from nammd.engines.units import UnitCross, Units, UnitWithin
+from nammd.kernels.base import Kernel, Precision
+from nammd.kernels.operations import features_of
+
+SECOND_ORDER_ROWS, FINER_ROWS = 16_384, 4_096
+"""So many units tell of pairs of units: at the first scale, and at finer ones."""
+
+LARGE_ROWS = 65_536
+"""From so many rows on, features are float32 whatever the data are."""
+
+
+def by_features(kernels: Sequence[Kernel], parts: Sequence[tuple[Any, ...]]) -> bool:
+    """Tell whether the sums of some parts are made of features: kernels have them, and rows are many."""
+    each = [features_of(kernel) for kernel in kernels]
+    return all(each) and rows_of_parts(parts) > 4 * each[0].n_features  # type: ignore[union-attr]
+
+
+def rows_of_parts(parts: Sequence[tuple[Any, ...]]) -> int:
+    """Return the rows of all samples in some parts."""
+    every = [each[0] if isinstance(each, tuple) else each for part in parts for each in part]
+    return sum({id(points): int(points.shape[0]) for points in every}.values())
+
+
+@dataclass(eq=False)
+class _Sample:
+    """A sample, and what is known of it so far; arrays have a first axis of scales."""
+
+    points: Array
+    units: Units | None
+    total: FloatArray = field(init=False)  # S: the sum of features
+    sized: FloatArray = field(init=False)  # T: the same, every unit counting by its size once more
+    places: dict[int, int] = field(default_factory=dict)  # of other samples among the products
+    products: FloatArray = field(init=False)
+    own: Own = field(init=False)
+    outer: list[FloatArray] = field(init=False)
+    chosen: list[Positions] = field(init=False)
+
+    @property
+    def rows(self) -> int:
+        return int(self.points.shape[0])
+
+    @property
+    def weights(self) -> list[FloatArray | None]:
+        """The weights of rows in S, and in T where that differs."""
+        units = self.units
+        if units is None:
+            return [None]
+        weights = units.weights
+        if self.same_sizes:
+            return [weights]
+        return [weights, units.row_weights * np.repeat(units.sizes, units.rows)]
+
+    @cached_property
+    def sizes(self) -> Any:
+        return 1.0 if self.units is None else self.units.sizes
+
+    @cached_property
+    def same_sizes(self) -> bool:
+        return self.units is None or bool(np.all(self.units.sizes == self.units.sizes[0]))
+
+    @property
+    def count(self) -> int:
+        return self.rows if self.units is None else len(self.units)
+
+    @cached_property
+    def weight(self) -> float:
+        return float(self.rows if self.units is None else self.units.sizes.sum())
+
+    @cached_property
+    def squared_sizes(self) -> float:
+        return float(self.rows if self.units is None else self.units.sizes @ self.units.sizes)
+
+    def by_unit(self, values: FloatArray) -> FloatArray:
+        """Return weighted sums of values of rows over units."""
+        return values if self.units is None else self.units.totals(values)
+
+    def summed(self, totals: FloatArray) -> None:
+        """Take S and T."""
+        self.total = totals[:, 0]
+        self.sized = totals[:, 1] if totals.shape[1] > 1 else totals[:, 0] * float(np.ravel(self.sizes)[0])
+
+    def centred_sized(self, k: int) -> FloatArray:
+        """Return the sum of sizes times features less their mean: zero where all sizes are the same."""
+        centred: FloatArray = self.sized[k] - self.squared_sizes / self.weight * self.total[k]
+        return centred
+
+    def felt(self, k: int, other: _Sample, sized: bool = False) -> FloatArray:
+        """Return the products of every row with S of a sample, or with its T."""
+        at, size = self.places[id(other)], 1.0
+        if sized and other.same_sizes:
+            size = float(np.ravel(other.sizes)[0])
+        found: FloatArray = self.products[k, at + (sized and not other.same_sizes)]
+        return found if size == 1 else size * found
+
+
+def feature_sums(
+    kernels: Sequence[Kernel],
+    parts: Sequence[tuple[Any, ...]],
+    walking: Any,
+    precision: Precision,
+) -> list[list[Any]]:
+    """Return the sums of parts for every kernel: `WithinSums` and `CrossSums`, or those of units.
+
+    Parameters
+    ----------
+    kernels : sequence of RandomFeatures
+        The kernels, that of the largest bandwidth first.
+    parts : sequence of tuples
+        Samples as `Engine.many_sums` takes them, or pairs of samples and units.
+    walking : callable
+        Makes the walks of an engine from `Waves`; see `Walks`.
+    precision : {"float32", "float64"}
+        Of the features. Of many rows they are float32 in any case: the error is 1e-7 of a standard error.
+    """
+    if rows_of_parts(parts) > LARGE_ROWS:
+        precision = "float32"
+    first = parts[0][0][0] if isinstance(parts[0][0], tuple) else parts[0][0]
+    some = take_rows(first, representatives(int(first.shape[0])))
+    centre = np.median(to_numpy(some).astype(np.float64), axis=0)
+    waves = Waves.of_kernels(kernels, centre, precision)  # type: ignore[arg-type]
+    if waves is None:  # none is made of another: one after the other
+        return [feature_sums([kernel], parts, walking, precision)[0] for kernel in kernels]
+    walks = walking(waves)
+    samples: dict[int, _Sample] = {}
+    keyed: list[tuple[_Sample, ...]] = []
+    for part in parts:
+        keyed.append(tuple(_sample(each, samples) for each in part))
+    every = list(samples.values())
+    for sample, totals in zip(
+        every, walks.totals([s.points for s in every], [s.weights for s in every]), strict=True
+    ):
+        sample.summed(totals)
+    vectors = [_partners(sample, keyed) for sample in every]
+    for sample, found in zip(every, walks.products([s.points for s in every], vectors), strict=True):
+        sample.products = found
+    bound = float(kernels[0].bound)
+    for sample in every:
+        sample.own = _own(walks, sample, bound)
+        _take_second_order(walks, sample)
+    twins: dict[Any, Twins | None] = {
+        part: Twins.of(walks, (part[0].points, part[0].units), (part[1].points, part[1].units))
+        for part in keyed
+        if len(part) == 2 and part[0].units is not None and part[1].units is not None
+    }
+    return [
+        [
+            _within(part[0], k) if len(part) == 1 else _cross(part[0], part[1], k, twins.get(part))
+            for part in keyed
+        ]
+        for k in range(len(kernels))
+    ]
+
+
+def _own(walks: Any, sample: _Sample, bound: float) -> Own:
+    units = sample.units
+    if units is None or (len(units) == sample.rows and not units.reach):
+        return Own.of_rows(units, bound, walks.waves.scales)
+    return Own.of_units(walks, sample.points, units)
+
+
+def _sample(given: Any, samples: dict[int, _Sample]) -> _Sample:
+    points, units = given if isinstance(given, tuple) else (given, None)
+    return samples.setdefault(id(points), _Sample(points, units))
+
+
+def _partners(sample: _Sample, parts: Sequence[tuple[_Sample, ...]]) -> FloatArray:
+    """Return S and T of all samples that one meets, and remember where each is."""
+    vectors: list[FloatArray] = []
+    for part in parts:
+        if not any(each is sample for each in part):
+            continue
+        other = part[0] if part[-1] is sample else part[-1]
+        for each in (sample, other):
+            if id(each) not in sample.places:
+                sample.places[id(each)] = len(vectors)
+                vectors += [each.total] if each.same_sizes else [each.total, each.sized]
+    return np.stack(vectors, axis=2)
+
+
+def _take_second_order(walks: Any, sample: _Sample) -> None:
+    """Find the outer products of features, less the mean of all rows, of some units at every scale."""
+    order = np.random.default_rng(0).permutation(sample.count)[:SECOND_ORDER_ROWS]
+    most = [SECOND_ORDER_ROWS] + [FINER_ROWS] * (walks.waves.scales - 1)
+    sample.chosen = [np.sort(order[:count]) for count in most]
+    means, units = sample.total / sample.weight, sample.units
+    if units is None or (len(units) == sample.rows and units.weights is None):
+        sample.outer = walks.second_order(sample.points, sample.chosen, means)
+    else:
+        sample.outer = outer_of_units(walks, sample.points, units, order, most, means)
+
+
+def _within(x: _Sample, k: int) -> Any:
+    """Return the sums over pairs of distinct units of a sample."""
+    own = x.own
+    rows = x.felt(k, x) - own.rows[k]
+    mean = x.total[k] / x.weight
+    c, s, turned = float(mean @ mean), x.sizes, x.centred_sized(k)
+    similar = x.by_unit(x.felt(k, x))  # F'S
+    u = similar / x.weight - s * c
+    diagonal = own.diagonal[k]
+    centred = diagonal - 2 * s * u - s * s * c  # of a unit with itself, less the mean
+    chosen, r, count = x.chosen[k], len(x.chosen[k]), x.count
+    pairs = float(np.vdot(x.outer[k], x.outer[k])) - _squares(centred, chosen)
+    squares = pairs * (count * (count - 1) / (r * (r - 1))) + _squares(centred, None, count)
+    q, su, uu = x.squared_sizes, float(np.sum(s * u)), float(u @ u)
+    squares += 2 * q * uu + 2 * su * su + c * c * q * q + 4 * c * q * su
+    if not x.same_sizes:
+        across = x.by_unit(x.felt(k, x, sized=True)) - q / x.weight * similar - s * float(mean @ turned)
+        squares += 4 * float(u @ across) + 2 * c * float(turned @ turned)
+    squares -= _squares(diagonal, None, count) + own.squares[k]
+    squares = max(float(squares), 0.0)
+    if x.units is None:
+        return WithinSums(rows, squares, x.total[k])
+    sized = x.by_unit(x.felt(k, x, sized=True)) - own.sized[k]
+    return UnitWithin(rows, sized, squares, x.total[k])
+
+
+def _cross(x: _Sample, y: _Sample, k: int, twins: Twins | None) -> Any:
+    """Return the sums over pairs of a unit of x and one of y, less units that are in both."""
+    rows, cols = x.felt(k, y), y.felt(k, x)
+    one, two = x.total[k] / x.weight, y.total[k] / y.weight
+    c, s, t = float(one @ two), x.sizes, y.sizes
+    similar, others = x.by_unit(rows), y.by_unit(cols)
+    u, v = similar / y.weight - s * c, others / x.weight - t * c
+    qx, qy = x.squared_sizes, y.squared_sizes
+    su, tv = float(np.sum(s * u)), float(np.sum(t * v))
+    scale = x.count * y.count / (len(x.chosen[k]) * len(y.chosen[k]))
+    squares = scale * float(np.vdot(x.outer[k], y.outer[k]))
+    squares += qy * float(u @ u) + qx * float(v @ v) + c * c * qx * qy
+    squares += 2 * su * tv + 2 * c * (qy * su + qx * tv)
+    sized_rows, sized_cols = x.by_unit(x.felt(k, y, sized=True)), y.by_unit(y.felt(k, x, sized=True))
+    if not (x.same_sizes and y.same_sizes):
+        left, right = x.centred_sized(k), y.centred_sized(k)
+        by_x = sized_rows - qy / y.weight * similar - s * float(one @ right)
+        by_y = sized_cols - qx / x.weight * others - t * float(two @ left)
+        squares += 2 * (float(u @ by_x) + float(v @ by_y) + c * float(left @ right))
+    if x.units is None or y.units is None:
+        return CrossSums(rows, cols, max(float(squares), 0.0), None)
+    if twins is not None:
+        rows, cols, sized_rows, sized_cols = (a.copy() for a in (rows, cols, sized_rows, sized_cols))
+        squares -= twins.take_off(k, rows, cols, sized_rows, sized_cols)
+    return UnitCross(rows, cols, sized_rows, sized_cols, max(float(squares), 0.0))
+
+
+def _squares(values: Any, chosen: Positions | None, count: int = 1) -> float:
+    """Return the sum of squares of values of units, all or some; one number is the same for all."""
+    if not isinstance(values, np.ndarray):
+        return float(values) ** 2 * (count if chosen is None else len(chosen))
+    some = values if chosen is None else values[chosen]
+    return float(some @ some)

@@ -1,0 +1,266 @@
+"""Walks over the rows of a sample, block by block, with their features: `Walks`.
+
+A block of features stays in the cache of a core, is used for all that a walk is for, and is forgotten. Blocks
+run in threads and are added up in their order, so the number of threads does not change a bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.arrays import Array, FloatArray, like, namespace, take_rows, to_numpy
+from nammd.engines.features.waves import Waves
+from nammd.engines.progress import Progress
+from nammd.engines.tiles.pool import Tick, run
+
+BLOCK_BYTES = 1 << 20
+"""A block of features: what the second-level cache of a core holds."""
+
+BLOCKS = 32
+"""So many blocks are one task of a thread."""
+
+DEVICE_ROWS = 32_768
+"""Rows at once on other devices, which have more memory and a cost for every call."""
+
+PRODUCT_ROWS = 2_048
+"""Rows at once whose features are multiplied with themselves: long enough for a matrix product."""
+
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Walks over samples that are here: in threads, or where the arrays are.
+
+    Attributes
+    ----------
+    waves : Waves
+        Makes the features.
+    threads : int or None
+        The number of threads.
+    progress : bool, callable or None
+        How progress is shown.
+    """
+
+    waves: Waves
+    threads: int | None = None
+    progress: Progress = field(default=None, repr=False)
+
+    def totals(self, samples: Sequence[Array], weights: Sequence[Sequence[FloatArray | None]]) -> list[Any]:
+        """Return, for each sample and each of its weights of rows, the sums of features.
+
+        Arrays of shape (scales, weights, features); None stands for weights of one.
+        """
+        jobs = [_Totals(self.waves, x, each) for x, each in zip(samples, weights, strict=True)]
+        run(jobs, self.threads, self.progress, of_pairs=False)
+        return [job.found * self.waves.scale for job in jobs]
+
+    def products(self, samples: Sequence[Array], vectors: Sequence[FloatArray]) -> list[FloatArray]:
+        """Return the inner products of every row's features with some vectors, for each sample.
+
+        From vectors of shape (scales, features, vectors), arrays of shape (scales, vectors, rows).
+        """
+        jobs = [_Products(self.waves, x, each) for x, each in zip(samples, vectors, strict=True)]
+        run(jobs, self.threads, self.progress, of_pairs=False)
+        return [job.result() for job in jobs]
+
+    def second_order(self, sample: Array, rows: Sequence[Positions], means: FloatArray) -> list[FloatArray]:
+        """Return, for each scale, the sum of outer products of features less a mean, over some rows."""
+        jobs = [_Outer(self.waves, sample, k, each, means[k]) for k, each in enumerate(rows)]
+        run(jobs, self.threads, self.progress, of_pairs=False)
+        return [job.found * self.waves.scale**2 for job in jobs]
+
+    def unit_features(
+        self,
+        sample: Array,
+        rows: Positions,
+        labels: Positions,
+        weights: FloatArray,
+        scales: int | None = None,
+    ) -> FloatArray:
+        """Return the weighted sums of features of some rows by their labels, which ascend from 0.
+
+        An array of shape (scales, labels, features), of the first scales where not all are wanted.
+        """
+        job = _ByLabel(self.waves, sample, rows, labels, weights, scales or self.waves.scales)
+        run([job], self.threads, self.progress, of_pairs=False)
+        return job.found * self.waves.scale
+
+    def products_by_label(
+        self, sample: Array, rows: Positions, labels: Positions, vectors: FloatArray
+    ) -> FloatArray:
+        """Return the product of the features of some rows with the vector of each one's label.
+
+        From vectors of shape (scales, labels, features), an array of shape (scales, rows).
+        """
+        job = _OwnProducts(self.waves, sample, rows, labels, vectors)
+        run([job], self.threads, self.progress, of_pairs=False)
+        return job.found * self.waves.scale
+
+
+class _Walk:
+    """A job of `nammd.engines.tiles.pool` over blocks of rows."""
+
+    def __init__(self, waves: Waves, sample: Array, rows: Positions | None = None) -> None:
+        self.waves, self.samples, self.chosen = waves, (sample,), rows
+        self.on_cpu = isinstance(sample, np.ndarray)
+        self.size = int(sample.shape[0]) if rows is None else len(rows)
+        self.block = max(BLOCK_BYTES // (4 * waves.size), 32) if self.on_cpu else DEVICE_ROWS
+        self.panel_rows = self.block * BLOCKS if self.on_cpu else DEVICE_ROWS
+        self.starts = range(0, self.size, self.panel_rows)
+        self.nanoseconds = 2.0 * self.size * waves.size * waves.scales
+
+    def work(self, start: int) -> int:
+        """Return how many rows a panel has."""
+        return min(self.panel_rows, self.size - start)
+
+    def panel(self, start: int, tick: Tick) -> list[Any]:
+        """Return what the blocks of a panel give."""
+        stop, found = min(start + self.panel_rows, self.size), []
+        for low in range(start, stop, self.block):
+            high = min(low + self.block, stop)
+            found.append((low, high, self.reduce(low, high)))
+            tick(high - low)
+        return found
+
+    def rows(self, low: int, high: int) -> Array:
+        """Return some rows of the sample, or of those that were chosen."""
+        sample = self.samples[0]
+        return sample[low:high, :] if self.chosen is None else take_rows(sample, self.chosen[low:high])
+
+    def merge(self, start: int, partial: list[Any]) -> None:
+        """Add what the blocks of a panel gave."""
+        for low, high, part in partial:
+            self.add(low, high, part)
+
+    def reduce(self, low: int, high: int) -> Any:
+        """Return what a block gives."""
+        raise NotImplementedError
+
+    def add(self, low: int, high: int, part: Any) -> None:
+        """Add what a block gave."""
+        raise NotImplementedError
+
+    def here(self, values: FloatArray, sample: Array) -> Any:
+        """Return values in the type of the waves, where the sample is."""
+        return like(values, sample, getattr(namespace(sample), self.waves.precision))
+
+
+class _Totals(_Walk):
+    def __init__(self, waves: Waves, sample: Array, weights: Sequence[FloatArray | None]) -> None:
+        super().__init__(waves, sample)
+        self.weights, self.found = weights, np.zeros((waves.scales, len(weights), waves.size))
+
+    def reduce(self, low: int, high: int) -> FloatArray:
+        found, rows = np.empty(self.found.shape), self.rows(low, high)
+        ones = np.ones(high - low)
+        each = [self.here(ones if w is None else w[low:high], rows) for w in self.weights]
+        for k, waves in enumerate(self.waves.of(rows)):
+            for number, weight in enumerate(each):
+                found[k, number] = to_numpy(weight @ waves)
+        return found
+
+    def add(self, low: int, high: int, part: FloatArray) -> None:
+        self.found += part
+
+
+class _Products(_Walk):
+    def __init__(self, waves: Waves, sample: Array, vectors: FloatArray) -> None:
+        super().__init__(waves, sample)
+        # Of moderate size whatever the weights, and each in one piece: one product after the other is quicker
+        # than a thin matrix product.
+        self.sizes = np.maximum(np.abs(vectors).max(axis=1), np.finfo(np.float64).tiny)
+        small = np.swapaxes(vectors / self.sizes[:, None, :], 1, 2)
+        self.vectors = [[self.here(np.ascontiguousarray(v), sample) for v in each] for each in small]
+        self.found = np.empty((waves.scales, vectors.shape[2], self.size))
+
+    def reduce(self, low: int, high: int) -> FloatArray:
+        found = np.empty((*self.found.shape[:2], high - low))
+        for k, waves in enumerate(self.waves.of(self.rows(low, high))):
+            for number, vector in enumerate(self.vectors[k]):
+                found[k, number] = to_numpy(waves @ vector)
+        return found
+
+    def add(self, low: int, high: int, part: FloatArray) -> None:
+        self.found[:, :, low:high] = part
+
+    def result(self) -> FloatArray:
+        self.found *= self.sizes[:, :, None] * self.waves.scale
+        return self.found
+
+
+class _Outer(_Walk):
+    def __init__(self, waves: Waves, sample: Array, scale: int, rows: Positions, mean: FloatArray) -> None:
+        super().__init__(waves, sample, rows)
+        self.scale, self.found = scale, np.zeros((waves.size, waves.size))
+        self.mean = self.here(mean / waves.scale, sample)
+        self.block = PRODUCT_ROWS if self.on_cpu else DEVICE_ROWS
+        self.panel_rows = self.block
+        self.starts = range(0, self.size, self.block)
+        self.nanoseconds = 0.02 * self.size * waves.size**2
+
+    def reduce(self, low: int, high: int) -> Any:
+        *_, waves = self.waves.of(self.rows(low, high), self.scale + 1)
+        centred = waves - self.mean
+        return to_numpy(centred.T @ centred)
+
+    def add(self, low: int, high: int, part: FloatArray) -> None:
+        self.found += part
+
+
+class _ByLabel(_Walk):
+    def __init__(
+        self,
+        waves: Waves,
+        sample: Array,
+        rows: Positions,
+        labels: Positions,
+        weights: FloatArray,
+        scales: int,
+    ) -> None:
+        super().__init__(waves, sample, rows)
+        self.labels, self.weights, self.scales = labels, weights, scales
+        self.found = np.zeros((scales, int(labels[-1]) + 1, waves.size))
+
+    def reduce(self, low: int, high: int) -> list[FloatArray]:
+        own, rows = self.labels[low:high], self.rows(low, high)
+        if self.on_cpu:
+            starts = np.flatnonzero(np.r_[True, own[1:] != own[:-1]])
+            weights = self.here(self.weights[low:high, None], rows)
+            return [
+                np.add.reduceat(waves * weights, starts, axis=0) for waves in self.waves.of(rows, self.scales)
+            ]
+        adder = np.zeros((int(own[-1] - own[0]) + 1, high - low))
+        adder[own - own[0], np.arange(high - low)] = self.weights[low:high]
+        summed = self.here(adder, rows)
+        return [to_numpy(summed @ waves) for waves in self.waves.of(rows, self.scales)]
+
+    def add(self, low: int, high: int, part: list[FloatArray]) -> None:
+        own = slice(int(self.labels[low]), int(self.labels[high - 1]) + 1)
+        for k, each in enumerate(part):
+            self.found[k, own] += each
+
+
+class _OwnProducts(_Walk):
+    def __init__(
+        self, waves: Waves, sample: Array, rows: Positions, labels: Positions, vectors: FloatArray
+    ) -> None:
+        super().__init__(waves, sample, rows)
+        self.labels, self.vectors = labels, vectors
+        self.found = np.empty((waves.scales, self.size))
+
+    def reduce(self, low: int, high: int) -> FloatArray:
+        found, rows = np.empty((self.waves.scales, high - low)), self.rows(low, high)
+        xp = namespace(rows)
+        for k, waves in enumerate(self.waves.of(rows)):
+            own = self.here(self.vectors[k][self.labels[low:high]], rows)
+            found[k] = to_numpy(xp.sum(waves * own, axis=1))
+        return found
+
+    def add(self, low: int, high: int, part: FloatArray) -> None:
+        self.found[:, low:high] = part

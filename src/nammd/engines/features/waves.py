@@ -1,0 +1,129 @@
+"""The features of blocks of rows, at one scale or several: `Waves`.
+
+Frequencies of half of the bandwidth are twice as long. So the waves at a finer scale are the squares of those
+before it, as complex numbers: that costs a fifth of another cosine and sine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import Array, FloatArray, like, namespace
+from nammd.engines.tiles.pool import Buffers
+from nammd.kernels.base import Precision
+from nammd.kernels.random_features import FLOAT32_PHASE, RandomFeatures, require_phases
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """Cosines and sines of rows, for kernels whose frequencies are multiples of the first one's.
+
+    Attributes
+    ----------
+    frequencies : array of shape (J, columns)
+        The frequencies of the first kernel.
+    doublings : tuple of int
+        How often they are doubled for each kernel, ascending; the first is 0.
+    centre : array of shape (columns,)
+        What is taken off every row first. Kernel values are the same with any; phases are short with a row
+        from the middle.
+    scale : float
+        What waves are multiplied by to be features.
+    precision : {"float32", "float64"}
+        Of the waves.
+    """
+
+    frequencies: FloatArray = field(repr=False)
+    doublings: tuple[int, ...]
+    centre: FloatArray = field(repr=False)
+    scale: float
+    precision: Precision
+    _buffers: Buffers = field(default_factory=Buffers, repr=False)
+
+    @classmethod
+    def of_kernels(
+        cls, kernels: Sequence[RandomFeatures], centre: FloatArray, precision: Precision
+    ) -> Waves | None:
+        """Return the waves of some kernels; None where their frequencies are no doubles of the first ones."""
+        first, *others = (kernel.frequencies(len(centre)) for kernel in kernels)
+        doublings = [0]
+        for each in others:
+            at = np.argmax(np.abs(first))
+            times = each.flat[at] / first.flat[at]
+            step = round(math.log2(times)) if times > 0 else -1
+            if step <= doublings[-1] or not np.array_equal(each, first * 2.0**step):
+                return None
+            doublings.append(step)
+        return cls(first, tuple(doublings), centre, kernels[0].scale, precision)
+
+    def __reduce__(self) -> Any:
+        return Waves, (self.frequencies, self.doublings, self.centre, self.scale, self.precision)
+
+    @property
+    def size(self) -> int:
+        """The number of features."""
+        return 2 * len(self.frequencies)
+
+    @property
+    def scales(self) -> int:
+        """The number of kernels."""
+        return len(self.doublings)
+
+    def of(self, rows: Array, scales: int | None = None) -> Iterator[Array]:
+        """Yield the waves of some rows at each scale, as (rows, features); each uses up the one before."""
+        wanted = self.doublings[:scales]
+        return self._of_numpy(rows, wanted) if isinstance(rows, np.ndarray) else self._of_any(rows, wanted)
+
+    def _of_numpy(self, rows: FloatArray, doublings: Sequence[int]) -> Iterator[FloatArray]:
+        # Cosine and sine of a frequency side by side are a complex number.
+        half = len(self.frequencies)
+        values = self._buffers.tile(len(rows), 2 * half, self.precision)
+        turned: Any = values.view(np.complex64 if self.precision == "float32" else np.complex128)
+        phases = self._buffers.tile(len(rows), half, self.precision, "phases")
+        moved = rows - self.centre  # in float64: a large offset costs no digits
+        longest = self._longest * math.sqrt(float(np.einsum("ij,ij->i", moved, moved).max(initial=0.0)))
+        require_phases(longest)
+        if self.precision == "float64" or longest <= FLOAT32_PHASE:
+            np.matmul(moved.astype(self.precision, copy=False), self._turned_frequencies, out=phases)
+        else:
+            phases[...] = np.remainder(moved @ self.frequencies.T, 2 * math.pi)
+        np.cos(phases, out=turned.real)
+        np.sin(phases, out=turned.imag)
+        at = 0
+        for doubling in doublings:
+            while at < doubling:
+                np.multiply(turned, turned, out=turned)
+                at += 1
+            yield values
+
+    def _of_any(self, rows: Array, doublings: Sequence[int]) -> Iterator[Array]:
+        xp = namespace(rows)
+        moved = xp.astype(rows, xp.float64) - like(self.centre, rows, xp.float64)
+        longest = self._longest * math.sqrt(float(xp.max(xp.sum(moved * moved, axis=1))))
+        require_phases(longest)
+        dtype = getattr(xp, self.precision)
+        if longest <= FLOAT32_PHASE:
+            phases = xp.astype(moved, dtype) @ like(self._turned_frequencies, rows, dtype)
+        else:
+            exact = xp.remainder(moved @ like(self.frequencies.T, rows, xp.float64), 2 * math.pi)
+            phases = xp.astype(exact, dtype)
+        cosines, sines, at = xp.cos(phases), xp.sin(phases), 0
+        for doubling in doublings:
+            while at < doubling:
+                cosines, sines = 2 * cosines * cosines - 1, 2 * sines * cosines
+                at += 1
+            yield xp.reshape(xp.stack([cosines, sines], axis=2), (rows.shape[0], -1))
+
+    @cached_property
+    def _longest(self) -> float:
+        return math.sqrt(float((self.frequencies * self.frequencies).sum(axis=1).max()))
+
+    @cached_property
+    def _turned_frequencies(self) -> FloatArray:
+        return self.frequencies.T.astype(self.precision)
