@@ -77,9 +77,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("at_once", [1024, 4])
-def test_sums_over_units_are_those_over_all_pairs(case, at_once, monkeypatch):
-    monkeypatch.setattr("nammd.engines.features.own_units.AT_ONCE", at_once)
+@pytest.mark.parametrize("held", [1 << 27, 1 << 13])
+def test_sums_over_units_are_those_over_all_pairs(case, held, monkeypatch):
+    monkeypatch.setattr("nammd.engines.features.own_units.HELD_BYTES", held)
     x, y = zip((X, Y), CASES[case], strict=True)
     parts, every = [(x,), (y,), (x, y)], kernels(GAUSSIAN)
     expected = nammd.Tiles().many_unit_sums(every, *parts)

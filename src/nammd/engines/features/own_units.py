@@ -6,6 +6,7 @@ through some at a time, so that memory stays small whatever their number.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +16,8 @@ from nammd.data.arrays import Array, FloatArray
 from nammd.engines.features.walks import Positions, Walks
 from nammd.engines.units import Units
 
-AT_ONCE = 1_024
-"""Units whose features are held at once."""
+HELD_BYTES = 1 << 27
+"""The features of units that are held at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,29 +58,42 @@ class Own:
             np.empty((scales, count)),
             np.zeros(scales),
         )
-        for start in range(0, count, AT_ONCE):
-            stop = min(start + AT_ONCE, count)
+        step = at_once(walks)
+        for start in range(0, count, step):
+            stop = min(start + step, count)
             around = np.arange(max(start - reach, 0), min(stop + reach, count))
             own = slice(start - int(around[0]), stop - int(around[0]))
             features = walks.unit_features(points, *rows_of(units, around))
-            near, sized = features.copy(), features * units.sizes[around][:, None]
-            weighted = sized.copy()
-            for step in range(1, reach + 1):
-                close = units.numbers[around[step:]] - units.numbers[around[:-step]] <= reach
-                here, there = np.flatnonzero(close), np.flatnonzero(close) + step
-                near[:, here] += features[:, there]
-                near[:, there] += features[:, here]
-                sized[:, here] += weighted[:, there]
-                sized[:, there] += weighted[:, here]
-                mine = (here >= own.start) & (here < own.stop)  # of a pair, the first tells of it
-                met = np.einsum("kgd,kgd->kg", features[:, here[mine]], features[:, there[mine]])
-                found.squares[:] += 2 * (met * met).sum(axis=1)
+            diagonal = np.einsum("kgd,kgd->kg", features, features)[:, own]
+            near, sized = features, units.sizes[start:stop] * diagonal
+            if reach:
+                near, more, squares = _with_neighbours(features, units, around, own)
+                sized = sized + more
+                found.squares[:] += squares
             some = np.arange(start, stop)
             rows, labels, _ = rows_of(units, some)
             found.rows[:, rows] = walks.products_by_label(points, rows, labels, near[:, own])
-            found.diagonal[:, some] = np.einsum("kgd,kgd->kg", features[:, own], features[:, own])
-            found.sized[:, some] = np.einsum("kgd,kgd->kg", features[:, own], sized[:, own])
+            found.diagonal[:, some], found.sized[:, some] = diagonal, sized
         return found
+
+
+def _with_neighbours(
+    features: FloatArray, units: Units, around: Positions, own: slice
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return features of units with those of their neighbours, sized kernel sums, and squares of these."""
+    near = features.copy()
+    sized, squares = np.zeros(features.shape[:2]), np.zeros(len(features))
+    for away in range(1, units.reach + 1):
+        close = units.numbers[around[away:]] - units.numbers[around[:-away]] <= units.reach
+        here, there = np.flatnonzero(close), np.flatnonzero(close) + away
+        near[:, here] += features[:, there]
+        near[:, there] += features[:, here]
+        met = np.einsum("kgd,kgd->kg", features[:, here], features[:, there])
+        sized[:, here] += met * units.sizes[around[there]]
+        sized[:, there] += met * units.sizes[around[here]]
+        mine = (here >= own.start) & (here < own.stop)  # of a pair, the first tells of it
+        squares += 2 * (met[:, mine] ** 2).sum(axis=1)
+    return near, sized[:, own], squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +132,9 @@ class Twins:
         if not len(places[0]):
             return None
         found: list[list[Any]] = [[], [], [], [], []]
-        for start in range(0, len(places[0]), AT_ONCE):
-            some = [each[start : start + AT_ONCE] for each in places]
+        step = at_once(walks)
+        for start in range(0, len(places[0]), step):
+            some = [each[start : start + step] for each in places]
             which = [rows_of(own, chosen) for own, chosen in zip(units, some, strict=True)]
             one, two = (walks.unit_features(z, *w) for z, w in zip(samples, which, strict=True))
             for side, other in ((0, two), (1, one)):
@@ -144,6 +159,12 @@ class Twins:
         return float(met @ met)
 
 
+def at_once(walks: Walks) -> int:
+    """Return how many units are gone through at once."""
+    held = walks.waves.size * walks.waves.scales * np.dtype(walks.waves.precision).itemsize
+    return max(HELD_BYTES // held, 2)
+
+
 def rows_of(units: Units, chosen: Positions) -> tuple[Positions, Positions, FloatArray]:
     """Return the rows of some units: their places, which of these units each is of, and their weights."""
     counts = units.rows[chosen]
@@ -161,8 +182,9 @@ def outer_of_units(
     Over the first of some units in a random order, so many at each scale.
     """
     found = [np.zeros((walks.waves.size, walks.waves.size)) for _ in counts]
-    for start in range(0, len(order), AT_ONCE):
-        some = np.sort(order[start : start + AT_ONCE])
+    step = math.gcd(*counts) if len(counts) > 1 else at_once(walks)
+    for start in range(0, len(order), step):
+        some = np.sort(order[start : start + step])
         scales = sum(start < count for count in counts)
         features = walks.unit_features(points, *rows_of(units, some), scales=scales)
         for k, each in enumerate(features):

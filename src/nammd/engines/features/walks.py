@@ -21,8 +21,8 @@ from nammd.engines.tiles.pool import Tick, run
 BLOCK_BYTES = 1 << 20
 """A block of features: what the second-level cache of a core holds."""
 
-BLOCKS = 32
-"""So many blocks are one task of a thread."""
+BLOCKS, PANELS = 32, 16
+"""So many blocks are one task of a thread at most, and so many tasks there are at least of many rows."""
 
 DEVICE_ROWS = 32_768
 """Rows at once on other devices, which have more memory and a cost for every call."""
@@ -89,7 +89,8 @@ class Walks:
         """
         job = _ByLabel(self.waves, sample, rows, labels, weights, scales or self.waves.scales)
         run([job], self.threads, self.progress, of_pairs=False)
-        return job.found * self.waves.scale
+        job.found *= job.found.dtype.type(self.waves.scale)
+        return job.found
 
     def products_by_label(
         self, sample: Array, rows: Positions, labels: Positions, vectors: FloatArray
@@ -111,7 +112,8 @@ class _Walk:
         self.on_cpu = isinstance(sample, np.ndarray)
         self.size = int(sample.shape[0]) if rows is None else len(rows)
         self.block = max(BLOCK_BYTES // (4 * waves.size), 32) if self.on_cpu else DEVICE_ROWS
-        self.panel_rows = self.block * BLOCKS if self.on_cpu else DEVICE_ROWS
+        blocks = min(max(self.size // (PANELS * self.block), 1), BLOCKS)
+        self.panel_rows = self.block * blocks if self.on_cpu else DEVICE_ROWS
         self.starts = range(0, self.size, self.panel_rows)
         self.nanoseconds = 2.0 * self.size * waves.size * waves.scales
 
@@ -225,7 +227,7 @@ class _ByLabel(_Walk):
     ) -> None:
         super().__init__(waves, sample, rows)
         self.labels, self.weights, self.scales = labels, weights, scales
-        self.found = np.zeros((scales, int(labels[-1]) + 1, waves.size))
+        self.found = np.zeros((scales, int(labels[-1]) + 1, waves.size), waves.precision)
 
     def reduce(self, low: int, high: int) -> list[FloatArray]:
         own, rows = self.labels[low:high], self.rows(low, high)
@@ -256,10 +258,12 @@ class _OwnProducts(_Walk):
 
     def reduce(self, low: int, high: int) -> FloatArray:
         found, rows = np.empty((self.waves.scales, high - low)), self.rows(low, high)
-        xp = namespace(rows)
         for k, waves in enumerate(self.waves.of(rows)):
             own = self.here(self.vectors[k][self.labels[low:high]], rows)
-            found[k] = to_numpy(xp.sum(waves * own, axis=1))
+            if self.on_cpu:
+                np.einsum("ij,ij->i", waves, own, out=found[k])
+            else:
+                found[k] = to_numpy(namespace(rows).sum(waves * own, axis=1))
         return found
 
     def add(self, low: int, high: int, part: FloatArray) -> None:
