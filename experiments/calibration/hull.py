@@ -18,7 +18,7 @@ from experiments.section import Section, table
 from experiments.settings import Settings
 from experiments.summary import counted
 from nammd.evidence import gather, prepare
-from nammd.evidence.accepted import AcceptedRows, Rows
+from nammd.evidence.accepted import AcceptedRows, Rows, SumsBetween
 
 PLACES = ("reference", "between", "accepted")
 COVERAGE = 0.95
@@ -73,7 +73,8 @@ def _run(settings: _Hull, cell: Cell, context: Context) -> Values:
     for _ in range(int(cell["count"])):
         samples = [draw(rng, law, a if k else m, accepted.columns) for k, law in enumerate(accepted.laws)]
         corners, sizes = [Rows(x, k) for k, x in enumerate(samples)], [len(x) for x in samples]
-        [known] = AcceptedRows.at([kernel], corners, sizes, context.engine)
+        [sums] = SumsBetween(samples).at([kernel], context.engine)
+        known = AcceptedRows.of(kernel, corners, sizes, sums)
         for kind, law in (("margin", faulty), ("none", good)):
             candidate = draw(rng, law, int(theirs), accepted.columns)
             pair = tuple(prepare({"x": samples[0], "y": candidate}, kernel=kernel))

@@ -8,7 +8,7 @@ from experiments.calibration.hull_laws import SETS, at_margin, base, distance, d
 
 import nammd
 from nammd.evidence import gather, prepare
-from nammd.evidence.accepted import AcceptedRows, Rows
+from nammd.evidence.accepted import AcceptedRows, Rows, SumsBetween
 from nammd.statistics.hull import Corner, Hull
 from nammd.statistics.nearest import fitted_bias, nearest_totals, nearest_weights
 from nammd.statistics.pair import Pair
@@ -27,8 +27,8 @@ def samples(rng, *sizes):
 
 def accepted_rows(kernel, corners):
     sizes = {corner.sample: len(corner.points) for corner in reversed(corners)}
-    [found] = AcceptedRows.at([kernel], corners, [sizes[k] for k in sorted(sizes)])
-    return found
+    [sums] = SumsBetween([corner.points for corner in corners]).at([kernel], None)
+    return AcceptedRows.of(kernel, corners, [sizes[k] for k in sorted(sizes)], sums)
 
 
 def nearest_of(accepted, candidate):

@@ -76,54 +76,22 @@ class AcceptedRows:
     sizes: tuple[int, ...]
 
     @classmethod
-    def at(
-        cls,
-        kernels: Sequence[Kernel],
-        corners: Sequence[Rows],
-        sizes: Sequence[int],
-        engine: Engine | None = None,
-        within: Mapping[int, WithinSums] | None = None,
-        known: Sums | None = None,
-    ) -> list[AcceptedRows]:
-        """Sum what the corners know of each other, but for what is known already.
-
-        Parameters
-        ----------
-        kernels : sequence of Kernel
-            The kernel, or the same at several scales.
-        corners : sequence of Rows
-            The corners; the reference first.
-        sizes : sequence of int
-            How many units each sample has, also where not all of them are used.
-        engine : Engine, optional
-            Which engine computes.
-        within, known : mapping, optional
-            Sums within corners, by their numbers, and between two of them, the smaller number first; where
-            there is one kernel.
-        """
-        points = [corner.points for corner in corners]
-        every = sums_between(kernels, points, engine, dict(within or {}), dict(known or {}))
-        return [cls._of(kernel, corners, sizes, *sums) for kernel, sums in zip(kernels, every, strict=True)]
-
-    @classmethod
-    def _of(
-        cls,
-        kernel: Kernel,
-        corners: Sequence[Rows],
-        sizes: Sequence[int],
-        within: Mapping[int, WithinSums],
-        known: Sums,
+    def of(
+        cls, kernel: Kernel, corners: Sequence[Rows], sizes: Sequence[int], sums: SumsBetween
     ) -> AcceptedRows:
-        """Return it from the sums of one kernel."""
+        """Return it from all sums between the corners.
+
+        `sizes` are how many units each sample has, also where not all of them are used.
+        """
         count = len(corners)
         seen = [np.empty((corner.points.shape[0], count)) for corner in corners]
         squares = np.empty((count, count))
         for v in range(count):
-            seen[v][:, v], squares[v, v] = within[v].rows, within[v].squares
-        for (a, b), sums in known.items():
-            rows, cols, total = sums.rows, sums.cols, sums.squares
+            seen[v][:, v], squares[v, v] = sums.within[v].rows, sums.within[v].squares
+        for (a, b), across in sums.between.items():
+            rows, cols, total = across.rows, across.cols, across.squares
             if corners[a].sample == corners[b].sample:
-                rows, cols, total = _apart(kernel, corners[a], corners[b], sums)
+                rows, cols, total = _apart(kernel, corners[a], corners[b], across)
             seen[a][:, b], seen[b][:, a], squares[a, b], squares[b, a] = rows, cols, total, total
         found = tuple(
             Corner(corner.sample, own, units=corner.units) for corner, own in zip(corners, seen, strict=True)
@@ -147,7 +115,7 @@ class AcceptedRows:
         others.
         """
         own = evidence.kernel_sums.y
-        across = [evidence.kernel_sums.cross, *evidence.beside]
+        across = [evidence.kernel_sums.cross, *evidence.beside[: len(self.corners) - 1]]
         met = Met(
             across=[sums.rows for sums in across],
             squares=np.array([sums.squares for sums in across]),
@@ -276,32 +244,51 @@ class MixedStandIns:
         return found
 
 
-def sums_between(
-    kernels: Sequence[Kernel],
-    samples: Sequence[Array],
-    engine: Engine | None,
-    within: Mapping[int, WithinSums],
-    known: Sums,
-) -> list[tuple[dict[int, WithinSums], Sums]]:
-    """Return the sums within some samples and between each two of them, for every kernel.
+@dataclass(frozen=True, eq=False)
+class SumsBetween:
+    """The sums within some samples and between each two of them, as far as they are known.
 
-    Those that are known of the first kernel are not computed again where it is the only one.
+    Attributes
+    ----------
+    samples : sequence of arrays
+        The samples.
+    within, between : mapping
+        What is known: by the numbers of samples, the smaller number first.
     """
-    if len(kernels) > 1:  # those of the others are needed all the same, and cost no less without it
-        within, known = {}, {}
-    alone = [v for v in range(len(samples)) if v not in within]
-    pairs = [(a, b) for b in range(len(samples)) for a in range(b) if (a, b) not in known]
-    parts: list[tuple[Array, ...]] = [(samples[v],) for v in alone]
-    parts += [(samples[a], samples[b]) for a, b in pairs]
-    if not parts:
-        return [(dict(within), dict(known))]
-    return [
-        (
-            {**within, **dict(zip(alone, summed.parts, strict=False))},
-            {**known, **dict(zip(pairs, summed.parts[len(alone) :], strict=True))},
+
+    samples: Sequence[Array]
+    within: Mapping[int, WithinSums] = field(default_factory=dict)
+    between: Sums = field(default_factory=dict)
+
+    @property
+    def parts(self) -> list[tuple[Array, ...]]:
+        """What is to be summed."""
+        alone, pairs = self._unknown
+        return [(self.samples[v],) for v in alone] + [(self.samples[a], self.samples[b]) for a, b in pairs]
+
+    def completed(self, sums: Sequence[Any]) -> SumsBetween:
+        """Return it with the sums of all parts."""
+        alone, pairs = self._unknown
+        within = {**self.within, **dict(zip(alone, sums, strict=False))}
+        return SumsBetween(
+            self.samples, within, {**self.between, **dict(zip(pairs, sums[len(alone) :], strict=True))}
         )
-        for summed in choose_engine(engine, *samples).many_sums(kernels, *parts)
-    ]
+
+    def at(self, kernels: Sequence[Kernel], engine: Engine | None) -> list[SumsBetween]:
+        """Return it complete, for every one of some kernels; what is known is of the first of them."""
+        if len(kernels) > 1:  # those of the others are needed all the same, and cost no less without it
+            return SumsBetween(self.samples)._summed(kernels, engine)
+        return self._summed(kernels, engine) if self.parts else [self]
+
+    def _summed(self, kernels: Sequence[Kernel], engine: Engine | None) -> list[SumsBetween]:
+        every = choose_engine(engine, *self.samples).many_sums(kernels, *self.parts)
+        return [self.completed(summed.parts) for summed in every]
+
+    @property
+    def _unknown(self) -> tuple[list[int], list[tuple[int, int]]]:
+        every = range(len(self.samples))
+        pairs = [(a, b) for b in every for a in range(b) if (a, b) not in self.between]
+        return [v for v in every if v not in self.within], pairs
 
 
 def _apart(kernel: Kernel, one: Rows, two: Rows, sums: CrossSums) -> tuple[FloatArray, FloatArray, float]:

@@ -67,10 +67,12 @@ def gather_at(
     engine: Engine | None = None,
     known: Sequence[Known] | None = None,
     beside: Sequence[Any] = (),
+    among: Sequence[tuple[Any, ...]] = (),
 ) -> list[list[Evidence]]:
     """Return the same at several scales: multiples of the bandwidth, the largest first.
 
     `known` is then what is within a sample at each of them. Of sketches, the scales are those that all keep.
+    `among` are further parts that are summed in the same run, of plain rows; theirs follow those `beside`.
     """
     choice(cross, "cross", ("full", "off-diagonal"))
     if all(isinstance(sample, SketchSample) for pair in pairs for sample in pair):
@@ -95,7 +97,7 @@ def gather_at(
         return (samples[key].by_unit, units[key]) if grouped else samples[key].points
 
     parts = [(part(key),) for key in new] + [(part(id(x.points)), part(id(y.points))) for x, y in pairs]
-    parts += [(points, part(id(pairs[0][1].points))) for points in beside]
+    parts += [(points, part(id(pairs[0][1].points))) for points in beside] + list(among)
     with about(*(sample.name for sample in samples.values())):
         chosen = choose_engine(engine, *(sample.points for sample in samples.values()))
         every = (chosen.many_unit_sums if grouped else chosen.many_sums)(kernels, *parts)

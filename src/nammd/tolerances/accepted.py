@@ -19,11 +19,9 @@ import numpy as np
 from nammd.data.arrays import Array, FloatArray, is_spread, like, take_rows, to_numpy
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import representatives
-from nammd.engines import Engine
 from nammd.engines.progress import aside
 from nammd.engines.sums import WithinSums
-from nammd.evidence.accepted import AcceptedRows, Rows, Sums, sums_between
-from nammd.evidence.gathering import kernels_at
+from nammd.evidence.accepted import AcceptedRows, Rows, Sums, SumsBetween
 from nammd.evidence.nearest import MOST_MOVED
 from nammd.spaces import Sample, Space
 from nammd.views.nearest import STEPS
@@ -216,8 +214,8 @@ class AcceptedSet:
             return AcceptedSet(datasets, self.home)
         points = [each.points for each in datasets]
         with aside():
-            [(within, between)] = sums_between([space.kernel], points, None, self.within, self.between)
-        return AcceptedSet(datasets, self.home, within, between)
+            [sums] = SumsBetween(points, self.within, self.between).at([space.kernel], None)
+        return AcceptedSet(datasets, self.home, sums.within, sums.between)
 
     def same_as(self, sample: Any) -> str:
         """Return the name of the dataset that a sample is, row by row; empty where it is none."""
@@ -243,10 +241,26 @@ class AcceptedSet:
         few = all(len(each.points) <= self.parts_of_scales for each in self.datasets)
         return [tuple(scales)] if few or len(scales) == 1 else [tuple(scales[:1]), tuple(scales[1:])]
 
-    def around(
-        self, reference: Sample, engine: Engine | None, scales: Sequence[float] = (1.0,)
-    ) -> list[AcceptedRows]:
-        """Return all that is accepted together with a reference, ready for candidates, at some scales."""
+    def around(self, reference: Sample) -> AcceptedRows:
+        """Return all that is accepted together with a reference, ready for candidates."""
+        corners, sizes = self.corners(reference, (1.0,))
+        kernel = reference.space.kernel
+        [sums] = self.sums_between(corners).at([kernel], None)
+        return AcceptedRows.of(kernel, corners, sizes, sums)
+
+    def sums_between(self, corners: Sequence[Rows], several: bool = False) -> SumsBetween:
+        """Return what is known of corners; nothing where it is to be of several kernels."""
+        points = [corner.points for corner in corners]
+        if several:
+            return SumsBetween(points)
+        known = {(a + 1, b + 1): sums for (a, b), sums in self.between.items()}
+        return SumsBetween(points, {k + 1: sums for k, sums in self.within.items()}, known)
+
+    def corners(self, reference: Sample, scales: Sequence[float]) -> tuple[list[Rows], list[int]]:
+        """Return the rows of all that is accepted, the reference first, and how many units each dataset has.
+
+        At finer scales there may be fewer of them.
+        """
         points, most = reference.points, MOST_ROWS if 1.0 in scales else self.parts_of_scales
         corners, sizes = [Rows(points, 0)], [reference.size]
         for k, each in enumerate(self.datasets, 1):
@@ -258,10 +272,7 @@ class AcceptedSet:
         base = to_numpy(take_rows(points, some)).astype(np.float64)
         for each in self.datasets:
             corners += [Rows(like(copy, points), 0, some) for copy in each.copies(base)]
-        known = {(a + 1, b + 1): sums for (a, b), sums in self.between.items()}
-        within = {k + 1: sums for k, sums in self.within.items()}
-        kernels = kernels_at(reference.space.kernel, scales)
-        return AcceptedRows.at(kernels, corners, sizes, engine, within, known)
+        return corners, sizes
 
     def shares(self, weights: FloatArray) -> tuple[tuple[str, float], ...]:
         """Return how much of a mixture is like the reference and each dataset; half-way counts for both."""

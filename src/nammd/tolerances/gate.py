@@ -17,7 +17,6 @@ from nammd.engines import Engine, workers_read_files
 from nammd.engines.progress import comparing, passes
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS
-from nammd.evidence.accepted import AcceptedRows
 from nammd.evidence.gathering import gather_at
 from nammd.evidence.nearest import nearest_accepted
 from nammd.evidence.preparing import compared, prepared
@@ -34,6 +33,7 @@ from nammd.spaces import Sample
 from nammd.spaces.space import for_rows
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.power import distribution_free
+from nammd.tolerances.around import Around
 from nammd.tolerances.bars import pvalues
 from nammd.tolerances.check_cautions import cautions_of
 from nammd.tolerances.decision import Held, combined, decided
@@ -110,7 +110,6 @@ class Gate:
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
     exact: bool = False
     _known: dict[float, Known] = field(default_factory=dict, init=False, repr=False)
-    _around: dict[float, tuple[Any, AcceptedRows]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -374,19 +373,14 @@ class Gate:
         found: list[Estimate] = []
         with passes(*[1.0] * len(each), what=comparing(reference.size, sample.size)):
             for some in each:
-                known = [self._known[s] for s in some if s in self._known]
-                beside: list[Any] = []
                 if not alone and self._compared_by_rows(candidate):
-                    around = self._accepted_around(reference, some)
-                    known, beside = [one.known(reference) for one in around], around[0].others
-                gathered = gather_at(
-                    some,
-                    [(reference, sample)],
-                    engine=self.engine,
-                    known=known if len(known) == len(some) else None,
-                    beside=beside,
-                )
-                found += [Estimate.of(evidence) for [evidence] in gathered]
+                    gathered: Sequence[Any] = self._around.compared(reference, sample, some)
+                else:
+                    known = [self._known[s] for s in some if s in self._known]
+                    enough = known if len(known) == len(some) else None
+                    pairs = [(reference, sample)]
+                    gathered = [each for [each] in gather_at(some, pairs, engine=self.engine, known=enough)]
+                found += [Estimate.of(evidence) for evidence in gathered]
         for scale, estimate in zip(scales, found, strict=False):
             if reference is self.reference and estimate.evidence.known_x is not None:
                 self._known.setdefault(scale, estimate.evidence.known_x)
@@ -398,13 +392,10 @@ class Gate:
         plain = all(sample.keeps_rows and sample.units is None for sample in samples)
         return plain and accepted is not None and bool(accepted.datasets)
 
-    def _accepted_around(self, reference: Sample, scales: Sequence[float]) -> list[AcceptedRows]:
-        """Return all that was accepted beside the reference, at some scales; it is summed once."""
+    @cached_property
+    def _around(self) -> Around:
         assert self.tolerance.accepted is not None
-        if any(s not in self._around or self._around[s][0] is not reference for s in scales):
-            found = self.tolerance.accepted.around(reference, self.engine, scales)
-            self._around.update({s: (reference, one) for s, one in zip(scales, found, strict=False)})
-        return [self._around[s][1] for s in scales if s in self._around]
+        return Around(self.tolerance.accepted, self.engine)
 
     def _nearest(self, candidate: Candidate, estimates: Sequence[Estimate]) -> list[Nearest]:
         """Return a candidate with the mixture of what was accepted that is nearest to it, at every scale."""
@@ -413,7 +404,7 @@ class Gate:
             return [Nearest(np.ones(1), each.pair) for each in estimates]
         if accepted.same_as(candidate.sample):  # as for the reference itself, there is nothing to test with
             return [Nearest(np.ones(1), replace(each.pair, void=True)) for each in estimates]
-        around = [self._around[s][1] for s in scales] if self._compared_by_rows(candidate) else []
+        around = self._around.at(scales) if self._compared_by_rows(candidate) else []
         evidence = [each.evidence for each in estimates]
         return nearest_accepted(scales, evidence, accepted.datasets, around, self.engine)
 

@@ -76,7 +76,7 @@ def joint_margin(
         # A few rows of the reference show how much: this is about what to expect.
         some = bench.reference.taken(bench.reference.representatives[0])
         with aside():
-            [around] = accepted.around(replace(some, points=to_numpy(some.points)), None)
+            around = accepted.around(replace(some, points=to_numpy(some.points)))
         # Of rows that belong together, so many tell as much as one.
         alike = max(pilot.moments.x.per_unit, pilot.moments.y.per_unit)
         resolved += around.hull.expected_bias(rows / alike, m / alike) / pilot.scale
