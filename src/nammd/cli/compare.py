@@ -14,6 +14,7 @@ from nammd.cli.data import Told, open_files
 from nammd.cli.options import (
     Alpha,
     DataOptions,
+    Exact,
     HtmlFile,
     KernelOptions,
     OutputOptions,
@@ -51,6 +52,7 @@ def compare(
     ] = Alternative.greater,
     alpha: Alpha = 0.05,
     html: HtmlFile = None,
+    exact: Exact = False,
     *,
     data: DataOptions,
     kernel: KernelOptions,
@@ -85,6 +87,7 @@ def compare(
             space=space,
             alternative=alternative.value,
             alpha=alpha,
+            exact=exact,
             engine=engine_of(kernel, working, inputs),
         )
     deliver("compare", result, Told(inputs, space), output, rows=_written(result, html))
@@ -98,6 +101,7 @@ def rank(
     tolerance: ToleranceFile = None,
     alpha: Alpha = 0.05,
     html: HtmlFile = None,
+    exact: Exact = False,
     *,
     data: DataOptions,
     kernel: KernelOptions,
@@ -134,6 +138,7 @@ def rank(
             {str(path): dataset for path, dataset in zip(candidates, others, strict=True)},
             space=space,
             alpha=alpha,
+            exact=exact,
             engine=engine_of(kernel, working, inputs),
         )
     deliver("rank", result, Told(inputs, space), output, rows=_written(result, html))
