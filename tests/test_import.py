@@ -58,6 +58,15 @@ def test_using_nammd_on_arrays_imports_only_scipy():
     assert modules & set(HEAVY) == {"scipy"}
 
 
+def test_a_command_on_text_files_does_without_pandas(tmp_path):
+    rows = "".join(f"{k % 7}.5,{'NA' if k % 9 else k},{'ab'[k % 2]}\n" for k in range(40))
+    (tmp_path / "data.csv").write_text("x,gaps,letter\n" + rows + ",,\n")
+    file = str(tmp_path / "data.csv")
+    modules = modules_after(f"from nammd.cli import main; main(['distance', {file!r}, {file!r}])")
+    assert "pyarrow" in modules
+    assert "pandas" not in modules
+
+
 def test_the_package_says_the_same_to_python_and_to_type_checkers():
     checked = {
         name.name: node.module
