@@ -178,11 +178,14 @@ class Encoding:
 
     def encode(self, frame: Frame, look: Look | None = None) -> FloatArray:
         """Return the rows of a table that has all columns as points; see `points`."""
-        rows = np.empty((frame.rows, self.width))
+        rows = np.zeros((frame.rows, self.width))
         for column in self.columns:
             values = self.values(frame, column.name)
             require_kind(values, column, frame.owner)
-            rows[:, self.slots(column.name)] = column.weight * column.encode(values)
+            slots = rows[:, self.slots(column.name)]
+            column.write(values, slots)
+            if column.weight != 1:
+                slots *= column.weight
             if look is not None:
                 look(column.name, values)
         return rows

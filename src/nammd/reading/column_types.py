@@ -249,6 +249,7 @@ def _distant_moments(batch: Any) -> Types:
             continue
         for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
+                column.drop_null()[:1].cast(kind)  # tells nearly always, at once
                 column.cast(kind)
             except pa.ArrowInvalid:
                 continue
