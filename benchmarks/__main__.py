@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import (
     cluster,
     columns,
-    command_line,
+    commands,
     fused,
     gpu,
     groups,
-    import_time,
     laplace,
     memory,
     peers,
@@ -30,8 +30,7 @@ from benchmarks.scale import FULL, QUICK, Scale
 
 # The measurements in fresh processes come first: while they run, this one is still small.
 TOPICS: dict[str, Callable[[Scale], Iterator[Measurement]]] = {
-    "import": import_time.measure,
-    "check": command_line.measure,
+    "commands": commands.measure,
     "columns": columns.measure,
     "memory": memory.measure,
     "limit": work_limit.measure,
@@ -55,11 +54,17 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, no bars: does it run?")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the figures as JSON too")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help="only this of the commands"
+    )
     options = parser.parse_args(arguments)
     if unknown := sorted(set(options.topics) - set(TOPICS)):
         parser.error(f"unknown topic {unknown[0]!r}; choose from {', '.join(TOPICS)}")
 
-    scale = QUICK if options.quick else FULL
+    scale = replace(QUICK if options.quick else FULL, only=tuple(options.only))
+    names = [command.name for command in commands.commands(scale)]
+    if unknown := sorted(set(options.only) - set(names)):
+        parser.error(f"unknown command {unknown[0]!r}; choose from {', '.join(names)}")
     print(environment_line())
     print_header()
     measurements = []
@@ -74,6 +79,9 @@ def main(arguments: list[str] | None = None) -> int:
     verdicts = [one.ok for one in measurements if one.bar is not None]
     cleared, missed, skipped = (verdicts.count(verdict) for verdict in (True, False, None))
     print(f"\n{cleared} bars cleared, {missed} missed, {skipped} not measured.")
+    for one in measurements:
+        if one.ok is False:
+            print(f"missed: {one.what}")
     return 1 if missed else 0
 
 

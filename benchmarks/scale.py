@@ -27,6 +27,8 @@ class Scale:
         The most rows that are sketched.
     column_sizes : tuple of (int, int)
         Rows and columns of tables whose columns are held against their tolerances: long, and wide.
+    command_sizes : tuple of (int, int, str)
+        Rows, columns and format of the files that whole commands are run on.
     tables : int
         The most real tables that are looked at.
     batch_rows, batches : tuple of int, int
@@ -35,6 +37,8 @@ class Scale:
         Rows of batches with a fault, one of each size and kind for every fault.
     rounds, slow_rounds : int
         Interleaved repetitions, of fast comparisons and of those that take many seconds each.
+    only : tuple of str
+        Run only the commands of these names, of those that have one; all of them if empty.
     """
 
     judged: bool
@@ -46,12 +50,14 @@ class Scale:
     laplace_rows: int
     sketch_rows: int
     column_sizes: tuple[tuple[int, int], ...]
+    command_sizes: tuple[tuple[int, int, str], ...]
     tables: int
     batch_rows: tuple[int, ...]
     batches: int
     fault_rows: tuple[int, ...]
     rounds: int
     slow_rounds: int
+    only: tuple[str, ...] = ()
 
 
 FULL = Scale(
@@ -64,6 +70,13 @@ FULL = Scale(
     laplace_rows=3000,
     sketch_rows=1_000_000,
     column_sizes=((1_000_000, 20), (50_000, 500)),
+    command_sizes=(
+        (10_000, 20, "csv"),
+        (100_000, 20, "csv"),
+        (1_000_000, 10, "parquet"),
+        (1_000_000, 10, "csv"),
+        (20, 10_000, "csv"),
+    ),
     tables=100,
     batch_rows=(300, 1000, 2500, 10_000, 20_000),
     batches=5,
@@ -82,6 +95,13 @@ QUICK = Scale(
     laplace_rows=200,
     sketch_rows=20_000,
     column_sizes=((2000, 5), (500, 20)),
+    command_sizes=(
+        (500, 5, "csv"),
+        (600, 5, "csv"),
+        (700, 5, "parquet"),
+        (700, 5, "csv"),
+        (20, 30, "csv"),
+    ),
     tables=2,
     batch_rows=(300,),
     batches=2,

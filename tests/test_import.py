@@ -1,5 +1,6 @@
 """Importing and using the package leaves the rest of the process alone."""
 
+import ast
 import inspect
 import json
 import random
@@ -42,7 +43,7 @@ def modules_after(code):
 
 
 def test_importing_nammd_imports_nothing_heavy():
-    modules = modules_after("import nammd")
+    modules = modules_after("from nammd import *")
     assert "nammd" in modules
     assert modules.isdisjoint(HEAVY)
 
@@ -57,8 +58,34 @@ def test_using_nammd_on_arrays_imports_only_scipy():
     assert modules & set(HEAVY) == {"scipy"}
 
 
+def test_a_command_on_text_files_does_without_pandas(tmp_path):
+    rows = "".join(f"{k % 7}.5,{'NA' if k % 9 else k},{'ab'[k % 2]}\n" for k in range(40))
+    (tmp_path / "data.csv").write_text("x,gaps,letter\n" + rows + ",,\n")
+    file = str(tmp_path / "data.csv")
+    modules = modules_after(f"from nammd.cli import main; main(['distance', {file!r}, {file!r}])")
+    assert "pyarrow" in modules
+    assert "pandas" not in modules
+
+
+def test_the_package_says_the_same_to_python_and_to_type_checkers():
+    checked = {
+        name.name: node.module
+        for node in ast.walk(ast.parse(inspect.getsource(nammd)))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("nammd.")
+        for name in node.names
+    }
+    assert checked == nammd._HOMES
+    assert sorted(checked) == nammd.__all__
+    assert set(nammd.__all__) <= set(dir(nammd))
+
+
+def test_a_name_that_the_package_does_not_have():
+    with pytest.raises(AttributeError, match="module 'nammd' has no attribute 'distanec'"):
+        nammd.distanec  # noqa: B018
+
+
 def test_importing_nammd_creates_no_threads_and_prints_nothing():
-    code = "import threading, nammd; print('threads', threading.active_count())"
+    code = "import threading; from nammd import *; print('threads', threading.active_count())"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD)
     assert (run.stdout.strip(), run.stderr) == ("threads 1", "")
 

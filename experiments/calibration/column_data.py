@@ -90,7 +90,12 @@ class Frozen:
 
     def points(self, table: Drawn) -> np.ndarray:
         """Return rows as points."""
-        return np.hstack([each.encode(table.columns[each.name]) for each in self.encoders])
+        parts = []
+        for each in self.encoders:
+            values = table.columns[each.name]
+            parts.append(np.zeros((len(values.missing), each.width)))
+            each.write(values, parts[-1])
+        return np.hstack(parts)
 
     def tally(self, table: Drawn) -> dict[str, ColumnTally]:
         """Return the counts of all columns."""

@@ -8,36 +8,85 @@
 True
 """
 
-from nammd.data.blocks_in_time import Blocks
-from nammd.data.group_labels import Groups
-from nammd.engines import (
-    Cluster,
-    Cuda,
-    Engine,
-    LongComputationWarning,
-    OnDevice,
-    Tiles,
-    kernel_sums,
-)
-from nammd.engines.sums import CrossSums, KernelSums, WithinSums
-from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis, RandomFeatures
-from nammd.monitor import BatchVerdict, Monitor
-from nammd.questions.closeness import ClosenessResult, closeness_test
-from nammd.questions.comparison import PairComparison, compare_pairs
-from nammd.questions.distance import Estimate, distance
-from nammd.questions.planning import Plan, plan
-from nammd.questions.ranking import Ranking, rank
-from nammd.questions.two_sample import TwoSampleResult, two_sample_test
-from nammd.results import Caution
-from nammd.sketches import Sketch
-from nammd.spaces import Space
-from nammd.tolerances.decision import Decision
-from nammd.tolerances.gate import Gate
-from nammd.tolerances.tolerance import Tolerance
-from nammd.tolerances.verdict import Verdict
-from nammd.tolerances.verdicts import Verdicts
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nammd.data.blocks_in_time import Blocks
+    from nammd.data.group_labels import Groups
+    from nammd.engines import (
+        Cluster,
+        Cuda,
+        Engine,
+        LongComputationWarning,
+        OnDevice,
+        Tiles,
+        kernel_sums,
+    )
+    from nammd.engines.sums import CrossSums, KernelSums, WithinSums
+    from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis, RandomFeatures
+    from nammd.monitor import BatchVerdict, Monitor
+    from nammd.questions.closeness import ClosenessResult, closeness_test
+    from nammd.questions.comparison import PairComparison, compare_pairs
+    from nammd.questions.distance import Estimate, distance
+    from nammd.questions.planning import Plan, plan
+    from nammd.questions.ranking import Ranking, rank
+    from nammd.questions.two_sample import TwoSampleResult, two_sample_test
+    from nammd.results import Caution
+    from nammd.sketches import Sketch
+    from nammd.spaces import Space
+    from nammd.tolerances.decision import Decision
+    from nammd.tolerances.gate import Gate
+    from nammd.tolerances.tolerance import Tolerance
+    from nammd.tolerances.verdict import Verdict
+    from nammd.tolerances.verdicts import Verdicts
 
 __version__ = "0.1.0"
+
+# Where each name lives. It is imported when it is first asked for, so that importing nammd takes no time, and
+# commands load what they use. Type checkers read the same from the imports above; a test compares them.
+_HOMES = {
+    "BatchVerdict": "nammd.monitor",
+    "Blocks": "nammd.data.blocks_in_time",
+    "Caution": "nammd.results",
+    "ClosenessResult": "nammd.questions.closeness",
+    "Cluster": "nammd.engines",
+    "CrossSums": "nammd.engines.sums",
+    "Cuda": "nammd.engines",
+    "Decision": "nammd.tolerances.decision",
+    "Deep": "nammd.kernels",
+    "Engine": "nammd.engines",
+    "Estimate": "nammd.questions.distance",
+    "Gate": "nammd.tolerances.gate",
+    "Gaussian": "nammd.kernels",
+    "Groups": "nammd.data.group_labels",
+    "Kernel": "nammd.kernels",
+    "KernelSums": "nammd.engines.sums",
+    "Laplace": "nammd.kernels",
+    "LongComputationWarning": "nammd.engines",
+    "Mahalanobis": "nammd.kernels",
+    "Monitor": "nammd.monitor",
+    "OnDevice": "nammd.engines",
+    "PairComparison": "nammd.questions.comparison",
+    "Plan": "nammd.questions.planning",
+    "RandomFeatures": "nammd.kernels",
+    "Ranking": "nammd.questions.ranking",
+    "Sketch": "nammd.sketches",
+    "Space": "nammd.spaces",
+    "Tiles": "nammd.engines",
+    "Tolerance": "nammd.tolerances.tolerance",
+    "TwoSampleResult": "nammd.questions.two_sample",
+    "Verdict": "nammd.tolerances.verdict",
+    "Verdicts": "nammd.tolerances.verdicts",
+    "WithinSums": "nammd.engines.sums",
+    "closeness_test": "nammd.questions.closeness",
+    "compare_pairs": "nammd.questions.comparison",
+    "distance": "nammd.questions.distance",
+    "kernel_sums": "nammd.engines",
+    "plan": "nammd.questions.planning",
+    "rank": "nammd.questions.ranking",
+    "two_sample_test": "nammd.questions.two_sample",
+}
 
 __all__ = [
     "BatchVerdict",
@@ -81,3 +130,14 @@ __all__ = [
     "rank",
     "two_sample_test",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nammd' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

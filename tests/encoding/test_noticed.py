@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import nammd
+from nammd.data.opening import open_dataset
 from nammd.encoding.noticed import Noticed
 from nammd.reading.text_formats.understanding import Unread
 
@@ -136,7 +137,7 @@ def test_readable_columns_on_a_cluster_are_not_read_once_more() -> None:
     table = months(1)[["size"]].assign(other=range(ROWS), label=["a", "b"] * (ROWS // 2))
     space = nammd.Space.fit(table)
     frame = dd.from_pandas(table, npartitions=4).map_partitions(counting, meta=table.head(0))
-    opened = nammd.data.opening.open_dataset(frame, "x")
+    opened = open_dataset(frame, "x")
     read.clear()
     from nammd.encoding.noticed import unread
 

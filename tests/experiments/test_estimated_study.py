@@ -18,6 +18,7 @@ from experiments.results import Done, Results
 import nammd
 from nammd.questions.comparison import compare_estimates
 from nammd.statistics.difference import Difference
+from nammd.statistics.margin import margin
 from nammd.tolerances.decision import combined
 
 ENGINE = nammd.Tiles(threads=1)
@@ -111,9 +112,7 @@ def test_near_zero_the_plain_rule_of_a_known_margin_proves_less():
     case, rng = case_of("shifted normal", 0.02, 0.0), np.random.default_rng(3)
     pairs = [draw(case, Sizes.of("50:50"), 1, rng, ENGINE).candidate.pair for _ in range(40)]
     plain = np.array([plain_closeness(pair, 0.02) for pair in pairs])
-    new = np.array(
-        [nammd.statistics.margin.margin(p, 0.02, "corrected", "less").pvalue("less") for p in pairs]
-    )
+    new = np.array([margin(p, 0.02, "corrected", "less").pvalue("less") for p in pairs])
     assert np.sum(new <= 0.05) > np.sum(plain <= 0.05)
 
 

@@ -11,6 +11,7 @@ import pytest
 import nammd
 from nammd.methods import auto_tst
 from nammd.methods.auto_tst import AutoGluonLearner, AutoTST, mean_differences, permutation_pvalue
+from nammd.statistics.permutations import random_signs
 
 pytest.importorskip("sklearn", reason="AutoTST needs scikit-learn: pip install 'nammd[baselines]'")
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -66,7 +67,7 @@ def test_weights_match_the_published_function():
 
 def test_differences_of_means_are_those_of_the_labels():
     rng = np.random.default_rng(0)
-    scores, signs = rng.normal(3.0, size=12), nammd.statistics.permutations.random_signs(5, 7, 40, rng)
+    scores, signs = rng.normal(3.0, size=12), random_signs(5, 7, 40, rng)
     expected = [scores[s > 0].mean() - scores[s < 0].mean() for s in signs.T]
     np.testing.assert_allclose(mean_differences(scores, signs), expected, atol=1e-12)
 

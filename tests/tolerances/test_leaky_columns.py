@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import nammd
+from nammd.data.opening import open_dataset
 from nammd.tolerances.leaky_columns import separating
 
 
@@ -12,7 +13,7 @@ def found(one, two):
     """The columns that separate two tables, in the space of the first."""
     space = nammd.Space.fit(one)
     assert "name" in [column.name for column in space.encoding.columns]
-    samples = [space.sample(nammd.data.opening.open_dataset(each, "data")).points for each in (one, two)]
+    samples = [space.sample(open_dataset(each, "data")).points for each in (one, two)]
     return [each.column for each in separating(space.encoding, *samples)]
 
 

@@ -323,7 +323,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         kind = parameter.annotation
-        if dataclasses.is_dataclass(kind):
+        if isinstance(kind, type) and dataclasses.is_dataclass(kind):
             groups[parameter.name] = kind
             parameters += _fields(kind)
         else:
@@ -381,6 +381,7 @@ def lesson(command: Callable[..., None]) -> str:
     return "\n\n".join(p if "\n    " in p else p.replace("\n", " ") for p in paragraphs)
 
 
+@functools.cache  # most commands share them
 def _fields(group: Any) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [

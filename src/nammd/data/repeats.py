@@ -15,7 +15,7 @@ from nammd.data.arrays import Array, is_spread, to_numpy
 
 Keys = NDArray[np.uint64]
 
-_CHUNK = 1 << 22
+_CHUNK = 1 << 17  # numbers at a time: no more than fit into the cache of a processor
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 MANY = 20
@@ -45,12 +45,12 @@ def row_keys(points: Array) -> Keys | None:
     keys = np.empty(rows, dtype=np.uint64)
     step = max(_CHUNK // max(columns, 1), 1)
     for start in range(0, rows, step):
-        part = np.ascontiguousarray(values[start : start + step], dtype=np.float64) + 0.0  # -0 is 0
+        part = np.ascontiguousarray(values[start : start + step] + 0.0, dtype=np.float64)  # -0 is 0
         bits = part.view(np.uint64)
         bits ^= bits >> np.uint64(29)  # numbers with few digits differ in their first bits only
         bits *= _MIX
         bits ^= bits >> np.uint64(32)
-        keys[start : start + step] = (bits * factors).sum(axis=1, dtype=np.uint64)
+        keys[start : start + step] = bits @ factors
     return keys
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,6 +33,7 @@ FAR = 1e6
 """Encoded numbers beyond this grow only logarithmically; see `_within_reach`."""
 
 _CODE_SLOTS = 64
+_BLOCK_ROWS = 16_384
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ class Column:
         """The number of slots."""
         return len(self.labels)
 
-    def encode(self, values: Values) -> FloatArray:
-        """Return the slots of this column for each row, before the weight."""
+    def write(self, values: Values, slots: FloatArray) -> None:
+        """Write the slots of this column for each row, before the weight, where there are zeros."""
         raise NotImplementedError
 
     def summary(self) -> str:
@@ -137,14 +139,9 @@ class NumericColumn(Column):
         """The value, and whether it is missing."""
         return ("value", "missing")
 
-    def encode(self, values: Values) -> FloatArray:
+    def write(self, values: Values, slots: FloatArray) -> None:
         """Centre and scale; a missing value is at the median and flagged."""
-        present = ~values.missing
-        slots = np.zeros((len(present), 2))
-        if values.numbers is not None:
-            slots[present, 0] = _within_reach(values.numbers[present], self.center, self.scale)
-        slots[:, 1] = values.missing
-        return slots
+        _write_present(values, slots, self.center, self.scale)
 
     def summary(self) -> str:
         """Return the centre and the unit."""
@@ -174,16 +171,14 @@ class CategoricalColumn(Column):
         new = () if self.kind == "boolean" else ("unseen",)
         return (*self.categories, *new, "missing")
 
-    def encode(self, values: Values) -> FloatArray:
+    def write(self, values: Values, slots: FloatArray) -> None:
         """Put a 1 into the slot of each row's category."""
-        slots = np.zeros((len(values.missing), self.width))
         new, missing = len(self.categories), self.width - 1
         position = {name: i for i, name in enumerate(self.categories)}
         places = np.array([*(position.get(name, new) for name in values.categories), missing], np.intp)
         # Where every value is missing there are no codes; -1, the last place, stands for missing ones.
         codes = np.full(len(slots), -1) if values.codes is None else values.codes
         slots[np.arange(len(slots)), places[codes]] = 1.0
-        return slots
 
     def summary(self) -> str:
         """Return the commonest categories."""
@@ -206,14 +201,13 @@ class CodedColumn(Column):
         """The directions, then missing values."""
         return (*(f"code {i}" for i in range(_CODE_SLOTS)), "missing")
 
-    def encode(self, values: Values) -> FloatArray:
+    def write(self, values: Values, slots: FloatArray) -> None:
         """Give each row the direction of its category."""
-        slots = np.zeros((len(values.missing), self.width))
         slots[:, -1] = values.missing
         if values.codes is not None:
             directions = np.array([*map(_direction, values.categories), np.zeros(_CODE_SLOTS)])
-            slots[:, :-1] = directions[values.codes]  # -1, the last one, stands for missing values
-        return slots
+            for rows in _blocks(len(slots)):
+                slots[rows, :-1] = directions[values.codes[rows]]  # -1, the last one, is for missing values
 
     def summary(self) -> str:
         """Return that there are many."""
@@ -240,14 +234,9 @@ class VectorColumn(Column):
         """The components, and whether the vector is missing."""
         return (*map(str, range(len(self.center))), "missing")
 
-    def encode(self, values: Values) -> FloatArray:
+    def write(self, values: Values, slots: FloatArray) -> None:
         """Centre and scale; a missing vector is at the centre and flagged."""
-        slots = np.zeros((len(values.missing), self.width))
-        present = ~values.missing
-        if values.numbers is not None:
-            slots[present, :-1] = _within_reach(values.numbers[present], np.array(self.center), self.scale)
-        slots[:, -1] = values.missing
-        return slots
+        _write_present(values, slots, np.array(self.center), self.scale)
 
     def summary(self) -> str:
         """Return the length and the unit."""
@@ -276,10 +265,10 @@ class ArrayColumn(Column):
         """The value."""
         return ("value",)
 
-    def encode(self, values: Values) -> FloatArray:
+    def write(self, values: Values, slots: FloatArray) -> None:
         """Divide by the unit."""
         assert values.numbers is not None
-        return values.numbers[:, None] / self.scale
+        slots[:, 0] = values.numbers / self.scale
 
     def summary(self) -> str:
         """Return the unit, if there is one."""
@@ -297,6 +286,28 @@ def _span(seconds: float) -> str:
         if seconds >= unit:
             return f"{seconds / unit:.4g} {name}"
     return f"{seconds:.4g} seconds"
+
+
+def _blocks(rows: int) -> Iterator[slice]:
+    """Yield all rows in parts that are small enough for the caches of a processor."""
+    for start in range(0, rows, _BLOCK_ROWS):
+        yield slice(start, min(start + _BLOCK_ROWS, rows))
+
+
+def _write_present(values: Values, slots: FloatArray, center: float | FloatArray, scale: float) -> None:
+    """Write numbers, centred and scaled, and a flag for those that are missing, which are at the centre."""
+    any_missing = bool(values.missing.any())
+    if any_missing:
+        slots[:, -1] = values.missing
+    if values.numbers is None:
+        return
+    numbers = values.numbers.reshape(len(slots), -1)
+    for rows in _blocks(len(slots)):
+        if any_missing:
+            present = ~values.missing[rows]
+            slots[rows, :-1][present] = _within_reach(numbers[rows][present], center, scale)
+        else:
+            slots[rows, :-1] = _within_reach(numbers[rows], center, scale)
 
 
 def _within_reach(values: FloatArray, center: float | FloatArray, scale: float) -> FloatArray:

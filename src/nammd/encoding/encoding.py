@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
+from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -168,21 +169,24 @@ class Encoding:
             return self._array_points(dataset)
         if not dataset.is_table:
             raise TypeError(
-                f"{dataset.name} must be a table with the columns {listed(self._starts)}, like the "
+                f"{dataset.name} must be a table with the columns {listed(self._slots)}, like the "
                 f"reference, not {type(dataset.given).__name__}"
             )
-        if dataset.one_column and len(self._starts) == 1 and not self.left_out:
+        if dataset.one_column and len(self._slots) == 1 and not self.left_out:
             dataset = dataset.renamed(self.columns[0].name)
         require_known(self.columns, dataset, (entry.column for entry in self.left_out))
         return dataset.encoded(self.encode if look is None else partial(self.encode, look=look), self.width)
 
     def encode(self, frame: Frame, look: Look | None = None) -> FloatArray:
         """Return the rows of a table that has all columns as points; see `points`."""
-        rows = np.empty((frame.rows, self.width))
+        rows = np.zeros((frame.rows, self.width))
         for column in self.columns:
             values = self.values(frame, column.name)
             require_kind(values, column, frame.owner)
-            rows[:, self.slots(column.name)] = column.weight * column.encode(values)
+            slots = rows[:, self.slots(column.name)]
+            column.write(values, slots)
+            if column.weight != 1:
+                slots *= column.weight
             if look is not None:
                 look(column.name, values)
         return rows
@@ -221,7 +225,7 @@ class Encoding:
         """Return the same of a dataset that is open; a summary has noticed them when it was made."""
         if dataset.summary is not None:
             return tuple(dataset.summary.noticed.extra)
-        known = {*self._starts, *(entry.column for entry in self.left_out)}
+        known = {*self._slots, *(entry.column for entry in self.left_out)}
         return tuple(name for name in dataset.names if name not in known)
 
     def slots(self, name: str) -> slice:
@@ -233,8 +237,9 @@ class Encoding:
         >>> Encoding.fit(np.zeros((2, 3))).slots("2")
         slice(2, 3, None)
         """
-        column = self.column(name)
-        return slice(self._starts[name], self._starts[name] + column.width)
+        if name not in self._slots:
+            self.column(name)  # which says why
+        return self._slots[name]
 
     def column(self, name: str) -> Column:
         """Return the column of that name."""
@@ -245,13 +250,12 @@ class Encoding:
         for entry in self.left_out:
             if entry.column == name:
                 raise ValueError(str(entry))
-        raise ValueError(f"the encoding has no column {name!r}; {suggestion(name, list(self._starts))}")
+        raise ValueError(f"the encoding has no column {name!r}; {suggestion(name, list(self._slots))}")
 
     @property
     def width(self) -> int:
         """The number of slots of an encoded row."""
-        last = self.columns[-1]
-        return self._starts[last.name] + last.width
+        return int(self._slots[self.columns[-1].name].stop)
 
     @property
     def is_identity(self) -> bool:
@@ -286,7 +290,7 @@ class Encoding:
             text = f"{title} of an array: {len(self.columns)} of its {self.array_columns} columns {how}"
             weighted = {c.name: c.weight for c in self.columns if c.weight != 1}
             return text + (f", weights {weighted}" if weighted else "")
-        pad = max(map(len, [*self._starts, *(entry.column for entry in self.left_out)]))
+        pad = max(map(len, [*self._slots, *(entry.column for entry in self.left_out)]))
         lines = [f"{title} of {counted(len(self.columns), 'column')} in {counted(self.width, 'slot')}"]
         for column in self.columns:
             weight = "" if column.weight == 1 else f", weight {column.weight:g}"
@@ -328,13 +332,14 @@ class Encoding:
         return self.describe()
 
     def __repr__(self) -> str:
-        names = listed(self._starts)
+        names = listed(self._slots)
         return f"Encoding(columns: {names}; width {self.width}; {len(self.left_out)} left out)"
 
     @cached_property
-    def _starts(self) -> dict[str, int]:
-        ends = np.cumsum([column.width for column in self.columns]).tolist()
-        return {c.name: end - c.width for c, end in zip(self.columns, ends, strict=True)}
+    def _slots(self) -> dict[str, slice]:
+        """Where each column is in the encoded rows."""
+        edges = [0, *accumulate(column.width for column in self.columns)]
+        return {c.name: slice(*ends) for c, ends in zip(self.columns, pairwise(edges), strict=True)}
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:

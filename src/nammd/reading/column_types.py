@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from nammd.errors.naming import require_unique
 from nammd.reading.formats import optional
 from nammd.reading.parsing import MISFIT, Style, Types, explained_rows, opened, require_utf8
@@ -155,13 +157,27 @@ def without_blanks(batch: Any) -> Any:
     pc = optional("pyarrow.compute", "app", "reading CSV files")
     if not any(map(pa.types.is_string, batch.schema.types)):
         return batch
+    empty = _texts([""])[0]
     columns = [
-        pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+        pc.if_else(pc.equal(column, empty), pa.nulls(1, column.type)[0], column)
         if pa.types.is_string(column.type)
         else column
         for column in batch.columns
     ]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _texts(texts: Sequence[str]) -> Any:
+    """Return texts as Arrow has them.
+
+    Arrow's own way imports pandas where that is installed, which takes longer than a small check.
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    each = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, each)], dtype=np.int32)
+    return pa.Array.from_buffers(
+        pa.string(), len(each), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(each))]
+    )
 
 
 def words_in(style: Style, found: Settled) -> dict[str, dict[str, int]]:
@@ -182,7 +198,7 @@ def words_in(style: Style, found: Settled) -> dict[str, dict[str, int]]:
     with explained_rows(style), opened(style, dict.fromkeys(columns, pa.string()), columns) as reader:
         for batch in reader:
             for name, column in zip(columns, batch.columns, strict=True):
-                there = column.filter(pc.is_in(column, pa.array(words)))
+                there = column.filter(pc.is_in(column, _texts(words)))
                 for entry in there.value_counts().to_pylist() if len(there) else ():
                     of_column = counts.setdefault(name, {})
                     of_column[entry["values"]] = of_column.get(entry["values"], 0) + entry["counts"]
@@ -233,6 +249,7 @@ def _distant_moments(batch: Any) -> Types:
             continue
         for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
+                column.drop_null()[:1].cast(kind)  # tells nearly always, at once
                 column.cast(kind)
             except pa.ArrowInvalid:
                 continue
@@ -268,7 +285,7 @@ def _doubtful(style: Style, head: bytes, schema: Any) -> list[str]:
         # One look rules out nearly all columns, of which there may be thousands.
         if not pc.any(pc.match_substring_regex(column, f"^{_CODE}$|^{_GROUPED}$")).as_py():
             continue
-        cells = column.filter(pc.not_equal(column, ""))
+        cells = column.filter(pc.not_equal(column, _texts([""])[0]))
 
         def share(pattern: str, cells: Any = cells) -> float:
             return float(pc.mean(pc.match_substring_regex(cells, pattern).cast("int8")).as_py())

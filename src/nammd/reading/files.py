@@ -28,6 +28,8 @@ from nammd.reading.places import is_database, is_elsewhere, local, shown, split_
 from nammd.reading.sources import BATCH_ROWS, ArrayFile, TableFile
 from nammd.reading.text_formats.options import Reading
 
+_LARGE_BYTES = 1 << 24
+
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
@@ -308,6 +310,8 @@ def _read_table(
     parts = _table_batches(source, chosen, BATCH_ROWS, keep=sample is None)
     if sample is None:
         table = pa.Table.from_batches(list(parts))
+        if table.nbytes > _LARGE_BYTES:
+            pa.default_memory_pool().release_unused()  # what it was unpacked from is as large
         return table, table.num_rows
 
     def take(table: Any, positions: Positions) -> Any:

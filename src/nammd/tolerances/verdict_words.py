@@ -252,8 +252,9 @@ def _further_changes(verdict: Verdict) -> list[tuple[str, str]]:
 
 def _facts(verdict: Verdict) -> list[tuple[str, str]]:
     """Return the facts: those that speak against the candidate first, then those to know of."""
-    beyond = [fact for fact in verdict.failures if str(fact) not in verdict.reasons]
-    noted = [f for f in verdict.facts if f not in verdict.failures and f.chance != "likely"]
+    failures, reasons = verdict.failures, verdict.reasons
+    beyond = [fact for fact in failures if str(fact) not in reasons]
+    noted = [fact for fact in verdict.facts if fact not in failures and fact.chance != "likely"]
     rows = [("against it", str(fact)) for fact in beyond] + [("noticed", str(fact)) for fact in noted]
     more = len(rows) - MOST_FACTS
     return [*rows[:MOST_FACTS], ("noticed", f"and {counted(more, 'more fact')}")] if more > 0 else rows

@@ -117,8 +117,11 @@ def grain_of(numbers: FloatArray, steps: tuple[float, ...]) -> tuple[float, ...]
         found, left, usual = [], numbers, float(np.median(np.abs(numbers)))
         for step in steps:
             ratio = left / step
-            near = np.clip(part * np.maximum(np.abs(ratio), usual / step), part, most)
+            near = np.minimum(np.maximum(part * np.maximum(np.abs(ratio), usual / step), part), most)
             whole = np.abs(ratio - np.rint(ratio)) <= near
             found.append(float(np.count_nonzero(whole)))
-            left = left[~whole]
+            if found[-1] == len(left):
+                return (*found, *[0.0] * (len(steps) + 1 - len(found)))
+            if found[-1]:
+                left = left[~whole]
     return (*found, float(len(left)))

@@ -95,9 +95,13 @@ class Measure:
             scaled = np.nan_to_num(scaled)
         return bent(scaled)
 
+    def values(self, places: FloatArray) -> FloatArray:
+        """Return the numbers at some places."""
+        return straight(places) * self.scale + self.center
+
     def value(self, place: float) -> float:
         """Return the number at a place."""
-        return float(straight(np.array([place]))[0]) * self.scale + self.center
+        return float(self.values(np.array([place]))[0])
 
 
 @lru_cache(maxsize=65_536)

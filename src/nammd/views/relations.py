@@ -29,6 +29,7 @@ LEAST = 20
 """With fewer rows, or groups of rows, nothing is said about pairs."""
 
 _AT_ONCE = 128
+_COLUMNS_AT_ONCE = 64
 _SIZE = MOST + 1
 _SOME = 5000
 _LEADING = 2
@@ -234,16 +235,32 @@ def _most_dependent(
     names = list(made)
     if len(names) * (len(names) - 1) // 2 <= MOST_PAIRS:
         return tuple(combinations(names, 2))
-    rows = len(codes[names[0]])
-    some = slice(None, None, max(rows // _SOME, 1))
-    features = [
-        made[name].own_features[codes[name][some], -_LEADING:] / np.sqrt(made[name].spread) for name in names
-    ]
-    starts = np.cumsum([0, *(each.shape[1] for each in features)])[:-1]
-    every = np.hstack(features)
-    every -= every.mean(axis=0)
-    squares = (every.T @ every / len(every)) ** 2
-    size = np.add.reduceat(np.add.reduceat(squares, starts, axis=0), starts, axis=1)
-    i, j = np.triu_indices(len(names), 1)
-    best = np.sort(np.argsort(-size[i, j], kind="stable")[:MOST_PAIRS])
-    return tuple((names[i[k]], names[j[k]]) for k in best)
+    some = slice(None, None, max(len(codes[names[0]]) // _SOME, 1))
+    features = np.zeros((_LEADING, len(codes[names[0]][some]), len(names)))
+    for place, name in enumerate(names):
+        own = made[name].own_features[:, -_LEADING:] / np.sqrt(made[name].spread)
+        features[: own.shape[1], :, place] = own.T[:, codes[name][some]]
+    features -= features.mean(axis=1, keepdims=True)
+    return tuple((names[i], names[j]) for i, j in _largest(features))
+
+
+def _largest(features: FloatArray) -> list[tuple[int, int]]:
+    """Return the pairs of columns with the largest covariances, in the order of the columns.
+
+    There may be many millions of pairs, so some columns are looked at with all others at a time.
+    """
+    _, rows, columns = features.shape
+    sizes, pairs, least = np.empty(0), np.empty((0, 2), np.intp), -1.0
+    for start in range(0, columns, _COLUMNS_AT_ONCE):
+        here, others = features[:, :, start : start + _COLUMNS_AT_ONCE], features[:, :, start:]
+        size = sum((one.T @ two / rows) ** 2 for one in here for two in others)
+        size[np.tril_indices(len(size), 0, columns - start)] = -1.0  # each pair once, and no column alone
+        i, j = np.nonzero(size > least)
+        sizes = np.append(sizes, size[i, j])
+        pairs = np.concatenate([pairs, np.column_stack([i, j]) + start])
+        if len(sizes) > MOST_PAIRS:
+            least = float(np.partition(sizes, -MOST_PAIRS)[-MOST_PAIRS])
+            kept = np.flatnonzero(sizes >= least)
+            kept = np.sort(kept[np.argsort(-sizes[kept], kind="stable")[:MOST_PAIRS]])
+            sizes, pairs = sizes[kept], pairs[kept]
+    return [(int(i), int(j)) for i, j in pairs]
