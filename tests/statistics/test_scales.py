@@ -82,7 +82,7 @@ def test_influences_have_their_places_among_all_units():
     rng = np.random.default_rng(2)
     pair = nammd.distance(rng.normal(size=(20, 2)), rng.normal(1.5, size=(15, 2))).pair
     plain = influences(pair, 0.01)
-    placed = influences(pair, 0.01, np.arange(30, 50), 60)
+    placed = influences(pair, 0.01, (np.arange(30, 50), 60))
     assert len(plain) == 35
     assert len(placed) == 75
     assert placed[30:50] == pytest.approx(plain[:20])

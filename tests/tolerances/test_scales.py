@@ -213,6 +213,31 @@ def test_many_accepted_rows_are_compared_at_finer_scales_in_part(monkeypatch):
     assert (4, {100, 600}) in [(count, sizes & {100, 600}) for count, sizes in asked]
 
 
+@pytest.mark.parametrize("accepted", [False, True])
+def test_some_of_many_rows_are_compared_at_finer_scales(accepted, monkeypatch):
+    from nammd.tolerances import accepted as module
+    from nammd.tolerances import gate
+
+    months = {"month": normal(21, 0.3)} if accepted else {}
+    tolerance = nammd.Tolerance.from_reference(X, months, margin=0.01, **JOINT)
+    expected = tolerance.check(X, normal(30))
+    for place in (module, gate):
+        monkeypatch.setattr(place, "FINE_ROWS", 300)
+    monkeypatch.setattr(module, "_LEAST_FINE", 100)
+    checked = tolerance.with_reference(X)
+    for _ in range(2):  # what is within the reference is known the second time
+        found = checked.check(normal(30))
+        assert found.scales.checks[0].distance == expected.scales.checks[0].distance
+        assert found.scales.checks[1].distance != expected.scales.checks[1].distance
+        assert found.scales.law.least is not None  # the units of all scales are told apart
+        assert found.estimate.n == len(normal(30))
+        assert found.warnings == expected.warnings
+    assert checked.check(FINE["rounded"], allow=["all"]).is_far
+    assert checked.check(normal(30)).decision == expected.decision
+    exact = tolerance.check(X, normal(30), exact=True)
+    assert exact.scales.checks[1].distance == expected.scales.checks[1].distance
+
+
 def test_a_margin_test_at_every_scale():
     far = nammd.closeness_test(X, FINE["rounded"], 0.01, alternative="greater", scales="all")
     assert far.rejected

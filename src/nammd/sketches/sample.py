@@ -50,6 +50,7 @@ class SketchSample:
     sketch: Sketch = field(repr=False)
     keeps_rows: ClassVar[bool] = False
     drawn_from: ClassVar[int | None] = None
+    positions: ClassVar[None] = None
     digest: ClassVar[None] = None
     """There is no digest of rows that are not there."""
 

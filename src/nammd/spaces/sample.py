@@ -34,12 +34,15 @@ class Sample:
         The points, wherever they are: in memory, on a device, or in blocks on a cluster.
     drawn_from : int or None
         Of how many rows these were drawn at random; None where they are all.
+    positions : array of int, or None
+        Which of those rows they are.
     """
 
     dataset: Dataset
     space: Space
     points: Array = field(repr=False)
     drawn_from: int | None = None
+    positions: Positions | None = field(default=None, repr=False)
     keeps_rows: ClassVar[bool] = True
 
     @property
@@ -121,7 +124,9 @@ class Sample:
         """Return so many of the rows, drawn at random and always the same; or all, if there are not more."""
         if self.size <= rows:
             return self
-        return replace(self.taken(representatives(self.size, rows)), drawn_from=self.size)
+        chosen = representatives(self.size, rows)
+        positions = chosen if self.positions is None else self.positions[chosen]
+        return replace(self.taken(chosen), drawn_from=self.drawn_from or self.size, positions=positions)
 
     @cached_property
     def representatives(self) -> tuple[Positions, Array]:

@@ -74,21 +74,26 @@ def contacts(pair: Pair) -> float:
     return x.sum(x.own) ** 2 / (2 * x.squares) if x.squares > 0 else 0.0
 
 
-def influences(pair: Pair, eps: float, places: Places | None = None, every: int = 0) -> FloatArray | None:
+Among = tuple[Places | None, int]
+"""The places of units among all that a sample may be made of, and how many these are; None for all."""
+
+
+def influences(pair: Pair, eps: float, *among: Among) -> FloatArray | None:
     """Return how far each unit moves ``MMD2 - eps D``; None where units are not told apart.
 
-    Those of x first, at their `places` among `every` unit that x may be made of, then those of y.
+    Those of x first, then those of y, each at its place `among` all.
     """
     meeting = pair.meeting
     if not isinstance(meeting, AtomPair):
         return None
     way = np.array([2 * pair.slope(eps), -2.0])
-    x, y = (g @ way / one.effective for g, one in zip(meeting.influences, meeting.atoms, strict=True))
-    if places is not None:
-        spread = np.zeros(every)
-        spread[places] = x
-        x = spread
-    return np.concatenate([x, y])
+    found = [g @ way / one.effective for g, one in zip(meeting.influences, meeting.atoms, strict=True)]
+    for side, (places, every) in enumerate(among):
+        if places is not None:
+            spread = np.zeros(every)
+            spread[places] = found[side]
+            found[side] = spread
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True, eq=False)

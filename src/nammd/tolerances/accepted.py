@@ -29,8 +29,11 @@ from nammd.views.nearest import STEPS
 MOST_ROWS = 10_000
 """So many rows of an accepted dataset are kept."""
 
-MOST_FINE, _LEAST_FINE = 20_000, 1_000
-"""Rows of all accepted datasets together that are compared at finer scales, and the least of each."""
+FINE_ROWS, MOST_FINE, _LEAST_FINE = 5_000, 20_000, 1_000
+"""Rows of a dataset that are compared in pairs at finer scales, of all accepted ones, and the least of each.
+
+Fine structure is found in fewer rows than that: what more of them tell costs more than all the rest.
+"""
 
 MOVED_COLUMN = 0.1
 """From so many standard deviations on, there is something between the reference and an accepted column.
@@ -229,17 +232,17 @@ class AcceptedSet:
         return tuple(each.label for each in self.datasets)
 
     @property
-    def parts_of_scales(self) -> int:
-        """How many rows of each dataset finer scales have; as many as there are, unless they are very many.
+    def fine_rows(self) -> int:
+        """How many rows of each dataset finer scales have.
 
-        Then what the datasets know of each other at finer scales, which no file keeps, would take long.
+        What the datasets know of each other there, which no file keeps, would take long.
         """
-        return max(MOST_FINE // len(self.datasets), _LEAST_FINE)
+        return max(min(MOST_FINE // max(len(self.datasets), 1), FINE_ROWS), _LEAST_FINE)
 
-    def passes(self, scales: Sequence[float]) -> list[tuple[float, ...]]:
-        """Return the scales that are summed in one run each."""
-        few = all(len(each.points) <= self.parts_of_scales for each in self.datasets)
-        return [tuple(scales)] if few or len(scales) == 1 else [tuple(scales[:1]), tuple(scales[1:])]
+    @property
+    def few(self) -> bool:
+        """Whether finer scales have all rows of each dataset."""
+        return all(len(each.points) <= self.fine_rows for each in self.datasets)
 
     def around(self, reference: Sample) -> AcceptedRows:
         """Return all that is accepted together with a reference, ready for candidates."""
@@ -261,8 +264,9 @@ class AcceptedSet:
 
         At finer scales there may be fewer of them.
         """
-        points, most = reference.points, MOST_ROWS if 1.0 in scales else self.parts_of_scales
-        corners, sizes = [Rows(points, 0)], [reference.size]
+        most = MOST_ROWS if 1.0 in scales else self.fine_rows
+        points, drawn = reference.points, reference.positions
+        corners, sizes = [Rows(points, 0, drawn)], [reference.drawn_from or reference.size]
         for k, each in enumerate(self.datasets, 1):
             kept = len(each.points)
             own = None if kept <= most else representatives(kept, most)
@@ -271,7 +275,8 @@ class AcceptedSet:
         some = representatives(reference.size, MOST_MOVED)
         base = to_numpy(take_rows(points, some)).astype(np.float64)
         for each in self.datasets:
-            corners += [Rows(like(copy, points), 0, some) for copy in each.copies(base)]
+            moved = some if drawn is None else drawn[some]
+            corners += [Rows(like(copy, points), 0, moved) for copy in each.copies(base)]
         return corners, sizes
 
     def shares(self, weights: FloatArray) -> tuple[tuple[str, float], ...]:

@@ -33,6 +33,7 @@ from nammd.spaces import Sample
 from nammd.spaces.space import for_rows
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.power import distribution_free
+from nammd.tolerances.accepted import FINE_ROWS
 from nammd.tolerances.around import Around
 from nammd.tolerances.bars import pvalues
 from nammd.tolerances.check_cautions import cautions_of
@@ -110,6 +111,7 @@ class Gate:
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
     exact: bool = False
     _known: dict[float, Known] = field(default_factory=dict, init=False, repr=False)
+    _finer: dict[str, Sample] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -367,24 +369,49 @@ class Gate:
         Plain rows are compared with all that was accepted in the same run, unless the reference is meant
         `alone`.
         """
-        reference, accepted = candidate.reference, self.tolerance.accepted
+        reference = candidate.reference
         sample = candidate.sample if self.exact else compared(reference, candidate.sample)
-        each = [scales] if accepted is None else accepted.passes(scales)
+        by_rows = not alone and self._compared_by_rows(candidate)
+        runs = [(tuple(scales), reference, sample)]
+        if len(scales) > 1 and self._many_for_finer(reference, sample):
+            some = self._fine(reference), sample.at_most(FINE_ROWS)
+            runs = [(tuple(scales[:1]), reference, sample), (tuple(scales[1:]), *some)]
         found: list[Estimate] = []
-        with passes(*[1.0] * len(each), what=comparing(reference.size, sample.size)):
-            for some in each:
-                if not alone and self._compared_by_rows(candidate):
-                    gathered: Sequence[Any] = self._around.compared(reference, sample, some)
+        with passes(*[1.0] * len(runs), what=comparing(reference.size, sample.size)):
+            for some_scales, x, y in runs:
+                if by_rows:
+                    gathered: Sequence[Any] = self._around.compared(x, y, some_scales)
                 else:
-                    known = [self._known[s] for s in some if s in self._known]
-                    enough = known if len(known) == len(some) else None
-                    pairs = [(reference, sample)]
-                    gathered = [each for [each] in gather_at(some, pairs, engine=self.engine, known=enough)]
+                    gathered = self._alone(x, y, some_scales)
+                if found:  # what is to be said of the rows is said of all of them
+                    gathered = [replace(each, main=found[0].evidence) for each in gathered]
                 found += [Estimate.of(evidence) for evidence in gathered]
-        for scale, estimate in zip(scales, found, strict=False):
-            if reference is self.reference and estimate.evidence.known_x is not None:
-                self._known.setdefault(scale, estimate.evidence.known_x)
         return found
+
+    def _alone(self, reference: Any, sample: Any, scales: Sequence[float]) -> list[Any]:
+        """Compare a candidate with the reference; what is within that is summed once for all candidates."""
+        here = [self._known[s] for s in scales if s in self._known]
+        known = [each for each in here if each.sample.points is reference.points]
+        enough = known if len(known) == len(scales) else None
+        found = gather_at(scales, [(reference, sample)], engine=self.engine, known=enough)
+        for scale, [evidence] in zip(scales, found, strict=False):
+            if evidence.known_x is not None:
+                self._known[scale] = evidence.known_x
+        return [evidence for [evidence] in found]
+
+    def _many_for_finer(self, reference: Any, sample: Any) -> bool:
+        """Tell whether finer scales are to have some of the rows: plain ones, compared in pairs."""
+        plain = all(each.keeps_rows and each.units is None for each in (reference, sample))
+        if self.exact or not plain or features_of(self.tolerance.kernel) is not None:
+            return False
+        accepted = self.tolerance.accepted
+        return max(reference.size, sample.size) > FINE_ROWS or not (accepted is None or accepted.few)
+
+    def _fine(self, reference: Sample) -> Sample:
+        """Return the rows of the reference at finer scales, always the same object."""
+        if self._finer.get("of") is not reference:
+            self._finer.update({"of": reference, "some": reference.at_most(FINE_ROWS)})
+        return self._finer["some"]
 
     def _compared_by_rows(self, candidate: Candidate) -> bool:
         """Tell whether there are accepted data, and all rows stand for themselves."""

@@ -135,18 +135,19 @@ class ScaledCheck:
             The level of all scales together.
         """
 
-        def test(scale: float, near: Nearest, eps: float, pvalue: float) -> ScaleTest:
-            moved = influences(near.pair, eps, near.places, near.every)
+        def test(scale: float, estimate: Estimate, near: Nearest, eps: float, pvalue: float) -> ScaleTest:
+            x, y = ((s.positions, s.drawn_from or 0) for s in (estimate.evidence.x, estimate.evidence.y))
+            moved = influences(near.pair, eps, x if near.places is None else (near.places, near.every), y)
             return ScaleTest(scale, near.value, eps, pvalue, moved)
 
-        tests, dropped = [test(1.0, nearest[0], *main)], []
+        tests, dropped = [test(1.0, estimates[0], nearest[0], *main)], []
         for margin, estimate, near in zip(margins, estimates[1:], nearest[1:], strict=False):
             # By the reference alone, so that no candidate chooses its own tests.
             if contacts(estimate.pair) < CONTACTS:
                 dropped.append(margin.scale)
                 continue
             pvalue = margin.pvalue_far(estimate, shared, near)
-            tests.append(test(margin.scale, near, margin.within(estimate.pair), pvalue))
+            tests.append(test(margin.scale, estimate, near, margin.within(estimate.pair), pvalue))
         unknown = tuple(margin.scale for margin in margins[len(estimates) - 1 :])
         return cls(*scale_checks(tests, "greater", level), tuple(dropped), unknown)
 
