@@ -10,7 +10,13 @@ import nammd
 from nammd.data.opening import open_dataset
 from nammd.explaining.chance import Share, Together, above_chance, much_more, never_so_far
 from nammd.explaining.facts import FACTS, Fact, FactRules, known_facts
-from nammd.explaining.row_facts import near_copies, repeated_rows, rows_in_reference, vanished_groups
+from nammd.explaining.row_facts import (
+    Neighbours,
+    near_copies,
+    repeated_rows,
+    rows_in_reference,
+    vanished_groups,
+)
 from nammd.testing import assert_close
 
 ROWS = 1200
@@ -333,7 +339,7 @@ def test_data_like_the_reference_are_no_copies(columns, digits):
     rng = np.random.default_rng(columns)
     for rows in (100, 1000, 5000):
         x, y = (rng.normal(size=(size, columns)).round(digits) for size in (3000, rows))
-        assert near_copies(x, y) == []
+        assert near_copies(Neighbours.of(x), y) == []
 
 
 def test_a_group_that_vanished_is_told_where_the_others_stay():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,8 @@ def row_facts(x: Any, y: Any, accepted: Sequence[FloatArray], together: Together
     ]
     host = all(isinstance(each.points, np.ndarray) for each in (x, y))
     if host and not any(fact.code == "rows-in-reference" for fact in found):
-        found += near_copies(x.points, y.points)
+        # Of a reference that many candidates meet, once.
+        found += near_copies(x.looked_at("neighbours", Neighbours.of), y.points)
     if x.units is not None and y.units is not None:
         found += vanished_groups(x.units, y.units)
     return tuple(found)
@@ -133,17 +135,14 @@ def _twins(keys: Keys) -> Share:
     return Share(float(np.count_nonzero(np.append(same, False) | np.append(False, same))), len(keys))
 
 
-def near_copies(x: FloatArray, y: FloatArray) -> list[Fact]:
+def near_copies(known: Neighbours, y: FloatArray) -> list[Fact]:
     """Tell of rows that are those of the reference but for tiny changes, by some rows of both."""
-    mine, theirs = (sample_positions(len(rows), LOOKED_AT, number) for number, rows in ((1, x), (2, y)))
-    known = _Neighbours.of(x)
-    usual = known.nearest(x[mine], itself=mine)
-    apart = usual[usual > 0]
+    apart = known.usual[known.usual > 0]
     if len(apart) < MANY:
         return []
     near = NEAR * float(np.median(apart))
-    found = known.nearest(y[theirs])
-    now, before = (Share(float((each <= near).sum()), len(each)) for each in (found, usual))
+    found = known.nearest(y[sample_positions(len(y), LOOKED_AT, 2)])
+    now, before = (Share(float((each <= near).sum()), len(each)) for each in (found, known.usual))
     if not much_more(now, before):
         return []
     message = f"about {percent(now.value)} of the candidate's rows are almost rows of the reference"
@@ -151,7 +150,7 @@ def near_copies(x: FloatArray, y: FloatArray) -> list[Fact]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Neighbours:
+class Neighbours:
     """The rows of a reference, and their order along a line.
 
     Of many rows those are looked at that are next to a row there. A copy is, however many rows there are, and
@@ -164,12 +163,18 @@ class _Neighbours:
     line: FloatArray
 
     @classmethod
-    def of(cls, known: FloatArray) -> _Neighbours:
+    def of(cls, known: FloatArray) -> Neighbours:
         """Order the rows of a reference."""
         direction: FloatArray = np.random.default_rng(0).standard_normal(known.shape[1:])
         line = np.asarray(known @ direction, dtype=np.float64)
         order = np.argsort(line, kind="stable")
         return cls(known, direction, order, line[order])
+
+    @cached_property
+    def usual(self) -> FloatArray:
+        """How far some rows of the reference are from the nearest other one."""
+        some = sample_positions(len(self.known), LOOKED_AT, 1)
+        return self.nearest(self.known[some], itself=some)
 
     def nearest(self, rows: FloatArray, itself: NDArray[np.intp] | None = None) -> FloatArray:
         """Return how far each row is from the nearest one, `itself` apart."""

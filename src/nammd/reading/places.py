@@ -11,8 +11,6 @@ import re
 import shutil
 import sys
 import tempfile
-import urllib.error
-import urllib.request
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -127,12 +125,15 @@ def _fetched(address: str, folder: Path) -> Path:
     name = Path(urlsplit(address).path.rstrip("/")).name or "data"
     target = folder / name
     if address.startswith(("http://", "https://")):
+        from urllib.error import HTTPError, URLError
+        from urllib.request import urlopen  # takes as long to import as all of this room
+
         try:
-            with urllib.request.urlopen(address) as answer, target.open("wb") as file:
+            with urlopen(address) as answer, target.open("wb") as file:
                 shutil.copyfileobj(answer, file)
-        except urllib.error.HTTPError as error:
+        except HTTPError as error:
             raise FileNotFoundError(f"{shown(address)} cannot be read: {error.code} {error.reason}") from None
-        except urllib.error.URLError as error:
+        except URLError as error:
             raise ConnectionError(f"{shown(address)} cannot be reached: {error.reason}") from None
         return target
     core = optional("fsspec.core", "remote", "reading from addresses")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -112,6 +112,16 @@ class Sample:
             return digest
         weights = b"" if self.units.weights is None else self.units.weights.tobytes()
         return hashlib.sha256(digest.encode() + self.units.codes.tobytes() + weights).hexdigest()
+
+    @cached_property
+    def _looks(self) -> dict[str, Any]:
+        return {}
+
+    def looked_at(self, name: str, look: Callable[[Array], Any]) -> Any:
+        """Return what a look at the points tells, which is taken the first time that somebody asks for it."""
+        if name not in self._looks:
+            self._looks[name] = look(self.points)
+        return self._looks[name]
 
     def taken(self, rows: Positions) -> Sample:
         """Return some of the rows as a sample."""
