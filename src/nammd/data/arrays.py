@@ -54,11 +54,25 @@ def library_of(array: Array) -> str:
 
 def to_numpy(array: Array) -> FloatArray:
     """Bring an array, wherever it lives, to NumPy in float64."""
-    if isinstance(array, np.ndarray):
-        return array.astype(np.float64, copy=False)
+    return at_home(array).astype(np.float64, copy=False)
+
+
+def at_home(array: Array) -> NDArray[Any]:
+    """Bring an array, wherever it lives, to NumPy in its own type."""
     if hasattr(array, "detach"):  # torch: leave the autograd graph and the device
         array = array.detach().cpu()
-    return np.asarray(array).astype(np.float64, copy=False)
+    return np.asarray(array)
+
+
+def bits_of(array: Array) -> Array:
+    """Return the bits of numbers in float64 as whole numbers of 64 bits, in a new array where they live.
+
+    The same numbers have the same bits, minus zero and zero too. Arrays of libraries or devices that cannot
+    do that come to NumPy.
+    """
+    if is_torch(array) and array.device.type != "mps":  # which has no float64
+        return (array.detach().double() + 0.0).view(namespace(array).int64)
+    return (to_numpy(array) + 0.0).view(np.int64)
 
 
 def in_float64(array: Array) -> Array:
@@ -161,7 +175,24 @@ def digest_of(sample: Array) -> str:
 
 def pooled_sample(x: Array, y: Array) -> Array:
     """Return the rows of both samples, those of x first."""
-    return np.concatenate([x, y]) if isinstance(x, np.ndarray) else namespace(x, y).concat([x, y])
+    return joined([x, y])
+
+
+def joined(arrays: Sequence[Array]) -> Array:
+    """Return arrays of one library end to end."""
+    return np.concatenate(arrays) if isinstance(arrays[0], np.ndarray) else namespace(*arrays).concat(arrays)
+
+
+def stable_order(values: Array) -> Array:
+    """Return the positions of values in ascending order; those of equal ones in their own order."""
+    if isinstance(values, np.ndarray):
+        return np.argsort(values, kind="stable")
+    return namespace(values).argsort(values, stable=True)
+
+
+def in_one_place(*arrays: Array) -> tuple[Array, ...]:
+    """Return arrays as they are where all live in one place, and all in NumPy where not."""
+    return arrays if len(set(map(place, arrays))) == 1 else tuple(map(at_home, arrays))
 
 
 def like(values: NDArray[Any], array: Array, dtype: Any = None) -> Array:
