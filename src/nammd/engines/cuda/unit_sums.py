@@ -22,8 +22,11 @@ _BUFFER_BYTES = 1 << 29
 _LIGHTEST = -30.0
 """The smallest weight of a row beside the largest one, as a power of two: float32 holds products of two."""
 
-_LARGEST_NUMBER = 1 << 30
+_LARGEST_NUMBER = 1 << 29
 """Of a unit; the program compares them in 32 bits."""
+
+_NO_REACH = -(1 << 30) - 1
+"""With it no units are near each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +139,7 @@ def cross(one: Arranged, other: Arranged, power: int, two: bool) -> UnitCross:
     """Return the sums over the pairs of a unit of one sample and a unit of the other."""
     # Blocks in time are no units of the other sample, whatever their numbers.
     common = np.intersect1d(one.units.numbers, other.units.numbers, assume_unique=True)
-    reach = 0 if len(common) and not one.units.reach else -1
+    reach = 0 if len(common) and not one.units.reach else _NO_REACH
     mine, theirs, squares = _Totals(one), _Totals(other), 0.0
     for kind in one.arrangement.kinds:
         for another in other.arrangement.kinds:
@@ -186,12 +189,11 @@ def _summed_in(
     place = mine.numbers.device
     single, double = ({"dtype": dtype, "device": place} for dtype in (torch.float32, torch.float64))
     tiles, blocks, cut = kind.count // shape.rows, another.count // shape.columns, kind.cut or another.cut
-    parts = another.planes * (kind.planes * kind.count + tiles * shape.columns)
+    parts = (another.planes + 1) * (kind.planes * kind.count + tiles * shape.columns)
     parts += 5 * kind.count * shape.columns if cut else 0
     at_once = max(1, min(blocks, _BUFFER_BYTES // (4 * parts)))
     rows, sized_rows = torch.zeros(kind.planes * kind.count, **double), torch.zeros(kind.count, **double)
-    columns = torch.zeros((another.planes, another.count), **double)
-    sized_columns = torch.zeros(another.count, **double)
+    columns = torch.zeros((another.planes + 1, another.count), **double)  # the last plane: weighted by sizes
     squares = _Squares(kind, another)
     panel = shape.panel(tiles * at_once)
     panels = -(-tiles // panel)
@@ -201,21 +203,21 @@ def _summed_in(
         width = now * shape.columns
         results = (
             torch.zeros((now, another.planes, kind.planes * kind.count), **single),
-            torch.zeros((tiles, another.planes, width), **single),
+            torch.zeros((tiles, another.planes + 1, width), **single),
             torch.zeros((now, kind.count), **single),
-            torch.zeros((panels, width), **single),
             torch.zeros((kind.count, width) if cut else (panels, now), **single),
         )
-        _launch(shape, one, other, results, (first, panel, tiles, reach, int(triangle)), power, two, cut)
+        where = (first, panel, tiles, reach, int(triangle))
+        for masked in (False,) if reach == _NO_REACH else (False, True):
+            _launch(shape, one, other, results, where, power, two, cut, masked)
         rows += results[0].sum((0, 1), dtype=torch.float64)
         columns[:, at] += results[1].sum(0, dtype=torch.float64)
         sized_rows += results[2].sum(0, dtype=torch.float64)
-        sized_columns[at] += results[3].sum(0, dtype=torch.float64)
         if cut:
-            squares.add_pieces(results[4], at)
+            squares.add_pieces(results[3], at)
         else:
-            squares.total = squares.total + results[4].sum(dtype=torch.float64)
-    return rows, columns.reshape(-1), sized_rows, sized_columns, float(squares.total)
+            squares.total = squares.total + results[3].sum(dtype=torch.float64)
+    return rows, columns[:-1].reshape(-1), sized_rows, columns[-1], float(squares.total)
 
 
 def _launch(
@@ -227,19 +229,21 @@ def _launch(
     power: int,
     two: bool,
     cut: bool,
+    masked: bool,
 ) -> None:
     from nammd.engines.cuda.unit_programs import unit_sums
 
     (mine, kind), (theirs, another) = one, other
     left, right = mine.operands, theirs.operands
-    unit_sums[(results[2].shape[0], results[3].shape[0])](
+    _, panel, tiles, *_ = where
+    unit_sums[(results[2].shape[0], -(-tiles // panel))](
         left.high, left.low, left.left, right.high, right.low, right.right,
         mine.numbers[kind.pieces], theirs.numbers[another.pieces],
         mine.sizes[kind.pieces], theirs.sizes[another.pieces],
         *results, left.padded, right.padded, kind.count, another.count, kind.start, another.start,
         kind.planes, another.planes, *where,
         **constants(shape, left, power, two), RESIDENT=is_resident(left, power), CUT=cut,
-        num_stages=shape.stages,
+        MASKED=masked, num_stages=shape.stages,
     )  # fmt: skip
 
 
