@@ -72,8 +72,12 @@ def main(arguments: list[str] | None = None) -> int:
     if not scale.judged:
         return 0
     verdicts = [one.ok for one in measurements if one.bar is not None]
-    cleared, missed, skipped = (verdicts.count(verdict) for verdict in (True, False, None))
-    print(f"\n{cleared} bars cleared, {missed} missed, {skipped} not measured.")
+    missed = [one.what for one in measurements if one.ok is False]
+    print(
+        f"\n{verdicts.count(True)} bars cleared, {len(missed)} missed, {verdicts.count(None)} not measured."
+    )
+    for what in missed:
+        print(f"missed: {what}")
     return 1 if missed else 0
 
 

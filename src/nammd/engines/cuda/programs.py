@@ -133,7 +133,7 @@ def sums_resident(
 ):  # fmt: skip
     """Sum a tile of columns over a panel of rows; the columns stay in shared memory. One term, small D.
 
-    Whether the matrix is symmetric, and where a launch begins, is told at run time: that makes fewer programs.
+    Whether the matrix is symmetric, and where a launch begins, is told at run time: so programs are few.
     """
     here, down = tl.program_id(0), tl.program_id(1)
     cols = (first + here) * BN + tl.arange(0, BN)
