@@ -178,9 +178,32 @@ def pooled_sample(x: Array, y: Array) -> Array:
     return joined([x, y])
 
 
-def joined(arrays: Sequence[Array]) -> Array:
+def joined(arrays: Sequence[Array], axis: int = 0) -> Array:
     """Return arrays of one library end to end."""
-    return np.concatenate(arrays) if isinstance(arrays[0], np.ndarray) else namespace(*arrays).concat(arrays)
+    if isinstance(arrays[0], np.ndarray):
+        return np.concatenate(arrays, axis=axis)
+    return namespace(*arrays).concat(arrays, axis=axis)
+
+
+def run_sums(values: Array, lengths: NDArray[np.intp]) -> Array:
+    """Add up neighbouring rows of an array, as many as each length says, where they live.
+
+    >>> import numpy as np
+    >>> run_sums(np.array([[1.0], [2.0], [4.0]]), np.array([1, 2]))
+    array([[1.],
+           [6.]])
+    """
+    if len(lengths) == values.shape[0]:
+        return values
+    ends = np.cumsum(lengths)
+    if isinstance(values, np.ndarray):
+        return np.add.reduceat(values, ends - lengths)
+    xp = namespace(values)
+    if is_torch(values):
+        each = like(np.ascontiguousarray(lengths), values, xp.int64)
+        return xp.segment_reduce(values.contiguous(), "sum", lengths=each, axis=0, unsafe=True)
+    so_far = xp.cumulative_sum(values, axis=0, include_initial=True)
+    return take_rows(so_far, ends) - take_rows(so_far, ends - lengths)
 
 
 def stable_order(values: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray, to_numpy
+from nammd.data.arrays import FloatArray, joined, run_sums, to_numpy
 from nammd.engines.cuda.arrangement import Arrangement, Kind
 from nammd.engines.cuda.launch import Shape, constants, first_that_fits, is_resident, shapes_of_unit_sums
 from nammd.engines.cuda.operands import Operands, prepare
@@ -266,20 +266,10 @@ class _Squares:
         # The units that end, begin, or go on in this turn, and how many pieces of each are in it.
         first, last = np.searchsorted(self.ends, [at.start, stop - 1], side="right")
         borders = np.minimum(self.ends[first : last + 1], stop)
-        sums = _by_unit(pieces[:there, : stop - at.start].double().T, np.diff(np.r_[at.start, borders]))
-        sums[0] += self.open
+        sums = run_sums(pieces[:there, : stop - at.start].double().T, np.diff(np.r_[at.start, borders]))
+        sums = joined([(sums[0] + self.open)[None], sums[1:]])
         goes_on = self.ends[last] > stop
         done = sums[:-1] if goes_on else sums
-        self.open = sums[-1].clone() if goes_on else 0.0
-        by_unit = _by_unit(done.T, self.kind.each)
+        self.open = sums[-1] if goes_on else 0.0
+        by_unit = run_sums(done.T, self.kind.each)
         self.total = self.total + torch.sum(by_unit * by_unit)
-
-
-def _by_unit(values: Any, each: Any) -> Any:
-    """Add up neighbouring rows, as many as each unit has."""
-    import torch
-
-    if len(each) == values.shape[0]:
-        return values.clone()
-    lengths = torch.asarray(np.ascontiguousarray(each), device=values.device)
-    return torch.segment_reduce(values.contiguous(), "sum", lengths=lengths, axis=0, unsafe=True)

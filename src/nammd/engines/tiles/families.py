@@ -28,7 +28,7 @@ _ENTRIES = 1 << 18
 _HEIGHTS = (32, 256)
 """Of a panel: the least and the most rows; else an eighth of them, so that threads have panels to share."""
 
-_FEW_PANELS = 16
+_FEW_PANELS = 12
 """With no more panels than this the kernels are shared out too, in two parts: the first panels are by far the
 largest, and many threads would wait for them. Distances are computed for each part."""
 
