@@ -1,15 +1,15 @@
-"""The GPU engine: a million rows against a million, PyTorch in chunks, errors, and the limits of the chip."""
+"""The GPU engine: whole calls, sums of a million rows, PyTorch in chunks, errors, limits of the chip."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from statistics import median
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import nammd
+from benchmarks import gpu_calls
+from benchmarks.gpu_timing import samples, seconds
 from benchmarks.results import Bar, Measurement, at_least, at_most
 from benchmarks.scale import Scale
 
@@ -18,7 +18,7 @@ _BANDWIDTH = 11.0
 _PEER_ROWS = 131_072
 _EXACT_ROWS = 32_768
 _CHECKED_ROWS = 256
-_SECONDS = {"high": at_most(3.5), "fast": at_most(1.8)}
+_SECONDS = {"high": at_most(1.3), "fast": at_most(1.0)}
 _GIGABYTES = at_most(4.0)
 
 
@@ -27,16 +27,17 @@ def measure(scale: Scale) -> Iterator[Measurement]:
         import torch
         import triton
     except ImportError as error:
-        yield Measurement("GPU engine", None, "s", at_most(3.5), skipped=str(error))
+        yield Measurement("GPU engine", None, "s", _SECONDS["high"], skipped=str(error))
         return
     if not torch.cuda.is_available():
-        yield Measurement("GPU engine", None, "s", at_most(3.5), skipped="no CUDA device")
+        yield Measurement("GPU engine", None, "s", _SECONDS["high"], skipped="no CUDA device")
         return
     device = {
         "device": torch.cuda.get_device_name(),
         "torch": torch.__version__,
         "triton": triton.__version__,
     }
+    yield from gpu_calls.measure(scale, device)
     yield from _limits(device)
     yield from _a_million(1_000_000 if scale.judged else 100_000, device)
     yield from _chunked(device)
@@ -45,33 +46,9 @@ def measure(scale: Scale) -> Iterator[Measurement]:
     yield _permutations(device)
 
 
-def samples(rows: int, columns: int, shift: float = 0.05) -> tuple[Any, Any]:
-    """Return two normal samples on the device."""
-    import torch
-
-    generator = torch.Generator(device="cuda").manual_seed(0)
-    x, y = torch.randn((2, rows, columns), device="cuda", generator=generator)
-    return x, y + shift
-
-
 def sums_seconds(x: Any, y: Any, kernel: Any, engine: Any) -> float:
     """Return the seconds that the sums of a pair of samples take."""
     return seconds(lambda: nammd.kernel_sums(x, y, kernel, engine))
-
-
-def seconds(run: Callable[[], object], rounds: int = 3) -> float:
-    """Return the median seconds of some runs after one that compiles."""
-    import torch
-
-    run()
-    times = []
-    for _ in range(rounds):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        run()
-        torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
-    return median(times)
 
 
 def _a_million(rows: int, device: dict[str, Any]) -> Iterator[Measurement]:

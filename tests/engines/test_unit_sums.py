@@ -91,3 +91,20 @@ def test_float32_is_close_to_float64():
     [exact], [found] = (nammd.Tiles().unit_sums(KERNEL, ((x.astype(t), one),)) for t in ("f8", "f4"))
     np.testing.assert_allclose(found.rows, exact.rows, rtol=1e-5)
     assert found.squares == pytest.approx(exact.squares, rel=1e-5)
+
+
+def test_sums_between_units_of_tensors_stay_where_they_are(monkeypatch):
+    """They are as many as pairs of units; only what is in proportion to the rows comes to NumPy."""
+    torch = pytest.importorskip("torch")
+    from nammd.engines.tiles import unit_jobs
+
+    moved, inner = [], unit_jobs.to_numpy
+    monkeypatch.setattr(unit_jobs, "to_numpy", lambda array: moved.append(tuple(array.shape)) or inner(array))
+    rng = np.random.default_rng(4)
+    one = units(rng, 100, (1, 9))
+    x = torch.asarray(rng.normal(size=(len(one.labels), 3)))
+    engine = nammd.Tiles(rows=64, columns=64)
+    engine.unit_sums(KERNEL, ((x, one),), ((x, one), (x, one)))
+    panels = len(unit_jobs.Span.all_of(one, 64))
+    assert len(moved) <= 2 * 5 * panels
+    assert all(shape[0] == 1 for shape in moved)  # one power of the kernel

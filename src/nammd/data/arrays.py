@@ -54,11 +54,25 @@ def library_of(array: Array) -> str:
 
 def to_numpy(array: Array) -> FloatArray:
     """Bring an array, wherever it lives, to NumPy in float64."""
-    if isinstance(array, np.ndarray):
-        return array.astype(np.float64, copy=False)
+    return at_home(array).astype(np.float64, copy=False)
+
+
+def at_home(array: Array) -> NDArray[Any]:
+    """Bring an array, wherever it lives, to NumPy in its own type."""
     if hasattr(array, "detach"):  # torch: leave the autograd graph and the device
         array = array.detach().cpu()
-    return np.asarray(array).astype(np.float64, copy=False)
+    return np.asarray(array)
+
+
+def bits_of(array: Array) -> Array:
+    """Return the bits of numbers in float64 as whole numbers of 64 bits, in a new array where they live.
+
+    The same numbers have the same bits, minus zero and zero too. Arrays of libraries or devices that cannot
+    do that come to NumPy.
+    """
+    if is_torch(array) and array.device.type != "mps":  # which has no float64
+        return (array.detach().double() + 0.0).view(namespace(array).int64)
+    return (to_numpy(array) + 0.0).view(np.int64)
 
 
 def in_float64(array: Array) -> Array:
@@ -163,7 +177,47 @@ def digest_of(sample: Array) -> str:
 
 def pooled_sample(x: Array, y: Array) -> Array:
     """Return the rows of both samples, those of x first."""
-    return np.concatenate([x, y]) if isinstance(x, np.ndarray) else namespace(x, y).concat([x, y])
+    return joined([x, y])
+
+
+def joined(arrays: Sequence[Array], axis: int = 0) -> Array:
+    """Return arrays of one library end to end."""
+    if isinstance(arrays[0], np.ndarray):
+        return np.concatenate(arrays, axis=axis)
+    return namespace(*arrays).concat(arrays, axis=axis)
+
+
+def run_sums(values: Array, lengths: NDArray[np.intp]) -> Array:
+    """Add up neighbouring rows of an array, as many as each length says, where they live.
+
+    >>> import numpy as np
+    >>> run_sums(np.array([[1.0], [2.0], [4.0]]), np.array([1, 2]))
+    array([[1.],
+           [6.]])
+    """
+    if len(lengths) == values.shape[0]:
+        return values
+    ends = np.cumsum(lengths)
+    if isinstance(values, np.ndarray):
+        return np.add.reduceat(values, ends - lengths)
+    xp = namespace(values)
+    if is_torch(values):
+        each = like(np.ascontiguousarray(lengths), values, xp.int64)
+        return xp.segment_reduce(values.contiguous(), "sum", lengths=each, axis=0, unsafe=True)
+    so_far = xp.cumulative_sum(values, axis=0, include_initial=True)
+    return take_rows(so_far, ends) - take_rows(so_far, ends - lengths)
+
+
+def stable_order(values: Array) -> Array:
+    """Return the positions of values in ascending order; those of equal ones in their own order."""
+    if isinstance(values, np.ndarray):
+        return np.argsort(values, kind="stable")
+    return namespace(values).argsort(values, stable=True)
+
+
+def in_one_place(*arrays: Array) -> tuple[Array, ...]:
+    """Return arrays as they are where all live in one place, and all in NumPy where not."""
+    return arrays if len(set(map(place, arrays))) == 1 else tuple(map(at_home, arrays))
 
 
 def like(values: NDArray[Any], array: Array, dtype: Any = None) -> Array:

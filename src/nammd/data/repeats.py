@@ -2,21 +2,40 @@
 
 A copy of a row is not a new observation. Data that are copied, or that are the same on both sides, look far
 more certain than they are, so it has to be noticed.
+
+All of it is done where the rows are, in the time of a sort; only counts leave a device.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, is_spread, to_numpy
+from nammd.data.arrays import (
+    Array,
+    at_home,
+    bits_of,
+    in_one_place,
+    is_spread,
+    joined,
+    like,
+    namespace,
+    stable_order,
+)
 
-Keys = NDArray[np.uint64]
+Keys: TypeAlias = Array
+"""Whole numbers of 64 bits, where the rows are."""
 
-_CHUNK = 1 << 17  # numbers at a time: no more than fit into the cache of a processor
-_MIX = np.uint64(0x9E3779B97F4A7C15)
+_CACHED, _ON_DEVICE = 1 << 16, 1 << 22
+"""How many values are looked at together: as many as a cache holds, or as keep a device busy."""
+
+_MIX = 0x9E3779B97F4A7C15 - (1 << 64)
+_SIGN = -(1 << 63)
 
 MANY = 20
 """With fewer different rows, repetitions may be chance."""
@@ -31,6 +50,8 @@ DISTINCT = 0.9
 def row_keys(points: Array) -> Keys | None:
     """Return a number for every row, the same for the same rows; None where the rows are not at hand.
 
+    The same rows have the same numbers in every library and on every device.
+
     >>> import numpy as np
     >>> keys = row_keys(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
     >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
@@ -38,20 +59,29 @@ def row_keys(points: Array) -> Keys | None:
     """
     if is_spread(points):
         return None
-    values = to_numpy(points)
-    rows, columns = values.shape
+    rows, columns = points.shape
     factors = np.random.default_rng(0).integers(0, 2**63, columns, dtype=np.uint64)
     factors += factors + np.uint64(1)  # odd, so that no bit is lost
-    keys = np.empty(rows, dtype=np.uint64)
-    step = max(_CHUNK // max(columns, 1), 1)
-    for start in range(0, rows, step):
-        part = np.ascontiguousarray(values[start : start + step] + 0.0, dtype=np.float64)  # -0 is 0
-        bits = part.view(np.uint64)
-        bits ^= bits >> np.uint64(29)  # numbers with few digits differ in their first bits only
-        bits *= _MIX
-        bits ^= bits >> np.uint64(32)
-        keys[start : start + step] = bits @ factors
-    return keys
+    step = max((_CACHED if isinstance(points, np.ndarray) else _ON_DEVICE) // max(columns, 1), 1)
+    pieces = (points[start : start + step, :] for start in range(0, rows, step))
+    keys = [_keys_of(bits_of(piece), factors.view(np.int64)) for piece in pieces]
+    return joined(keys) if keys else np.empty(0, np.int64)
+
+
+def _keys_of(bits: Array, factors: NDArray[np.int64]) -> Keys:
+    """Return the numbers of some rows, given the bits of their values, which are used up."""
+    _fold(bits, 29)  # numbers with few digits differ in their first bits only
+    bits *= _MIX
+    _fold(bits, 32)
+    bits *= like(factors, bits)
+    return namespace(bits).sum(bits, axis=1) ^ _SIGN  # in the order of numbers without a sign
+
+
+def _fold(bits: Array, by: int) -> None:
+    """Mix the first bits of numbers into their last ones."""
+    high = bits >> by
+    high &= (1 << (64 - by)) - 1  # the sign was shifted in
+    bits ^= high
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,68 +90,113 @@ class KeyCounts:
 
     Attributes
     ----------
-    values : array
-        The keys of the different rows, in ascending order.
+    values : array of int
+        The keys of the different rows, in ascending order, where the rows are.
     counts : array of int
         How often each of them is there.
     """
 
     values: Keys
-    counts: NDArray[np.intp]
+    counts: Array
 
     @classmethod
     def of(cls, ascending: Keys) -> KeyCounts:
         """Count keys that are in ascending order."""
-        first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
-        return cls(ascending[first], np.diff(np.append(first, len(ascending))))
+        xp, size = namespace(ascending), int(ascending.shape[0])
+        later = xp.nonzero(ascending[1:] != ascending[:-1])[0] + 1
+        first, end = (like(np.array([number]), later) for number in (0, size))
+        first = joined([first, later])
+        return cls(ascending[first], joined([first, end])[1:] - first)
 
-    @property
+    @classmethod
+    def once_in_each(cls, keys: Keys, groups: NDArray[np.intp]) -> KeyCounts:
+        """Count in how many groups each row is, given the keys of all rows and their groups.
+
+        >>> import numpy as np
+        >>> KeyCounts.once_in_each(np.array([7, 7, 7, 5]), np.array([0, 0, 1, 1])).counts
+        array([1, 2])
+        """
+        labels = like(groups, keys)
+        order = stable_order(labels)
+        order = order[stable_order(keys[order])]
+        keys, labels = keys[order], labels[order]
+        again = (keys[1:] == keys[:-1]) & (labels[1:] == labels[:-1])
+        return cls.of(joined([keys[:1], keys[1:][~again]]))
+
+    @cached_property
+    def common(self) -> WeakKeyDictionary[KeyCounts, int]:
+        """What was found in common with others, for as long as these are there."""
+        return WeakKeyDictionary()
+
+    @cached_property
     def rows(self) -> int:
         """The number of rows."""
         return int(self.counts.sum())
 
     @property
-    def may_be_chance(self) -> bool:
-        """Whether other data could have the same rows by chance, because nearly all of them are alike."""
-        return bool(self.rows - self.counts.max() < MANY)
+    def different(self) -> int:
+        """The number of different rows."""
+        return int(self.values.shape[0])
 
     @property
+    def may_be_chance(self) -> bool:
+        """Whether other data could have the same rows by chance, because nearly all of them are alike."""
+        return self.rows - int(self.counts.max()) < MANY
+
+    @cached_property
     def copies(self) -> int:
         """How many times every row is there: 1, unless all of them are there a multiple of that often.
 
         >>> import numpy as np
-        >>> KeyCounts.of(np.repeat(np.arange(30, dtype=np.uint64), 2)).copies
+        >>> KeyCounts.of(np.repeat(np.arange(30), 2)).copies
         2
         """
-        return int(np.gcd.reduce(self.counts)) if len(self.counts) >= MANY else 1
+        if self.different < MANY or int(self.counts.min()) == 1:
+            return 1
+        every = KeyCounts.of(namespace(self.counts).sort(self.counts)).values  # few, however many rows
+        return int(np.gcd.reduce(at_home(every)))
 
-    def among(self, other: KeyCounts) -> NDArray[np.intp]:
+    def among(self, other: KeyCounts) -> Array:
         """Return how often each of these rows is in another dataset."""
-        where = np.minimum(np.searchsorted(other.values, self.values), len(other.values) - 1)
-        found: NDArray[np.intp] = np.where(other.values[where] == self.values, other.counts[where], 0)
-        return found
+        xp = namespace(self.values)
+        where = xp.clip(xp.searchsorted(other.values, self.values), 0, other.different - 1)
+        return other.counts[where] * (other.values[where] == self.values)
+
+    def in_place_of(self, other: KeyCounts) -> tuple[KeyCounts, KeyCounts]:
+        """Return both where they can be compared: as they are, or in NumPy if they live apart."""
+        mine, theirs = in_one_place(self.values, other.values)
+        if mine is self.values and theirs is other.values:
+            return self, other
+        return KeyCounts(mine, at_home(self.counts)), KeyCounts(theirs, at_home(other.counts))
 
 
 def in_common(one: KeyCounts, other: KeyCounts) -> int:
     """Return how many rows of the other dataset are rows of the first, where that is hardly chance.
 
     Where many rows are alike within a dataset, as in a table of a few categories, the same row in both says
-    nothing, and zero is returned. So does one that is in both no more than chance makes it.
+    nothing, and zero is returned. So does one that is in both no more than chance makes it. It is looked for
+    once, however often one asks.
 
     >>> import numpy as np
-    >>> x, y = (KeyCounts.of(np.arange(*ends, dtype=np.uint64)) for ends in ((0, 50), (40, 100)))
+    >>> x, y = (KeyCounts.of(np.arange(*ends)) for ends in ((0, 50), (40, 100)))
     >>> in_common(x, y)
     10
     """
+    if other not in one.common:
+        one.common[other] = _found_in_common(*one.in_place_of(other))
+    return one.common[other]
+
+
+def _found_in_common(one: KeyCounts, other: KeyCounts) -> int:
     for each in (one, other):
-        if each.rows < MANY or len(each.values) < DISTINCT * each.rows:
+        if each.rows < MANY or each.different < DISTINCT * each.rows:
             return 0
     there = other.among(one)
-    common = int(other.counts[there > 0].sum())
+    common = int((other.counts * (there > 0)).sum())
     return common if common and _more_than_chance(one, other, there) else 0
 
 
-def _more_than_chance(one: KeyCounts, other: KeyCounts, there: NDArray[np.intp]) -> bool:
+def _more_than_chance(one: KeyCounts, other: KeyCounts, there: Array) -> bool:
     """Tell whether more rows are in both of two datasets than independent draws would have.
 
     Take the rows that are there twice, both datasets together. Of two independent draws those with one in
@@ -129,9 +204,9 @@ def _more_than_chance(one: KeyCounts, other: KeyCounts, there: NDArray[np.intp])
     the second: exactly so if the laws are the same, fewer if not (Cauchy and Schwarz). Copies have one in
     each.
     """
-    each = int(np.count_nonzero((other.counts == 1) & (there == 1)))
+    each = int(((other.counts == 1) & (there == 1)).sum())
     alone = [
-        int(np.count_nonzero((own.counts == 2) & (elsewhere == 0)))
+        int(((own.counts == 2) & (elsewhere == 0)).sum())
         for own, elsewhere in ((one, one.among(other)), (other, there))
     ]
     if not any(alone):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from nammd.data.repeats import KeyCounts, in_common
 from nammd.encoding.noticed import unread as unread_cells
 from nammd.errors.advice import Caution
@@ -195,8 +193,7 @@ def copied_rows(sample: Sample) -> Caution | None:
     found = sample.key_counts
     if sample.keys is not None and sample.units is not None:
         # Within a group a copy is expected, and does no harm.
-        both = np.column_stack([sample.keys, sample.units.codes.astype(np.uint64)])
-        found = KeyCounts.of(np.unique(both, axis=0)[:, 0])
+        found = KeyCounts.once_in_each(sample.keys, sample.units.codes)
     times = 1 if found is None else found.copies
     if times == 1:
         return None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import FloatArray
+from nammd.data.arrays import FloatArray, in_one_place, namespace, take_rows
 from nammd.data.dataset import Dataset
 from nammd.data.repeats import MANY, Keys, row_keys
 from nammd.data.row_units import RowUnits
@@ -87,8 +87,10 @@ def _same(x: Any, y: Any) -> bool:
         return False
     if x.same_rows(y):
         return True
-    alike = x.size == y.size and np.array_equal(x.sorted_keys, y.sorted_keys)
-    return bool(alike) and not x.key_counts.may_be_chance
+    if x.size != y.size:
+        return False
+    mine, theirs = in_one_place(x.sorted_keys, y.sorted_keys)
+    return bool((mine == theirs).all()) and not x.key_counts.may_be_chance
 
 
 def repeated_rows(known: Sequence[Keys], now: Keys, together: Together) -> list[Fact]:
@@ -111,8 +113,8 @@ def repeated_rows(known: Sequence[Keys], now: Keys, together: Together) -> list[
 
 def _repeats(keys: Keys, size: int) -> Share:
     """Return how many of some rows repeat an earlier one: in many rows more do so than in few."""
-    some = keys if len(keys) <= size else keys[np.sort(sample_positions(len(keys), size, 0))]
-    return Share(float(np.count_nonzero(some[1:] == some[:-1])), len(some))
+    some = keys if len(keys) <= size else take_rows(keys, np.sort(sample_positions(len(keys), size, 0)))
+    return Share(float((some[1:] == some[:-1]).sum()), len(some))
 
 
 def rows_in_reference(x: Keys, y: Keys, together: Together) -> list[Fact]:
@@ -120,8 +122,10 @@ def rows_in_reference(x: Keys, y: Keys, together: Together) -> list[Fact]:
 
     The keys are in ascending order.
     """
-    there = x[np.minimum(np.searchsorted(x, y), len(x) - 1)] == y
-    now = Share(float(np.count_nonzero(there)), len(y))
+    here, theirs = in_one_place(x, y)
+    xp = namespace(here)
+    there = here[xp.clip(xp.searchsorted(here, theirs), 0, len(x) - 1)] == theirs
+    now = Share(float(there.sum()), len(y))
     expected = max(_twins(x), _twins(y), key=lambda share: share.value)
     if not above_chance(now.per(together.now), expected.per(together.known).at_most()):
         return []
@@ -132,7 +136,8 @@ def rows_in_reference(x: Keys, y: Keys, together: Together) -> list[Fact]:
 def _twins(keys: Keys) -> Share:
     """Return how many rows have a twin among the others."""
     same = keys[1:] == keys[:-1]
-    return Share(float(np.count_nonzero(np.append(same, False) | np.append(False, same))), len(keys))
+    inside, ends = (same[1:] | same[:-1]).sum(), same[:1].sum() + same[-1:].sum()
+    return Share(float(inside + ends), len(keys))
 
 
 def near_copies(known: Neighbours, y: FloatArray) -> list[Fact]:

@@ -154,10 +154,13 @@ def _bind_differences(
         metric = "cityblock" if power == 1 else "sqeuclidean"
 
         def numpy_tile(rows: slice, columns: slice, out: Array | None) -> Array:
-            distances = cdist(u[rows], v[columns], metric)
+            a, b = u[rows], v[columns]
             if out is None:
-                out = np.empty(distances.shape, dtype)
-            # cdist works in float64; the exponential costs half as much in float32.
+                out = np.empty((len(a), len(b)), dtype)
+            # cdist works in float64, and there is no need of more memory then; the exponential costs half as
+            # much in float32.
+            whole = out.dtype == np.float64 and out.flags.c_contiguous
+            distances = cdist(a, b, metric, out=out if whole else None)
             with np.errstate(over="ignore"):  # beyond all numbers: the exponential is zero
                 np.multiply(distances, factor, out=out, casting="same_kind")
             if shift:

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, aligned, digest_of, is_constant, take_rows
+from nammd.data.arrays import (
+    Array,
+    FloatArray,
+    aligned,
+    digest_of,
+    in_one_place,
+    is_constant,
+    namespace,
+    take_rows,
+)
 from nammd.data.dataset import Dataset
 from nammd.data.repeats import KeyCounts, Keys, row_keys
 from nammd.data.row_units import RowUnits
@@ -82,13 +91,13 @@ class Sample:
 
     @cached_property
     def keys(self) -> Keys | None:
-        """A number for every row, the same for the same rows; None where the rows are not at hand."""
+        """A number for every row, the same for the same rows, where they are; None if not at hand."""
         return row_keys(self.points)
 
     @cached_property
     def sorted_keys(self) -> Keys | None:
         """The same numbers in ascending order."""
-        return None if self.keys is None else np.sort(self.keys)
+        return None if self.keys is None else namespace(self.keys).sort(self.keys)
 
     @cached_property
     def key_counts(self) -> KeyCounts | None:
@@ -102,7 +111,8 @@ class Sample:
         if self.size != other.size or self.keys is None or other.keys is None:
             return False
         assert self.key_counts is not None
-        return bool((self.keys == other.keys).all()) and not self.key_counts.may_be_chance
+        mine, theirs = in_one_place(self.keys, other.keys)
+        return bool((mine == theirs).all()) and not self.key_counts.may_be_chance
 
     @cached_property
     def digest(self) -> str:

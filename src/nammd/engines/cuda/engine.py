@@ -13,6 +13,7 @@ from typing import Any, cast
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, to_numpy
+from nammd.engines.cuda import unit_sums
 from nammd.engines.cuda.families import can_stack, forms_of_many
 from nammd.engines.cuda.launch import (
     VECTORS,
@@ -26,11 +27,13 @@ from nammd.engines.cuda.launch import (
     shapes_of_sums,
 )
 from nammd.engines.cuda.operands import Operands, padded_rows, prepare
+from nammd.engines.cuda.unit_sums import arranged
 from nammd.engines.features import by_features
 from nammd.engines.protocol import Engine, FamilyForms, FormTask, PairedForms, Summed
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.engines.tiles.engine import Tiles
 from nammd.engines.tiles.jobs import typical_value
+from nammd.engines.units import Units
 from nammd.kernels.base import Kernel, Precision
 from nammd.kernels.exponential import FLOAT32_LIMIT
 from nammd.kernels.family import powers_of
@@ -98,6 +101,36 @@ class Cuda(Engine):
         ]
         by = self.described(samples[0])
         return [Summed(tuple(each[k] for each in found), by) for k in range(ladder.count)]
+
+    def many_unit_sums(
+        self, kernels: Sequence[Kernel], *parts: tuple[tuple[Array, Units], ...]
+    ) -> list[Summed]:
+        """Return `UnitWithin` for every part ``((x, units),)`` and `UnitCross` for the others."""
+        if by_features(kernels, parts):
+            return Tiles().many_unit_sums(kernels, *parts)
+        return [self._unit_sums(kernel, *parts) for kernel in kernels]
+
+    def _unit_sums(self, kernel: Kernel, *parts: tuple[tuple[Array, Units], ...]) -> Summed:
+        samples = {(id(sample), id(units)): (sample, units) for part in parts for sample, units in part}
+        first = parts[0][0][0]
+        self._require_device(first)
+        ready = None
+        if self.can_compute(kernel):
+            from nammd.engines.cuda.programs import EXTRA
+
+            ready = arranged(list(samples.values()), kernel.exponentials(), EXTRA, self._two)
+        if ready is None or any(one.operands.largest > FLOAT32_LIMIT for one in ready):
+            return Tiles().unit_sums(kernel, *parts)
+        there, power = dict(zip(samples, ready, strict=True)), kernel.exponentials()[0].power
+        found = []
+        for part in parts:
+            one, other = (there[id(sample), id(units)] for sample, units in (part[0], part[-1]))
+            found.append(
+                unit_sums.within(one, power, self._two)
+                if len(part) == 1
+                else unit_sums.cross(one, other, power, self._two)
+            )
+        return Summed(tuple(found), self.described(first))
 
     def can_compute(self, kernel: Kernel) -> bool:
         """Tell whether there are programs for a kernel; any other is left to `Tiles` on the same device."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nammd.data.arrays import to_numpy
-from nammd.engines.cuda.launch import VECTORS, Shape, first_that_fits
+from nammd.engines.cuda.launch import FUSED, VECTORS, Shape, first_that_fits
 from nammd.engines.protocol import FamilyForms, FormTask, PairedForms
 from nammd.kernels.base import Kernel
 from nammd.kernels.family import families
@@ -167,8 +167,9 @@ def _distances(data: Any, rows: int, half: int, squared: bool) -> Any:
     tasks, columns, padded = data.shape
     out = torch.empty((tasks, padded, padded), dtype=torch.float32, device=data.device)
     stacked_distances[(padded // 64, padded // 64, tasks)](
-        data, out, columns, padded, half, rows, SQUARED=squared, BM=64, BN=64, FAR=FAR, num_warps=4
-    )
+        data, out, columns, padded, half, rows,
+        SQUARED=squared, BM=64, BN=64, FAR=FAR, num_warps=4, **FUSED,
+    )  # fmt: skip
     return out
 
 
@@ -183,8 +184,9 @@ def _sums(distances: Any, factors: Any) -> tuple[Any, Any]:
     rows = torch.empty((tasks, kernels, padded), **options)
     squares = torch.empty((tasks, kernels, padded // 32), **options)
     stacked_sums[(padded // 32, tasks * kernels)](
-        distances, factors, rows, squares, padded, kernels, padded // 128, BM=32, BN=128, num_warps=4
-    )
+        distances, factors, rows, squares, padded, kernels, padded // 128,
+        BM=32, BN=128, num_warps=4, **FUSED,
+    )  # fmt: skip
     return rows.double(), squares.sum(2, dtype=torch.float64)
 
 
@@ -201,6 +203,6 @@ def _forms(shape: Shape, distances: Any, factors: Any, shifts: Any, vectors: Any
         distances, factors, shifts, vectors, forms, distances.shape[1], height, count, kernels,
         height // shape.columns,
         PAIRED=paired, BM=shape.rows, BN=shape.columns, BV=VECTORS,
-        num_warps=shape.warps, num_stages=shape.stages,
+        num_warps=shape.warps, num_stages=shape.stages, **FUSED,
     )  # fmt: skip
     return forms

@@ -21,6 +21,9 @@ _PANEL_ROWS = 16384
 _MOST_SCALES = 5
 """Sums of so many kernels are left behind by one program."""
 
+FUSED = {"enable_fp_fusion": True}
+"""Multiply and add in one step, whatever a version of Triton does by itself: digits must not depend on it."""
+
 VECTORS = 128
 """How many vectors a program multiplies with the same kernel values."""
 
@@ -151,7 +154,7 @@ def launch_sums(
     _, panels, count = results[2].shape
     arguments = (
         one.high, one.low, one.left, other.high, other.low, other.right,
-        *results, one.padded, other.padded, *where, results[0].stride(0),
+        *results, one.padded, other.padded, *where, results[0].stride(0), int(within),
     )  # fmt: skip
     if is_resident(one, power):
         programs.sums_resident[(count, panels)](
@@ -162,17 +165,16 @@ def launch_sums(
             D=one.width,
             TWO=two,
             E=programs.EXTRA,
-            WITHIN=within,
             WARPS=shape.warps,
             STAGES=shape.stages,
             S=ladder.count,
             Q=ladder.squarings,
+            **FUSED,
         )
         return
     programs.sums_streamed[(count, panels)](
         *arguments,
-        int(within),
-        **_constants(shape, one, power, two),
+        **constants(shape, one, power, two),
         S=ladder.count,
         Q=ladder.squarings,
         num_stages=shape.stages,
@@ -192,8 +194,17 @@ def launch_diagonal(
 
     programs.sums_of_diagonal[(one.padded // shape.rows,)](
         one.high, one.low, one.left, one.right, *results, one.padded,
-        **_constants(shape, one, power, two), S=ladder.count, Q=ladder.squarings, num_stages=1,
+        **constants(shape, one, power, two), S=ladder.count, Q=ladder.squarings, num_stages=1,
     )  # fmt: skip
+
+
+def shapes_of_unit_sums(one: Operands, power: int) -> list[Shape]:
+    """Return shapes for sums over pairs of units, which hold three tiles in registers."""
+    if power == 1:
+        return [Shape(32, 64, 4, 1)]
+    if is_resident(one, power):
+        return [Shape(64, 128, 4, 2), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
+    return [Shape(64, 64, 4, 3), Shape(64, 64, 4, 2, 32), Shape(64, 64, 4, 1, 16)]
 
 
 def shapes_of_forms() -> list[Shape]:
@@ -215,12 +226,12 @@ def launch_forms(shape: Shape, one: Operands, vectors: Any, shift: float, power:
     programs.quadratic_forms[(tiles, count // VECTORS)](
         one.high, one.low, one.left, one.right, vectors, forms, one.padded, count, shift,
         one.padded // shape.columns,
-        **_constants(shape, one, power, two), BV=VECTORS, num_stages=shape.stages,
+        **constants(shape, one, power, two), BV=VECTORS, num_stages=shape.stages,
     )  # fmt: skip
     return forms
 
 
-def _constants(shape: Shape, one: Operands, power: int, two: bool) -> dict[str, Any]:
+def constants(shape: Shape, one: Operands, power: int, two: bool) -> dict[str, Any]:
     """Return what the programs for any kernel are compiled for."""
     from nammd.engines.cuda.programs import EXTRA
 
@@ -235,4 +246,5 @@ def _constants(shape: Shape, one: Operands, power: int, two: bool) -> dict[str, 
         "TWO": two,
         "E": EXTRA,
         "CITYBLOCK": power == 1,
+        **FUSED,
     }

@@ -55,13 +55,23 @@ class Operands:
 
 
 def prepare(
-    samples: Sequence[Any], terms: Sequence[Exponential], extra: int, two: bool, scale: float = 1.0
+    samples: Sequence[Any],
+    terms: Sequence[Exponential],
+    extra: int,
+    two: bool,
+    scale: float = 1.0,
+    log_weights: Sequence[Any] | None = None,
 ) -> list[Operands]:
-    """Return the operands of several samples, centred alike; weights are divided by `scale`."""
+    """Return the operands of several samples, centred alike; the weights of terms are divided by `scale`.
+
+    With `log_weights`, a logarithm to base 2 for every row, kernel values are multiplied by the weights of
+    both rows; a row of weight zero is not there.
+    """
     centres = [_centre(samples, term) for term in terms]
+    weights = [None] * len(samples) if log_weights is None else log_weights
     if terms[0].power == 1:
-        return [_cityblock(sample, terms[0], centres[0], scale) for sample in samples]
-    return [_squared(sample, terms, centres, extra, two, scale) for sample in samples]
+        return [_cityblock(z, terms[0], centres[0], scale, w) for z, w in zip(samples, weights, strict=True)]
+    return [_squared(z, terms, centres, extra, two, scale, w) for z, w in zip(samples, weights, strict=True)]
 
 
 def padded_rows(rows: int) -> int:
@@ -91,7 +101,13 @@ def _width(width: int) -> int:
 
 
 def _squared(
-    sample: Any, terms: Sequence[Exponential], centres: Sequence[Any], extra: int, two: bool, scale: float
+    sample: Any,
+    terms: Sequence[Exponential],
+    centres: Sequence[Any],
+    extra: int,
+    two: bool,
+    scale: float,
+    weights: Any,
 ) -> Operands:
     import torch
 
@@ -118,6 +134,8 @@ def _squared(
                 rounded += low[position, at, :columns]
             norms = (rounded * rounded).sum(1) / 2
             largest = max(largest, float(norms.max()) * math.log(2))
+            if weights is not None:
+                norms = norms - weights[at].clamp(min=_NOTHING)
             _split(log_weight - norms, left[position, at, :3])
             _split(-norms, right[position, at, 3:6])
     return Operands(high, low, left, right, count, padded, width, largest)
@@ -130,7 +148,7 @@ def _split(values: Any, columns: Any) -> None:
         values = values - columns[:, column].double()
 
 
-def _cityblock(sample: Any, term: Exponential, centre: Any, scale: float) -> Operands:
+def _cityblock(sample: Any, term: Exponential, centre: Any, scale: float, weights: Any) -> Operands:
     """Prepare ``w exp(-|u - v|_1)``; rows beyond the last are infinitely far, for all that matters."""
     import torch
 
@@ -141,4 +159,6 @@ def _cityblock(sample: Any, term: Exponential, centre: Any, scale: float) -> Ope
         data[:, at] = ((term.embed(sample[at].double()) - centre) * math.log2(math.e)).T.float()
     right = torch.zeros(padded, dtype=torch.float32, device=sample.device)
     right[count:] = _NOTHING
+    if weights is not None:
+        right[:count] = weights.clamp(min=_NOTHING)
     return Operands(data, data, right + math.log2(term.weight / scale), right, count, padded, width, 0.0)

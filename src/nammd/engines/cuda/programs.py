@@ -123,15 +123,18 @@ def _left_behind(
     tl.store(squares + (scale * panels + down) * tl.num_programs(0) + here, tl.sum(by_square))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["first", "panel", "tiles", "within"])
 def sums_resident(
     high, low, extra, other_high, other_low, other_extra, row_sums, column_sums, squares,
-    padded, other_padded, first, panel, tiles, stride,
-    D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr, WITHIN: tl.constexpr,
+    padded, other_padded, first, panel, tiles, stride, within,
+    D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr, STAGES: tl.constexpr,
     S: tl.constexpr, Q: tl.constexpr,
 ):  # fmt: skip
-    """Sum a tile of columns over a panel of rows; the columns stay in shared memory. One term, small D."""
+    """Sum a tile of columns over a panel of rows; the columns stay in shared memory. One term, small D.
+
+    Whether the matrix is symmetric, and where a launch begins, is told at run time: so programs are few.
+    """
     here, down = tl.program_id(0), tl.program_id(1)
     cols = (first + here) * BN + tl.arange(0, BN)
     k, e = tl.arange(0, D), tl.arange(0, E)
@@ -142,7 +145,7 @@ def sums_resident(
         b_low = tl.load(other_low + theirs[None, :] * D + k[:, None])
     start = down * panel
     stop = tl.minimum(start + panel, tiles)
-    if WITHIN:
+    if within:
         stop = tl.minimum(stop, (first + here) * BN // BM)
     c0 = tl.zeros((WARPS, 8, BN), tl.float32)
     s0 = tl.zeros((BM,), tl.float32)
@@ -186,17 +189,14 @@ def sums_resident(
         _left_behind(column_sums, squares, c4, s4, cols, other_padded, 4, True)
 
 
-@triton.jit(do_not_specialize=["within"])
+@triton.jit(do_not_specialize=["first", "panel", "tiles", "within"])
 def sums_streamed(
     high, low, extra, other_high, other_low, other_extra, row_sums, column_sums, squares,
     padded, other_padded, first, panel, tiles, stride, within,
     D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
     CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, S: tl.constexpr, Q: tl.constexpr,
 ):  # fmt: skip
-    """Do the same for any number of columns and terms, and for city-block distances.
-
-    Whether the matrix is symmetric is told at run time: one program less to compile, and wide ones take long.
-    """
+    """Do the same for any number of columns and terms, and for city-block distances."""
     here, down = tl.program_id(0), tl.program_id(1)
     cols = (first + here) * BN + tl.arange(0, BN)
     start = down * panel

@@ -28,10 +28,15 @@ _ENTRIES = 1 << 18
 _HEIGHTS = (32, 256)
 """Of a panel: the least and the most rows; else an eighth of them, so that threads have panels to share."""
 
+_FEW_PANELS = 12
+"""With no more panels than this the kernels are shared out too, in two parts: the first panels are by far the
+largest, and many threads would wait for them. Distances are computed for each part."""
+
 _ROWS, _COLUMNS = 256, 512
 """Of a tile of plain sums."""
 
-Partial = list[tuple[FloatArray, FloatArray, FloatArray, float]]
+Sums = tuple[FloatArray, FloatArray, FloatArray, float]
+Partial = list[Sums]
 
 
 class FormJob:
@@ -56,7 +61,9 @@ class FormJob:
         self.count = len(kernels)
         self.height = int(np.clip(self.size // 8, *_HEIGHTS))
         self.width = max(_ENTRIES // self.height, self.height)
-        self.starts = range(0, self.size, self.height)
+        panels = -(-self.size // self.height)
+        self.parts = min(2, self.count) if panels <= _FEW_PANELS else 1
+        self.starts = range(panels * self.parts)  # the parts of a panel are neighbours
         self.nanoseconds = self.size**2 / 2 * self.count * form_work(vectors.shape[1])
         self.shifts: Sequence[Any] = [self.dtype.type(0)] * self.count
         self.forms = np.zeros((self.count, vectors.shape[1]))
@@ -70,37 +77,45 @@ class FormJob:
         """Write the tile of a kernel, and return it."""
         raise NotImplementedError
 
-    def work(self, start: int) -> int:
-        """Return how many kernel values a panel computes."""
-        return self.count * min(self.height, self.size - start) * (self.size - start)
+    def _place(self, number: int) -> tuple[int, range]:
+        """Return the first row of a part of a panel, and its kernels."""
+        panel, part = divmod(number, self.parts)
+        return panel * self.height, range(part, self.count, self.parts)
 
-    def panel(self, start: int, tick: Tick) -> Partial:
-        """Compute the sums of all kernels over one panel of rows."""
+    def work(self, number: int) -> int:
+        """Return how many kernel values a part of a panel computes."""
+        start, kernels = self._place(number)
+        return len(kernels) * min(self.height, self.size - start) * (self.size - start)
+
+    def panel(self, number: int, tick: Tick) -> Partial:
+        """Compute the sums of some kernels over one panel of rows."""
+        start, kernels = self._place(number)
         stop = min(start + self.height, self.size)
         height = stop - start
         ones = np.ones(max(height, self.width), self.dtype)
         sums: Partial = [
             (np.zeros(self.vectors.shape[1]), np.zeros(height), np.zeros(self.size - stop), 0.0)
-            for _ in range(self.count)
+            for _ in kernels
         ]
         for begin in range(start, self.size, self.width):
             end = min(begin + self.width, self.size)
             distances = self.distances(slice(start, stop), slice(begin, end))
-            for k in range(self.count):
+            for place, k in enumerate(kernels):
                 out = self.buffers.tile(height, end - begin, self.dtype.name)
-                self._add(sums, k, self.fill(k, distances, out), (start, stop, begin, end), ones)
+                at = (start, stop, begin, end)
+                sums[place] = self._added(sums[place], k, self.fill(k, distances, out), at, ones)
                 tick(height * (end - begin))
         return sums
 
-    def _add(self, sums: Partial, k: int, tile: Any, at: tuple[int, int, int, int], ones: Any) -> None:
-        """Add the sums of a tile, whose buffer is used up."""
+    def _added(self, sums: Sums, k: int, tile: Any, at: tuple[int, int, int, int], ones: Any) -> Sums:
+        """Return sums with those of a tile, whose buffer is used up."""
         start, stop, begin, end = at
         height = stop - start
         block = tile[:, : height if begin == start else 0]  # that on the diagonal
         if begin == start:
             np.fill_diagonal(block, 0.0)
         flat, inside, right = tile.ravel(), block.ravel(), tile[:, block.shape[1] :]
-        forms, by_row, by_column, squares = sums[k]
+        forms, by_row, by_column, squares = sums
         # The block on the diagonal is there twice over, the rest once.
         squares += 2.0 * float(flat @ flat) - float(inside @ inside)
         by_row += tile @ ones[: end - begin]
@@ -113,11 +128,12 @@ class FormJob:
         np.matmul(tile, self.vectors[begin:end], out=product)
         product *= self.vectors[start:stop]
         forms += 2.0 * (ones[:height] @ product).astype(np.float64)
-        sums[k] = (forms, by_row, by_column, squares)
+        return forms, by_row, by_column, squares
 
-    def merge(self, start: int, partial: Partial) -> None:
-        """Add the sums of a panel."""
-        for k, (forms, by_row, by_column, squares) in enumerate(partial):
+    def merge(self, number: int, partial: Partial) -> None:
+        """Add the sums of a part of a panel."""
+        start, kernels = self._place(number)
+        for k, (forms, by_row, by_column, squares) in zip(kernels, partial, strict=True):
             self.forms[k] += forms
             self.rows[k, start : start + len(by_row)] += by_row
             self.rows[k, start + len(by_row) :] += by_column

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, FloatArray, like, namespace, to_numpy
+from nammd.data.arrays import Array, in_float64, joined, like, namespace, run_sums, to_numpy
 from nammd.engines.sums import power_work, raised
 from nammd.engines.tiles.pool import Buffers, Tick
 from nammd.engines.units import UnitCross, Units, UnitWithin
@@ -36,7 +36,7 @@ class Span:
     units: Units
     rows: slice
     groups: slice
-    _adders: dict[tuple[int, str], Any] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def all_of(cls, units: Units, most: int) -> list[Span]:
@@ -59,11 +59,6 @@ class Span:
         """How many units."""
         return int(self.groups.stop - self.groups.start)
 
-    @property
-    def sizes(self) -> FloatArray:
-        """The sizes of the units."""
-        return self.units.sizes[self.groups]
-
     def pieces(self, most: int) -> Iterator[slice]:
         """Cut the rows so that none has more than `most`."""
         for start in range(self.rows.start, self.rows.stop, most):
@@ -79,27 +74,29 @@ class Span:
         """Whether every unit is one row, and all rows count alike."""
         return self.count == self.height and self.units.weights is None
 
-    def adder(self, rows: slice, sample: Array, precision: str) -> Any:
-        """Return the matrix that sums rows of this span by unit; sparse for NumPy, dense elsewhere."""
-        if isinstance(sample, np.ndarray):
-            key = rows.start, precision
-            if key not in self._adders:  # a few numbers for every row, used in every tile of its column
-                self._adders[key] = self._sparse(rows, precision)
-            return self._adders[key]
-        weights, edges = self.units.row_weights[rows], self._edges(rows)
-        dense = np.zeros((self.count, len(weights)))
-        places = np.repeat(np.arange(self.count), np.diff(edges))
-        dense[places, np.arange(len(weights))] = weights
-        return like(dense, sample, getattr(namespace(sample), precision))
-
-    def weights(self, rows: slice, tile: Array, precision: str) -> Array:
-        """Return the weights of some rows, where a tile of theirs is."""
+    def by_unit(self, tile: Array, rows: slice) -> Array:
+        """Return the weighted sums of a tile's rows by unit, where the tile is."""
+        if self.single:
+            return tile
         if not isinstance(tile, np.ndarray):
-            return like(self.units.row_weights[rows], tile, getattr(namespace(tile), precision))
-        key = -1 - rows.start, precision
-        if key not in self._adders:
-            self._adders[key] = self.units.row_weights[rows].astype(precision)
-        return self._adders[key]
+            weighted = in_float64(tile) * self.here("weights", rows, tile)[:, None]
+            return run_sums(weighted, np.diff(self._edges(rows)))
+        key = f"adder {rows.start}", tile.dtype.name
+        if key not in self._kept:  # a few numbers for every row, used in every tile of its column
+            self._kept[key] = self._sparse(rows, tile.dtype.name)
+        return self._kept[key] @ tile
+
+    def here(self, what: str, rows: slice, tile: Array, precision: str = "float64") -> Array:
+        """Return the weights or labels of some rows, or the sizes of the units, where a tile of theirs is."""
+        key = f"{what} {rows.start}", precision
+        if key not in self._kept:
+            every = {
+                "weights": self.units.row_weights,
+                "labels": self.units.labels,
+                "sizes": self.units.sizes,
+            }
+            self._kept[key] = like(every[what][rows], tile, getattr(namespace(tile), precision))
+        return self._kept[key]
 
     def _edges(self, rows: slice) -> NDArray[np.intp]:
         """Return where, among some rows, the units of this span begin and end."""
@@ -137,31 +134,29 @@ class _UnitJob:
         self.nanoseconds = m * n / (1 if len(samples) == 2 else 2) * (first.shape[1] / 50 + 0.8)
         self.nanoseconds *= power_work(self.count)
 
-    def block(
-        self, one: Span, two: Span, apart: bool, tick: Tick
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def block(self, one: Span, two: Span, apart: bool, tick: Tick) -> tuple[Array, Array, Array]:
         """Return row sums, column sums and the sums by pairs of units, of each power of the kernel values.
 
-        `apart`: all pairs count.
+        They are where the samples are, in float64. `apart`: all pairs count.
         """
-        rows, cols = np.zeros((self.count, one.height)), np.zeros((self.count, two.height))
-        sums = np.zeros((self.count, one.count, two.count))
+        highs, wides = list(one.pieces(self.most[0])), list(two.pieces(self.most[1]))
+        rows: list[list[Any]] = [[0.0] * len(highs) for _ in self.powers]
+        cols: list[list[Any]] = [[0.0] * len(wides) for _ in self.powers]
+        sums: list[Any] = [0.0] * self.count
         masked = not apart and one.meets(two)
-        for high in one.pieces(self.most[0]):
-            upper = one.adder(high, self.samples[0], self.bound.precision)
-            above = slice(high.start - one.rows.start, high.stop - one.rows.start)
-            for wide in two.pieces(self.most[1]):
-                left = slice(wide.start - two.rows.start, wide.stop - two.rows.start)
+        for down, high in enumerate(highs):
+            for right, wide in enumerate(wides):
                 tile = self._tile(high, wide)
                 if masked:
-                    tile = _without(tile, one.units, high, two.units, wide)
+                    tile = _without(tile, (one, high), (two, wide))
                 for k, values in enumerate(raised(tile, self.powers)):
-                    by_row, by_column, pairs = self._reduced(values, one, two, upper, high, wide)
-                    rows[k, above] += by_row
-                    cols[k, left] += by_column
-                    sums[k] += pairs
+                    by_row, by_column, pairs = self._reduced(values, one, two, high, wide)
+                    rows[k][down] = rows[k][down] + by_row
+                    cols[k][right] = cols[k][right] + by_column
+                    sums[k] = sums[k] + pairs
                 tick((high.stop - high.start) * (wide.stop - wide.start))
-        return rows, cols, sums
+        xp = namespace(self.samples[0])
+        return xp.stack([joined(k) for k in rows]), xp.stack([joined(k) for k in cols]), xp.stack(sums)
 
     def _tile(self, rows: slice, columns: slice) -> Array:
         if not self.on_cpu:
@@ -170,16 +165,19 @@ class _UnitJob:
         return self.bound.tile(rows, columns, self.buffers.tile(height, width, self.bound.precision))
 
     def _reduced(
-        self, tile: Array, one: Span, two: Span, upper: Any, high: slice, wide: slice
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sample, precision = self.samples[-1], self.bound.precision
-        by_row = tile @ two.weights(wide, tile, precision)
-        by_column = one.weights(high, tile, precision) @ tile
-        pairs = tile if one.single else upper @ tile
-        if not two.single:
-            lower = two.adder(wide, sample, precision)
-            pairs = (lower @ pairs.T).T
-        return to_numpy(by_row), to_numpy(by_column), to_numpy(pairs)
+        self, tile: Array, one: Span, two: Span, high: slice, wide: slice
+    ) -> tuple[Array, Array, Array]:
+        by_row = tile @ two.here("weights", wide, tile, self.bound.precision)
+        by_column = one.here("weights", high, tile, self.bound.precision) @ tile
+        pairs = two.by_unit(one.by_unit(tile, high).T, wide).T
+        return in_float64(by_row), in_float64(by_column), in_float64(pairs)
+
+
+def _squares(pairs: Array) -> Array:
+    """Return the sum of squares of each power's sums."""
+    if isinstance(pairs, np.ndarray):
+        return np.einsum("kij,kij->k", pairs, pairs)
+    return namespace(pairs).sum(pairs * pairs, axis=(1, 2))
 
 
 class UnitWithinJob(_UnitJob):
@@ -206,29 +204,29 @@ class UnitWithinJob(_UnitJob):
 
     def panel(self, start: int, tick: Tick) -> Any:
         """Compute the sums of one span with itself and with those after it."""
-        one, squares = self.spans[start], np.zeros(self.count)
-        rows, sized = np.zeros((self.count, one.height)), np.zeros((self.count, one.count))
-        columns, crossed = [], []
+        one = self.spans[start]
+        rows, sized, squares, columns, crossed = 0.0, 0.0, 0.0, [], []
         for two in self.across[start:]:
             by_row, by_column, pairs = self.block(one, two, False, tick)
-            rows += by_row
-            sized += pairs @ two.sizes
-            once = np.einsum("kij,kij->k", pairs, pairs)
-            squares += once if two is one else 2.0 * once
+            rows = rows + by_row
+            sized = sized + pairs @ two.here("sizes", two.groups, pairs)
+            once = _squares(pairs)
+            squares = squares + (once if two is one else 2.0 * once)
             if two is not one:
                 columns.append(by_column)
-                crossed.append(one.sizes @ pairs)
-        return rows, sized, columns, crossed, squares
+                crossed.append(one.here("sizes", one.groups, pairs) @ pairs)
+        beyond = [to_numpy(joined(each, axis=1)) for each in (columns, crossed) if each]
+        return to_numpy(rows), to_numpy(sized), beyond, to_numpy(squares)
 
     def merge(self, start: int, partial: Any) -> None:
         """Add the sums of a span."""
-        rows, sized, columns, crossed, squares = partial
+        rows, sized, beyond, squares = partial
         one = self.spans[start]
         self.rows[:, one.rows] += rows
         self.sized[:, one.groups] += sized
-        for two, by_column, weighted in zip(self.across[start + 1 :], columns, crossed, strict=True):
-            self.rows[:, two.rows] += by_column
-            self.sized[:, two.groups] += weighted
+        if beyond:
+            self.rows[:, one.rows.stop :] += beyond[0]
+            self.sized[:, one.groups.stop :] += beyond[1]
         self.squares += squares
 
     def result(self, k: int = 0) -> UnitWithin:
@@ -263,17 +261,17 @@ class UnitCrossJob(_UnitJob):
 
     def panel(self, start: int, tick: Tick) -> Any:
         """Compute the sums of one span of x with all of y."""
-        one, squares = self.spans[start], np.zeros(self.count)
-        rows, sized = np.zeros((self.count, one.height)), np.zeros((self.count, one.count))
-        cols, crossed = np.zeros(self.cols.shape), np.zeros(self.sized_cols.shape)
+        one = self.spans[start]
+        rows, sized, squares, cols, crossed = 0.0, 0.0, 0.0, [], []
         for two in self.across:
             by_row, by_column, pairs = self.block(one, two, self.apart, tick)
-            rows += by_row
-            sized += pairs @ two.sizes
-            cols[:, two.rows] = by_column
-            crossed[:, two.groups] = one.sizes @ pairs
-            squares += np.einsum("kij,kij->k", pairs, pairs)
-        return rows, sized, cols, crossed, squares
+            rows = rows + by_row
+            sized = sized + pairs @ two.here("sizes", two.groups, pairs)
+            cols.append(by_column)
+            crossed.append(one.here("sizes", one.groups, pairs) @ pairs)
+            squares = squares + _squares(pairs)
+        beyond = (to_numpy(joined(each, axis=1)) for each in (cols, crossed))
+        return to_numpy(rows), to_numpy(sized), *beyond, to_numpy(squares)
 
     def merge(self, start: int, partial: Any) -> None:
         """Add the sums of a span."""
@@ -290,13 +288,12 @@ class UnitCrossJob(_UnitJob):
         return UnitCross(rows, cols, self.sized_rows[k], self.sized_cols[k], float(self.squares[k]))
 
 
-def _without(tile: Array, one: Units, rows: slice, two: Units, columns: slice) -> Array:
+def _without(tile: Array, one: tuple[Span, slice], two: tuple[Span, slice]) -> Array:
     """Return a tile with zeros where two rows are of one unit, or of units that are too near."""
-    near = np.abs(one.labels[rows, None] - two.labels[None, columns]) <= one.reach
-    if isinstance(tile, np.ndarray):
+    left, right = (span.here("labels", rows, tile, "int64") for span, rows in (one, two))
+    xp = namespace(tile)
+    near = xp.abs(left[:, None] - right[None, :]) <= one[0].units.reach
+    if xp is np:
         tile[near] = 0.0
         return tile
-    xp = namespace(tile)
-    from array_api_compat import device
-
-    return xp.where(xp.asarray(near, device=device(tile)), xp.zeros_like(tile), tile)
+    return xp.where(near, xp.zeros_like(tile), tile)

@@ -1,0 +1,143 @@
+"""Sums over pairs of units on a GPU, or step by step on the CPU, are those of the tile engine."""
+
+import numpy as np
+import pytest
+import torch
+
+import nammd
+from nammd.engines.units import Units
+
+pytest.importorskip("triton", reason="Triton is not installed")
+
+from nammd.engines.cuda import arrangement, unit_sums
+from nammd.engines.cuda.arrangement import Arrangement
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+KERNEL = nammd.Gaussian(1.5)
+
+
+def units(rows, weighted=False, reach=0, first=0):
+    """Units with the given numbers of rows."""
+    labels = np.repeat(np.arange(first, first + len(rows)), rows)
+    weights = np.random.default_rng(len(labels)).uniform(0.5, 2.0, len(labels)) if weighted else None
+    return Units(labels, weights, reach)
+
+
+SINGLE = [1] * 70
+SMALL = np.random.default_rng(0).integers(1, 6, 30)
+TWO_KINDS = np.random.default_rng(0).permutation([1] * 200 + [3] * 50)
+LARGE = [150, 3, 90, 160]
+CASES = {
+    "single rows": (SINGLE, SINGLE, {}),
+    "weights": (SINGLE, SMALL, {"weighted": True}),
+    "small units": (SMALL, SMALL[:20], {}),
+    "two sizes": (TWO_KINDS, SMALL, {"weighted": True}),
+    "large units": (LARGE, LARGE[::-1], {}),
+    "large and single": (SINGLE, LARGE, {"weighted": True}),
+    "blocks of time": ([3] * 30, [4] * 20, {"reach": 1}),
+}
+
+
+def compared(kernel, one, two, columns=3, precision="high", rtol=2e-6):
+    """Check all sums of two samples against those of the tile engine in float64."""
+    rng = np.random.default_rng(1)
+    x, y = (rng.normal(size=(len(u.labels), columns)).astype("float32") for u in (one, two))
+    here, there = (torch.asarray(z, device=DEVICE) for z in (x, y))
+    parts = ((here, one),), ((there, two),), ((here, one), (there, two))
+    exact = [tuple((np.asarray(z.cpu(), dtype="float64"), u) for z, u in part) for part in parts]
+    found = nammd.Cuda(precision).unit_sums(kernel, *parts)
+    for ours, theirs in zip(found, nammd.Tiles().unit_sums(kernel, *exact), strict=True):
+        for name, expected in vars(theirs).items():
+            np.testing.assert_allclose(getattr(ours, name), expected, rtol=rtol, err_msg=name)
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_they_are_those_of_the_tile_engine(case):
+    rows, others, options = CASES[case]
+    found = compared(KERNEL, units(rows, **options), units(others, first=5, **options))
+    assert found.by.startswith("Cuda(")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "columns"),
+    [
+        (nammd.Laplace(5.0), 3),
+        (3 * nammd.Gaussian(2.0) + nammd.Gaussian(0.8), 3),
+        (nammd.Gaussian(25.0), 140),
+    ],
+    ids=["laplace", "two gaussians", "many columns"],
+)
+def test_every_kernel_with_a_program(kernel, columns):
+    compared(kernel, units(SMALL, weighted=True), units(SMALL[:20], weighted=True), columns)
+
+
+def test_fast_is_near():
+    compared(KERNEL, units(SMALL), units(SMALL[:20]), precision="fast", rtol=1e-3)
+
+
+@pytest.mark.parametrize("rows", [TWO_KINDS, [100, 80, 1, 95]], ids=["small", "large"])
+def test_in_turns_it_is_the_same(rows, monkeypatch):
+    """A unit in several pieces may begin in one turn and end in the next."""
+    monkeypatch.setattr(arrangement, "MOST", 2)
+    one, two = units(rows), units(rows[::-1], first=3)
+    whole = compared(KERNEL, one, two)
+    monkeypatch.setattr(unit_sums, "_BUFFER_BYTES", 1)
+    for ours, theirs in zip(compared(KERNEL, one, two), whole, strict=True):
+        for name, expected in vars(theirs).items():
+            np.testing.assert_allclose(getattr(ours, name), expected, rtol=1e-6, err_msg=name)
+
+
+def test_the_same_bits_every_time():
+    one = units([50, 3, 40], weighted=True)
+    x = torch.randn((len(one.labels), 3), device=DEVICE)
+    first, second = (nammd.Cuda().unit_sums(KERNEL, ((x, one),))[0] for _ in range(2))
+    assert first.squares == second.squares
+    assert np.array_equal(first.rows, second.rows)
+    assert np.array_equal(first.sized, second.sized)
+
+
+@pytest.mark.parametrize("why", ["spread", "weights"])
+def test_what_the_program_cannot_do_is_left_to_the_tile_engine(why):
+    kernel = nammd.Gaussian(0.05) if why == "spread" else KERNEL
+    weights = np.r_[1e-12, np.ones(39)] if why == "weights" else None
+    one = Units(np.repeat(np.arange(20), 2), weights)
+    x = np.random.default_rng(3).normal(size=(40, 3)).astype("float32")
+    there = torch.asarray(x, device=DEVICE)
+    summed = nammd.Cuda().unit_sums(kernel, ((there, one),))
+    [exact] = nammd.Tiles().unit_sums(kernel, ((x.astype("float64"), one),))
+    np.testing.assert_allclose(summed[0].rows, exact.rows, rtol=1e-4, atol=1e-12)
+    assert summed.by.startswith("Tiles() on torch")
+
+
+def test_a_distance_between_groups_agrees_with_the_cpu():
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(2, 90, 3)).astype("float32")
+    labels = rng.integers(0, 30, 90), rng.integers(20, 50, 90)
+    there = [torch.asarray(z, device=DEVICE) for z in (x, y)]
+    ours = nammd.distance(*there, kernel=KERNEL, groups=labels, engine=nammd.Cuda())
+    cpu = nammd.distance(x.astype("float64"), y.astype("float64"), kernel=KERNEL, groups=labels)
+    assert ours.value == pytest.approx(cpu.value, rel=1e-4)
+    assert ours.standard_error == pytest.approx(cpu.standard_error, rel=1e-4)
+    assert ours.engine.startswith("Cuda(")
+
+
+@pytest.mark.parametrize("rows", [SINGLE, SMALL, TWO_KINDS, LARGE, [5000], np.arange(1, 200)])
+def test_every_row_has_a_place_of_its_own_in_its_unit(rows):
+    one = units(rows)
+    found = Arrangement.of(one)
+    assert len(set(found.positions.tolist())) == len(one.labels)
+    assert np.array_equal(found.sources[found.positions], np.arange(len(one.labels)))
+    for kind in found.kinds:
+        there = found.sources[kind.rows].reshape(kind.planes, kind.count)
+        owner = np.where(there >= 0, one.labels[there], -1)
+        number = found.numbers[kind.pieces]
+        assert ((owner == -1) | (owner == number)).all()
+        assert kind.count % 128 == 0
+    of_rows = np.bincount(np.searchsorted(one.numbers, one.labels))
+    counted = np.zeros(len(found.numbers))
+    for kind in found.kinds:
+        counted[kind.pieces] = (found.sources[kind.rows].reshape(kind.planes, -1) >= 0).sum(axis=0)
+    assert np.array_equal(found.by_unit(counted), of_rows)
+    fill = 128 * sum(kind.planes for kind in found.kinds)
+    assert found.filled <= 1.35 * len(one.labels) + fill
