@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, to_numpy
+from nammd.data.arrays import Array, FloatArray
 from nammd.kernels.base import Kernel
 from nammd.kernels.gaussian import Gaussian, Mahalanobis
 from nammd.kernels.laplace import Laplace
-from nammd.kernels.operations import scaled_distance
+from nammd.kernels.operations import row_by_row, scaled_distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +63,7 @@ def bind_family(kernels: Sequence[Kernel], x: FloatArray, y: FloatArray) -> Boun
 
 def paired_values(kernels: Sequence[Kernel], x: Array, y: Array) -> FloatArray:
     """Return k(x_i, y_i) for every kernel and every i."""
-    apart = to_numpy(x).astype(np.float64, copy=False) - to_numpy(y)
-    distances = {"sqeuclidean": (apart * apart).sum(axis=1), "cityblock": np.abs(apart).sum(axis=1)}
-    each = [scaled_distance(kernel) for kernel in kernels]
-    return np.array([np.exp(one.factor * distances[one.metric]) for one in each])
+    return np.array([row_by_row(kernel, x, y) for kernel in kernels])
 
 
 def powers_of(kernels: Sequence[Kernel]) -> tuple[int, ...] | None:

@@ -410,6 +410,17 @@ def row_by_row(kernel: Any, x: Array, y: Array) -> FloatArray:
     return np.concatenate([np.diagonal(values) for values in found]) if found else np.empty(0)
 
 
+@row_by_row.register(Gaussian)
+@row_by_row.register(Laplace)
+def _(kernel: Any, x: Array, y: Array) -> FloatArray:
+    distance, apart = scaled_distance(kernel), to_numpy(x).astype(np.float64, copy=False) - to_numpy(y)
+    lengths = np.einsum("ij,ij->i", apart, apart)
+    if distance.metric == "cityblock":
+        lengths = np.abs(apart).sum(axis=1)
+    values: FloatArray = np.exp(distance.factor * lengths)
+    return values
+
+
 @row_by_row.register
 def _(kernel: RandomFeatures, x: Array, y: Array) -> FloatArray:
     waves = kernel.frequencies(int(x.shape[1])).T

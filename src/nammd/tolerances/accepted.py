@@ -29,7 +29,7 @@ from nammd.views.nearest import STEPS
 MOST_ROWS = 10_000
 """So many rows of an accepted dataset are kept."""
 
-FINE_ROWS, MOST_FINE, _LEAST_FINE = 5_000, 20_000, 1_000
+FINE_ROWS, MOST_FINE, _LEAST_FINE = 3_000, 20_000, 1_000
 """Rows of a dataset that are compared in pairs at finer scales, of all accepted ones, and the least of each.
 
 Fine structure is found in fewer rows than that: what more of them tell costs more than all the rest.
@@ -272,7 +272,7 @@ class AcceptedSet:
             own = None if kept <= most else representatives(kept, most)
             corners.append(Rows(like(each.points if own is None else each.points[own], points), k, own))
             sizes.append(kept)
-        some = representatives(reference.size, MOST_MOVED)
+        some = representatives(reference.size, MOST_MOVED if 1.0 in scales else MOST_MOVED // 2)
         base = to_numpy(take_rows(points, some)).astype(np.float64)
         for each in self.datasets:
             moved = some if drawn is None else drawn[some]
