@@ -63,7 +63,7 @@ def row_keys(points: Array) -> Keys | None:
     factors = np.random.default_rng(0).integers(0, 2**63, columns, dtype=np.uint64)
     factors += factors + np.uint64(1)  # odd, so that no bit is lost
     step = max((_CACHED if isinstance(points, np.ndarray) else _ON_DEVICE) // max(columns, 1), 1)
-    pieces = (points[start : start + step, :] for start in range(0, rows, step))
+    pieces = (points[start : min(start + step, rows), :] for start in range(0, rows, step))
     keys = [_keys_of(bits_of(piece), factors.view(np.int64)) for piece in pieces]
     return joined(keys) if keys else np.empty(0, np.int64)
 

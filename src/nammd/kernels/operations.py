@@ -405,8 +405,8 @@ _PAIRED = 256
 @singledispatch
 def row_by_row(kernel: Any, x: Array, y: Array) -> FloatArray:
     """Return ``k(x_i, y_i)`` for every i."""
-    parts = range(0, x.shape[0], _PAIRED)
-    found = [to_numpy(kernel(x[at : at + _PAIRED, :], y[at : at + _PAIRED, :])) for at in parts]
+    parts = _slices(x, _PAIRED)
+    found = [to_numpy(kernel(x[some, :], y[some, :])) for some in parts]
     return np.concatenate([np.diagonal(values) for values in found]) if found else np.empty(0)
 
 
@@ -424,10 +424,15 @@ def _(kernel: Any, x: Array, y: Array) -> FloatArray:
 @row_by_row.register
 def _(kernel: RandomFeatures, x: Array, y: Array) -> FloatArray:
     waves = kernel.frequencies(int(x.shape[1])).T
-    parts = range(0, x.shape[0], 4 * _PAIRED)
-    apart = (to_numpy(x[at : at + 4 * _PAIRED, :]) - to_numpy(y[at : at + 4 * _PAIRED, :]) for at in parts)
+    apart = (to_numpy(x[some, :]) - to_numpy(y[some, :]) for some in _slices(x, 4 * _PAIRED))
     found = [kernel.bound * np.cos(each @ waves).mean(axis=1) for each in apart]
     return np.concatenate(found) if found else np.empty(0)
+
+
+def _slices(x: Array, rows: int) -> list[slice]:
+    """Return slices of so many rows; the last one ends with the array, as the array standard asks for."""
+    size = int(x.shape[0])
+    return [slice(at, min(at + rows, size)) for at in range(0, size, rows)]
 
 
 # Columns -------------------------------------------------------------------------------------------------
