@@ -6,7 +6,7 @@ A task walks over one block of rows; what travels are sums of features, and a fe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import add
 from typing import Any
@@ -37,6 +37,7 @@ class ClusterWalks:
 
     waves: Waves
     computed: Computed
+    _home: dict[str, tuple[Positions, Any]] = field(default_factory=dict, init=False, repr=False)
 
     def totals(self, samples: Sequence[Any], weights: Sequence[Sequence[None]]) -> list[FloatArray]:
         """Return, for each sample, the sums of features."""
@@ -56,11 +57,12 @@ class ClusterWalks:
         found = iter(self.computed(graph, [key for own in leaves for key in own], work))
         return [np.concatenate([next(found) for _ in own], axis=2) for own in leaves]
 
-    def second_order(self, sample: Any, rows: Sequence[Positions], means: FloatArray) -> list[FloatArray]:
-        """Return sums of outer products of features over some rows, which come here."""
-        every = np.unique(np.concatenate(rows))
-        here = np.asarray(take_rows(sample, every))
-        return Walks(self.waves).second_order(here, [np.searchsorted(every, own) for own in rows], means)
+    def second_order(self, sample: Any, rows: Positions, scale: int, mean: FloatArray) -> FloatArray:
+        """Return the sum of outer products of features over some rows, which come here."""
+        places, here = self._home.get(sample.name, (rows[:0], None))
+        if here is None or not np.isin(rows, places).all():
+            places, here = self._home[sample.name] = rows, np.asarray(take_rows(sample, rows))
+        return Walks(self.waves).second_order(here, np.searchsorted(places, rows), scale, mean)
 
     def _tasks(
         self, samples: Sequence[Any], functions: Sequence[Any]

@@ -6,7 +6,6 @@ through some at a time, so that memory stays small whatever their number.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -175,19 +174,13 @@ def rows_of(units: Units, chosen: Positions) -> tuple[Positions, Positions, Floa
 
 
 def outer_of_units(
-    walks: Walks, points: Array, units: Units, order: Positions, counts: list[int], means: FloatArray
-) -> list[FloatArray]:
-    """Return, for each scale, the sum of outer products of the features of units less their mean.
-
-    Over the first of some units in a random order, so many at each scale.
-    """
-    found = [np.zeros((walks.waves.size, walks.waves.size)) for _ in counts]
-    step = math.gcd(*counts) if len(counts) > 1 else at_once(walks)
-    for start in range(0, len(order), step):
-        some = np.sort(order[start : start + step])
-        scales = sum(start < count for count in counts)
-        features = walks.unit_features(points, *rows_of(units, some), scales=scales)
-        for k, each in enumerate(features):
-            centred = each - units.sizes[some][:, None] * means[k]
-            found[k] += centred.T @ centred
+    walks: Walks, points: Array, units: Units, chosen: Positions, scale: int, mean: FloatArray
+) -> FloatArray:
+    """Return the sum of outer products of the features of some units less their mean, at one scale."""
+    found, step = np.zeros((walks.waves.size, walks.waves.size)), at_once(walks)
+    for start in range(0, len(chosen), step):
+        some = chosen[start : start + step]
+        features = walks.unit_features(points, *rows_of(units, some), scales=scale + 1)[scale]
+        centred = features - units.sizes[some][:, None] * mean
+        found += centred.T @ centred
     return found

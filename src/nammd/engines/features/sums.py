@@ -59,8 +59,6 @@ class _Sample:
     places: dict[int, int] = field(default_factory=dict)  # of other samples among the products
     products: FloatArray = field(init=False)
     own: Own = field(init=False)
-    outer: list[FloatArray] = field(init=False)
-    chosen: list[Positions] = field(init=False)
 
     @property
     def rows(self) -> int:
@@ -163,19 +161,25 @@ def feature_sums(
     bound = float(kernels[0].bound)
     for sample in every:
         sample.own = _own(walks, sample, bound)
-        _take_second_order(walks, sample)
     twins: dict[Any, Twins | None] = {
         part: Twins.of(walks, (part[0].points, part[0].units), (part[1].points, part[1].units))
         for part in keyed
         if len(part) == 2 and part[0].units is not None and part[1].units is not None
     }
-    return [
-        [
-            _within(part[0], k) if len(part) == 1 else _cross(part[0], part[1], k, twins.get(part))
-            for part in keyed
-        ]
-        for k in range(len(kernels))
-    ]
+    summed: list[list[Any]] = []
+    for k in range(len(kernels)):
+        order = SecondOrder(k)
+        for sample in every:  # at one scale after the other: these are large
+            order.take(walks, sample)
+        summed.append(
+            [
+                _within(part[0], k, order)
+                if len(part) == 1
+                else _cross(part[0], part[1], k, order, twins.get(part))
+                for part in keyed
+            ]
+        )
+    return summed
 
 
 def _own(walks: Any, sample: _Sample, bound: float) -> Own:
@@ -204,19 +208,41 @@ def _partners(sample: _Sample, parts: Sequence[tuple[_Sample, ...]]) -> FloatArr
     return np.stack(vectors, axis=2)
 
 
-def _take_second_order(walks: Any, sample: _Sample) -> None:
-    """Find the outer products of features, less the mean of all rows, of some units at every scale."""
-    order = np.random.default_rng(0).permutation(sample.count)[:SECOND_ORDER_ROWS]
-    most = [SECOND_ORDER_ROWS] + [FINER_ROWS] * (walks.waves.scales - 1)
-    sample.chosen = [np.sort(order[:count]) for count in most]
-    means, units = sample.total / sample.weight, sample.units
-    if units is None or (len(units) == sample.rows and units.weights is None):
-        sample.outer = walks.second_order(sample.points, sample.chosen, means)
-    else:
-        sample.outer = outer_of_units(walks, sample.points, units, order, most, means)
+@dataclass(eq=False)
+class SecondOrder:
+    """Outer products of the features of some units, less the mean of all rows, at one scale.
+
+    Attributes
+    ----------
+    k : int
+        The scale.
+    chosen : dict
+        The units of each sample.
+    outer : dict
+        The sums of their outer products.
+    """
+
+    k: int
+    chosen: dict[int, Positions] = field(default_factory=dict)
+    outer: dict[int, FloatArray] = field(default_factory=dict)
+
+    def take(self, walks: Any, sample: _Sample) -> None:
+        """Find those of a sample."""
+        order = np.random.default_rng(0).permutation(sample.count)
+        chosen = np.sort(order[: SECOND_ORDER_ROWS if self.k == 0 else FINER_ROWS])
+        mean, units = sample.total[self.k] / sample.weight, sample.units
+        if units is None or (len(units) == sample.rows and units.weights is None):
+            found = walks.second_order(sample.points, chosen, self.k, mean)
+        else:
+            found = outer_of_units(walks, sample.points, units, chosen, self.k, mean)
+        self.chosen[id(sample)], self.outer[id(sample)] = chosen, found
+
+    def product(self, x: _Sample, y: _Sample) -> float:
+        """Return the sum of squared kernel sums of the chosen units of two samples, each with each."""
+        return float(np.vdot(self.outer[id(x)], self.outer[id(y)]))
 
 
-def _within(x: _Sample, k: int) -> Any:
+def _within(x: _Sample, k: int, order: SecondOrder) -> Any:
     """Return the sums over pairs of distinct units of a sample."""
     own = x.own
     rows = x.felt(k, x) - own.rows[k]
@@ -226,8 +252,8 @@ def _within(x: _Sample, k: int) -> Any:
     u = similar / x.weight - s * c
     diagonal = own.diagonal[k]
     centred = diagonal - 2 * s * u - s * s * c  # of a unit with itself, less the mean
-    chosen, r, count = x.chosen[k], len(x.chosen[k]), x.count
-    pairs = float(np.vdot(x.outer[k], x.outer[k])) - _squares(centred, chosen)
+    chosen, count = order.chosen[id(x)], x.count
+    r, pairs = len(chosen), order.product(x, x) - _squares(centred, chosen)
     squares = pairs * (count * (count - 1) / (r * (r - 1))) + _squares(centred, None, count)
     q, su, uu = x.squared_sizes, float(np.sum(s * u)), float(u @ u)
     squares += 2 * q * uu + 2 * su * su + c * c * q * q + 4 * c * q * su
@@ -242,7 +268,7 @@ def _within(x: _Sample, k: int) -> Any:
     return UnitWithin(rows, sized, squares, x.total[k])
 
 
-def _cross(x: _Sample, y: _Sample, k: int, twins: Twins | None) -> Any:
+def _cross(x: _Sample, y: _Sample, k: int, order: SecondOrder, twins: Twins | None) -> Any:
     """Return the sums over pairs of a unit of x and one of y, less units that are in both."""
     rows, cols = x.felt(k, y), y.felt(k, x)
     one, two = x.total[k] / x.weight, y.total[k] / y.weight
@@ -251,8 +277,8 @@ def _cross(x: _Sample, y: _Sample, k: int, twins: Twins | None) -> Any:
     u, v = similar / y.weight - s * c, others / x.weight - t * c
     qx, qy = x.squared_sizes, y.squared_sizes
     su, tv = float(np.sum(s * u)), float(np.sum(t * v))
-    scale = x.count * y.count / (len(x.chosen[k]) * len(y.chosen[k]))
-    squares = scale * float(np.vdot(x.outer[k], y.outer[k]))
+    scale = x.count * y.count / (len(order.chosen[id(x)]) * len(order.chosen[id(y)]))
+    squares = scale * order.product(x, y)
     squares += qy * float(u @ u) + qx * float(v @ v) + c * c * qx * qy
     squares += 2 * su * tv + 2 * c * (qy * su + qx * tv)
     sized_rows, sized_cols = x.by_unit(x.felt(k, y, sized=True)), y.by_unit(y.felt(k, x, sized=True))

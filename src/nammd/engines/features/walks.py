@@ -69,11 +69,12 @@ class Walks:
         run(jobs, self.threads, self.progress, of_pairs=False)
         return [job.result() for job in jobs]
 
-    def second_order(self, sample: Array, rows: Sequence[Positions], means: FloatArray) -> list[FloatArray]:
-        """Return, for each scale, the sum of outer products of features less a mean, over some rows."""
-        jobs = [_Outer(self.waves, sample, k, each, means[k]) for k, each in enumerate(rows)]
-        run(jobs, self.threads, self.progress, of_pairs=False)
-        return [job.found * self.waves.scale**2 for job in jobs]
+    def second_order(self, sample: Array, rows: Positions, scale: int, mean: FloatArray) -> FloatArray:
+        """Return the sum of outer products of features less a mean, over some rows at one scale."""
+        job = _Outer(self.waves, sample, scale, rows, mean)
+        run([job], self.threads, self.progress, of_pairs=False)
+        job.found *= self.waves.scale**2
+        return job.found
 
     def unit_features(
         self,
