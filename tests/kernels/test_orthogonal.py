@@ -95,6 +95,18 @@ def test_row_by_row():
     assert len(row_by_row(nammd.Gaussian(2.0), x[:0], y[:0])) == 0
 
 
+def test_row_by_row_of_many_rows_is_float32():
+    x, y = np.random.default_rng(1).normal(size=(2, 20_000, 3))
+    y[7] += 1e4  # such rows go through float64
+    features = nammd.RandomFeatures(nammd.Gaussian(2.0), 40)
+    found = row_by_row(features, x, y)
+    exact = np.concatenate(
+        [row_by_row(features, x[:10_000], y[:10_000]), row_by_row(features, x[10_000:], y[10_000:])]
+    )
+    np.testing.assert_allclose(found, exact, atol=2e-6)
+    assert (found != exact).any()
+
+
 def test_the_kernel_for_many_rows():
     gaussian = nammd.Gaussian(1.0)
     assert MOST_ROWS == 89_442

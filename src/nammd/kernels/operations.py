@@ -33,7 +33,7 @@ from nammd.kernels.deep import Deep
 from nammd.kernels.gaussian import Gaussian, Mahalanobis, SquaredExponential
 from nammd.kernels.laplace import Laplace
 from nammd.kernels.orthogonal import normal_frequencies
-from nammd.kernels.random_features import RandomFeatures
+from nammd.kernels.random_features import FLOAT32_PHASE, RandomFeatures
 
 # Storing -------------------------------------------------------------------------------------------------
 
@@ -398,8 +398,8 @@ def _(kernel: RandomFeatures) -> RandomFeatures | None:
 
 # Rows that belong to each other --------------------------------------------------------------------------
 
-_PAIRED = 256
-"""So many rows are compared with their partners at once."""
+_PAIRED, _SINGLE_PAIRS = 256, 16_384
+"""So many rows are compared with their partners at once; and with more in all, waves are float32."""
 
 
 @singledispatch
@@ -424,9 +424,18 @@ def _(kernel: Any, x: Array, y: Array) -> FloatArray:
 @row_by_row.register
 def _(kernel: RandomFeatures, x: Array, y: Array) -> FloatArray:
     waves = kernel.frequencies(int(x.shape[1])).T
+    if x.shape[0] > _SINGLE_PAIRS:  # one in ten million averages out
+        waves = waves.astype(np.float32)
     apart = (to_numpy(x[some, :]) - to_numpy(y[some, :]) for some in _slices(x, 4 * _PAIRED))
-    found = [kernel.bound * np.cos(each @ waves).mean(axis=1) for each in apart]
+    found = [kernel.bound * np.cos(_phases(each, waves)).mean(axis=1, dtype=np.float64) for each in apart]
     return np.concatenate(found) if found else np.empty(0)
+
+
+def _phases(apart: FloatArray, waves: FloatArray) -> FloatArray:
+    """Return the phases of differences, in the precision of the waves; long ones in float64."""
+    if waves.dtype == np.float32 and np.abs(apart).sum(axis=1).max() * np.abs(waves).max() <= FLOAT32_PHASE:
+        return apart.astype(np.float32) @ waves
+    return apart @ waves.astype(np.float64)
 
 
 def _slices(x: Array, rows: int) -> list[slice]:
