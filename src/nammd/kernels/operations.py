@@ -424,18 +424,19 @@ def _(kernel: Any, x: Array, y: Array) -> FloatArray:
 @row_by_row.register
 def _(kernel: RandomFeatures, x: Array, y: Array) -> FloatArray:
     waves = kernel.frequencies(int(x.shape[1])).T
-    if x.shape[0] > _SINGLE_PAIRS:  # one in ten million averages out
-        waves = waves.astype(np.float32)
+    single = x.shape[0] > _SINGLE_PAIRS  # an error of one in ten million averages out
     apart = (to_numpy(x[some, :]) - to_numpy(y[some, :]) for some in _slices(x, 4 * _PAIRED))
-    found = [kernel.bound * np.cos(_phases(each, waves)).mean(axis=1, dtype=np.float64) for each in apart]
+    found = [
+        kernel.bound * np.cos(_phases(each, waves, single)).mean(axis=1, dtype=np.float64) for each in apart
+    ]
     return np.concatenate(found) if found else np.empty(0)
 
 
-def _phases(apart: FloatArray, waves: FloatArray) -> FloatArray:
-    """Return the phases of differences, in the precision of the waves; long ones in float64."""
-    if waves.dtype == np.float32 and np.abs(apart).sum(axis=1).max() * np.abs(waves).max() <= FLOAT32_PHASE:
-        return apart.astype(np.float32) @ waves
-    return apart @ waves.astype(np.float64)
+def _phases(apart: FloatArray, waves: FloatArray, single: bool) -> Any:
+    """Return the phases of differences, in float32 where that will do."""
+    if single and np.abs(apart).sum(axis=1).max() * np.abs(waves).max() <= FLOAT32_PHASE:
+        return apart.astype(np.float32) @ waves.astype(np.float32)
+    return apart @ waves
 
 
 def _slices(x: Array, rows: int) -> list[slice]:
