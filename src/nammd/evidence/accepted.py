@@ -19,7 +19,7 @@ from nammd.data.sampling import REPRESENTATIVES, Positions, representatives
 from nammd.engines import Engine, choose_engine
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.evidence.rows import Known, RowEvidence
-from nammd.evidence.stand_ins import SampleStandIns
+from nammd.evidence.stand_ins import SampleStandIns, kernel_values
 from nammd.kernels import Kernel
 from nammd.kernels.operations import row_by_row
 from nammd.spaces import Sample
@@ -219,7 +219,7 @@ class MixedStandIns:
     def values(self) -> FloatArray:
         """The sums between these; on the diagonal those within a unit, a row with itself included."""
         points, adder = self.rows
-        gram = to_numpy(self.accepted.kernel(points, points))
+        gram = kernel_values(self.accepted.kernel, points, points)
         if isinstance(adder, np.ndarray):
             gram *= adder[:, None]
             gram *= adder
@@ -239,7 +239,7 @@ class MixedStandIns:
     def between(self, other: Any) -> FloatArray:
         """Return the sums with rows that stand for another sample."""
         points, adder = self.rows
-        gram = to_numpy(self.accepted.kernel(points, to_numpy(other.rows[0])))
+        gram = kernel_values(self.accepted.kernel, points, to_numpy(other.rows[0]))
         found: FloatArray = adder[:, None] * gram if isinstance(adder, np.ndarray) else adder @ gram
         return found
 

@@ -14,11 +14,23 @@ from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
 from nammd.data.sampling import REPRESENTATIVES, Positions, representatives
 from nammd.engines.units import Units
 from nammd.kernels import Kernel
+from nammd.kernels.base import Precision
 from nammd.spaces import Sample
 from nammd.statistics.grams import unit_eigenvalue
 
 ROWS = REPRESENTATIVES
 """About so many rows stand for a sample, spread over its groups; two at least of a group that has them."""
+
+
+SINGLE_VALUES = 1 << 19
+"""With more kernel values than this they are float32: averages of them are corrections, and need no more."""
+
+
+def kernel_values(kernel: Kernel, x: Array, y: Array) -> FloatArray:
+    """Return the kernel values between rows that stand for samples."""
+    rows, columns = int(x.shape[0]), int(y.shape[0])
+    single: Precision | None = "float32" if rows * columns > SINGLE_VALUES else None
+    return to_numpy(kernel.bind(x, y, single).tile(slice(0, rows), slice(0, columns), None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +129,7 @@ class SampleStandIns:
     def _sums(self) -> tuple[FloatArray, FloatArray]:
         """The sums, and for each group the mean kernel value of a row with itself."""
         points, adder, counts = self.rows
-        gram = to_numpy(self.kernel(points, points))
+        gram = kernel_values(self.kernel, points, points)
         if self.units is None:
             return gram, np.diagonal(gram)
         found: FloatArray = adder @ (adder @ gram.T).T
@@ -143,7 +155,7 @@ class SampleStandIns:
     def between(self, other: SampleStandIns) -> FloatArray:
         """Return the sums of kernel values with the units that stand for another sample."""
         (points, adder, _), (others, lower, _) = self.rows, other.rows
-        gram = to_numpy(self.kernel(points, others))
+        gram = kernel_values(self.kernel, points, others)
         if self.units is None:
             return gram
         found: FloatArray = adder @ (lower @ gram.T).T

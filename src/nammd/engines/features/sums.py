@@ -139,7 +139,9 @@ def feature_sums(
     """
     if rows_of_parts(parts) > LARGE_ROWS:
         precision = "float32"
-    first = parts[0][0][0] if isinstance(parts[0][0], tuple) else parts[0][0]
+    # The x of a pair, whatever else is asked for: the same sums have the same bits.
+    first = max(parts, key=len)[0]
+    first = first[0] if isinstance(first, tuple) else first
     some = take_rows(first, representatives(int(first.shape[0])))
     centre = np.median(to_numpy(some).astype(np.float64), axis=0)
     waves = Waves.of_kernels(kernels, centre, precision)  # type: ignore[arg-type]
