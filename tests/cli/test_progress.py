@@ -117,7 +117,7 @@ def test_the_announcement_stands_above_the_bar(tmp_path):
 
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(400_000, 8)).astype("float32"))
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "nammd", "distance", "a.npy", "a.npy", "--threads", "1"]
+    command = [sys.executable, "-m", "nammd", "distance", "a.npy", "a.npy", "--threads", "1", "--exact"]
     env = os.environ | {"COLUMNS": "300", "TERM": "xterm"}
     with running(command, stderr=theirs, stdout=subprocess.PIPE, cwd=tmp_path, env=env) as process:
         text = ""

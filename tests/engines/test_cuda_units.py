@@ -47,7 +47,8 @@ def compared(kernel, one, two, columns=3, precision="high", rtol=2e-6):
     exact = [tuple((np.asarray(z.cpu(), dtype="float64"), u) for z, u in part) for part in parts]
     found = nammd.Cuda(precision).unit_sums(kernel, *parts)
     for ours, theirs in zip(found, nammd.Tiles().unit_sums(kernel, *exact), strict=True):
-        for name, expected in vars(theirs).items():
+        sums = {name: each for name, each in vars(theirs).items() if name != "features"}
+        for name, expected in sums.items():
             np.testing.assert_allclose(getattr(ours, name), expected, rtol=rtol, err_msg=name)
     return found
 
@@ -84,7 +85,8 @@ def test_in_turns_it_is_the_same(rows, monkeypatch):
     whole = compared(KERNEL, one, two)
     monkeypatch.setattr(unit_sums, "_BUFFER_BYTES", 1)
     for ours, theirs in zip(compared(KERNEL, one, two), whole, strict=True):
-        for name, expected in vars(theirs).items():
+        sums = {name: each for name, each in vars(theirs).items() if name != "features"}
+        for name, expected in sums.items():
             np.testing.assert_allclose(getattr(ours, name), expected, rtol=1e-6, err_msg=name)
 
 

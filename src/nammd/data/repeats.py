@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -127,6 +127,9 @@ class KeyCounts:
     def common(self) -> WeakKeyDictionary[KeyCounts, int]:
         """What was found in common with others, for as long as these are there."""
         return WeakKeyDictionary()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "common"}
 
     @cached_property
     def rows(self) -> int:

@@ -37,14 +37,15 @@ from nammd.engines.tiles.pool import Buffers, run
 from nammd.engines.tiles.unit_jobs import UnitCrossJob, UnitWithinJob
 from nammd.engines.units import Units
 from nammd.errors.checks import whole
-from nammd.kernels.base import Kernel, Precision
+from nammd.kernels.base import BoundKernel, Kernel, Precision
 from nammd.kernels.family import families, of_distances, powers_of
 
-SINGLE_VALUES = 30_000_000
-"""With more kernel values than this the tiles of NumPy's data are float32.
+SINGLE_VALUES = 1 << 24
+"""Two samples of more pairs of rows than this, 4 096 with as many, have float32 tiles in NumPy.
 
-Errors of single values, one in ten million, average out to some millionths of a standard error; and float64
-takes two to four times as long.
+Each for itself, so that the sums of two samples have the same bits whatever else is asked for. Errors of single
+values, one in ten million, average out to some millionths of a standard error; and float64 takes two to four
+times as long.
 """
 
 
@@ -59,8 +60,8 @@ class Tiles(Engine):
     threads : int, optional
         The number of threads; by default as many as the process may use, or one for small data.
     dtype : {"float32", "float64"}, optional
-        The precision of the tiles, by default that of the data, or float32 where there are more than
-        30 million pairs of rows; float64 where the spread of the data is too much for float32. Sums over
+        The precision of the tiles, by default that of the data, or float32 of samples that have more
+        than 16 777 216 pairs of rows; float64 where the spread of the data is too much for float32. Sums over
         tiles are accumulated in float64 in any case.
     progress : bool or callable, optional
         By default a bar with the remaining time is shown on stderr, where that is a terminal, once the
@@ -118,9 +119,9 @@ class Tiles(Engine):
             return self._by_features(kernels, parts)
         first, buffers, powers = parts[0][0], Buffers(), powers_of(kernels)
         if powers is not None:
-            shape, make, dtype = self._tile_shape(first), (WithinJob, CrossJob), self._dtype_for(parts)
+            shape, make = self._tile_shape(first), (WithinJob, CrossJob)
             jobs: list[Any] = [
-                make[len(part) - 1](kernels[0].bind(part[0], part[-1], dtype), part, shape, buffers, powers)
+                make[len(part) - 1](self._bound(kernels[0], part[0], part[-1]), part, shape, buffers, powers)
                 for part in parts
             ]
             return self._summed(jobs, len(kernels), first)
@@ -149,11 +150,11 @@ class Tiles(Engine):
         if powers is None:
             return [self.many_unit_sums([kernel], *parts)[0] for kernel in kernels]
         first = parts[0][0][0]
-        shape, dtype = self._tile_shape(first), self._dtype_for([[x for x, _ in part] for part in parts])
+        shape = self._tile_shape(first)
         jobs: list[Any] = []
         for part in parts:
             (x, units), (y, others) = part[0], part[-1]
-            bound = kernels[0].bind(x, y, dtype)
+            bound = self._bound(kernels[0], x, y)
             if len(part) == 1:
                 jobs.append(UnitWithinJob(bound, x, units, shape, buffers, powers))
             else:
@@ -165,12 +166,10 @@ class Tiles(Engine):
         by = self.described(first)
         return [Summed(tuple(job.result(k) for job in jobs), by) for k in range(kernels)]
 
-    def _dtype_for(self, parts: Sequence[Sequence[Array]]) -> Precision | None:
-        """Return the precision that was asked for; else float32 where there are many values, in NumPy."""
-        if self.dtype is not None or not isinstance(parts[0][0], np.ndarray):
-            return self.dtype
-        values = sum(part[0].shape[0] * part[-1].shape[0] / (3 - len(part)) for part in parts)
-        return "float32" if values > SINGLE_VALUES else None
+    def _bound(self, kernel: Kernel, x: Array, y: Array) -> BoundKernel:
+        """Bind a kernel in the precision that was asked for; else that of the data, or float32 of many."""
+        many = isinstance(x, np.ndarray) and x.shape[0] * y.shape[0] > SINGLE_VALUES
+        return kernel.bind(x, y, self.dtype or ("float32" if many else None))
 
     def _by_features(self, kernels: Sequence[Kernel], parts: Sequence[tuple[Any, ...]]) -> list[Summed]:
         """Return sums of kernels with features, in time proportional to the rows."""
