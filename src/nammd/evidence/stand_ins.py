@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
 from nammd.data.sampling import REPRESENTATIVES, Positions, representatives
+from nammd.engines.blas import single_threaded_blas
 from nammd.engines.units import Units
 from nammd.kernels import Kernel
 from nammd.kernels.base import Precision
@@ -30,7 +31,8 @@ def kernel_values(kernel: Kernel, x: Array, y: Array) -> FloatArray:
     """Return the kernel values between rows that stand for samples."""
     rows, columns = int(x.shape[0]), int(y.shape[0])
     single: Precision | None = "float32" if rows * columns > SINGLE_VALUES else None
-    return to_numpy(kernel.bind(x, y, single).tile(slice(0, rows), slice(0, columns), None))
+    with single_threaded_blas:  # the same bits on any number of cores
+        return to_numpy(kernel.bind(x, y, single).tile(slice(0, rows), slice(0, columns), None))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,16 @@ from nammd.statistics.pair import Alternative
 from nammd.statistics.power import distribution_free, power_at, rows_for
 
 
+def rounded_up(rows: int) -> int:
+    """Return a number of rows with three digits that tell, not below it.
+
+    >>> rounded_up(764_337_087), rounded_up(764)
+    (765000000, 764)
+    """
+    unit = 10 ** max(len(str(rows)) - 3, 0)
+    return -(-rows // unit) * unit
+
+
 @dataclass(frozen=True)
 class Plan(Result):
     """How much power so many rows have, or how many rows it takes.
@@ -76,11 +86,11 @@ class Plan(Result):
             ("rows (forecast)", "out of reach" if self.m is None else f"{self.m} and {self.n}"),
         ]
         if self.groups is None:
-            return [*rows, ("rows (distribution-free bound, very loose)", f"{self.bound} each")]
+            return [*rows, ("rows (distribution-free bound, very loose)", f"{rounded_up(self.bound)} each")]
         return [
             *rows,
             ("groups, as large as the pilot's", f"{self.groups[0]} and {self.groups[1]}"),
-            ("groups (distribution-free bound, very loose)", f"{self.bound} each"),
+            ("groups (distribution-free bound, very loose)", f"{rounded_up(self.bound)} each"),
         ]
 
 

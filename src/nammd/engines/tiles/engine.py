@@ -43,9 +43,9 @@ from nammd.kernels.family import families, of_distances, powers_of
 SINGLE_VALUES = 1 << 24
 """Two samples of more pairs of rows than this, 4 096 with as many, have float32 tiles in NumPy.
 
-Each for itself, so that the sums of two samples have the same bits whatever else is asked for. Errors of single
-values, one in ten million, average out to some millionths of a standard error; and float64 takes two to four
-times as long.
+Each for itself, so that the sums of two samples have the same bits whatever else is asked for. Errors of
+single values, one in ten million, average out to some millionths of a standard error; and float64 takes two
+to four times as long.
 """
 
 
