@@ -20,7 +20,7 @@ def rounded_up(rows: int) -> int:
     >>> rounded_up(764_337_087), rounded_up(764)
     (765000000, 764)
     """
-    unit = 10 ** max(len(str(rows)) - 3, 0)
+    unit: int = 10 ** max(len(str(rows)) - 3, 0)
     return -(-rows // unit) * unit
 
 
