@@ -84,7 +84,8 @@ class AcceptedRows:
         `sizes` are how many units each sample has, also where not all of them are used.
         """
         count = len(corners)
-        seen = [np.empty((corner.points.shape[0], count)) for corner in corners]
+        # One column after the other in memory: each is written as a whole.
+        seen = [np.empty((count, corner.points.shape[0])).T for corner in corners]
         squares = np.empty((count, count))
         for v in range(count):
             seen[v][:, v], squares[v, v] = sums.within[v].rows, sums.within[v].squares
@@ -119,7 +120,7 @@ class AcceptedRows:
         met = Met(
             across=[sums.rows for sums in across],
             squares=np.array([sums.squares for sums in across]),
-            candidate=Corner(-1, np.column_stack([sums.cols for sums in across])),
+            candidate=Corner(-1, np.array([sums.cols for sums in across]).T),
             own=own.rows,
             own_squares=own.squares,
         )

@@ -203,8 +203,13 @@ class Mixture:
         found: dict[int, Places] = {}
         for v in self.used:
             corner = self.hull.corners[v]
-            units = np.arange(len(corner.seen)) if corner.units is None else corner.units
-            found[corner.sample] = np.union1d(found.get(corner.sample, np.empty(0, np.intp)), units)
+            before, units = found.get(corner.sample), corner.units
+            if units is None:  # all of them, whatever else is used
+                found[corner.sample] = np.arange(len(corner.seen))
+            elif before is None:
+                found[corner.sample] = units
+            elif not _contiguous(before) or len(before) <= units[-1]:
+                found[corner.sample] = np.union1d(before, units)
         return found
 
     def pair(self, second_order: SecondOrder | None, alike: tuple[bool, bool]) -> Pair:
@@ -278,7 +283,8 @@ class Mixture:
     def _where(self, v: int) -> Places:
         corner = self.hull.corners[v]
         units = np.arange(len(corner.seen)) if corner.units is None else corner.units
-        return np.searchsorted(self.places[corner.sample], units)
+        places = self.places[corner.sample]
+        return units if _contiguous(places) else np.searchsorted(places, units)
 
     def _multiple(self, counts: FloatArray | None, sample: int) -> FloatArray:
         places = self.places[sample]
@@ -309,3 +315,8 @@ class Mixture:
             values[:, v] += seen @ self.weights - met.across[v] / candidate.size
             found = found + corner.covariance(values) / corner.size
         return found
+
+
+def _contiguous(places: Places) -> bool:
+    """Tell whether ascending places are 0, 1, 2 and so on."""
+    return len(places) > 0 and bool(places[-1] == len(places) - 1)

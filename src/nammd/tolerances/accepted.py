@@ -35,6 +35,9 @@ FINE_ROWS, MOST_FINE, _LEAST_FINE = 3_000, 20_000, 1_000
 Fine structure is found in fewer rows than that: what more of them tell costs more than all the rest.
 """
 
+FINE_FEATURE_ROWS = 100_000
+"""The same where the kernel has features."""
+
 MOVED_COLUMN = 0.1
 """From so many standard deviations on, there is something between the reference and an accepted column.
 

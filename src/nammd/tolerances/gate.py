@@ -33,7 +33,7 @@ from nammd.spaces import Sample
 from nammd.spaces.space import for_rows
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.power import distribution_free
-from nammd.tolerances.accepted import FINE_ROWS
+from nammd.tolerances.accepted import FINE_FEATURE_ROWS, FINE_ROWS
 from nammd.tolerances.around import Around
 from nammd.tolerances.bars import pvalues
 from nammd.tolerances.check_cautions import cautions_of
@@ -374,7 +374,7 @@ class Gate:
         by_rows = not alone and self._compared_by_rows(candidate)
         runs = [(tuple(scales), reference, sample)]
         if len(scales) > 1 and self._many_for_finer(reference, sample):
-            some = self._fine(reference), sample.at_most(FINE_ROWS)
+            some = self._fine(reference), sample.at_most(self._fine_rows)
             runs = [(tuple(scales[:1]), reference, sample), (tuple(scales[1:]), *some)]
         found: list[Estimate] = []
         with passes(*[1.0] * len(runs), what=comparing(reference.size, sample.size)):
@@ -402,15 +402,20 @@ class Gate:
     def _many_for_finer(self, reference: Any, sample: Any) -> bool:
         """Tell whether finer scales are to have some of the rows: plain ones, compared in pairs."""
         plain = all(each.keeps_rows and each.units is None for each in (reference, sample))
-        if self.exact or not plain or features_of(self.tolerance.kernel) is not None:
+        if self.exact or not plain:
             return False
-        accepted = self.tolerance.accepted
-        return max(reference.size, sample.size) > FINE_ROWS or not (accepted is None or accepted.few)
+        accepted, in_pairs = self.tolerance.accepted, self._fine_rows == FINE_ROWS
+        many = max(reference.size, sample.size) > self._fine_rows
+        return many or (in_pairs and accepted is not None and not accepted.few)
+
+    @property
+    def _fine_rows(self) -> int:
+        return FINE_ROWS if features_of(self.tolerance.kernel) is None else FINE_FEATURE_ROWS
 
     def _fine(self, reference: Sample) -> Sample:
         """Return the rows of the reference at finer scales, always the same object."""
         if self._finer.get("of") is not reference:
-            self._finer.update({"of": reference, "some": reference.at_most(FINE_ROWS)})
+            self._finer.update({"of": reference, "some": reference.at_most(self._fine_rows)})
         return self._finer["some"]
 
     def _compared_by_rows(self, candidate: Candidate) -> bool:

@@ -67,7 +67,7 @@ class Walks:
         """
         jobs = [_Products(self.waves, x, each) for x, each in zip(samples, vectors, strict=True)]
         run(jobs, self.threads, self.progress, of_pairs=False)
-        return [job.result() for job in jobs]
+        return [job.found for job in jobs]
 
     def second_order(self, sample: Array, rows: Positions, scale: int, mean: FloatArray) -> FloatArray:
         """Return the sum of outer products of features less a mean, over some rows at one scale."""
@@ -177,24 +177,19 @@ class _Products(_Walk):
         super().__init__(waves, sample)
         # Of moderate size whatever the weights, and each in one piece: one product after the other is quicker
         # than a thin matrix product.
-        self.sizes = np.maximum(np.abs(vectors).max(axis=1), np.finfo(np.float64).tiny)
-        small = np.swapaxes(vectors / self.sizes[:, None, :], 1, 2)
+        sizes = np.maximum(np.abs(vectors).max(axis=1), np.finfo(np.float64).tiny)
+        self.factors, small = sizes * waves.scale, np.swapaxes(vectors / sizes[:, None, :], 1, 2)
         self.vectors = [[self.here(np.ascontiguousarray(v), sample) for v in each] for each in small]
         self.found = np.empty((waves.scales, vectors.shape[2], self.size))
 
-    def reduce(self, low: int, high: int) -> FloatArray:
-        found = np.empty((*self.found.shape[:2], high - low))
+    def reduce(self, low: int, high: int) -> None:
+        # Each block has its own place, so threads need not wait for each other.
         for k, waves in enumerate(self.waves.of(self.rows(low, high))):
             for number, vector in enumerate(self.vectors[k]):
-                found[k, number] = to_numpy(waves @ vector)
-        return found
+                self.found[k, number, low:high] = to_numpy(waves @ vector) * self.factors[k, number]
 
-    def add(self, low: int, high: int, part: FloatArray) -> None:
-        self.found[:, :, low:high] = part
-
-    def result(self) -> FloatArray:
-        self.found *= self.sizes[:, :, None] * self.waves.scale
-        return self.found
+    def add(self, low: int, high: int, part: None) -> None:
+        """Nothing is left to do."""
 
 
 class _Outer(_Walk):
