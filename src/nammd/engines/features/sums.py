@@ -4,7 +4,7 @@ The mean kernel value of a row with a sample is the product of its features with
 one walk sums the features, and a second one gives the sums for every row. Sums over *pairs* of rows, of
 squared kernel values, need the outer products of features. These enter the statistics in terms of second
 order only, and some rows do for them: with features less the mean of *all* rows, what is left to chance is
-small (`STATISTICS`: 0.2 % of the part of the variance that is due to pairs).
+some 0.2 % of the part of the variance that is due to pairs (docs/statistics.md, "Large data").
 
 Rows that belong together are units, and the formulas are those of units: with F the sum of the features of a
 unit's rows, each times its weight, two units have the kernel sum ``K = F'F``. Single rows are units of one.
