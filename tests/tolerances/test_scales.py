@@ -216,12 +216,12 @@ def test_many_accepted_rows_are_compared_at_finer_scales_in_part(monkeypatch):
 @pytest.mark.parametrize("accepted", [False, True])
 def test_some_of_many_rows_are_compared_at_finer_scales(accepted, monkeypatch):
     from nammd.tolerances import accepted as module
-    from nammd.tolerances import gate
+    from nammd.tolerances import comparing
 
     months = {"month": normal(21, 0.3)} if accepted else {}
     tolerance = nammd.Tolerance.from_reference(X, months, margin=0.01, **JOINT)
     expected = tolerance.check(X, normal(30))
-    for place in (module, gate):
+    for place in (module, comparing):
         monkeypatch.setattr(place, "FINE_ROWS", 300)
     monkeypatch.setattr(module, "_LEAST_FINE", 100)
     checked = tolerance.with_reference(X)

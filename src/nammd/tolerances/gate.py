@@ -7,20 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
 from nammd.encoding.changes import Changes, changes
 from nammd.engines import Engine, workers_read_files
-from nammd.engines.progress import comparing, passes
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS
-from nammd.evidence.gathering import gather_at
-from nammd.evidence.nearest import nearest_accepted
-from nammd.evidence.preparing import compared, prepared
-from nammd.evidence.rows import Known
+from nammd.evidence.preparing import prepared
 from nammd.explaining.chance import Together
 from nammd.explaining.facts import Fact, FactRules, FactShare
 from nammd.explaining.left_out_facts import type_facts
@@ -33,10 +27,9 @@ from nammd.spaces import Sample
 from nammd.spaces.space import for_rows
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.power import distribution_free
-from nammd.tolerances.accepted import FINE_FEATURE_ROWS, FINE_ROWS
-from nammd.tolerances.around import Around
 from nammd.tolerances.bars import pvalues
 from nammd.tolerances.check_cautions import cautions_of
+from nammd.tolerances.comparing import Comparing
 from nammd.tolerances.decision import Held, combined, decided
 from nammd.tolerances.forecasting import Setting
 from nammd.tolerances.gate_columns import GateColumns
@@ -110,8 +103,6 @@ class Gate:
     engine: Engine | None = None
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
     exact: bool = False
-    _known: dict[float, Known] = field(default_factory=dict, init=False, repr=False)
-    _finer: dict[str, Sample] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -364,81 +355,16 @@ class Gate:
     def _estimates(
         self, candidate: Candidate, scales: Sequence[float], *, alone: bool = False
     ) -> list[Estimate]:
-        """Estimate the distance of a candidate at some scales; what is within the reference is summed once.
-
-        Plain rows are compared with all that was accepted in the same run, unless the reference is meant
-        `alone`.
-        """
-        reference = candidate.reference
-        sample = candidate.sample if self.exact else compared(reference, candidate.sample)
-        by_rows = not alone and self._compared_by_rows(candidate)
-        runs = [(tuple(scales), reference, sample)]
-        if len(scales) > 1 and self._many_for_finer(reference, sample):
-            some = self._fine(reference), sample.at_most(self._fine_rows)
-            runs = [(tuple(scales[:1]), reference, sample), (tuple(scales[1:]), *some)]
-        found: list[Estimate] = []
-        with passes(*[1.0] * len(runs), what=comparing(reference.size, sample.size)):
-            for some_scales, x, y in runs:
-                if by_rows:
-                    gathered: Sequence[Any] = self._around.compared(x, y, some_scales)
-                else:
-                    gathered = self._alone(x, y, some_scales)
-                if found:  # what is to be said of the rows is said of all of them
-                    gathered = [replace(each, main=found[0].evidence) for each in gathered]
-                found += [Estimate.of(evidence) for evidence in gathered]
-        return found
-
-    def _alone(self, reference: Any, sample: Any, scales: Sequence[float]) -> list[Any]:
-        """Compare a candidate with the reference; what is within that is summed once for all candidates."""
-        here = [self._known[s] for s in scales if s in self._known]
-        known = [each for each in here if each.sample.points is reference.points]
-        enough = known if len(known) == len(scales) else None
-        found = gather_at(scales, [(reference, sample)], engine=self.engine, known=enough)
-        for scale, [evidence] in zip(scales, found, strict=False):
-            if evidence.known_x is not None:
-                self._known[scale] = evidence.known_x
-        return [evidence for [evidence] in found]
-
-    def _many_for_finer(self, reference: Any, sample: Any) -> bool:
-        """Tell whether finer scales are to have some of the rows: plain ones, compared in pairs."""
-        plain = all(each.keeps_rows and each.units is None for each in (reference, sample))
-        if self.exact or not plain:
-            return False
-        accepted, in_pairs = self.tolerance.accepted, self._fine_rows == FINE_ROWS
-        many = max(reference.size, sample.size) > self._fine_rows
-        return many or (in_pairs and accepted is not None and not accepted.few)
-
-    @property
-    def _fine_rows(self) -> int:
-        return FINE_ROWS if features_of(self.tolerance.kernel) is None else FINE_FEATURE_ROWS
-
-    def _fine(self, reference: Sample) -> Sample:
-        """Return the rows of the reference at finer scales, always the same object."""
-        if self._finer.get("of") is not reference:
-            self._finer.update({"of": reference, "some": reference.at_most(self._fine_rows)})
-        return self._finer["some"]
-
-    def _compared_by_rows(self, candidate: Candidate) -> bool:
-        """Tell whether there are accepted data, and all rows stand for themselves."""
-        accepted, samples = self.tolerance.accepted, (candidate.reference, candidate.sample)
-        plain = all(sample.keeps_rows and sample.units is None for sample in samples)
-        return plain and accepted is not None and bool(accepted.datasets)
-
-    @cached_property
-    def _around(self) -> Around:
-        assert self.tolerance.accepted is not None
-        return Around(self.tolerance.accepted, self.engine)
+        """Estimate the distance of a candidate at some scales, the reference perhaps meant `alone`."""
+        return self._comparing.estimates(candidate.reference, candidate.sample, scales, alone=alone)
 
     def _nearest(self, candidate: Candidate, estimates: Sequence[Estimate]) -> list[Nearest]:
         """Return a candidate with the mixture of what was accepted that is nearest to it, at every scale."""
-        accepted, scales = self.tolerance.accepted, self.tolerance.every_scale[: len(estimates)]
-        if accepted is None or not accepted.datasets or estimates[0].pair.void:
-            return [Nearest(np.ones(1), each.pair) for each in estimates]
-        if accepted.same_as(candidate.sample):  # as for the reference itself, there is nothing to test with
-            return [Nearest(np.ones(1), replace(each.pair, void=True)) for each in estimates]
-        around = self._around.at(scales) if self._compared_by_rows(candidate) else []
-        evidence = [each.evidence for each in estimates]
-        return nearest_accepted(scales, evidence, accepted.datasets, around, self.engine)
+        return self._comparing.nearest(candidate.reference, candidate.sample, estimates)
+
+    @cached_property
+    def _comparing(self) -> Comparing:
+        return Comparing(self.tolerance, self.engine, self.exact)
 
     def plan(
         self,
