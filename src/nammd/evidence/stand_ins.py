@@ -15,7 +15,6 @@ from nammd.data.sampling import REPRESENTATIVES, Positions, representatives
 from nammd.engines.blas import single_threaded_blas
 from nammd.engines.units import Units
 from nammd.kernels import Kernel
-from nammd.kernels.base import Precision
 from nammd.spaces import Sample
 from nammd.statistics.grams import unit_eigenvalue
 
@@ -30,9 +29,10 @@ SINGLE_VALUES = 1 << 19
 def kernel_values(kernel: Kernel, x: Array, y: Array) -> FloatArray:
     """Return the kernel values between rows that stand for samples."""
     rows, columns = int(x.shape[0]), int(y.shape[0])
-    single: Precision | None = "float32" if rows * columns > SINGLE_VALUES else None
+    if rows * columns <= SINGLE_VALUES:
+        return to_numpy(kernel(x, y))
     with single_threaded_blas:  # the same bits on any number of cores
-        return to_numpy(kernel.bind(x, y, single).tile(slice(0, rows), slice(0, columns), None))
+        return to_numpy(kernel.bind(x, y, "float32").tile(slice(0, rows), slice(0, columns), None))
 
 
 @dataclass(frozen=True, eq=False)
