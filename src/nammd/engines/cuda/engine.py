@@ -13,7 +13,7 @@ from typing import Any, cast
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, to_numpy
-from nammd.engines.cuda import unit_sums
+from nammd.engines.cuda import unit_sums, weighted_rows
 from nammd.engines.cuda.families import can_stack, forms_of_many
 from nammd.engines.cuda.launch import (
     VECTORS,
@@ -28,6 +28,7 @@ from nammd.engines.cuda.launch import (
 )
 from nammd.engines.cuda.operands import Operands, padded_rows, prepare
 from nammd.engines.cuda.unit_sums import arranged
+from nammd.engines.cuda.weighted_rows import only_weights
 from nammd.engines.features import by_features
 from nammd.engines.protocol import Engine, FamilyForms, FormTask, PairedForms, Summed
 from nammd.engines.sums import CrossSums, WithinSums
@@ -114,22 +115,29 @@ class Cuda(Engine):
         samples = {(id(sample), id(units)): (sample, units) for part in parts for sample, units in part}
         first = parts[0][0][0]
         self._require_device(first)
-        ready = None
+        ready: Sequence[Any] | None = None
+        rows_alone = only_weights(parts)
         if self.can_compute(kernel):
             from nammd.engines.cuda.programs import EXTRA
 
-            ready = arranged(list(samples.values()), kernel.exponentials(), EXTRA, self._two)
+            make = weighted_rows.weighted if rows_alone else arranged
+            ready = make(list(samples.values()), kernel.exponentials(), EXTRA, self._two)
         if ready is None or any(one.operands.largest > FLOAT32_LIMIT for one in ready):
             return Tiles().unit_sums(kernel, *parts)
         there, power = dict(zip(samples, ready, strict=True)), kernel.exponentials()[0].power
-        found = []
+        found: list[Any] = []
         for part in parts:
             one, other = (there[id(sample), id(units)] for sample, units in (part[0], part[-1]))
-            found.append(
-                unit_sums.within(one, power, self._two)
-                if len(part) == 1
-                else unit_sums.cross(one, other, power, self._two)
-            )
+            alone = len(part) == 1
+            if rows_alone:
+                sums = self._sums(one.operands, other.operands, power, alone, weighted_rows.SIZED)
+                found.append(
+                    weighted_rows.within(one, sums) if alone else weighted_rows.cross(one, other, sums)
+                )
+            elif alone:
+                found.append(unit_sums.within(one, power, self._two))
+            else:
+                found.append(unit_sums.cross(one, other, power, self._two))
         return Summed(tuple(found), self.described(first))
 
     def can_compute(self, kernel: Kernel) -> bool:
@@ -247,7 +255,7 @@ class Cuda(Engine):
         """Return the same in tiles of a given shape."""
         import torch
 
-        options, kernels = {"dtype": torch.float32, "device": one.high.device}, ladder.count
+        options, kernels = {"dtype": torch.float32, "device": one.high.device}, ladder.outputs
         tiles, other_tiles = one.padded // shape.rows, other.padded // shape.columns
         at_once = max(1, min(other_tiles, _BUFFER_BYTES // (4 * one.padded * kernels)))
         panel = shape.panel(tiles * at_once)

@@ -68,10 +68,13 @@ class Ladder:
     ----------
     count, squarings : int
         These.
+    sized : bool
+        Whether sums weighted by the sizes of rows are wanted too, of one kernel.
     """
 
     count: int = 1
     squarings: int = 0
+    sized: bool = False
 
     @classmethod
     def of(cls, powers: tuple[int, ...] | None) -> Ladder | None:
@@ -80,6 +83,16 @@ class Ladder:
             return None
         steps = {high // low for low, high in itertools.pairwise(powers)}
         return cls(len(powers), steps.pop().bit_length() - 1 if steps else 0) if len(steps) <= 1 else None
+
+    @property
+    def outputs(self) -> int:
+        """How many sums there are for every row."""
+        return self.count + self.sized
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """What programs are compiled for."""
+        return {"S": self.count, "Q": self.squarings, "SIZED": self.sized}
 
     def powers(self) -> list[int]:
         """Return the powers."""
@@ -91,13 +104,14 @@ ONE_KERNEL = Ladder()
 
 def shapes_of_sums(one: Operands, power: int, two: bool, ladder: Ladder = ONE_KERNEL) -> list[Shape]:
     """Return shapes for sums, the fastest on Hopper chips first; the later ones need less of a chip."""
-    if ladder.count > 1 and power == 2:  # sums of several kernels take more registers
+    if ladder.outputs > 2 and power == 2:  # sums of several kernels take more registers
         return [Shape(64, 64, 4, 2), Shape(64, 64, 4, 1), Shape(64, 64, 4, 1, 16)]
     if power == 1:
         return [Shape(16, 128, 1, 1), Shape(32, 64, 4, 1)]
     if is_resident(one, power):
         # Programs small enough for several on a multiprocessor: one exponentiates while another multiplies.
-        return [Shape(64, 128, 4, 2 if two else 3), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
+        widest = Shape(64, 128 if two or ladder.sized else 256, 4, 2)
+        return [widest, Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
     if one.high.shape[0] == 1:
         # Three stages are no faster, and the assembler takes seven seconds over them.
         return [Shape(128, 128, 8, 2), Shape(64, 128, 4, 2), Shape(64, 64, 4, 1)]
@@ -135,8 +149,8 @@ def launch_sums(
     operands : tuple of Operands
         The samples whose rows are the rows and the columns of the matrix.
     results : tuple of torch.Tensor
-        Where to write row sums (kernels, tiles of columns, rows), column sums (kernels, panels, columns), and
-        squares (kernels, panels, tiles of columns).
+        Where to write row sums (outputs, tiles of columns, rows), column sums (outputs, panels, columns), and
+        squares (outputs, panels, tiles of columns).
     where : tuple of int
         The first tile of columns, the tiles of rows in a panel, the tiles of rows in all.
     power : {1, 2}
@@ -153,7 +167,7 @@ def launch_sums(
     one, other = operands
     _, panels, count = results[2].shape
     arguments = (
-        one.high, one.low, one.left, other.high, other.low, other.right,
+        one.high, one.low, one.left, other.high, other.low, other.right, one.sizes, other.sizes,
         *results, one.padded, other.padded, *where, results[0].stride(0), int(within),
     )  # fmt: skip
     if is_resident(one, power):
@@ -167,16 +181,14 @@ def launch_sums(
             E=programs.EXTRA,
             WARPS=shape.warps,
             STAGES=shape.stages,
-            S=ladder.count,
-            Q=ladder.squarings,
+            **ladder.constants,
             **FUSED,
         )
         return
     programs.sums_streamed[(count, panels)](
         *arguments,
         **constants(shape, one, power, two),
-        S=ladder.count,
-        Q=ladder.squarings,
+        **ladder.constants,
         num_stages=shape.stages,
     )
 
@@ -193,17 +205,19 @@ def launch_diagonal(
     from nammd.engines.cuda import programs
 
     programs.sums_of_diagonal[(one.padded // shape.rows,)](
-        one.high, one.low, one.left, one.right, *results, one.padded,
-        **constants(shape, one, power, two), S=ladder.count, Q=ladder.squarings, num_stages=1,
+        one.high, one.low, one.left, one.right, one.sizes, *results, one.padded,
+        **constants(shape, one, power, two), **ladder.constants, num_stages=1,
     )  # fmt: skip
 
 
-def shapes_of_unit_sums(one: Operands, power: int) -> list[Shape]:
-    """Return shapes for sums over pairs of units, which hold three tiles in registers."""
+def shapes_of_unit_sums(one: Operands, power: int, planes: int) -> list[Shape]:
+    """Return shapes for sums over pairs of units of so many rows, which hold three tiles in registers."""
     if power == 1:
         return [Shape(32, 64, 4, 1)]
     if is_resident(one, power):
-        return [Shape(64, 128, 4, 2), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
+        # Of few planes the loop is short: better a wide tile that spills than one that waits.
+        wide = [Shape(64, 128, 4, 2)] if planes < 8 else []
+        return [*wide, Shape(64, 64, 4, 3), Shape(64, 64, 4, 1)]
     return [Shape(64, 64, 4, 3), Shape(64, 64, 4, 2, 32), Shape(64, 64, 4, 1, 16)]
 
 

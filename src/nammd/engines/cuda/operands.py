@@ -42,6 +42,9 @@ class Operands:
         The number of rows, the same filled up, and the number of columns filled up.
     largest : float
         The largest half squared norm, in units of bandwidths.
+    sizes : torch.Tensor or None
+        How large each row is beside the largest one, in float32 and filled up, where sums are to be weighted
+        by that.
     """
 
     high: Any
@@ -52,6 +55,7 @@ class Operands:
     padded: int
     width: int
     largest: float
+    sizes: Any = None
 
 
 def prepare(

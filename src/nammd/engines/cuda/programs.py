@@ -11,6 +11,9 @@ only. What it leaves behind:
 Of several kernels whose values are powers of one another's, these are left behind for each: a tile is raised
 in its registers. S is their number, five at most, and Q how often a tile is squared from each to the next.
 
+Of one kernel and rows that have sizes (SIZED), the sums weighted by the sizes of the other side are left
+behind in the place of a second kernel.
+
 Of a symmetric matrix these programs do what is above the blocks on the diagonal; the blocks themselves, which
 need a mask, have a program of their own. No other needs one: rows that fill up the last tile carry an
 exponent so low that their kernel values are zero. Nothing is added by atomic operations, so the same data
@@ -125,11 +128,11 @@ def _left_behind(
 
 @triton.jit(do_not_specialize=["first", "panel", "tiles", "within"])
 def sums_resident(
-    high, low, extra, other_high, other_low, other_extra, row_sums, column_sums, squares,
+    high, low, extra, other_high, other_low, other_extra, sizes, other_sizes, row_sums, column_sums, squares,
     padded, other_padded, first, panel, tiles, stride, within,
     D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr, STAGES: tl.constexpr,
-    S: tl.constexpr, Q: tl.constexpr,
+    S: tl.constexpr, Q: tl.constexpr, SIZED: tl.constexpr,
 ):  # fmt: skip
     """Sum a tile of columns over a panel of rows; the columns stay in shared memory. One term, small D.
 
@@ -143,6 +146,8 @@ def sums_resident(
     b_extra = tl.load(other_extra + theirs[None, :] * E + e[:, None])
     if TWO:
         b_low = tl.load(other_low + theirs[None, :] * D + k[:, None])
+    if SIZED:
+        their_sizes = tl.load(other_sizes + cols)
     start = down * panel
     stop = tl.minimum(start + panel, tiles)
     if within:
@@ -166,6 +171,9 @@ def sums_resident(
             exponent = tl.dot(tl.load(low + mine[:, None] * D + k[None, :]), b, exponent)
         values = tl.exp2(exponent)
         s0, c0 = _reduced(values, out + rows, s0, c0, True, BM, BN, WARPS)
+        if SIZED:
+            tl.store(out + stride + rows, tl.sum(values * their_sizes[None, :], axis=1))
+            c1 += _own_rows(values * tl.load(sizes + rows)[:, None], BM, BN, WARPS)
         if S > 1:
             values = _raised(values, Q)
             s1, c1 = _reduced(values, out + stride + rows, s1, c1, True, BM, BN, WARPS)
@@ -179,7 +187,7 @@ def sums_resident(
             values = _raised(values, Q)
             s4, c4 = _reduced(values, out + 4 * stride + rows, s4, c4, True, BM, BN, WARPS)
     _left_behind(column_sums, squares, c0, s0, cols, other_padded, 0, True)
-    if S > 1:
+    if S > 1 or SIZED:
         _left_behind(column_sums, squares, c1, s1, cols, other_padded, 1, True)
     if S > 2:
         _left_behind(column_sums, squares, c2, s2, cols, other_padded, 2, True)
@@ -191,10 +199,11 @@ def sums_resident(
 
 @triton.jit(do_not_specialize=["first", "panel", "tiles", "within"])
 def sums_streamed(
-    high, low, extra, other_high, other_low, other_extra, row_sums, column_sums, squares,
+    high, low, extra, other_high, other_low, other_extra, sizes, other_sizes, row_sums, column_sums, squares,
     padded, other_padded, first, panel, tiles, stride, within,
     D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
     CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, S: tl.constexpr, Q: tl.constexpr,
+    SIZED: tl.constexpr,
 ):  # fmt: skip
     """Do the same for any number of columns and terms, and for city-block distances."""
     here, down = tl.program_id(0), tl.program_id(1)
@@ -223,6 +232,9 @@ def sums_streamed(
                 D, K, TERMS, TWO, E, BM, BN,
             )  # fmt: skip
         s0, c0 = _reduced(values, out + rows, s0, c0, False, BM, BN, 1)
+        if SIZED:
+            tl.store(out + stride + rows, tl.sum(values * tl.load(other_sizes + cols)[None, :], axis=1))
+            c1 += tl.sum(values * tl.load(sizes + rows)[:, None], axis=0)
         if S > 1:
             values = _raised(values, Q)
             s1, c1 = _reduced(values, out + stride + rows, s1, c1, False, BM, BN, 1)
@@ -236,7 +248,7 @@ def sums_streamed(
             values = _raised(values, Q)
             s4, c4 = _reduced(values, out + 4 * stride + rows, s4, c4, False, BM, BN, 1)
     _left_behind(column_sums, squares, c0, s0, cols, other_padded, 0, False)
-    if S > 1:
+    if S > 1 or SIZED:
         _left_behind(column_sums, squares, c1, s1, cols, other_padded, 1, False)
     if S > 2:
         _left_behind(column_sums, squares, c2, s2, cols, other_padded, 2, False)
@@ -248,9 +260,10 @@ def sums_streamed(
 
 @triton.jit
 def sums_of_diagonal(
-    high, low, extra, other_extra, row_sums, squares, padded,
+    high, low, extra, other_extra, sizes, row_sums, squares, padded,
     D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
     CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, S: tl.constexpr, Q: tl.constexpr,
+    SIZED: tl.constexpr,
 ):  # fmt: skip
     """Sum some rows of a block on the diagonal, which holds both (i, j) and (j, i), without (i, i)."""
     here = tl.program_id(0)
@@ -264,6 +277,9 @@ def sums_of_diagonal(
             D, K, TERMS, TWO, E, BM, BN,
         )  # fmt: skip
     values = tl.where(rows[:, None] == cols[None, :], 0.0, values)
+    if SIZED:
+        weighted = tl.sum(values * tl.load(sizes + cols)[None, :], axis=1)
+        tl.store(row_sums + padded.to(tl.int64) + rows, weighted)
     for scale in tl.static_range(S):
         tl.store(row_sums + scale * padded.to(tl.int64) + rows, tl.sum(values, axis=1))
         tl.store(squares + scale * tl.num_programs(0) + here, tl.sum(tl.sum(values * values, axis=1)))

@@ -13,14 +13,12 @@ from nammd.data.arrays import FloatArray, joined, run_sums, to_numpy
 from nammd.engines.cuda.arrangement import Arrangement, Kind
 from nammd.engines.cuda.launch import Shape, constants, first_that_fits, is_resident, shapes_of_unit_sums
 from nammd.engines.cuda.operands import Operands, prepare
+from nammd.engines.cuda.weighted_rows import LIGHTEST
 from nammd.engines.units import UnitCross, Units, UnitWithin
 from nammd.kernels.base import Exponential
 
 _BUFFER_BYTES = 1 << 29
 """For the parts of a turn that are not added up yet."""
-
-_LIGHTEST = -30.0
-"""The smallest weight of a row beside the largest one, as a power of two: float32 holds products of two."""
 
 _LARGEST_NUMBER = 1 << 29
 """Of a unit; the program compares them in 32 bits."""
@@ -68,7 +66,7 @@ def arranged(
         np.zeros(len(units.labels)) if units.weights is None else np.log2(units.weights / most)
         for (_, units), most in zip(samples, heaviest, strict=True)
     ]
-    if min(float(each.min()) for each in logs) < _LIGHTEST:
+    if min(float(each.min()) for each in logs) < LIGHTEST:
         return None
     if max(int(np.abs(units.numbers).max()) for _, units in samples) > _LARGEST_NUMBER:
         return None
@@ -166,7 +164,7 @@ def _summed(
     triangle: bool,
 ) -> tuple[Any, Any, Any, Any, float]:
     """Return sums for the rows of one kind of pieces and of another, for the pieces of both, and squares."""
-    shapes = shapes_of_unit_sums(one[0].operands, power)
+    shapes = shapes_of_unit_sums(one[0].operands, power, one[1].planes)
     found: tuple[Any, Any, Any, Any, float] = first_that_fits(
         shapes, lambda shape: _summed_in(shape, one, other, power, two, reach, triangle)
     )

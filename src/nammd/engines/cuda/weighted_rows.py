@@ -1,0 +1,93 @@
+"""Rows that have weights and are units of their own: what the programs for rows are given, and give back.
+
+A weight is an exponent more of its row. The sums weighted by the sizes of units, which are the weights
+themselves, come with those of the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nammd.data.arrays import FloatArray, to_numpy
+from nammd.engines.cuda.launch import Ladder
+from nammd.engines.cuda.operands import Operands, prepare
+from nammd.engines.units import UnitCross, Units, UnitWithin
+from nammd.kernels.base import Exponential
+
+LIGHTEST = -30.0
+"""The smallest weight of a row beside the largest one, as a power of two: float32 holds products of two."""
+
+SIZED = Ladder(sized=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """A sample of rows with weights, ready for the programs.
+
+    Attributes
+    ----------
+    operands : Operands
+        The rows.
+    weights : array
+        The weights, divided by the largest one.
+    heaviest : float
+        The largest one.
+    """
+
+    operands: Operands
+    weights: FloatArray
+    heaviest: float
+
+
+def only_weights(parts: Sequence[tuple[tuple[Any, Units], ...]]) -> bool:
+    """Tell whether all units are single rows, and none is in two samples."""
+    alone = all(len(units) == len(units.labels) and not units.reach for part in parts for _, units in part)
+    return alone and not any(
+        len(part) == 2 and len(np.intersect1d(part[0][1].numbers, part[1][1].numbers)) for part in parts
+    )
+
+
+def weighted(
+    samples: Sequence[tuple[Any, Units]], terms: Sequence[Exponential], extra: int, two: bool
+) -> list[Weighted] | None:
+    """Return samples as the programs need them, centred alike; None where weights are too unlike."""
+    import torch
+
+    heaviest = [float(units.row_weights.max()) for _, units in samples]
+    light = [units.row_weights / most for (_, units), most in zip(samples, heaviest, strict=True)]
+    if any(math.log2(float(each.min())) < LIGHTEST for each in light):
+        return None
+    there = [torch.asarray(each, device=rows.device) for (rows, _), each in zip(samples, light, strict=True)]
+    ready = prepare([rows for rows, _ in samples], terms, extra, two, log_weights=[w.log2() for w in there])
+    found = []
+    for one, sizes, each, most in zip(ready, there, light, heaviest, strict=True):
+        filled = torch.zeros(one.padded, dtype=torch.float32, device=sizes.device)
+        filled[: one.rows] = sizes
+        found.append(Weighted(replace(one, sizes=filled), each, most))
+    return found
+
+
+def within(one: Weighted, sums: tuple[Any, Any, Any]) -> UnitWithin:
+    """Return the sums over pairs of rows of one sample, from those that the programs leave behind."""
+    rows, sized = to_numpy(sums[0] + sums[1])[:, : one.operands.rows]
+    most = one.heaviest
+    return UnitWithin(rows / one.weights * most, sized * most**3, float(sums[2][0]) * most**4)
+
+
+def cross(one: Weighted, other: Weighted, sums: tuple[Any, Any, Any]) -> UnitCross:
+    """Return the sums over pairs of a row of one sample and a row of the other, likewise."""
+    rows, sized_rows = to_numpy(sums[0])[:, : one.operands.rows]
+    cols, sized_cols = to_numpy(sums[1])[:, : other.operands.rows]
+    both = one.heaviest * other.heaviest
+    return UnitCross(
+        rows / one.weights * other.heaviest,
+        cols / other.weights * one.heaviest,
+        sized_rows * both * other.heaviest,
+        sized_cols * both * one.heaviest,
+        float(sums[2][0]) * both**2,
+    )
