@@ -247,7 +247,7 @@ def test_a_terminal_shows_one_display_with_the_share_of_the_rows(nammd, tmp_path
     assert drawn == []
     assert told[0] == (0, 70_000)
     assert told[-1] == (70_000, 70_000)
-    assert len(told) > 10
+    assert any(0 < done < 70_000 for done, _ in told)
 
 
 def test_without_the_number_of_rows_the_display_counts_them(nammd, tmp_path, monkeypatch):
