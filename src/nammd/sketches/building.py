@@ -29,7 +29,7 @@ DEVICE_ROWS = 16_384
 """Rows at once on other devices, which have more memory and a cost for every call."""
 
 SINGLE_ROWS = 32_768
-"""Of more rows at once features are float32, whatever the data are: errors of one in 10 million average out."""
+"""Of more rows at once features are float32, whatever the data are: errors of 1e-7 average out."""
 
 Totals: TypeAlias = tuple[FloatArray, FloatArray]
 """The sum of the features of some rows, and the sum of their outer products."""
