@@ -94,10 +94,10 @@ def _units(rows: int, device: dict[str, Any]) -> Iterator[Measurement]:
     x, y = samples(rows, _COLUMNS)
     kernel, rng = nammd.Gaussian(11.0), np.random.default_rng(0)
     cases = {
-        "groups of 1 to 5 rows": [_groups(rng.integers(1, 6, rows), rows) for _ in range(2)],
-        "groups of 20 to 40 rows": [_groups(rng.integers(20, 41, rows), rows) for _ in range(2)],
-        "groups of 1000 rows": [_groups(np.full(rows, 1000), rows)] * 2,
-        "weights": [Units(np.arange(rows), rng.uniform(0.5, 2.0, rows)) for _ in range(2)],
+        "groups of 1 to 5 rows": [_groups(rng.integers(1, 6, rows), side) for side in range(2)],
+        "groups of 20 to 40 rows": [_groups(rng.integers(20, 41, rows), side) for side in range(2)],
+        "groups of 1000 rows": [_groups(np.full(rows, 1000), side) for side in range(2)],
+        "weights": [_groups(np.ones(rows, int), side, rng.uniform(0.5, 2.0, rows)) for side in range(2)],
     }
     for precision in ("high", "fast"):
         engine = nammd.Cuda(precision)
@@ -110,9 +110,10 @@ def _units(rows: int, device: dict[str, Any]) -> Iterator[Measurement]:
             yield Measurement(what, took / plain, "x", at_most(_TIMES_ROWS), details)
 
 
-def _groups(sizes: Any, rows: int) -> Units:
-    """Return so many rows in groups of some sizes."""
-    return Units(np.repeat(np.arange(len(sizes)), sizes)[:rows])
+def _groups(sizes: Any, side: int, weights: Any = None) -> Units:
+    """Return as many rows as there are sizes in groups of these, which the other sample has not."""
+    labels = np.repeat(np.arange(len(sizes)), sizes)[: len(sizes)]
+    return Units(labels + side * len(sizes), weights)
 
 
 def _scales(rows: int, device: dict[str, Any]) -> Iterator[Measurement]:

@@ -46,10 +46,15 @@ class Weighted:
 
 def only_weights(parts: Sequence[tuple[tuple[Any, Units], ...]]) -> bool:
     """Tell whether all units are single rows, and none is in two samples."""
-    alone = all(len(units) == len(units.labels) and not units.reach for part in parts for _, units in part)
-    return alone and not any(
-        len(part) == 2 and len(np.intersect1d(part[0][1].numbers, part[1][1].numbers)) for part in parts
-    )
+    every = {id(units): units for part in parts for _, units in part}
+    alone = all(len(units) == len(units.labels) and not units.reach for units in every.values())
+    return alone and not any(_in_common(part[0][1], part[1][1]) for part in parts if len(part) == 2)
+
+
+def _in_common(one: Units, other: Units) -> bool:
+    a, b = one.numbers, other.numbers
+    apart = a[-1] < b[0] or b[-1] < a[0]  # as those of two datasets mostly are
+    return not apart and len(np.intersect1d(a, b, assume_unique=True)) > 0
 
 
 def weighted(
