@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from nammd.errors.addresses import shown
+
 _UNFINISHED = ".unfinished"
 _OLD = 3600.0
 """Where files cannot be locked, what is older than so many seconds was left behind."""
@@ -59,7 +61,7 @@ def require_writable(path: Path) -> None:
     if target.is_dir():
         raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder")
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+        raise FileNotFoundError(f"cannot write {shown(path)!r}: there is no folder {shown(path.parent)!r}")
     if target.exists():
         if not os.access(target, os.W_OK) or not target.stat().st_mode & 0o222:
             raise PermissionError(

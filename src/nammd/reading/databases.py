@@ -12,9 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from nammd.errors.addresses import driver_words, shown
 from nammd.errors.advice import Advice, refusal
 from nammd.reading.formats import optional
-from nammd.reading.places import shown
 from nammd.reading.sources import TableFile, sliced
 
 _FILES = ("sqlite", "duckdb")
@@ -45,11 +45,12 @@ def open_query(address: str, query: str | None) -> TableFile:
             table = _by_adbc(module, scheme, address, file, query)
         else:
             table = _by_sqlalchemy(scheme, address, file, query)
-    except ImportError:
-        raise
+        refused = None
     except Exception as error:  # each driver has errors of its own
-        detail = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"{name}: the query failed: {detail[:300]}") from None
+        kind = ImportError if isinstance(error, ImportError) else ValueError
+        refused = kind(f"{name}: the query failed: {driver_words(error, address)}")
+    if refused is not None:
+        raise refused  # here, where no error of the driver hangs on to it
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         for batch in table.select(columns).to_batches():

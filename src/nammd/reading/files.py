@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from nammd.data.dataset import Dataset, Source
 from nammd.data.pieces import Pieces
 from nammd.data.sampling import Positions, Reservoir, sample_positions
+from nammd.errors.addresses import shown
 from nammd.errors.advice import naming
 from nammd.errors.checks import whole
 from nammd.errors.naming import chosen_columns
 from nammd.reading.formats import Format, format_of, optional, text_files_in
-from nammd.reading.places import is_database, is_elsewhere, local, shown, split_sheet
+from nammd.reading.places import is_database, is_elsewhere, local, split_sheet
 from nammd.reading.sources import BATCH_ROWS, ArrayFile, TableFile
 from nammd.reading.text_formats.options import Reading
 

@@ -49,6 +49,9 @@ _ELSEWHERE = {
 }
 """What to do about files of other kinds that people have."""
 
+ENDINGS = frozenset((*EXTENSIONS, *COMPRESSIONS, *IMAGES, *_ELSEWHERE))
+"""All that are known, whether they can be read or not."""
+
 _TEXT = ("CSV", "TSV", "JSON lines")
 IN_FOLDERS: tuple[Format, ...] = ("Parquet", "CSV", "TSV", "JSON lines")
 """Formats that folders of many files have, besides images."""
