@@ -47,9 +47,11 @@ def ask_sqlite(file: Path, query: str) -> Any:
 def _only_reading(action: int, first: str | None, second: str | None, *where: str | None) -> int:
     """Answer SQLite, which asks before it does anything."""
     harmless = action == sqlite3.SQLITE_FUNCTION and second != "load_extension"
-    # By which full-text indexes see whether they are up to date.
+    # Full-text indexes declare their columns, and look whether they are up to date.
+    declared = action == sqlite3.SQLITE_UPDATE and first in ("sqlite_master", "sqlite_schema")
     version = action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None
-    return sqlite3.SQLITE_OK if action in _READS or harmless or version else sqlite3.SQLITE_DENY
+    allowed = action in _READS or harmless or declared or version
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
 def ask_duckdb(file: Path, query: str, external: bool) -> Any:
