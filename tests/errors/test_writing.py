@@ -23,12 +23,26 @@ def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_new_file_is_as_readable_as_any_other(tmp_path: Path) -> None:
-    (tmp_path / "other").write_text("")
-    write_text(tmp_path / "new", "text")
+@pytest.mark.parametrize(
+    ("folder", "umask", "mode"),
+    [
+        (0o755, 0o022, 0o644),
+        (0o777, 0o000, 0o644),
+        (0o750, 0o022, 0o640),
+        (0o700, 0o022, 0o600),
+        (0o755, 0o077, 0o600),
+    ],
+)
+def test_a_new_file_is_as_readable_as_its_folder(folder: int, umask: int, mode: int, tmp_path: Path) -> None:
+    tmp_path.chmod(folder)
+    before = os.umask(umask)
+    try:
+        write_text(tmp_path / "new", "text")
+    finally:
+        os.umask(before)
     assert (tmp_path / "new").read_text() == "text"
-    assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
-    assert _names(tmp_path) == ["new", "other"]
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == mode
+    assert _names(tmp_path) == ["new"]
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
@@ -51,17 +65,60 @@ def test_a_read_only_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_symbolic_link_stays_one(exists: bool, tmp_path: Path) -> None:
+def test_a_symbolic_link_is_not_followed(exists: bool, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "links").mkdir()
     link, target = tmp_path / "links" / "t.json", tmp_path / "real" / "t.json"
     if exists:
         target.write_text("before")
     link.symlink_to(target)
-    write_text(link, "after")
+    with pytest.raises(PermissionError, match=r"t\.json': it is a symbolic link, .* name the file"):
+        write_text(link, "after")
     assert link.is_symlink()
-    assert target.read_text() == "after"
-    assert _names(tmp_path / "links") == _names(tmp_path / "real") == ["t.json"]
+    assert _names(tmp_path / "links") == ["t.json"]
+    assert _names(tmp_path / "real") == ["t.json"] * exists
+    assert not exists or target.read_text() == "before"
+
+
+def test_a_link_that_appears_at_the_last_moment_is_replaced_and_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, victim = tmp_path / "t.json", tmp_path / "victim"
+    victim.write_text("before")
+    real = writing._write_all
+
+    def beaten(handle: int, content: bytes) -> None:
+        real(handle, content)
+        path.symlink_to(victim)
+
+    monkeypatch.setattr(writing, "_write_all", beaten)
+    write_text(path, "after")
+    assert victim.read_text() == "before"
+    assert not path.is_symlink()
+    assert path.read_text() == "after"
+
+
+def test_a_link_among_leftovers_harms_nothing(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("before")
+    (tmp_path / ".t.json.x.unfinished").symlink_to(victim)
+    write_text(tmp_path / "t.json", "after")
+    assert victim.read_text() == "before"
+
+
+def test_no_name_that_is_written_can_be_known_beforehand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, real = set(), writing._write_all
+
+    def looked(handle: int, content: bytes) -> None:
+        seen.update(name for name in _names(tmp_path) if name.startswith("."))
+        real(handle, content)
+
+    monkeypatch.setattr(writing, "_write_all", looked)
+    for _ in range(5):
+        write_text(tmp_path / "t.json", "text")
+    assert len(seen) == 5
 
 
 def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
@@ -81,8 +138,22 @@ def test_a_device_is_written_to_and_stays_one(tmp_path: Path) -> None:
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
     link = tmp_path / "link"
     link.symlink_to("/dev/null")
-    write_text(link, "text")
-    assert link.is_symlink()
+    with pytest.raises(PermissionError, match="symbolic link"):
+        write_text(link, "text")
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs a name for standard output")
+@pytest.mark.parametrize("to_file", [True, False])
+def test_standard_output_is_written_to_wherever_it_leads(to_file: bool, tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from nammd.errors.writing import write_text\n"
+        "print('before', flush=True); write_text(Path('/dev/stdout'), 'after')"
+    )
+    out = tmp_path / "out"
+    with out.open("wb") as file:
+        done = subprocess.run([sys.executable, "-c", code], stdout=file if to_file else subprocess.PIPE)
+    assert done.returncode == 0
+    assert (out.read_bytes() if to_file else done.stdout) == b"before\nafter"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")

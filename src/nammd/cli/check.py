@@ -28,8 +28,9 @@ from nammd.cli.options import (
     require_shares,
 )
 from nammd.cli.output import deliver, print_line, refuse_overwriting, require_folder, require_new_folder
-from nammd.cli.paths import place
+from nammd.cli.paths import given, place
 from nammd.cli.progress import Working
+from nammd.errors.addresses import shown
 
 if TYPE_CHECKING:
     from nammd.cli.data import Inputs
@@ -143,9 +144,9 @@ def check(
             "say what is close enough with either --tolerance FILE (see 'nammd calibrate') or "
             "--epsilon NUMBER" + (", not with both" if epsilon is not None else "")
         )
-    twice = [str(path) for path, times in Counter(candidates).items() if times > 1]
+    twice = [path for path, times in Counter(map(given, candidates)).items() if times > 1]
     if twice:
-        raise ValueError(f"{twice[0]!r} is given twice; name each candidate once")
+        raise ValueError(f"{shown(twice[0])!r} is given twice; name each candidate once")
     require_shares(epsilon=epsilon, alpha=alpha)
     if allowed is not None and tolerance is not None:
         raise ValueError("--negligible goes with --epsilon; a tolerance file has what is negligible in it")

@@ -11,6 +11,8 @@ from typing import Any
 
 from typer.models import ArgumentInfo, OptionInfo
 
+from nammd.errors.addresses import is_address, without_addresses
+
 _GIVEN: ContextVar[str | None] = ContextVar("command", default=None)
 
 
@@ -44,4 +46,5 @@ def _is_info(thing: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    return str(value.value if isinstance(value, Enum) else value)
+    text = str(value.value if isinstance(value, Enum) else value)
+    return without_addresses(text, (text,) if is_address(text) else ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import shlex
 import shutil
 import tempfile
@@ -64,7 +65,7 @@ def demo(
     folder = keep if keep is not None else Path(tempfile.mkdtemp(prefix="nammd-demo-"))
     folder.mkdir(parents=True, exist_ok=True)
     names = demo_monitor.NAMES if monitor else (*MONTHS, "tolerance.json", "report.html")
-    there = [name for name in names if (folder / name).exists()]
+    there = [name for name in names if os.path.lexists(folder / name)]
     if there:
         raise FileExistsError(
             f"{str(folder)!r} has files of these names already: {', '.join(there)}; give a new folder"

@@ -12,6 +12,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from nammd.cli.junit import Case, case_name, junit_xml
 from nammd.cli.output import print_json
 from nammd.cli.paths import file_of
 from nammd.cli.printing import one_line
+from nammd.errors.addresses import repeats, without_addresses
 
 ERROR = 2
 INTERRUPTED = 130
@@ -29,6 +31,9 @@ BROKEN_PIPE = 141
 
 EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """What the library raises to say that the input is wrong; the rest is a fault of the program."""
+
+_GIVEN: ContextVar[tuple[str, ...]] = ContextVar("addresses", default=())
+"""The addresses among the arguments, which may hold passwords."""
 
 QUICKER = (
     "--sample N for N random rows of each file, 'nammd sketch' for time in proportion to the rows, "
@@ -43,6 +48,8 @@ def guarded(arguments: list[str]) -> int:
         if reconfigure is not None:  # a result must not be lost to a terminal without its letters
             reconfigure(errors="replace")
     try:
+        words = [text for word in arguments for text in (word, word.partition("=")[2])]
+        _GIVEN.set(tuple(text for text in words if ":/" in text))
         with warnings.catch_warnings():
             warnings.showwarning = _note
             code = _run(arguments)
@@ -56,7 +63,7 @@ def guarded(arguments: list[str]) -> int:
         return BROKEN_PIPE
     except Exception as error:
         if os.environ.get("NAMMD_DEBUG"):
-            traceback.print_exc()
+            print(without_addresses(traceback.format_exc(), _GIVEN.get()), file=sys.stderr)
         return _say(sentence(error), ERROR)
 
 
@@ -74,7 +81,11 @@ def _run(arguments: list[str]) -> int:
 
 
 def sentence(error: BaseException) -> str:
-    """Say in one sentence what went wrong."""
+    """Say in one sentence what went wrong; whatever repeats an address repeats what is shown of it."""
+    return without_addresses(_sentence(error), _GIVEN.get())
+
+
+def _sentence(error: BaseException) -> str:
     usage = getattr(error, "format_message", None)
     if usage is not None:
         context = getattr(error, "ctx", None)
@@ -108,6 +119,8 @@ def _note(message: Warning | str, *where: Any, **more: Any) -> None:
     # By the name of the method: the class would import NumPy, which a wrong option can do without.
     forecast = getattr(message, "forecast", None)
     words = str(message) if forecast is None else f"{forecast()}; quicker: {QUICKER}"
+    if forecast is None and any(repeats(words, address) for address in _GIVEN.get()):
+        words = f"{type(message).__name__}, whose words repeat a part of an address that is not shown"
     _say(f"note: {one_line(words)}", 0)
 
 
@@ -139,7 +152,10 @@ def tell_failure(command: str, given: Mapping[str, Any], error: Exception) -> No
     html, junit = given.get("html"), given.get("junit")
     taken = {path.resolve() for path in _paths(v for k, v in given.items() if k not in ("html", "junit"))}
     if html is not None and several:
-        html = html / "index.html" if html.is_dir() or _can_make(html, taken) else None
+        if _can_make(html, taken):
+            with contextlib.suppress(OSError):
+                html.mkdir()
+        html = html / "index.html"
     # What cannot be written is left alone: the error is told already.
     with contextlib.suppress(OSError, ImportError):
         if junit is not None and _can_be_written(junit, {*taken, *_paths([html])}):
@@ -153,7 +169,6 @@ def tell_failure(command: str, given: Mapping[str, Any], error: Exception) -> No
         if html is not None and _can_be_written(html, taken):
             from nammd.report import failure_page, write_page
 
-            html.parent.mkdir(exist_ok=True)
             write_page(failure_page(f"nammd {command}", message), html)
     output = given.get("output")
     if output is not None and output.json:
@@ -183,4 +198,8 @@ def _can_make(folder: Path, taken: set[Path]) -> bool:
 
 def _can_be_written(path: Path, taken: set[Path]) -> bool:
     """Tell whether an output can be written without harm to what is read, or to another output."""
-    return path.resolve() not in {each.resolve() for each in taken} and not path.is_dir()
+    return (
+        path.resolve() not in {each.resolve() for each in taken}
+        and path.parent.is_dir()
+        and not path.is_dir()
+    )

@@ -30,7 +30,13 @@ class Candidates:
     def __init__(
         self, paths: Sequence[Path], inputs: Inputs, data: DataOptions, kernel: KernelOptions
     ) -> None:
-        self.paths, self.inputs, self.data, self.kernel = tuple(paths), inputs, data, kernel
+        self.inputs, self.data, self.kernel = inputs, data, kernel
+        # Of different addresses the same may be shown.
+        names = [str(path) for path in paths]
+        self.paths = {
+            name if names.count(name) == 1 else f"{name} ({names[:k].count(name) + 1})": path
+            for k, (name, path) in enumerate(zip(names, paths, strict=True))
+        }
         self.opened: dict[str, File] = {}
 
     def check(
@@ -45,7 +51,7 @@ class Candidates:
             working.among(done + 1, total)
 
         found = gate.check_all(
-            {str(path): partial(self._open, path, working) for path in self.paths},
+            {name: partial(self._open, name, path, working) for name, path in self.paths.items()},
             alpha,
             adjust=adjust,
             errors="keep",
@@ -55,12 +61,12 @@ class Candidates:
         entries = [e if e.error is None else replace(e, error=in_words(e.error)) for e in found]
         return replace(found, entries=tuple(entries))
 
-    def _open(self, path: Path, working: Working) -> Dataset:
+    def _open(self, name: str, path: Path, working: Working) -> Dataset:
         # As the second file, like the one candidate of a check: then the same rows are drawn of it.
         opened = open_files(
             [("candidate", path)], self.inputs.tolerance, self.data, self.kernel, working, first=1
         )
-        [self.opened[str(path)]] = opened.files
+        [self.opened[name]] = opened.files
         working.step("Comparing")
         return opened.datasets[0]
 

@@ -23,6 +23,7 @@ from nammd.cli.output import print_json, print_line, print_lines, require_folder
 from nammd.cli.paths import given, place
 from nammd.cli.printing import one_line
 from nammd.cli.progress import Working
+from nammd.errors.limits import set_unpack_limit
 
 if TYPE_CHECKING:
     from nammd.engines import Engine
@@ -83,6 +84,16 @@ class ReadingOptions:
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="The seed of everything random.", rich_help_panel=_DATA)
     ] = 0
+    unpack_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--unpack-limit",
+            metavar="GB",
+            callback=set_unpack_limit,
+            help="How many gigabytes a small file may unpack to; 0.5 unless said otherwise.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
     array: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Which array of an .npz file to take.", rich_help_panel=_DATA),

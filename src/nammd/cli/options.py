@@ -20,6 +20,7 @@ import typer
 from typer.models import ArgumentInfo
 
 from nammd.cli.command_line import remember
+from nammd.errors.limits import set_unpack_limit
 
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
 _ENGINE, _ROWS = "Where it is computed", "Rows that belong together"
@@ -112,6 +113,17 @@ class DataOptions:
             metavar="MODEL",
             help="For folders of images: a torchvision model, or a torch module file, whose features "
             "are compared instead of pixels.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None
+    unpack_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--unpack-limit",
+            metavar="GB",
+            callback=set_unpack_limit,
+            help="How many gigabytes a small file may unpack to, or a folder of images; 0.5 unless said "
+            "otherwise. An image may have 2^25 pixels for each.",
             rich_help_panel=_DATA,
         ),
     ] = None

@@ -7,12 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nammd.errors.addresses import STDIN, is_address, shown
+
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 
 class Place(type(Path())):  # type: ignore[misc]
-    """Data that are not in a local file; it passes for a path, and is printed without passwords."""
+    """Data that are not in a local file; it passes for a path, of which nothing is secret.
+
+    The address itself is in `given`, and nowhere else: name, stem and parents are those of what is shown.
+    """
 
     given: str
 
@@ -21,18 +26,15 @@ class Place(type(Path())):  # type: ignore[misc]
         return True
 
     def __str__(self) -> str:
-        if "given" not in self.__dict__:  # a part of it, such as its parent
-            return str(super().__str__())
-        from nammd.reading.places import shown
-
-        return shown(self.given)
+        # Of a part of it, such as its parent, nothing was given.
+        return shown(self.given) if "given" in self.__dict__ else str(super().__str__())
 
 
 def place(text: str) -> Path:
     """Return an argument as a path, or as a place elsewhere."""
-    if text != "-" and "://" not in text:
+    if text != STDIN and not is_address(text):
         return Path(text)
-    found = Place(text)
+    found = Place(shown(text))
     found.given = text
     return found
 

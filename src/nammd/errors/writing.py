@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import stat
 import tempfile
 import time
@@ -19,7 +20,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from nammd.errors.addresses import shown
+
 _UNFINISHED = ".unfinished"
+_OPEN = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _OLD = 3600.0
 """Where files cannot be locked, what is older than so many seconds was left behind."""
 
@@ -32,42 +37,49 @@ def write_text(path: Path, text: str) -> None:
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file in one step: to a temporary file beside it, which is then renamed.
 
-    A symbolic link stays one, and what it leads to is written. A device or a pipe is written to as it is. A
-    file that is replaced keeps its mode; one that may not be written is refused.
+    No symbolic link is followed. A device or a pipe is written to as it is. A file that is replaced keeps its
+    mode, a new one has that of its folder, and one that may not be written is refused.
     """
     require_writable(path)
-    target = Path(os.path.realpath(path))
     with _named(path):
-        if target.exists() and not target.is_file():
-            with target.open("wb", buffering=0) as stream:
-                _write_all(stream.fileno(), content)
+        if _is_stream(path):
+            links = 0 if _OPEN.fullmatch(os.path.abspath(path)) else _NO_LINKS
+            handle = os.open(path, os.O_WRONLY | os.O_APPEND | links)
+            try:
+                _write_all(handle, content)
+            finally:
+                os.close(handle)
             return
-        _remove_leftovers(target)
+        _remove_leftovers(path)
         for _ in range(3):
             with contextlib.suppress(FileNotFoundError):  # taken for a leftover, just before it was locked
-                _replace(target, content)
+                _replace(path, content)
                 return
-        _replace(target, content)
+        _replace(path, content)
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, or that its mode says not to write.
+    """Refuse a file that cannot be written, or that its mode says not to write, and symbolic links.
 
     Whoever may do everything (root) may write a read-only file too, but would not expect it to be replaced.
+    A link may lead to where somebody else wants something to be written.
     """
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
+    if path.is_dir():
         raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
-    if target.exists():
-        if not os.access(target, os.W_OK) or not target.stat().st_mode & 0o222:
-            raise PermissionError(
-                f"cannot write {str(path)!r}: it is read-only; choose another name, or remove it"
-            )
-        if not target.is_file():
-            return  # a device or a pipe needs nothing beside it
-    if not os.access(target.parent, os.W_OK):
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {shown(path)!r}: there is no folder {shown(path.parent)!r}")
+    if _is_stream(path):
+        return  # it needs nothing beside it
+    if path.is_symlink():
+        raise PermissionError(
+            f"cannot write {str(path)!r}: it is a symbolic link, and these are not followed; name the file "
+            "that it leads to, or remove the link"
+        )
+    if path.exists() and (not os.access(path, os.W_OK) or not path.stat().st_mode & 0o222):
+        raise PermissionError(
+            f"cannot write {str(path)!r}: it is read-only; choose another name, or remove it"
+        )
+    if not os.access(path.parent, os.W_OK):
         raise PermissionError(
             f"cannot write {str(path)!r}: no permission to write in the folder {str(path.parent)!r}"
         )
@@ -81,7 +93,7 @@ def _replace(target: Path, content: bytes) -> None:
             _write_all(handle, content)
             os.fsync(handle)  # or a power cut could leave the new name with nothing in it
             os.chmod(temporary, _mode(target))
-            os.replace(temporary, target)
+            os.replace(temporary, target)  # if that has become a link by now, the link is replaced
         finally:
             os.close(handle)
     except BaseException:
@@ -95,13 +107,23 @@ def _write_all(handle: int, content: bytes) -> None:
         rest = rest[os.write(handle, rest) :]
 
 
-def _mode(target: Path) -> int:
-    """Return the mode of the file that is replaced, or that of any new file; mkstemp makes private ones."""
+def _is_stream(path: Path) -> bool:
+    """Tell whether a path is that of a device, of a pipe, or of what this process has open already."""
+    if _OPEN.fullmatch(os.path.abspath(path)):
+        return path.exists()
     with contextlib.suppress(FileNotFoundError):
-        return stat.S_IMODE(target.stat().st_mode)
+        mode = path.lstat().st_mode
+        return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
+    return False
+
+
+def _mode(target: Path) -> int:
+    """Return the mode of the file that is replaced; of a new one, whoever may read its folder may read it."""
+    with contextlib.suppress(FileNotFoundError):
+        return stat.S_IMODE(target.lstat().st_mode)
     umask = os.umask(0)
     os.umask(umask)
-    return 0o666 & ~umask
+    return 0o644 & ~umask & (target.parent.stat().st_mode | 0o600)
 
 
 @contextlib.contextmanager
@@ -127,7 +149,7 @@ def _remove_leftovers(target: Path) -> None:
 def _is_left(path: str) -> bool:
     """Tell whether nobody writes a file any more."""
     try:
-        handle = os.open(path, os.O_RDWR)
+        handle = os.open(path, os.O_RDWR | _NO_LINKS)
     except OSError:
         return False
     try:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import Array, as_columns, is_foreign_array, like, namespace, to_numpy
+from nammd.errors.addresses import shown
 from nammd.errors.checks import between, positive
 from nammd.errors.seal import ROOM, require_seal, sealed
 from nammd.errors.writing import write_bytes
@@ -260,7 +261,7 @@ class Deep(Kernel):
         """
         path = Path(path)
         if not path.parent.is_dir():
-            raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
+            raise FileNotFoundError(f"cannot write {shown(path)}: there is no folder {shown(path.parent)}")
         metadata = {"nammd-deep-kernel": json.dumps(self._description()), "checksum": ROOM}
         write_bytes(path, sealed(self._weights(metadata)))
         return path
@@ -283,7 +284,7 @@ class Deep(Kernel):
         """
         path = Path(path)
         if not path.is_file():
-            raise FileNotFoundError(f"there is no deep kernel file {path}")
+            raise FileNotFoundError(f"there is no deep kernel file {shown(path)}")
         safetensors = torch_module("safetensors")
         try:
             content = path.read_bytes()

@@ -19,11 +19,12 @@ from nammd.data.arrays import to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_content, open_dataset
 from nammd.engines import Engine
+from nammd.errors.addresses import shown
 from nammd.errors.advice import Advice, refusal
 from nammd.monitor.history import History, Kept, Snapshot
 from nammd.monitor.pooling import sums_of
 from nammd.monitor.records import Era
-from nammd.reading.places import shown, split_sheet
+from nammd.reading.places import split_sheet
 from nammd.reading.text_formats.options import Reading
 from nammd.sketches import Sketch
 from nammd.tolerances.file import loads

@@ -20,11 +20,13 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from nammd.errors.advice import Advice, refusal
+from nammd.errors.limits import require_unpacked
 from nammd.errors.naming import listed
 from nammd.reading.formats import require_magic
 from nammd.reading.sources import BATCH_ROWS, ArrayFile
 
 _BATCH_BYTES = 1 << 23
+_MOST_COLUMNS = 1_000_000
 
 _MOST_PACKED = 1100
 """So many bytes at most come from one that is packed: deflate cannot do better."""
@@ -82,7 +84,7 @@ def open_npy(path: Path) -> ArrayFile:
         for start, end in header.batches(batch_rows):
             yield _flat(np.array(mapped[start:end]))
 
-    return ArrayFile(path, header.shape[0], _names(header), take, stream, _notes(header))
+    return ArrayFile(path, header.shape[0], _names(header, str(path)), take, stream, _notes(header))
 
 
 def open_npz(path: Path, key: str | None) -> ArrayFile:
@@ -118,7 +120,7 @@ def open_npz(path: Path, key: str | None) -> ArrayFile:
             start += len(batch)
         return np.concatenate(parts)
 
-    return ArrayFile(path, header.shape[0], _names(header), take, stream, _notes(header))
+    return ArrayFile(path, header.shape[0], _names(header, owner), take, stream, _notes(header))
 
 
 @contextmanager
@@ -141,6 +143,7 @@ def _require_size(entry: zipfile.ZipInfo, header: _Header, owner: str) -> None:
             f"{owner} is truncated or damaged: its header promises {header.bytes} bytes, and the archive has "
             f"{entry.file_size} packed into {entry.compress_size}"
         )
+    require_unpacked(entry.file_size, entry.compress_size, owner)
 
 
 def _member(path: Path, keys: list[str], key: str | None) -> str:
@@ -200,7 +203,12 @@ def _flat(rows: NDArray[Any]) -> NDArray[Any]:
     return rows.reshape(len(rows), -1)
 
 
-def _names(header: _Header) -> tuple[str, ...]:
+def _names(header: _Header, owner: str) -> tuple[str, ...]:
+    if header.row_values > _MOST_COLUMNS:
+        raise ValueError(
+            f"{owner} has {header.row_values} columns; at most {_MOST_COLUMNS} are taken, so give one row per "
+            "observation"
+        )
     return tuple(map(str, range(header.row_values)))
 
 

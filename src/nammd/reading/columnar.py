@@ -7,10 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nammd.data.nested import flat, flat_columns
 from nammd.data.pieces import Key, Pieces, fresh_name
+from nammd.errors.limits import require_unpacked
 from nammd.errors.naming import chosen_columns
+from nammd.reading.arrow_claims import claimed_bytes
 from nammd.reading.formats import explained, files_in, optional, require_magic
+from nammd.reading.parquet_claims import require_parquet_fits
 from nammd.reading.sources import TableFile, TableStream, sliced
 
 PIECE_ROWS = 131_072
@@ -30,6 +35,7 @@ def _open_file(path: Path) -> TableFile:
     with explained(path, "Parquet"):
         footer = parquet.read_metadata(path)
         schema = footer.schema.to_arrow_schema()
+        require_parquet_fits(path, footer)
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         # Without pre_buffer a row group is read as it is needed, not all at once.
@@ -94,7 +100,9 @@ def folder_dataset(folder: Path) -> Any:
             raise ValueError(f"{file} is empty: it has no bytes at all")
         require_magic(file, "Parquet")
         with explained(file, "Parquet"):
-            schemas.append(parquet.read_schema(file))
+            footer = parquet.read_metadata(file)
+            schemas.append(footer.schema.to_arrow_schema())
+            require_parquet_fits(file, footer)
 
     def dataset(schema: Any = None) -> Any:
         return datasets.dataset(
@@ -119,8 +127,10 @@ def folder_dataset(folder: Path) -> Any:
 def file_dataset(path: Path) -> Any:
     """Return one Parquet file as an Arrow dataset."""
     datasets = optional("pyarrow.dataset", "app", "reading Parquet files")
+    parquet = optional("pyarrow.parquet", "app", "reading Parquet files")
     require_magic(path, "Parquet")
     with explained(path, "Parquet"):
+        require_parquet_fits(path, parquet.read_metadata(path))
         return datasets.dataset(str(path), format="parquet")
 
 
@@ -178,6 +188,7 @@ def open_arrow(path: Path) -> TableFile:
         streamed = file.read(4) == _STREAM_START
     if not streamed:
         require_magic(path, "Arrow")
+    require_unpacked(claimed_bytes(path), path.stat().st_size, str(path))
 
     def batches(source: Any) -> Iterator[Any]:
         if streamed:
@@ -216,6 +227,8 @@ def _without_views(batch: Any, path: Path) -> Any:
     plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
     if not any(str(field.type) in plain for field in batch.schema):
         return batch
+    views = [column for column in batch.columns if str(column.type) in plain]
+    require_unpacked(sum(map(_viewed_bytes, views)), batch.nbytes, str(path))
     try:
         columns = [column.cast(plain.get(str(column.type), column.type)) for column in batch.columns]
     except KeyError:  # known by name, but not yet by its values
@@ -223,3 +236,9 @@ def _without_views(batch: Any, path: Path) -> Any:
             f"{path} has text that pyarrow {pa.__version__} cannot read; update pyarrow"
         ) from None
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _viewed_bytes(column: Any) -> int:
+    """Return how long all texts are together; many views may show the same."""
+    views = np.frombuffer(column.buffers()[1], np.int32)[4 * column.offset :: 4]
+    return int(views[: len(column)].sum(dtype=np.int64))

@@ -1,7 +1,7 @@
-"""The answer of a database to a query, through ADBC where there is a driver, and through SQLAlchemy.
+"""The answer of a database to a query: of a file, or through ADBC where there is a driver, or SQLAlchemy.
 
 The addresses are those of SQLAlchemy: sqlite:///shop.db, duckdb:///shop.duckdb, postgresql://user@host/shop.
-Files are opened for reading only, and never made.
+A query is one statement that reads. Files are opened for reading only, and never made.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
-from nammd.errors.advice import Advice, refusal
+from nammd.errors.addresses import driver_words, shown
+from nammd.errors.advice import Advice, naming, refusal
+from nammd.reading.database_files import as_table, ask_duckdb, ask_sqlite
 from nammd.reading.formats import optional
-from nammd.reading.places import shown
+from nammd.reading.queries import READ_ONLY, require_reading
 from nammd.reading.sources import TableFile, sliced
 
 _FILES = ("sqlite", "duckdb")
 _DRIVERS = {
-    "sqlite": "adbc_driver_sqlite.dbapi",
-    "duckdb": "adbc_driver_duckdb.dbapi",
     "postgresql": "adbc_driver_postgresql.dbapi",
     "postgres": "adbc_driver_postgresql.dbapi",
     "snowflake": "adbc_driver_snowflake.dbapi",
@@ -37,19 +38,7 @@ def open_query(address: str, query: str | None) -> TableFile:
             f"{name} is a database",
             Advice("say what to read with query='select ...'", "say what to read with --query 'select ...'"),
         )
-    scheme = address.partition(":")[0].lower()
-    file = _file(address, scheme)
-    module = _driver(scheme)
-    try:
-        if module is not None:
-            table = _by_adbc(module, scheme, address, file, query)
-        else:
-            table = _by_sqlalchemy(scheme, address, file, query)
-    except ImportError:
-        raise
-    except Exception as error:  # each driver has errors of its own
-        detail = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"{name}: the query failed: {detail[:300]}") from None
+    table = _answer(address, query)
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         for batch in table.select(columns).to_batches():
@@ -60,14 +49,35 @@ def open_query(address: str, query: str | None) -> TableFile:
     return TableFile(Path(name), tuple(table.column_names), stream, rows=table.num_rows)
 
 
-def _file(address: str, scheme: str) -> Path | None:
+def _answer(address: str, query: str) -> Any:
+    """Return the answer as an Arrow table, or say why there is none, without words that hold a password."""
+    scheme = address.partition(":")[0].lower()
+    kind = scheme.partition("+")[0]
+    file = _file(address) if kind in _FILES else None
+    if file is None:
+        with naming(shown(address)):
+            require_reading(query, kind)
+    try:
+        if file is not None:
+            external = parse_qs(address.partition("?")[2]).get("external") == ["true"]
+            return ask_sqlite(file, query) if kind == "sqlite" else ask_duckdb(file, query, external)
+        module = _driver(scheme)
+        if module is None:
+            return _by_sqlalchemy(kind, address, query)
+        return _by_adbc(module, kind, address, query)
+    except Exception as error:  # each driver has errors of its own
+        failure = ImportError if isinstance(error, ImportError) else ValueError
+        refused = failure(f"{shown(address)}: the query failed: {driver_words(error, address)}")
+    raise refused  # here, where no error of the driver hangs on to it
+
+
+def _file(address: str) -> Path:
     """Return the file of a database that is one, after checking that it is there."""
-    if scheme.partition("+")[0] not in _FILES:
-        return None
-    path = Path(address.partition("://")[2].removeprefix("/")).expanduser()
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no database file {str(path)!r}")
-    return path
+    rest = address.partition("://")[2].removeprefix("/")
+    for path in (Path(rest).expanduser(), Path(rest.partition("?")[0]).expanduser()):
+        if path.is_file():
+            return path
+    raise FileNotFoundError(f"there is no database file {shown(address).partition('://')[2][1:]!r}")
 
 
 def _driver(scheme: str) -> Any:
@@ -77,49 +87,24 @@ def _driver(scheme: str) -> Any:
         return None
 
 
-def _by_adbc(module: Any, scheme: str, address: str, file: Path | None, query: str) -> Any:
-    if scheme == "duckdb":
-        # Its own function opens for writing too; the driver can do it.
-        connection = import_module("adbc_driver_manager.dbapi").connect(
-            driver=import_module("adbc_driver_duckdb").driver_path(),
-            entrypoint="duckdb_adbc_init",
-            db_kwargs={"path": str(file), "access_mode": "READ_ONLY"},
-        )
-    elif scheme == "sqlite":
-        assert file is not None
-        connection = module.connect(f"{file.resolve().as_uri()}?mode=ro")
-    else:
-        connection = module.connect(address)
-    with closing(connection), closing(connection.cursor()) as cursor:
+def _by_adbc(module: Any, kind: str, address: str, query: str) -> Any:
+    # What is begun is never committed.
+    with closing(module.connect(address)) as connection, closing(connection.cursor()) as cursor:
+        if kind in READ_ONLY:
+            cursor.execute(READ_ONLY[kind])
         cursor.execute(query)
         return cursor.fetch_arrow_table()
 
 
-def _for_reading(scheme: str, file: Path | None) -> dict[str, Any]:
-    """Return the options with which SQLAlchemy opens a file for reading only."""
-    if file is None:
-        return {}
-    if scheme.startswith("duckdb"):
-        return {"connect_args": {"read_only": True}}
-    import sqlite3
-
-    return {"creator": lambda: sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)}
-
-
-def _by_sqlalchemy(scheme: str, address: str, file: Path | None, query: str) -> Any:
-    pa = optional("pyarrow", "app", "reading tables")
+def _by_sqlalchemy(kind: str, address: str, query: str) -> Any:
     sqlalchemy = optional("sqlalchemy", "sql", "reading from databases")
-    engine = sqlalchemy.create_engine(address, **_for_reading(scheme, file))
+    engine = sqlalchemy.create_engine(address)
     try:
         with engine.connect() as connection:
+            if kind in READ_ONLY:
+                connection.execute(sqlalchemy.text(READ_ONLY[kind]))
             answer = connection.execute(sqlalchemy.text(query))
             names, rows = list(answer.keys()), answer.fetchall()
     finally:
         engine.dispose()
-    columns = []
-    for place, name in enumerate(names):
-        try:
-            columns.append(pa.array([row[place] for row in rows]))
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            raise ValueError(f"the column {name!r} has values of different types") from None
-    return pa.table(columns, names=names)
+    return as_table(names, [[row[place] for row in rows] for place in range(len(names))])

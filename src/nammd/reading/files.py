@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 from nammd.data.dataset import Dataset, Source
 from nammd.data.pieces import Pieces
 from nammd.data.sampling import Positions, Reservoir, sample_positions
+from nammd.errors.addresses import shown
 from nammd.errors.advice import naming
 from nammd.errors.checks import whole
+from nammd.errors.limits import require_unpacked
 from nammd.errors.naming import chosen_columns
 from nammd.reading.formats import Format, format_of, optional, text_files_in
-from nammd.reading.places import is_database, is_elsewhere, local, shown, split_sheet
+from nammd.reading.places import is_database, is_elsewhere, local, split_sheet
 from nammd.reading.sources import BATCH_ROWS, ArrayFile, TableFile
 from nammd.reading.text_formats.options import Reading
 
@@ -257,6 +259,7 @@ def _open(
 ) -> TableFile | ArrayFile:
     path = path.expanduser()
     kind = format_of(path)
+    _require_no_hole(path)
     if key is not None and kind != "NPZ":
         raise ValueError(f"key={key!r} chooses an array of an NPZ file, but {path} is {kind}; leave it out")
     if features is not None and kind != "images":
@@ -283,6 +286,13 @@ def _open(
     from nammd.reading.arrayfiles import open_npy, open_npz
 
     return open_npy(path) if kind == "NPY" else open_npz(path, key)
+
+
+def _require_no_hole(path: Path) -> None:
+    """Refuse a file that is large by name only: where nothing was written, it takes no room on the disk."""
+    status = path.stat()
+    if path.is_file() and hasattr(status, "st_blocks"):
+        require_unpacked(status.st_size, status.st_blocks * 512, str(path))
 
 
 def _open_text(path: Path, kind: Format, reading: Reading | None) -> TableFile:

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
+from nammd.errors.limits import Bounded
 from nammd.reading.charsets import Transcoded, not_utf8
 
 Format = Literal["CSV", "TSV", "Parquet", "Arrow", "JSON lines", "NPY", "NPZ", "Excel", "images"]
@@ -48,6 +49,9 @@ _ELSEWHERE = {
     **dict.fromkeys((".pkl", ".pickle"), "loading it would run code; save it as Parquet or NPY"),
 }
 """What to do about files of other kinds that people have."""
+
+ENDINGS = frozenset((*EXTENSIONS, *COMPRESSIONS, *IMAGES, *_ELSEWHERE))
+"""All that are known, whether they can be read or not."""
 
 _TEXT = ("CSV", "TSV", "JSON lines")
 IN_FOLDERS: tuple[Format, ...] = ("Parquet", "CSV", "TSV", "JSON lines")
@@ -178,7 +182,17 @@ def require_text(path: Path, head: bytes, wide: bool = False) -> None:
 def open_text(path: Path, charset: str = "utf-8") -> Any:
     """Open a text file for reading bytes of UTF-8, unpacked where its extension says that it is packed."""
     packed = _open_packed(path)
+    if path.suffix.lower() in COMPRESSIONS:
+        packed = Bounded(packed, path.stat().st_size, str(path))
     return packed if charset in ("utf-8", "utf-8-sig") else Transcoded(packed, charset)
+
+
+def require_text_fits(path: Path) -> None:
+    """Refuse packed text that unpacks to far more than it is, where it takes long to find out otherwise."""
+    if path.suffix.lower() in COMPRESSIONS:
+        with open_text(path) as file:
+            while file.read(1 << 20):
+                pass
 
 
 def _open_packed(path: Path) -> Any:

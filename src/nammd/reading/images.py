@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import to_numpy
+from nammd.errors.limits import most_pixels, require_unpacked, too_large
 from nammd.reading.formats import IMAGES, files_in, optional
 from nammd.reading.sources import ArrayFile
 
 Features = Callable[[Any], Any]
 
 _IMAGES_AT_ONCE = 64
+_BYTES_AT_ONCE = 1 << 26
+
+# What a name promises, and nothing that would run another program.
+_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 
 # Modes that are kept as they are, and the value of white; all others become RGB.
 _WHITE = {"L": 255.0, "LA": 255.0, "RGB": 255.0, "RGBA": 255.0, "I;16": 65535.0, "I": 65535.0}
@@ -38,6 +43,7 @@ def open_images(folder: Path, features: Features | str | Path | None = None) -> 
     model = None if features is None else as_features(features)
     first = _pixels(files[0], None)
     notes = _notes(files, first.shape)
+    at_once = max(1, min(_IMAGES_AT_ONCE, _BYTES_AT_ONCE // first.nbytes))
 
     def rows(chosen: list[Path]) -> NDArray[Any]:
         pixels = np.stack([_like_first(file, first, files[0]) for file in chosen])
@@ -47,17 +53,21 @@ def open_images(folder: Path, features: Features | str | Path | None = None) -> 
         for start in range(0, len(chosen), size):
             yield rows(chosen[start : start + size])
 
+    def require_fit(chosen: list[Path]) -> None:
+        if model is None:
+            packed = sum(file.stat().st_size for file in chosen)
+            require_unpacked(len(chosen) * first.nbytes, packed, f"{folder} with {len(chosen)} images")
+
     def take(positions: NDArray[np.intp]) -> NDArray[Any]:
-        return _joined(in_parts([files[i] for i in positions], _IMAGES_AT_ONCE))
+        chosen = [files[i] for i in positions]
+        require_fit(chosen)
+        return np.concatenate(list(in_parts(chosen, at_once)))
 
     def stream(batch_rows: int) -> Iterator[NDArray[Any]]:
-        return in_parts(files, min(batch_rows, _IMAGES_AT_ONCE))
+        require_fit(files)
+        return in_parts(files, min(batch_rows, at_once))
 
     return ArrayFile(folder, len(files), None, take, stream, notes)
-
-
-def _joined(parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    return np.concatenate(list(parts))
 
 
 def _like_first(file: Path, first: NDArray[np.float32], first_file: Path) -> NDArray[np.float32]:
@@ -75,7 +85,7 @@ def _pixels(file: Path, size: tuple[int, ...] | None) -> NDArray[np.float32]:
     image_module = optional("PIL.Image", "app", "reading images")
     operations = optional("PIL.ImageOps", "app", "reading images")
     try:
-        with image_module.open(file) as opened:
+        with _opened(file) as opened:
             image = operations.exif_transpose(opened)
             mode = _SAME.get(image.mode, image.mode)
             if mode != image.mode or mode not in _WHITE:
@@ -84,11 +94,27 @@ def _pixels(file: Path, size: tuple[int, ...] | None) -> NDArray[np.float32]:
                 image = image.convert(mode)
             if size is not None and image.size != (size[1], size[0]):
                 image = image.resize((size[1], size[0]), image_module.Resampling.BILINEAR)
-            values = np.asarray(image, dtype=np.float32) / np.float32(_WHITE[mode])
+            values = np.array(image, dtype=np.float32)
+            values /= np.float32(_WHITE[mode])
     except (OSError, ValueError, SyntaxError, image_module.DecompressionBombError) as error:
+        if hasattr(error, "advice"):
+            raise
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{file} cannot be read as an image: {detail}") from None
     return values[None] if values.ndim == 2 else np.ascontiguousarray(np.moveaxis(values, 2, 0))
+
+
+def _opened(file: Path) -> Any:
+    """Open an image that is not too large, by its header: before a pixel of it is unpacked."""
+    image_module, most = optional("PIL.Image", "app", "reading images"), most_pixels()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", image_module.DecompressionBombWarning)  # told below, or allowed
+        image = image_module.open(file, formats=_FORMATS)
+    width, height = image.size
+    if width * height > most:
+        image.close()
+        raise too_large(f"{file} has {width} x {height} pixels, and at most {most} are unpacked")
+    return image
 
 
 def _notes(files: list[Path], shape: tuple[int, ...]) -> tuple[str, ...]:
@@ -97,7 +123,7 @@ def _notes(files: list[Path], shape: tuple[int, ...]) -> tuple[str, ...]:
     sizes: Counter[tuple[int, int]] = Counter()
     for file in files:
         try:
-            with image_module.open(file) as image:
+            with _opened(file) as image:
                 turned = image.getexif().get(0x0112, 1) >= 5  # lying on its side
                 sizes[image.size[::-1] if turned else image.size] += 1
         except (OSError, SyntaxError, ValueError, image_module.DecompressionBombError):

@@ -16,7 +16,7 @@ import numpy as np
 
 from nammd.data.nested import DEEPEST, flat, flat_columns
 from nammd.reading.charsets import UTF8, charset_of
-from nammd.reading.formats import explained, open_text, optional, require_text
+from nammd.reading.formats import explained, open_text, optional, require_text, require_text_fits
 from nammd.reading.json_lists import ListOfRecords
 from nammd.reading.sources import BLOCK_BYTES, TableFile, sliced
 from nammd.reading.text_formats.options import Reading
@@ -68,6 +68,8 @@ def open_json_lines(path: Path, reading: Reading | None = None) -> TableFile:
     with explained(path, "JSON lines"), open_text(path) as file:
         head = file.read(1 << 16)
     require_text(path, head, wide=True)
+    with explained(path, "JSON lines"):
+        require_text_fits(path)
     charset, notes = charset_of(path, head, said.encoding)
     if charset != UTF8:
         with explained(path, "JSON lines"), open_text(path, charset) as file:

@@ -16,23 +16,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote
 
-from nammd.reading.formats import COMPRESSIONS, open_text, optional, suffix_of
+from nammd.errors.addresses import STDIN, driver_words, ending_of, is_address, shown, user_of
+from nammd.reading.formats import COMPRESSIONS, ENDINGS, open_text, optional, suffix_of
 
-STDIN = "-"
-
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::[a-z0-9]+)*://", re.ASCII)
 _SHEET = re.compile(r"(.+\.(?:xlsx|xlsm))#(.+)", re.IGNORECASE | re.DOTALL)
 _DATABASES = (
     "sqlite", "duckdb", "postgresql", "postgres", "mysql", "mariadb", "mssql", "oracle", "snowflake",
     "redshift", "clickhouse", "trino", "bigquery", "databricks", "cockroachdb", "flightsql", "grpc",
 )  # fmt: skip
-
-
-def is_address(place: Any) -> bool:
-    """Tell whether something is the address of data, such as https://..., s3://... or sqlite:///..."""
-    return isinstance(place, str) and _ADDRESS.match(place) is not None
 
 
 def is_database(place: Any) -> bool:
@@ -59,24 +52,6 @@ def split_sheet(place: str | os.PathLike[str]) -> tuple[str | os.PathLike[str], 
         return place, None
     file = found[1] if isinstance(place, str) else Path(found[1])
     return file, unquote(found[2]) if elsewhere else found[2]
-
-
-def shown(place: str | os.PathLike[str]) -> str:
-    """Return what messages call a place: without user, password and signature.
-
-    >>> shown("postgresql://me:secret@db/shop")
-    'postgresql://db/shop'
-    """
-    if not isinstance(place, str):
-        return str(place)
-    if place == STDIN:
-        return "standard input"
-    if not is_address(place):
-        return str(Path(place))
-    parts = urlsplit(place)
-    if not parts.netloc:
-        return place
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 @contextmanager
@@ -122,33 +97,57 @@ def _text_suffix(head: bytes) -> str:
 
 def _fetched(address: str, folder: Path) -> Path:
     """Copy what is at an address into a folder."""
-    name = Path(urlsplit(address).path.rstrip("/")).name or "data"
-    target = folder / name
-    if address.startswith(("http://", "https://")):
-        from urllib.error import HTTPError, URLError
-        from urllib.request import urlopen  # takes as long to import as all of this room
-
-        try:
-            with urlopen(address) as answer, target.open("wb") as file:
-                shutil.copyfileobj(answer, file)
-        except HTTPError as error:
-            raise FileNotFoundError(f"{shown(address)} cannot be read: {error.code} {error.reason}") from None
-        except URLError as error:
-            raise ConnectionError(f"{shown(address)} cannot be reached: {error.reason}") from None
-        return target
-    core = optional("fsspec.core", "remote", "reading from addresses")
+    # An ending that tells the format is all that the name of the copy has from the address.
+    target = folder / f"data{ending_of(address, ENDINGS)}"
     try:
-        system, path = core.url_to_fs(address)
-        if system.isdir(path):
-            system.get(path.rstrip("/") + "/", str(target) + "/", recursive=True)
+        if address.startswith(("http://", "https://")):
+            _download(address, target)
         else:
-            system.get_file(path, str(target))
-    except ImportError as error:
-        raise ImportError(f"{shown(address)} cannot be read: {error}") from None
-    except FileNotFoundError:
-        raise FileNotFoundError(f"there is nothing at {shown(address)}") from None
-    except ValueError as error:
-        raise ValueError(
-            f"{shown(address)} cannot be read: {error}; give a path, or an address that fsspec knows"
-        ) from None
-    return target
+            _copy(address, target)
+        return target
+    except Exception as error:
+        refused = _refused(error, address)
+    raise refused  # here, where no error of the driver hangs on to it
+
+
+def _download(address: str, target: Path) -> None:
+    from urllib.request import (  # takes as long to import as all of this room
+        HTTPBasicAuthHandler,
+        HTTPPasswordMgrWithDefaultRealm,
+        build_opener,
+    )
+
+    known = HTTPPasswordMgrWithDefaultRealm()
+    account = user_of(address)
+    if account is not None:
+        # Sent to the host that asks for it, and not to where that host leads.
+        user, password, address = account
+        known.add_password(None, address, user, password)
+    with build_opener(HTTPBasicAuthHandler(known)).open(address) as answer, target.open("wb") as file:
+        shutil.copyfileobj(answer, file)
+
+
+def _copy(address: str, target: Path) -> None:
+    core = optional("fsspec.core", "remote", "reading from addresses")
+    system, path = core.url_to_fs(address)
+    if system.isdir(path):
+        system.get(path.rstrip("/") + "/", str(target) + "/", recursive=True)
+    else:
+        system.get_file(path, str(target))
+
+
+def _refused(error: Exception, address: str) -> Exception:
+    """Return what to say about an address that cannot be read."""
+    from urllib.error import HTTPError, URLError
+
+    name, words = shown(address), driver_words(error, address)
+    if isinstance(error, HTTPError):
+        return FileNotFoundError(f"{name} cannot be read: {words.removeprefix('HTTP Error ')}")
+    if isinstance(error, URLError):
+        return ConnectionError(f"{name} cannot be reached: {words}")
+    if isinstance(error, FileNotFoundError):
+        return FileNotFoundError(f"there is nothing at {name}")
+    if isinstance(error, ImportError):
+        return ImportError(f"{name} cannot be read: {words}")
+    advice = "; give a path, or an address that fsspec knows" if isinstance(error, ValueError) else ""
+    return ValueError(f"{name} cannot be read: {words}{advice}")

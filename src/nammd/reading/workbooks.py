@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from typing import Any
 
 from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import counted
+from nammd.errors.limits import require_unpacked
 from nammd.errors.naming import listed, quoted, suggestion
 from nammd.reading.cell_columns import ERRORS, CellColumn
 from nammd.reading.column_types import word_for_sums
@@ -69,6 +71,9 @@ def _require_workbook(path: Path) -> None:
         )
     if head != b"PK\x03\x04":
         raise ValueError(f"{path} is not an Excel file; its content is something else")
+    with _explained(path), zipfile.ZipFile(path) as archive:
+        claimed = sum(entry.file_size for entry in archive.infolist())
+    require_unpacked(claimed, path.stat().st_size, str(path), text=True)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nammd.errors.addresses import shown
 from nammd.errors.writing import write_text
 from nammd.explaining.writing import percent
 from nammd.report.builder import ReportProgress, build
@@ -74,7 +75,7 @@ def require_place(path: Path) -> None:
     """Refuse a file that cannot be written: before the work, not after it."""
     if not path.parent.is_dir():
         raise FileNotFoundError(
-            f"cannot write the report {path}: there is no folder {path.parent}; create it first"
+            f"cannot write the report {shown(path)}: there is no folder {shown(path.parent)}; create it first"
         )
     if path.is_dir():
         raise IsADirectoryError(f"cannot write the report {path}: it is a folder; give the name of a file")

@@ -15,6 +15,7 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.encoding.noticed import Noticed
+from nammd.errors.addresses import shown
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
 from nammd.errors.writing import write_bytes
 from nammd.kernels import RandomFeatures
@@ -109,7 +110,7 @@ def is_broken_sketch(path: Path) -> bool:
 def read(path: Path) -> Sketch:
     """Read a sketch, or say in a sentence what is wrong with the file."""
     if not path.is_file():
-        raise FileNotFoundError(f"there is no sketch file {path}")
+        raise FileNotFoundError(f"there is no sketch file {shown(path)}")
     if is_broken_sketch(path):
         raise ValueError(f"{path} is a damaged or incomplete sketch; copy it again, or make it anew")
     if not is_sketch_file(path):

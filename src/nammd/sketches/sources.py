@@ -16,6 +16,7 @@ from nammd.data.pieces import Graph, Key, fetch, fresh_name, tree
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
 from nammd.encoding.noticed import Noticed
 from nammd.engines.progress import Meter, Progress
+from nammd.errors.addresses import shown
 from nammd.errors.advice import Advice, prefixed, refusal
 from nammd.errors.checks import counted
 from nammd.sketches import grouped_rows
@@ -209,7 +210,7 @@ def of_file(
     try:
         return of_batches(tables, settings, row_grouping, threads, progress, total)
     except (TypeError, ValueError) as error:
-        raise prefixed(error, f"cannot sketch {path}") from error
+        raise prefixed(error, f"cannot sketch {shown(path)}") from error
 
 
 def of_cluster(

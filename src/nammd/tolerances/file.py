@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nammd.errors.addresses import shown
 from nammd.errors.advice import Caution
 from nammd.errors.naming import quoted
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
@@ -48,7 +49,7 @@ def read(path: Path) -> Tolerance:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no tolerance file {path}") from None
+        raise FileNotFoundError(f"there is no tolerance file {shown(path)}") from None
     return loads(content, path)
 
 
