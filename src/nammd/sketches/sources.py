@@ -14,6 +14,7 @@ from nammd.data.group_labels import AllLeftOut
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.data.pieces import Graph, Key, fetch, fresh_name, tree
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
+from nammd.encoding.farthest import naming_the_farthest
 from nammd.encoding.noticed import Noticed
 from nammd.engines.progress import Meter, Progress
 from nammd.errors.advice import Advice, prefixed, refusal
@@ -38,10 +39,12 @@ def sketch_of(
     read = ReadRows.of(dataset, settings.encoding, first)
     settings = settings.fitted(dataset)
     size, digest = (int(read.points.shape[0]), int(read.points.shape[1])), settings.digest
+    far = naming_the_farthest({dataset.name: read.points}, settings.encoding)
     if dataset.units is not None:
-        units = GroupedRows.of(dataset, read).summed(settings.features, threads, progress)
+        with far:
+            units = GroupedRows.of(dataset, read).summed(settings.features, threads, progress)
         return of_units(settings, size, units, read.tally, read.noticed)
-    with runs_over_rows(size[0], len(settings.features)):
+    with far, runs_over_rows(size[0], len(settings.features)):
         main, *finer = (
             Sketch(each, *size, *feature_totals(read.points, each, threads, progress), digest)
             for each in settings.features
@@ -124,7 +127,9 @@ def of_grouped_batches(
     def close(rows: GroupedRows) -> None:
         """Sum groups that are whole; that takes far longer than reading, so it is what progress tells of."""
         nonlocal units
-        found = rows.summed(settings.features, threads, False if meter is None else _adding_to(meter))
+        within = False if meter is None else _adding_to(meter)
+        with naming_the_farthest({"the rows of the last batches": rows.points}, settings.encoding):
+            found = rows.summed(settings.features, threads, within)
         units = [one + more for one, more in zip(units, found, strict=True)] if units else found
 
     with nullcontext() if total is None else Meter(progress, total) as meter:
