@@ -90,7 +90,9 @@ class Known:
         filled = [b for b in facts if b.first is not None]
         self.wrong = sum(b.wrong for b in filled)
         starts = accumulate((b.rows for b in filled), initial=0)
-        beyond = [(start + b.beyond[0], *b.beyond[1:]) for start, b in zip(starts, filled, strict=False) if b.beyond]
+        beyond = [
+            (start + b.beyond[0], *b.beyond[1:]) for start, b in zip(starts, filled, strict=False) if b.beyond
+        ]
         self.beyond = beyond[0] if beyond else None
         self.constant = all(b.constant and np.array_equal(b.first, filled[0].first) for b in filled)  # type: ignore[arg-type]
 

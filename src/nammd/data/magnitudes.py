@@ -8,7 +8,7 @@ which changes no digit.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -74,11 +74,10 @@ def _farthest(rows: NDArray[Any], middle: FloatArray) -> tuple[float, int, int, 
     return float(apart[row, column]), row, column, float(rows[row, column])
 
 
-def unit_of(values: FloatArray, axis: int | None = None) -> Any:
+def unit_of(*values: FloatArray, axis: int | None = None) -> Any:
     """Return the power of two in which the largest of some values is between 1 and 2; 1 where all are 0."""
-    largest = np.abs(values).max(axis=axis, initial=0.0)
-    exponent = np.frexp(largest)[1]
-    return np.where(largest > 0, np.ldexp(1.0, exponent - 1), 1.0)
+    largest = reduce(np.maximum, (np.abs(each).max(axis=axis, initial=0.0) for each in values))
+    return np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
 
 
 def deviation(values: FloatArray, axis: int | None = None) -> Any:
@@ -93,5 +92,5 @@ def deviation(values: FloatArray, axis: int | None = None) -> Any:
     low, high = _SQUARES_ARE_SAFE
     if low < np.abs(values).max() < high and axis is None:
         return values.std()
-    unit = unit_of(values, axis)
+    unit = unit_of(values, axis=axis)
     return (values / unit).std(axis=axis) * unit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
@@ -16,8 +15,8 @@ from nammd.errors.checks import whole
 
 Metric = Literal["euclidean", "cityblock"]
 
-_SQUARES_ARE_SAFE = 1e-150, 1e150
-"""Distances between these have squares that are numbers, with all their digits."""
+SAFE = 1e-140, 1e140
+"""Bandwidths between these, and a hundredth of them, have squares that are numbers with all their digits."""
 
 MEDIAN_ROWS = 2000
 """More pooled rows than this are subsampled: two million distances pin the median well enough."""
@@ -56,47 +55,24 @@ def median_distance(rows: FloatArray, metric: Metric) -> float:
     """
     from scipy.spatial.distance import pdist
 
-    low, high = _SQUARES_ARE_SAFE
+    low, high = SAFE
     distances = pdist(rows, metric)
-    median = _median_of_distinct(distances)
-    ties = 2 * np.count_nonzero(distances) <= len(distances)
-    # Rows that differ by less than squares can tell look the same.
-    if not low < median < high or (ties and np.abs(rows[rows != 0]).min(initial=high) < low):
-        median = _median_of_distinct(_careful_distances(rows, metric))
-    if median == 0:
-        raise ValueError(
-            "the data is constant: every row is the same, so no bandwidth can be taken from "
-            "it; give a kernel with a bandwidth of your own, such as nammd.Gaussian(1.0)"
-        )
-    if not np.isfinite(median):
-        raise ValueError(
-            "the distances between rows are beyond all numbers, so no bandwidth can be taken from them; "
-            "divide the data by a number such as 1e10"
-        )
-    if median < sys.float_info.min:
-        raise ValueError(
-            f"rows differ by {median:.3g}, and numbers that small lose their digits, so no bandwidth can be "
-            "taken from them; multiply the data by a number such as 1e200"
-        )
-    return median
-
-
-def _median_of_distinct(distances: FloatArray) -> float:
-    """Return the median; over those that are not zero where most are, and 0 where all are."""
     median = float(np.median(distances)) if distances.size else 0.0
-    if median == 0.0 and distances.any():
-        median = float(np.median(distances[distances > 0]))
-    return median
-
-
-def _careful_distances(rows: FloatArray, metric: Metric) -> FloatArray:
-    """Return the distances between rows of any magnitude, each pair in its own unit."""
-    found = []
-    for place in range(1, len(rows)):
-        apart = np.abs(rows[:place] - rows[place])
-        unit = np.maximum(apart.max(axis=1), sys.float_info.min)
-        apart /= unit[:, None]
-        within = apart.sum(axis=1) if metric == "cityblock" else np.sqrt((apart * apart).sum(axis=1))
-        with np.errstate(over="ignore"):
-            found.append(within * unit)
-    return np.concatenate(found) if found else np.empty(0)
+    if median == 0.0:
+        tiny = np.abs(rows[rows != 0]).min(initial=1.0) < low  # the squares of which are zero
+        apart = pdist(rows, "chebyshev") > 0 if tiny else distances > 0
+        if not apart.any():
+            raise ValueError(
+                "the data is constant: every row is the same, so no bandwidth can be taken from "
+                "it; give a kernel with a bandwidth of your own, such as nammd.Gaussian(1.0)"
+            )
+        median = float(np.median(distances[apart]))
+    if low <= median <= high:
+        return median
+    lengths = pdist(rows, "chebyshev")
+    usual = float(np.median(lengths[lengths > 0]))
+    todo = f"multiply all data by a number such as {1 / max(usual, 1e-300):.0e}"
+    raise ValueError(
+        f"rows differ by {usual:.3g}, and the squares of such numbers are none any more, so no bandwidth "
+        f"can be taken from them; {todo}"
+    )

@@ -150,8 +150,8 @@ class RandomFeatures(Kernel):
             drawn[which == number] = term.draw(uniforms[which == number, :-1], self.orthogonal)
         if not np.isfinite(drawn).all():
             raise ValueError(
-                f"the bandwidth of {self.kernel} is so small that frequencies are beyond all numbers; multiply "
-                "the data and the bandwidth by a number such as 1e100"
+                f"the bandwidth of {self.kernel} is so small that frequencies are beyond all numbers; "
+                "multiply the data and the bandwidth by a number such as 1e100"
             )
         return drawn
 
