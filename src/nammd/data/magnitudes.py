@@ -30,7 +30,7 @@ class OutOfReach(ValueError):
 def within_limits(array: Array) -> bool:
     """Tell whether all numbers of an array are finite, and none is too large."""
     xp = namespace(array)
-    return bool((xp.max(array) <= LARGEST) & (xp.min(array) >= -LARGEST))  # NaN is neither
+    return float(xp.max(array)) <= LARGEST and float(xp.min(array)) >= -LARGEST  # NaN is neither
 
 
 def first_beyond(block: NDArray[Any]) -> tuple[int, int, float] | None:
