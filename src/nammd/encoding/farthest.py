@@ -28,6 +28,6 @@ def naming_the_farthest(points: Mapping[str, Array], encoding: Encoding | None) 
         columns = {} if encoding is None else {c.name: encoding.slots(c.name) for c in encoding.columns}
         column = next((each for each, at in columns.items() if at.start <= slot < at.stop), str(slot))
         raise ValueError(
-            f"{name}: {error}; farthest out is row {row} (counted from 0), with {value:.4g} in column "
-            f"{column!r}"
+            f"{' and '.join(points)}: {error}; farthest out is row {row} (counted from 0) of {name}, with "
+            f"{value:.4g} in column {column!r}"
         ) from error

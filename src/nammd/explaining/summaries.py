@@ -102,8 +102,9 @@ class NumberSummary:
 
     def share_of_multiples(self, step: float) -> float:
         """Return the share of the values that are multiples of a step."""
-        steps = self.points / step
-        near = np.abs(steps - np.rint(steps)) <= 1e-6
+        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers is no multiple
+            steps = self.points / step
+            near = np.abs(steps - np.rint(steps)) <= 1e-6
         return float(self.rows[near].sum()) / self.present
 
     def only_multiples(self, step: float) -> bool:

@@ -71,7 +71,7 @@ def _require_alike_rows(points: Array, features: RandomFeatures) -> None:
     if len(some) >= _LEAST_LOOKED_AT and not values.max() > 1e-9 * features.bound:
         raise ValueError(
             f"the bandwidth of {features.kernel} is so small beside the distances between rows that no two "
-            "rows count as similar, and the sketch would tell nothing; take one of the size of these distances"
+            "rows count as similar, and a sketch would tell nothing; take one of the size of these distances"
         )
 
 
