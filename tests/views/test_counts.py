@@ -12,7 +12,7 @@ from nammd.views.marks import Marks
 from nammd.views.negligible import Changes, Negligible
 from nammd.views.placed import pair_of_counts, pair_of_placed, placed
 from nammd.views.serial import counts_from_dict, counts_to_dict
-from nammd.views.support import APART, Labels, Lattice, Values
+from nammd.views.support import APART, Labels, Lattice, Values, support_of
 
 KERNEL = nammd.Gaussian(1.0)
 
@@ -134,6 +134,16 @@ def test_the_scale_bends_and_comes_back():
     assert np.allclose(straight(bent(values)), values)
     assert np.all(np.diff(bent(values)) > 0)
     assert bent(values).max() < 160
+
+
+def test_a_lattice_is_short_whatever_the_values_are():
+    values = np.array([-1.79e308, -1e200, -1e30, 0.0, 1e12, 1e100, 1.79e308])
+    places = bent(values)
+    assert np.all(np.diff(places) > 2)
+    assert np.allclose(np.log(np.abs(straight(places)[values != 0])), np.log(np.abs(values[values != 0])))
+    assert np.abs(places).max() < 200
+    many = NumberCounts.of(bent(np.concatenate([numbers("normal", 5000, 0), values])), 0)
+    assert support_of([many]).size < 110_000
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -8,14 +8,16 @@ What is known of an array is noted on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.digest import DIGEST_ROWS, digest_of_digests, digest_of_rows, heads
+from nammd.data.magnitudes import first_beyond, too_large, within_limits
 from nammd.data.pieces import Graph, Key, Pieces, fetch, fresh_name, graph_of, within_pieces
 from nammd.data.sampling import representatives
 from nammd.errors.checks import not_finite
@@ -37,20 +39,25 @@ class BlockFacts:
         The first row.
     constant : bool
         Whether all rows are like it.
+    beyond : tuple or None
+        The row, the column and the value of the first number that is too large.
     """
 
     rows: int
     wrong: int
     first: NDArray[Any] | None
     constant: bool
+    beyond: tuple[int, int, float] | None = None
 
     @classmethod
     def of(cls, block: NDArray[Any]) -> BlockFacts:
         """Look at a block."""
         if not len(block):
             return cls(0, 0, None, True)
-        wrong = int((~np.isfinite(block)).any(axis=1).sum())
-        return cls(len(block), wrong, block[0].copy(), bool((block == block[0]).all()))
+        wrong, beyond = 0, None
+        if not within_limits(block):
+            wrong, beyond = int((~np.isfinite(block)).any(axis=1).sum()), first_beyond(block)
+        return cls(len(block), wrong, block[0].copy(), bool((block == block[0]).all()), beyond)
 
 
 @dataclass
@@ -67,6 +74,8 @@ class Known:
         Rows that are at home, and where they are in the sample.
     digest : str
         A digest of the rows; empty until it is asked for.
+    beyond : tuple or None
+        The row, the column and the value of the first number that is too large.
     """
 
     wrong: int | None = None
@@ -74,11 +83,17 @@ class Known:
     positions: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     rows: NDArray[Any] | None = None
     digest: str = ""
+    beyond: tuple[int, int, float] | None = None
 
     def note(self, facts: Sequence[BlockFacts]) -> None:
         """Put together what is known of the blocks; those without rows say nothing."""
         filled = [b for b in facts if b.first is not None]
         self.wrong = sum(b.wrong for b in filled)
+        starts = accumulate((b.rows for b in filled), initial=0)
+        beyond = [
+            (start + b.beyond[0], *b.beyond[1:]) for start, b in zip(starts, filled, strict=False) if b.beyond
+        ]
+        self.beyond = beyond[0] if beyond else None
         self.constant = all(b.constant and np.array_equal(b.first, filled[0].first) for b in filled)  # type: ignore[arg-type]
 
     def has(self, positions: NDArray[np.intp]) -> bool:
@@ -134,7 +149,7 @@ def with_type(array: Any, dtype: Any) -> Any:
         return array
     changed, before = array.astype(dtype), known(array)
     rows = None if before.rows is None else before.rows.astype(dtype)
-    setattr(changed, _NOTE, Known(before.wrong, before.constant, before.positions, rows))
+    setattr(changed, _NOTE, replace(before, rows=rows, digest=""))
     return changed
 
 
@@ -214,11 +229,13 @@ class _Order:
 
 
 def require_finite_blocks(array: Any, name: str, digest: bool = False) -> None:
-    """Refuse an array of blocks with NaN or infinity in it, after one look."""
+    """Refuse an array of blocks with NaN, infinity or numbers that are too large in it, after one look."""
     look([array], digest=digest)
-    wrong = known(array).wrong
-    if wrong:
-        raise not_finite(name, wrong, int(array.shape[0]))
+    found = known(array)
+    if found.wrong:
+        raise not_finite(name, found.wrong, int(array.shape[0]))
+    if found.beyond:
+        raise too_large(name, *found.beyond)
 
 
 def some_rows(array: Any, rows: NDArray[Any]) -> NDArray[Any]:

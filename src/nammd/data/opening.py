@@ -38,6 +38,7 @@ from nammd.data.dataset import (
     TableDataset,
 )
 from nammd.data.frames import Frame, column_name
+from nammd.data.magnitudes import first_beyond, too_large, within_limits
 from nammd.data.nested import flat
 from nammd.data.pieces import Pieces, is_dask, is_dask_table
 from nammd.errors.addresses import not_there
@@ -376,11 +377,12 @@ def _floating_rows(piece: Any, name: str) -> Array:
 
 
 def _require_finite(array: Array, name: str) -> None:
-    xp = namespace(array)
-    if bool(xp.all(finite := xp.isfinite(array))):
+    if within_limits(array):
         return
-    bad = int((to_numpy(finite) == 0).any(axis=1).sum())
-    raise not_finite(name, bad, array.shape[0])
+    found = to_numpy(array)
+    bad = int((~np.isfinite(found)).any(axis=1).sum())
+    beyond = None if bad else first_beyond(found)
+    raise not_finite(name, bad, len(found)) if beyond is None else too_large(name, *beyond)
 
 
 def _table_numbers(frame: Frame, name: str) -> Any:

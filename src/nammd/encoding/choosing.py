@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.data.magnitudes import deviation
 from nammd.data.values import Values
 from nammd.encoding.columns import (
     CategoricalColumn,
@@ -111,17 +112,16 @@ def _fit_vectors(name: str, values: Values, weight: float) -> Column | LeftOut:
         scale = 1.0
     if not 0 < scale < np.inf:
         return LeftOut(name, "its values differ by less than a number can be scaled by")
-    return VectorColumn(name, "vector", weight, tuple(np.median(present, axis=0).tolist()), scale)
+    return VectorColumn(name, "vector", weight, tuple(_quartiles(column)[1] for column in present.T), scale)
 
 
 def robust_scale(present: FloatArray) -> float:
     """Return the standard deviation of the middle of the values, or of all where that is zero."""
-    largest = float(np.abs(present).max())
-    unit = largest if largest > 1e100 else 1.0  # squares and sums of such numbers overflow
-    values = present / unit
-    low, _, high = _quartiles(values)
-    spread = (high - low) / _NORMAL_IQR or float(values.std())
-    return min(spread * unit, float(np.finfo(np.float64).max))
+    low, _, high = _quartiles(present)
+    spread = (
+        (high / _NORMAL_IQR - low / _NORMAL_IQR) if math.isinf(high - low) else (high - low) / _NORMAL_IQR
+    )
+    return min(spread or float(deviation(present)), float(np.finfo(np.float64).max))
 
 
 def _quartiles(values: FloatArray) -> tuple[float, float, float]:
@@ -136,9 +136,11 @@ def _quartiles(values: FloatArray) -> tuple[float, float, float]:
 
     def between(place: float, left: int) -> float:
         low, high = float(ordered[left]), float(ordered[min(left + 1, last)])
-        part = place - left
+        part, apart = place - left, high - low
+        if math.isinf(apart):
+            return low * (1 - part) + high * part
         # From the nearer end, so that the result is never beyond the other.
-        return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
+        return low + apart * part if part < 0.5 else high - apart * (1 - part)
 
     left, right = float(ordered[last // 2]), float(ordered[(last + 1) // 2])
     middle = (left + right) / 2

@@ -317,13 +317,25 @@ def _within_reach(values: FloatArray, center: float | FloatArray, scale: float) 
     can tell, and stay apart from one another. But a single 1e20 (a sentinel, a slip of a unit) would
     swamp the mean that the engine subtracts, and with it the digits of all other rows.
     """
-    with np.errstate(over="ignore"):
-        scaled = (values - center) / scale
+    scaled = in_units(values, center, scale)
     size = np.abs(scaled)
     if (size <= FAR).all():
-        return np.asarray(scaled, dtype=np.float64)
-    scaled = np.nan_to_num(scaled)  # beyond the largest number: the largest
-    size = np.abs(scaled)
+        return scaled
     far = size > FAR
     scaled[far] = np.sign(scaled[far]) * FAR * (1.0 + np.log(size[far] / FAR))
-    return np.asarray(scaled, dtype=np.float64)
+    return scaled
+
+
+def in_units(values: FloatArray, center: float | FloatArray, scale: float) -> FloatArray:
+    """Return values less a centre, in units of a scale; the largest number for what is beyond it.
+
+    >>> import numpy as np
+    >>> in_units(np.array([-1.5e308, 1e308]), 1e308, 1e307).round(9)
+    array([-25.,   0.])
+    """
+    with np.errstate(over="ignore"):
+        scaled = np.subtract(values, center, dtype=np.float64)
+        scaled /= scale
+        if not (np.isfinite(scaled.min(initial=0.0)) and np.isfinite(scaled.max(initial=0.0))):
+            scaled = np.nan_to_num(values / scale - center / scale)
+    return scaled

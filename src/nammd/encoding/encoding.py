@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, like, namespace
+from nammd.data.arrays import Array, FloatArray, in_float64, is_spread, like, namespace
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.data.opening import open_dataset, refuse_summaries
@@ -365,9 +365,16 @@ class Encoding:
         places = np.array([int(column.name) for column in self.columns])
         if dataset.on_cluster or isinstance(array, np.ndarray):
             chosen = array if len(places) == array.shape[1] else array[:, places]
-            return chosen if (weights == 1).all() else chosen * weights.astype(array.dtype)
+            return chosen if (weights == 1).all() else _times(chosen, weights)
         chosen = namespace(array).take(array, like(places, array, namespace(array).int64), axis=1)
-        return chosen if (weights == 1).all() else chosen * like(weights, array)
+        return chosen if (weights == 1).all() else _times(chosen, weights)
+
+
+def _times(rows: Array, factors: FloatArray) -> Array:
+    """Return rows times a factor for each column; in float64 where float32 might not hold that."""
+    if not ((factors > 1e-19) & (factors < 1e19)).all():  # the squares of which are numbers of float32
+        rows = in_float64(rows)
+    return rows * (factors.astype(rows.dtype) if is_spread(rows) else like(factors, rows))
 
 
 def _some(units: Sequence[str]) -> str:

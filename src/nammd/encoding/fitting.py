@@ -16,6 +16,7 @@ import numpy as np
 from nammd.data.arrays import rows_at
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
+from nammd.data.magnitudes import LARGEST
 from nammd.data.sampling import sample_positions
 from nammd.data.values import Values, pooled
 from nammd.encoding.choosing import fit_column, robust_scale
@@ -103,7 +104,13 @@ def array_scales(datasets: Sequence[Dataset]) -> list[float]:
     each = [chosen[(chosen >= start) & (chosen < stop)] - start for start, stop in pairwise(edges)]
     rows = rows_at([array for array in arrays if array is not None], each, [d.name for d in datasets])
     found = [robust_scale(column) for column in rows.astype(np.float64).T]
-    return [unit if 0 < unit < np.inf else 1.0 for unit in found]
+    for column, unit in enumerate(found):
+        if 0 < unit < 1 / LARGEST:
+            raise ValueError(
+                f"the values of column {column} differ by {unit:.3g}, less than a number can be scaled by; "
+                "multiply the column by a number such as 1e200 in all datasets"
+            )
+    return [unit if unit > 0 else 1.0 for unit in found]
 
 
 def fit_alone(frame: Frame, name: str, reading: Reading) -> Column | LeftOut:

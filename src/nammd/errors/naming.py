@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -103,8 +102,8 @@ def checked_weights(weights: Mapping[str, float], names: Sequence[str], owner: s
             checked[name] = float(weight)
         except (TypeError, ValueError):
             raise TypeError(f"the weight of {name!r} must be a number, not {weight!r}") from None
-        if not (math.isfinite(checked[name]) and checked[name] >= 0):
-            raise ValueError(f"the weight of {name!r} must be finite and at least 0, not {weight}")
+        if not (checked[name] == 0 or 1e-100 <= checked[name] <= 1e100):
+            raise ValueError(f"the weight of {name!r} must be 0, or between 1e-100 and 1e100, not {weight}")
     return checked
 
 

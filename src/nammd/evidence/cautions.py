@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from nammd.data.arrays import to_numpy
 from nammd.data.repeats import KeyCounts, in_common
 from nammd.encoding.noticed import unread as unread_cells
 from nammd.errors.advice import Caution
+from nammd.kernels.operations import features_of
 from nammd.sketches.group_totals import SketchUnits
 from nammd.spaces import Sample
+from nammd.statistics.moments import Moments
 from nammd.statistics.spread import Spread
 
 FEW_ROWS = 20
@@ -112,6 +117,56 @@ def few_frequencies(spread: Spread | None, features: int) -> tuple[Caution, ...]
         ),
     )
 
+
+FLAT = 1e-9
+"""Kernel values that differ by less of their bound are the same, for all that a distance can tell."""
+
+
+def flat_kernel(x: Any, y: Any, moments: Moments, squares: float | None = None) -> tuple[Caution, ...]:
+    """Return a caution where the bandwidth is so far from the data that all kernel values are 0 or 1.
+
+    Parameters
+    ----------
+    x, y : samples
+        The samples.
+    moments : Moments
+        With the mean kernel values.
+    squares : float, optional
+        The mean squared kernel value over all pairs of different rows, where it is known.
+    """
+    if x.keeps_rows and x.constant and y.constant:  # sketches cannot tell
+        return ()
+    means = [mean / moments.bound for mean in (moments.x.mean, moments.y.mean, moments.xy)]
+    if min(means) >= 1 - FLAT:
+        how, words = "large", "all rows count as the same"
+    elif max(map(abs, means)) <= FLAT or _no_rows_alike(x, y):
+        how, words = "small", "no two rows count as similar"
+    elif squares is not None and abs(squares / moments.bound**2 - means[2]) <= FLAT * means[2]:
+        how, words = "small", "only rows that are exactly the same count as similar"
+    else:
+        return ()
+    return (
+        Caution(
+            "flat-kernel",
+            f"the bandwidth is so {how} beside the distances between rows that {words}, so the distance says "
+            "nothing of how far rows are apart; take a bandwidth of the size of these distances, such as the "
+            "median (the default)",
+        ),
+    )
+
+
+def _no_rows_alike(x: Any, y: Any) -> bool:
+    """Tell whether kernel values of some rows are zero, of a kernel whose features are too few to tell."""
+    features = features_of(x.space.kernel)
+    if features is None or not x.keeps_rows:
+        return False
+    some = [to_numpy(sample.representatives[1])[:_LOOKED_AT] for sample in (x, y)]
+    values = features.kernel(*some)
+    return bool(np.abs(values).max() <= FLAT * features.bound)
+
+
+_LOOKED_AT = 200
+"""So many rows tell whether any are similar."""
 
 MOST = 0.5
 """Share of rows in common above which two datasets are not two samples."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from nammd.data.row_units import numbered
+from nammd.encoding.farthest import naming_the_farthest
 from nammd.engines import Engine, choose_engine
 from nammd.engines.protocol import Summed
 from nammd.engines.sums import KernelSums
@@ -98,7 +99,8 @@ def gather_at(
 
     parts = [(part(key),) for key in new] + [(part(id(x.points)), part(id(y.points))) for x, y in pairs]
     parts += [(points, part(id(pairs[0][1].points))) for points in beside] + list(among)
-    with about(*(sample.name for sample in samples.values())):
+    points = {sample.name: sample.points for sample in samples.values()}
+    with about(*points), naming_the_farthest(points, pairs[0][0].space.encoding):
         chosen = choose_engine(engine, *(sample.points for sample in samples.values()))
         every = (chosen.many_unit_sums if grouped else chosen.many_sums)(kernels, *parts)
     found: list[list[Any]] = []

@@ -15,6 +15,7 @@ from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import LEAST_GROUPS, NO_GROUPING, RowGrouping, with_grouping
 from nammd.encoding import Encoding
+from nammd.encoding.farthest import naming_the_farthest
 from nammd.engines import Engine, workers_read_files
 from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import counted
@@ -133,7 +134,8 @@ def prepared(
     if not exact:
         samples = _for_their_rows(samples, space)
         space = samples[0].space
-    check(space.kernel, first_rows(samples[0].points, 7), first_rows(samples[-1].points, 5))
+    with naming_the_farthest({sample.name: sample.points for sample in samples}, space.encoding):
+        check(space.kernel, first_rows(samples[0].points, 7), first_rows(samples[-1].points, 5))
     return samples
 
 

@@ -17,6 +17,7 @@ from nammd.evidence.cautions import (
     copied_rows,
     few_groups,
     few_rows,
+    flat_kernel,
     groups_in_common,
     long_memory,
     rows_in_common,
@@ -133,7 +134,10 @@ class RowEvidence(_EngineEvidence):
         cells = unread(*dict.fromkeys([self.x, self.y]))
         if self.obstacle is not None:
             return (self.obstacle, *cells)
-        found = few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y)
+        across = self.kernel_sums.cross
+        squares = across.squares / (len(across.rows) * len(across.cols))
+        found = flat_kernel(self.x, self.y, self.meeting.moments, squares)
+        found += few_rows(self.x.size, self.y.size) + rows_in_common(self.x, self.y)
         return found + one_column_dominates(self.x, self.y) + cells + group_like(self.x, self.y)
 
     def row_influences(self, side: int, slope: float, scale: float) -> FloatArray:
@@ -280,7 +284,8 @@ class GroupEvidence(_EngineEvidence):
         if self.obstacle is not None:
             return (self.obstacle,)
         return (
-            few_groups(self.x, self.y, self.effective_groups)
+            flat_kernel(self.x, self.y, self.meeting.moments)
+            + few_groups(self.x, self.y, self.effective_groups)
             + long_memory(self.x, self.y)
             + groups_in_common(self.x, self.y, self.shared_groups)
             + one_column_dominates(self.x, self.y)

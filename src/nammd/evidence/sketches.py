@@ -18,6 +18,7 @@ from nammd.evidence.cautions import (
     few_rows,
     few_sketched_groups,
     few_sketched_rows,
+    flat_kernel,
     same_rows,
     sketched_groups_in_common,
     split_groups,
@@ -92,7 +93,8 @@ class SketchEvidence(Evidence):
         cells = unread(*dict.fromkeys([self.x, self.y]))
         if self.obstacle is not None:
             return (self.obstacle, *cells)
-        return self._few() + few_frequencies(self.spread, self.x.sketch.features.n_features) + cells
+        flat = flat_kernel(self.x, self.y, self.meeting.moments)
+        return flat + self._few() + few_frequencies(self.spread, self.x.sketch.features.n_features) + cells
 
     def _few(self) -> tuple[Caution, ...]:
         if self.units is None:

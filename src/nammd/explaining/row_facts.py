@@ -190,7 +190,8 @@ class Neighbours:
         found = np.empty(len(rows))
         for number, (row, first) in enumerate(zip(rows, start, strict=True)):
             beside = self.order[first : first + reach]
-            gaps = ((self.known[beside] - row) ** 2).sum(axis=1)
+            with np.errstate(over="ignore"):  # that far is far enough
+                gaps = ((self.known[beside] - row) ** 2).sum(axis=1)
             if itself is not None:
                 gaps[beside == itself[number]] = np.inf
             found[number] = gaps.min()

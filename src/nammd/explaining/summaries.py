@@ -12,7 +12,6 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.data.values import Values
 from nammd.views.counts import Counts, LabelCounts
-from nammd.views.lattice import straight
 from nammd.views.measure import Measure
 
 _ALMOST_ALL = 0.995
@@ -56,7 +55,7 @@ class NumberSummary:
         low = int(np.searchsorted(self._reached, target * (1 - 1e-12)))
         high = int(np.searchsorted(self._reached, target * (1 + 1e-12), side="right"))
         last = len(self.points) - 1
-        return float((self.points[min(low, last)] + self.points[min(high, last)]) / 2)
+        return float(self.points[min(low, last)] / 2 + self.points[min(high, last)] / 2)
 
     @cached_property
     def median(self) -> float:
@@ -103,8 +102,9 @@ class NumberSummary:
 
     def share_of_multiples(self, step: float) -> float:
         """Return the share of the values that are multiples of a step."""
-        steps = self.points / step
-        near = np.abs(steps - np.rint(steps)) <= 1e-6
+        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers is no multiple
+            steps = self.points / step
+            near = np.abs(steps - np.rint(steps)) <= 1e-6
         return float(self.rows[near].sum()) / self.present
 
     def only_multiples(self, step: float) -> bool:
@@ -152,5 +152,5 @@ def summary_of_counts(counts: Counts, measure: Measure) -> Summary:
     if isinstance(counts, LabelCounts):
         shares = {label: rows / total for label, rows in counts.rows.items()}
         return LabelSummary(shares, counts.missing / total)
-    points = straight(counts.places) * measure.scale + measure.center
+    points = measure.values(counts.places)
     return NumberSummary(points, counts.rows, counts.missing / total, counts.exact, measure.clock)

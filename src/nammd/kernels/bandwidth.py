@@ -15,7 +15,8 @@ from nammd.errors.checks import whole
 
 Metric = Literal["euclidean", "cityblock"]
 
-_LARGE = 1e150
+SAFE = 1e-140, 1e140
+"""Bandwidths between these, and a hundredth of them, have squares that are numbers with all their digits."""
 
 MEDIAN_ROWS = 2000
 """More pooled rows than this are subsampled: two million distances pin the median well enough."""
@@ -54,22 +55,24 @@ def median_distance(rows: FloatArray, metric: Metric) -> float:
     """
     from scipy.spatial.distance import pdist
 
-    largest = float(np.abs(rows).max(initial=0.0))
-    unit = largest if largest > _LARGE else 1.0  # squares of such numbers are beyond all numbers
-    with np.errstate(over="ignore"):
-        distances = pdist(rows / unit, metric) * unit
+    low, high = SAFE
+    distances = pdist(rows, metric)
     median = float(np.median(distances)) if distances.size else 0.0
     if median == 0.0:
-        distances = distances[distances > 0]
-        if not distances.size:
+        tiny = np.abs(rows[rows != 0]).min(initial=1.0) < low  # the squares of which are zero
+        apart = pdist(rows, "chebyshev") > 0 if tiny else distances > 0
+        if not apart.any():
             raise ValueError(
                 "the data is constant: every row is the same, so no bandwidth can be taken from "
                 "it; give a kernel with a bandwidth of your own, such as nammd.Gaussian(1.0)"
             )
-        median = float(np.median(distances))
-    if not np.isfinite(median):
-        raise ValueError(
-            "the distances between rows are beyond all numbers, so no bandwidth can be taken from them; "
-            "divide the data by a number such as 1e10"
-        )
-    return median
+        median = float(np.median(distances[apart]))
+    if low <= median <= high:
+        return median
+    lengths = pdist(rows, "chebyshev")
+    usual = float(np.median(lengths[lengths > 0]))
+    todo = f"multiply all data by a number such as {1 / max(usual, 1e-300):.0e}"
+    raise ValueError(
+        f"rows differ by {usual:.3g}, and the squares of such numbers are none any more, so no bandwidth "
+        f"can be taken from them; {todo}"
+    )

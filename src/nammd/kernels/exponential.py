@@ -21,6 +21,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nammd.data.arrays import Array, like, namespace
+from nammd.data.magnitudes import OutOfReach
 from nammd.kernels.base import BoundKernel, Precision, precision_of
 
 # Largest h at which the exponent's rounding error leaves the distance of two near-identical samples
@@ -32,7 +33,7 @@ PACKED_ROWS = 4096
 
 _TOO_NARROW = (
     "the bandwidth is so far from the scale of the data that their ratio is beyond all numbers; take one of "
-    "the size of the distances between rows"
+    "the size of the distances between rows, or leave out rows that are this far out"
 )
 
 
@@ -58,7 +59,7 @@ def bind_squared(
         with np.errstate(over="ignore", invalid="ignore"):
             u, v = (embed(_float64(z)) for z in (x, y))
         if not all(bool(xp.all(xp.isfinite(z))) for z in (u, v)):
-            raise ValueError(_TOO_NARROW)
+            raise OutOfReach(_TOO_NARROW)
         return _bind_differences(u, v, 2, weight, -0.5)
     if precision == "float32" and largest > FLOAT32_LIMIT:
         return bind_squared(x, y, embed, "float64", weight)

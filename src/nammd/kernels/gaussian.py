@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nammd.data.arrays import Array, FloatArray, as_columns, like
+from nammd.data.magnitudes import unit_of
 from nammd.errors.checks import positive
-from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
+from nammd.kernels.bandwidth import MEDIAN_ROWS, SAFE, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision
 from nammd.kernels.exponential import bind_squared
 
@@ -201,12 +202,15 @@ class Mahalanobis(SquaredExponential):
         if matrix is None:
             if len(rows) < 2:
                 median_distance(rows, "euclidean")
-            covariance = np.atleast_2d(np.cov(rows, rowvar=False))
+            powers = unit_of(rows, axis=0)  # so that squares are numbers
+            covariance = np.atleast_2d(np.cov(rows / powers, rowvar=False))
             if not covariance.any():
                 median_distance(rows, "euclidean")  # raises: the data is constant
             units = np.sqrt(np.diagonal(covariance))
             units = np.where(units > 0, units, 1.0)
             matrix = np.linalg.pinv(covariance / np.outer(units, units), hermitian=True)
+            units = units * powers
+            _require_inverse(rows, units)
             matrix = matrix / np.outer(units, units)
         unscaled = cls(np.asarray(matrix))
         return cls(unscaled.matrix, median_distance(unscaled.embed(rows), "euclidean"))
@@ -252,3 +256,14 @@ class Mahalanobis(SquaredExponential):
 
     def __hash__(self) -> int:
         return hash((self.bandwidth, self.matrix.tobytes()))
+
+
+def _require_inverse(rows: FloatArray, units: FloatArray) -> None:
+    """Refuse columns whose variance, or one over it, is beyond all numbers."""
+    for column in np.flatnonzero((units < SAFE[0]) | (units > SAFE[1])):
+        farthest = rows[np.abs(rows[:, column]).argmax(), column]
+        raise ValueError(
+            f"column {column} has a standard deviation of {units[column]:.3g}, by values of up to "
+            f"{farthest:.3g}: a covariance matrix has no numbers for that; divide it by a power of ten "
+            "in all datasets, or leave out rows that are far out"
+        )

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, to_numpy
-from nammd.kernels.bandwidth import Metric, median_distance
+from nammd.kernels.bandwidth import SAFE, Metric, median_distance
 from nammd.kernels.base import Kernel, Scaled, Sum
 from nammd.kernels.deep import Deep
 from nammd.kernels.gaussian import Gaussian, Mahalanobis, SquaredExponential
@@ -344,6 +344,11 @@ def scaled_distance(kernel: Any) -> ScaledDistance:
 
 @scaled_distance.register
 def _(kernel: Gaussian) -> ScaledDistance:
+    if not SAFE[0] / 100 <= kernel.bandwidth <= SAFE[1] * 100:
+        raise ValueError(
+            f"the bandwidth {kernel.bandwidth:.3g} is too far from 1: squares of such numbers are none any "
+            "more; multiply the data and the bandwidth by a power of ten"
+        )
     return ScaledDistance("sqeuclidean", -0.5 / kernel.bandwidth**2)
 
 

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, as_columns, like, namespace
+from nammd.data.arrays import Array, FloatArray, as_columns, like, namespace, to_numpy
+from nammd.data.magnitudes import OutOfReach, unit_of
 from nammd.kernels.base import BoundKernel, Kernel, Precision, precision_of
 
 _EVERYTHING = slice(None)
@@ -30,6 +31,12 @@ STREAM = "pcg64-1"
 FLOAT32_PHASE = 64.0
 """Largest phase w'x to be computed in float32, where it is then off by 4e-6 (measured); longer ones, from
 an offset of the data or the heavy tails of Laplace frequencies, go through float64."""
+
+FLOAT32_FREQUENCIES = 1e-30, 1e30
+"""Longest frequencies between these are used in float32, which has few numbers beyond."""
+
+_SQUARES_ARE_SAFE = 1e-30, 1e37
+"""Sums of squares between these have their digits in float32 too."""
 
 FLOAT64_PHASE = 1e13
 """Largest phase at all: in float64 it is off by 1e-3."""
@@ -141,6 +148,11 @@ class RandomFeatures(Kernel):
         drawn = np.empty((count, columns))
         for number, term in enumerate(terms):
             drawn[which == number] = term.draw(uniforms[which == number, :-1], self.orthogonal)
+        if not np.isfinite(drawn).all():
+            raise ValueError(
+                f"the bandwidth of {self.kernel} is so small that frequencies are beyond all numbers; "
+                "multiply the data and the bandwidth by a number such as 1e100"
+            )
         return drawn
 
     def at_bandwidth(self, kernel: Kernel) -> RandomFeatures:
@@ -224,8 +236,9 @@ class Waves:
         self.frequencies = frequencies
         self.precision = precision
         self.size = 2 * len(frequencies)
-        self._longest = math.sqrt(float((frequencies * frequencies).sum(axis=1).max()))
-        self._single = frequencies.astype(np.float32)
+        self._longest = longest_row(frequencies)
+        with np.errstate(over="ignore"):  # such frequencies are never used in float32
+            self._single = frequencies.astype(np.float32)
 
     def fill(self, x: Array, out: Array) -> None:
         """Write the waves of some NumPy rows to an array of shape (rows, 2 J)."""
@@ -258,17 +271,32 @@ class Waves:
 
     def _short(self, x: Array, single: bool) -> bool:
         """Tell whether float32 holds the phases of these rows, by the Cauchy-Schwarz inequality."""
-        xp = namespace(x)
-        with np.errstate(over="ignore"):
-            longest = math.sqrt(float(xp.max(xp.sum(x * x, axis=1)))) * self._longest
+        longest = longest_row(x) * self._longest
         require_phases(longest)
-        return single and str(x.dtype).rpartition(".")[2] == "float32" and longest <= FLOAT32_PHASE
+        short = longest <= FLOAT32_PHASE and FLOAT32_FREQUENCIES[0] < self._longest < FLOAT32_FREQUENCIES[1]
+        return single and str(x.dtype).rpartition(".")[2] == "float32" and short
+
+
+def longest_row(rows: Array) -> float:
+    """Return the Euclidean length of the longest row, of numbers of any magnitude."""
+    if isinstance(rows, np.ndarray):
+        with np.errstate(over="ignore"):
+            squared = float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+    else:
+        xp = namespace(rows)
+        squared = float(xp.max(xp.sum(rows * rows, axis=1)))
+    if _SQUARES_ARE_SAFE[0] < squared < _SQUARES_ARE_SAFE[1]:
+        return math.sqrt(squared)
+    moderate = to_numpy(rows)
+    unit = float(unit_of(moderate))
+    moderate = moderate / unit
+    return math.sqrt(float(np.square(moderate).sum(axis=1).max(initial=0.0))) * unit
 
 
 def require_phases(longest: float) -> None:
     """Refuse phases that are too long for float64."""
     if not longest <= FLOAT64_PHASE:
-        raise ValueError(
+        raise OutOfReach(
             "some rows are so far from the origin, compared with the bandwidth, that their features "
             "would be noise; subtract the same typical row from all datasets, or scale them"
         )

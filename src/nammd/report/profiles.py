@@ -43,7 +43,7 @@ def present(values: Values) -> FloatArray:
     """Return the numbers of a column that are there."""
     if values.numbers is None:
         return np.empty(0)
-    return values.numbers[~values.missing]
+    return values.numbers[~values.missing].ravel()  # of vectors, all components
 
 
 def histogram(x: FloatArray, y: FloatArray, write: Callable[[float], str]) -> Histogram:

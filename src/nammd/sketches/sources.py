@@ -9,16 +9,21 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from nammd.data.arrays import Array, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.group_labels import AllLeftOut
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.data.pieces import Graph, Key, fetch, fresh_name, tree
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
+from nammd.encoding.farthest import naming_the_farthest
 from nammd.encoding.noticed import Noticed
 from nammd.engines.progress import Meter, Progress
 from nammd.errors.addresses import shown
 from nammd.errors.advice import Advice, prefixed, refusal
 from nammd.errors.checks import counted
+from nammd.kernels import RandomFeatures
 from nammd.sketches import grouped_rows
 from nammd.sketches.building import feature_totals, runs_over_rows
 from nammd.sketches.group_totals import SketchUnits
@@ -26,6 +31,9 @@ from nammd.sketches.grouped_rows import GroupedRows, ReadRows
 from nammd.sketches.options import Settings, columns_alone, encoding_for
 from nammd.sketches.sketch import RowProgress, Sketch
 from nammd.views.counts import Counts, merged
+
+_LOOKED_AT, _LEAST_LOOKED_AT = 200, 20
+"""So many rows tell whether any are similar, and fewer do not."""
 
 
 def sketch_of(
@@ -39,15 +47,33 @@ def sketch_of(
     read = ReadRows.of(dataset, settings.encoding, first)
     settings = settings.fitted(dataset)
     size, digest = (int(read.points.shape[0]), int(read.points.shape[1])), settings.digest
+    if first:
+        _require_alike_rows(read.points, settings.features[0])
+    far = naming_the_farthest({dataset.name: read.points}, settings.encoding)
     if dataset.units is not None:
-        units = GroupedRows.of(dataset, read).summed(settings.features, threads, progress)
+        with far:
+            units = GroupedRows.of(dataset, read).summed(settings.features, threads, progress)
         return of_units(settings, size, units, read.tally, read.noticed)
-    with runs_over_rows(size[0], len(settings.features)):
+    with far, runs_over_rows(size[0], len(settings.features)):
         main, *finer = (
             Sketch(each, *size, *feature_totals(read.points, each, threads, progress), digest)
             for each in settings.features
         )
     return replace(main, tally=read.tally, noticed=read.noticed, finer=tuple(finer))
+
+
+def _require_alike_rows(points: Array, features: RandomFeatures) -> None:
+    """Refuse a bandwidth that is so small that no two rows are similar: features would be noise.
+
+    Nothing of that can be seen later.
+    """
+    some = to_numpy(points[: min(_LOOKED_AT, points.shape[0]), :])
+    values = np.triu(features.kernel(some, some), 1)
+    if len(some) >= _LEAST_LOOKED_AT and not values.max() > 1e-9 * features.bound:
+        raise ValueError(
+            f"the bandwidth of {features.kernel} is so small beside the distances between rows that no two "
+            "rows count as similar, and a sketch would tell nothing; take one of the size of these distances"
+        )
 
 
 def of_units(
@@ -125,7 +151,9 @@ def of_grouped_batches(
     def close(rows: GroupedRows) -> None:
         """Sum groups that are whole; that takes far longer than reading, so it is what progress tells of."""
         nonlocal units
-        found = rows.summed(settings.features, threads, False if meter is None else _adding_to(meter))
+        within = False if meter is None else _adding_to(meter)
+        with naming_the_farthest({"the rows of the last batches": rows.points}, settings.encoding):
+            found = rows.summed(settings.features, threads, within)
         units = [one + more for one, more in zip(units, found, strict=True)] if units else found
 
     with nullcontext() if total is None else Meter(progress, total) as meter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.data.magnitudes import unit_of
 
 LARGEST = 10.0
 """No difference counts for more, so that constants stay finite."""
@@ -25,6 +26,8 @@ def standardized_difference(x: FloatArray, y: FloatArray) -> FloatArray:
     >>> standardized_difference(x, y).round(3)
     array([2.   , 0.693, 0.   ])
     """
+    units = unit_of(x, y, axis=0)
+    x, y = x / units, y / units
     spreads = np.stack([x.std(axis=0), y.std(axis=0)])
     gap = np.abs(x.mean(axis=0) - y.mean(axis=0))
     # Differences this small are rounding: a constant column of 0.1 has a spread of 1e-17.

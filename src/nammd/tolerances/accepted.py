@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, is_spread, like, take_rows, to_numpy
+from nammd.data.magnitudes import deviation, unit_of
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import representatives
 from nammd.engines.progress import aside
@@ -102,8 +103,7 @@ class Quantiles:
             slots = encoding.slots(column.name)
             flag = slots.stop - 1 if column.labels[-1] == "missing" else -1
             values = _present(points, slots.start, flag)
-            with np.errstate(over="ignore"):
-                unit = float(values.std()) if encoding.array_columns is not None else column.weight
+            unit = float(deviation(values)) if encoding.array_columns is not None else column.weight
             if len(values) > 1 and unit > 0:
                 found.append(cls(slots.start, flag, unit, np.quantile(values, QUANTILES)))
         return tuple(found)
@@ -139,8 +139,8 @@ class AcceptedDataset:
         How many rows it had.
     points : array of shape (kept, width)
         The rows that are kept, as points of the space; what is beside `center` has the digits of 32 bits.
-    center : array of shape (width,)
-        What is taken off every row before it is rounded.
+    center, unit : array of shape (width,)
+        What is taken off every row, and the power of two that it is divided by, before it is rounded.
     maps : tuple of ColumnMap
         The columns that are far from the reference.
     added : str
@@ -155,6 +155,7 @@ class AcceptedDataset:
     rows: int
     points: FloatArray = field(repr=False)
     center: FloatArray = field(repr=False)
+    unit: FloatArray = field(repr=False)
     maps: tuple[ColumnMap, ...] = field(default=(), repr=False)
     added: str = ""
     reason: str = ""
@@ -165,21 +166,27 @@ class AcceptedDataset:
         """Keep a dataset that is accepted; `home` is where the columns of the reference are."""
         exact = _some(sample)
         center = np.median(exact, axis=0)
-        points = _rounded(exact, center)
+        unit = _unit(exact, center)
+        points = _rounded(exact, center, unit)
         if not np.isfinite(points).all():
-            raise ValueError(f"the numbers of {label!r} are too large to be kept; give them in another unit")
+            kept, column = (int(each[0]) for each in np.nonzero(~np.isfinite(points)))
+            row = representatives(sample.size, MOST_ROWS)[kept]
+            raise ValueError(
+                f"{label!r} has {exact[kept, column]:.4g} in row {row}, column {column} (counted from 0), so "
+                "far from its other rows that a file of 32 bits cannot keep them all; leave the row out"
+            )
         maps = tuple(each for one in home if (each := one.way_to(points)) is not None)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         units = sample.units
         if units is not None:
             units = units.take(representatives(sample.size, MOST_ROWS))
-        return cls(label, sample.size, points, center, maps, now, reason, units)
+        return cls(label, sample.size, points, center, unit, maps, now, reason, units)
 
     def is_made_of(self, sample: Sample) -> bool:
         """Tell whether a sample has the rows of this dataset, in their order."""
         if sample.size != self.rows:
             return False
-        return bool(np.array_equal(_rounded(_some(sample), self.center), self.points))
+        return bool(np.array_equal(_rounded(_some(sample), self.center, self.unit), self.points))
 
     def copies(self, points: FloatArray) -> list[FloatArray]:
         """Return points of the reference, moved some shares of the way; nothing where no column is far."""
@@ -301,8 +308,21 @@ def _some(sample: Sample) -> FloatArray:
     return kept
 
 
-def _rounded(points: FloatArray, center: FloatArray) -> FloatArray:
+def _unit(points: FloatArray, center: FloatArray) -> FloatArray:
+    """Return a power of two near the usual deviation of every column: there, 32 bits reach farthest."""
+    apart = np.abs(points - center)
+    usual = [np.median(column[column > 0]) if column.any() else 0.0 for column in apart.T]
+    unit: FloatArray = unit_of(np.array([usual]), axis=0)
+    return unit
+
+
+def _rounded(points: FloatArray, center: FloatArray, unit: FloatArray) -> FloatArray:
     """Return points as a file keeps them."""
     with np.errstate(over="ignore"):
-        rounded: FloatArray = center + (points - center).astype(np.float32)
-    return rounded
+        return placed(((points - center) / unit).astype(np.float32), center, unit)
+
+
+def placed(kept: Any, center: FloatArray, unit: FloatArray) -> FloatArray:
+    """Return the points that numbers of 32 bits stand for."""
+    found: FloatArray = center + kept.astype(np.float64) * unit
+    return found

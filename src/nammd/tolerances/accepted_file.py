@@ -20,6 +20,7 @@ from nammd.tolerances.accepted import (
     AcceptedSet,
     ColumnMap,
     Quantiles,
+    placed,
 )
 from nammd.tolerances.pair_file import finite, packed, unpacked
 
@@ -68,13 +69,15 @@ def accepted_from_dict(stored: Mapping[str, Any]) -> AcceptedSet:
 
 
 def _dataset_to_dict(dataset: AcceptedDataset) -> dict[str, Any]:
-    numbers = np.ascontiguousarray(dataset.points - dataset.center, dtype="<f4").tobytes()
+    kept = (dataset.points - dataset.center) / dataset.unit
+    numbers = np.ascontiguousarray(kept, dtype="<f4").tobytes()
     return {
         "label": dataset.label,
         "rows": dataset.rows,
         "added": dataset.added,
         "reason": dataset.reason,
         "center": packed(dataset.center),
+        "unit": packed(dataset.unit),
         "points": base64.b64encode(zlib.compress(numbers)).decode("ascii"),
         "units": None if dataset.units is None else _units_to_dict(dataset.units),
         "maps": [
@@ -86,11 +89,11 @@ def _dataset_to_dict(dataset: AcceptedDataset) -> dict[str, Any]:
 
 def _dataset_from_dict(stored: Mapping[str, Any]) -> AcceptedDataset:
     center = unpacked(stored["center"])
-    width = len(center)
+    width, unit = len(center), unpacked(stored["unit"])
     raw = zlib.decompressobj().decompress(
         base64.b64decode(stored["points"], validate=True), 4 * width * MOST_ROWS
     )
-    points = center + np.frombuffer(raw, dtype="<f4").reshape(-1, width)
+    points = placed(np.frombuffer(raw, dtype="<f4").reshape(-1, width), center, unit)
     if len(points) < 4 or not np.isfinite(points).all():
         raise ValueError("the rows of an accepted dataset are not numbers")
     maps = []
@@ -105,6 +108,7 @@ def _dataset_from_dict(stored: Mapping[str, Any]) -> AcceptedDataset:
         int(stored["rows"]),
         points,
         center,
+        unit,
         tuple(maps),
         str(stored["added"]),
         str(stored["reason"]),

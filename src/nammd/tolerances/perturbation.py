@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.data.magnitudes import deviation
 from nammd.encoding import Column, Encoding
 from nammd.engines.progress import comparing, passes
 from nammd.errors.checks import choice, positive
@@ -73,12 +74,12 @@ def perturb(
         if kind == "noise":
             present = values[:, -1] == 0 if column.labels[-1] == "missing" else np.ones(len(x), bool)
             if column.kind == "vector":
-                spread = values[present, :-1].std(axis=0)
+                spread = deviation(values[present, :-1], axis=0)
                 values[present, :-1] += (
                     level * spread * rng.standard_normal((int(present.sum()), len(spread)))
                 )
                 continue
-            spread = column.weight if column.labels[-1] == "missing" else float(values[:, 0].std())
+            spread = column.weight if column.labels[-1] == "missing" else float(deviation(values[:, 0]))
             values[present, 0] += level * spread * rng.standard_normal(int(present.sum()))
         elif kind == "flips":
             # To any category that occurs, all alike: drawing from the data's own mix would keep the mix.

@@ -1,9 +1,10 @@
 """Numbers on a fine lattice: where a value is on the scale of its column, and linear binning.
 
 The scale of a column is that of the encoding: the median of the reference is 0 and one robust standard
-deviation is 1. Beyond eight of them it bends to a logarithm, so that any number is at most 160 away and two
-numbers far out differ by their ratio: values that are a hundred times too large are as far from everything as
-a bounded kernel can tell, and still apart from those that are a thousand times too large.
+deviation is 1. Beyond eight of them it bends to a logarithm, so that two numbers far out differ by their
+ratio: values that are a hundred times too large are as far from everything as a bounded kernel can tell, and
+still apart from those that are a thousand times too large. Beyond a billion it bends once more, so that any
+number is at most 200 away: a lattice has a hundred thousand points at most, whatever the values are.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ STEP = 1.0 / 256
 BEND = 8.0
 """From here on the scale is logarithmic."""
 
+BEND_AGAIN = 160.0
+"""From this place on, that of values a billion standard deviations out, it is the logarithm of that."""
+
 
 def bent(scaled: FloatArray) -> FloatArray:
     """Return where scaled values are; those beyond the bend come nearer, in their order."""
@@ -27,7 +31,10 @@ def bent(scaled: FloatArray) -> FloatArray:
         return scaled
     placed: FloatArray = scaled.copy()
     far = size > BEND
-    placed[far] = np.sign(scaled[far]) * BEND * (1.0 + np.log(size[far] / BEND))
+    out = BEND * (1.0 + np.log(size[far] / BEND))
+    again = out > BEND_AGAIN
+    out[again] = BEND_AGAIN + BEND * np.log(out[again] / BEND_AGAIN)
+    placed[far] = np.sign(scaled[far]) * out
     return placed
 
 
@@ -38,7 +45,11 @@ def straight(placed: FloatArray) -> FloatArray:
         return placed
     scaled: FloatArray = placed.copy()
     far = size > BEND
-    scaled[far] = np.sign(placed[far]) * BEND * np.exp(size[far] / BEND - 1.0)
+    out = size[far]
+    again = out > BEND_AGAIN
+    out[again] = BEND_AGAIN * np.exp((out[again] - BEND_AGAIN) / BEND)
+    with np.errstate(over="ignore"):  # a little beyond the largest number, by rounding
+        scaled[far] = np.sign(placed[far]) * np.nan_to_num(BEND * np.exp(out / BEND - 1.0))
     return scaled
 
 

@@ -15,7 +15,7 @@ from nammd.data.sampling import sample_positions
 from nammd.data.values import Values
 from nammd.encoding import Encoding
 from nammd.encoding.choosing import robust_scale
-from nammd.encoding.columns import CategoricalColumn, CodedColumn, NumericColumn
+from nammd.encoding.columns import CategoricalColumn, CodedColumn, NumericColumn, in_units
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.lattice import bent, straight
 from nammd.views.marks import Marks
@@ -88,16 +88,12 @@ class Measure:
 
     def places(self, numbers: FloatArray) -> FloatArray:
         """Return where numbers are on the scale of the column."""
-        with np.errstate(over="ignore"):
-            scaled = np.subtract(numbers, self.center, dtype=np.float64)
-            scaled /= self.scale
-        if not np.isfinite(scaled.min()) or not np.isfinite(scaled.max()):
-            scaled = np.nan_to_num(scaled)
-        return bent(scaled)
+        return bent(in_units(numbers, self.center, self.scale))
 
     def values(self, places: FloatArray) -> FloatArray:
         """Return the numbers at some places."""
-        return straight(places) * self.scale + self.center
+        with np.errstate(over="ignore"):  # a little beyond the largest number, by rounding
+            return np.nan_to_num(straight(places) * self.scale + self.center)
 
     def value(self, place: float) -> float:
         """Return the number at a place."""

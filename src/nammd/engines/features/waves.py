@@ -17,7 +17,13 @@ import numpy as np
 from nammd.data.arrays import Array, FloatArray, like, namespace
 from nammd.engines.tiles.pool import Buffers
 from nammd.kernels.base import Precision
-from nammd.kernels.random_features import FLOAT32_PHASE, RandomFeatures, require_phases
+from nammd.kernels.random_features import (
+    FLOAT32_FREQUENCIES,
+    FLOAT32_PHASE,
+    RandomFeatures,
+    longest_row,
+    require_phases,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +93,9 @@ class Waves:
         turned: Any = values.view(np.complex64 if self.precision == "float32" else np.complex128)
         phases = self._buffers.tile(len(rows), half, self.precision, "phases")
         moved = rows - self.centre  # in float64: a large offset costs no digits
-        longest = self._longest * math.sqrt(float(np.einsum("ij,ij->i", moved, moved).max(initial=0.0)))
+        longest = self._longest * longest_row(moved)
         require_phases(longest)
-        if self.precision == "float64" or longest <= FLOAT32_PHASE:
+        if self.precision == "float64" or self._short(longest):
             np.matmul(moved.astype(self.precision, copy=False), self._turned_frequencies, out=phases)
         else:
             phases[...] = np.remainder(moved @ self.frequencies.T, 2 * math.pi)
@@ -105,10 +111,10 @@ class Waves:
     def _of_any(self, rows: Array, doublings: Sequence[int]) -> Iterator[Array]:
         xp = namespace(rows)
         moved = xp.astype(rows, xp.float64) - like(self.centre, rows, xp.float64)
-        longest = self._longest * math.sqrt(float(xp.max(xp.sum(moved * moved, axis=1))))
+        longest = self._longest * longest_row(moved)
         require_phases(longest)
         dtype = getattr(xp, self.precision)
-        if longest <= FLOAT32_PHASE:
+        if self._short(longest):
             phases = xp.astype(moved, dtype) @ like(self._turned_frequencies, rows, dtype)
         else:
             exact = xp.remainder(moved @ like(self.frequencies.T, rows, xp.float64), 2 * math.pi)
@@ -120,10 +126,16 @@ class Waves:
                 at += 1
             yield xp.reshape(xp.stack([cosines, sines], axis=2), (rows.shape[0], -1))
 
+    def _short(self, longest: float) -> bool:
+        """Tell whether float32 holds phases of at most this length, and what they are made of."""
+        low, high = FLOAT32_FREQUENCIES
+        return longest <= FLOAT32_PHASE and low < self._longest < high
+
     @cached_property
     def _longest(self) -> float:
-        return math.sqrt(float((self.frequencies * self.frequencies).sum(axis=1).max()))
+        return longest_row(self.frequencies)
 
     @cached_property
     def _turned_frequencies(self) -> FloatArray:
-        return self.frequencies.T.astype(self.precision)
+        with np.errstate(over="ignore"):  # such frequencies are never used in float32
+            return self.frequencies.T.astype(self.precision)
