@@ -6,7 +6,8 @@ small samples. This module is the only one that knows how; tests/statistics/test
 public functions give the same p-values and intervals.
 
 Of a tolerance and its checks a simulation wants the decisions, and `only_decisions` leaves out what is told
-beside them; tests/tolerances/test_forecast.py shows that they stay the same.
+beside them; tests/tolerances/test_forecast.py shows that they stay the same. So it does of `by_accepted`, which
+has the p-values of a tolerance that accepted data made, and nothing else.
 """
 
 from __future__ import annotations
@@ -26,10 +27,14 @@ from nammd.datasets.laws import mixtures as laws
 from nammd.engines.sums import CrossSums, KernelSums, WithinSums
 from nammd.statistics.atom_pair import AtomPair, pair_of_rows
 from nammd.statistics.atoms import Atoms
+from nammd.statistics.difference import Difference
 from nammd.statistics.grams import Grams as SecondOrder
 from nammd.statistics.grams import unit_eigenvalue
 from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
+from nammd.tolerances.bars import Fixed
+from nammd.tolerances.gate import Gate
+from nammd.tolerances.gate_columns import GateColumns
 from nammd.tolerances.reference import Reference
 
 KERNEL = nammd.Gaussian(1.0)
@@ -43,11 +48,17 @@ def noise(probability: float, repetitions: int = REPETITIONS) -> float:
 
 @contextmanager
 def only_decisions() -> Iterator[None]:
-    """Leave out the intervals, forecasts and comparisons that tolerances and verdicts come with."""
+    """Leave out the intervals, forecasts and comparisons that tolerances and verdicts come with.
+
+    And what is told of single columns, and of facts, so that the decision is that of the joint test.
+    """
     with (
         patch.object(nammd.Estimate, "confidence_interval", lambda *_: (0.0, 1.0)),
+        patch.object(Fixed, "interval", lambda *_: None),
         patch.object(nammd.Tolerance, "power", lambda *_: SimpleNamespace(close=1.0)),
         patch.object(Reference, "equivalents", lambda *_: ()),
+        patch.object(GateColumns, "comparable", lambda *_: False),
+        patch.object(Gate, "facts", lambda *_: ()),
     ):
         yield
 
@@ -101,6 +112,12 @@ def samples(
 def pvalue(pair: Pair, eps: float, alternative: Any = "greater", variance: Any = "corrected") -> float:
     """The p-value of a pair: that of `closeness_test`, without its threshold."""
     return margin(pair, eps, variance, alternative).pvalue(alternative)
+
+
+def by_accepted(accepted: Pair, candidate: Pair, shared: bool = True) -> tuple[float, float]:
+    """The p-values that a candidate is nearer than accepted data, and that it is farther."""
+    rule = Difference.of(accepted, candidate, shared)
+    return rule.closer(), rule.swapped.closer()
 
 
 def pair_of(x: Any, y: Any, kernel: Any = KERNEL, statistic: Any = "nammd") -> Pair:

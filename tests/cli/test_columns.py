@@ -7,6 +7,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from nammd.cli import main
+
 ROWS = 1200
 
 
@@ -21,24 +23,25 @@ def orders(folder, name, seed, new=0.0, age=40.0):
     return path
 
 
-@pytest.fixture
-def made(tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("orders")
     return {
-        "train": orders(tmp_path, "train", 0),
-        "accepted": orders(tmp_path, "accepted", 1, age=46.0),
-        "today": orders(tmp_path, "today", 2),
-        "spoiled": orders(tmp_path, "spoiled", 3, new=0.1),
-        "hardly": orders(tmp_path, "hardly", 4, new=0.005),
+        "train": orders(folder, "train", 0),
+        "accepted": orders(folder, "accepted", 1, age=46.0),
+        "today": orders(folder, "today", 2),
+        "spoiled": orders(folder, "spoiled", 3, new=0.1),
+        "hardly": orders(folder, "hardly", 4, new=0.005),
     }
 
 
-@pytest.fixture
-def limit(nammd, made, tmp_path):
+@pytest.fixture(scope="module")
+def limit(made):
     # At the main scale alone: what is found there leaves more to columns.
     calibrate = "calibrate", made["train"], made["accepted"], "--scales", "median"
-    ran = nammd(*calibrate, "-o", tmp_path / "t.json")
-    assert ran.code == 0, ran.err
-    return tmp_path / "t.json"
+    path = made["train"].with_name("t.json")
+    assert main([*map(str, calibrate), "-o", str(path)]) == 0
+    return path
 
 
 def test_a_column_beyond_its_own_tolerance_is_far_and_told_in_words(nammd, made, limit, tmp_path):

@@ -30,6 +30,7 @@ def without_report(monkeypatch):
 
 @pytest.mark.usefixtures("without_report")
 def test_the_demo_for_programs_is_one_document(nammd, tmp_path, monkeypatch):
+    monkeypatch.setattr("nammd.cli.demo.ROWS", 2000)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     ran = nammd("demo", "--json")
     assert ran.err == ""

@@ -1,4 +1,4 @@
-"""What nobody wants to pass, as a new user would find it: files of 4 000 rows, and all defaults."""
+"""What nobody wants to pass, as a new user would find it: files of 2 400 rows, and all defaults."""
 
 import contextlib
 import io
@@ -11,7 +11,7 @@ import pytest
 
 from nammd.cli import main
 
-ROWS = 4000
+ROWS = 2400
 
 
 def orders(seed, rows=ROWS):
@@ -54,19 +54,19 @@ CASES = {
     ),
     "a million times.csv": (
         lambda: some("amount", 0.01, lambda v: 1e6 * v),
-        "amount: 40 rows (1.0 %) above ",
+        "amount: 24 rows (1.0 %) above ",
     ),
     "negative.csv": (
         lambda: some("amount", 0.02, lambda v: -v),
-        "amount: 80 rows (2.0 %) below 0, never before",
+        "amount: 48 rows (2.0 %) below 0, never before",
     ),
     "negative.jsonl": (
         lambda: some("amount", 0.02, lambda v: -v),
-        "amount: 80 rows (2.0 %) below 0, never before",
+        "amount: 48 rows (2.0 %) below 0, never before",
     ),
     "minus one.csv": (
         lambda: some("age", 0.03, -1),
-        "age: 120 rows (3.0 %) below 0, never before, down to -1",
+        "age: 72 rows (3.0 %) below 0, never before, down to -1",
     ),
     "minus 999.csv": (
         lambda: some("amount", 0.03, -999),
@@ -76,7 +76,7 @@ CASES = {
     "a new category.csv": (lambda: some("city", 0.05, "Bern"), "city: 'Bern' is new, 5.0 % of rows"),
     "a new category.jsonl": (lambda: some("city", 0.05, "Bern"), "city: 'Bern' is new, 5.0 % of rows"),
     "twice.csv": (
-        lambda: pd.concat([orders(2, 3200), orders(2, 3200)[:800]]),
+        lambda: pd.concat([orders(2, 1920), orders(2, 1920)[:480]]),
         "20 % of rows repeat an earlier row, 0 % before",
     ),
     "cut off.csv": (

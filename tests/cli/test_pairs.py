@@ -37,8 +37,8 @@ FAULTS = {"broken": broken, "slipped": slipped}
     [
         (300, 10, "csv", "broken"),
         (300, 20, "parquet", "slipped"),
-        (2000, 10, "csv", "slipped"),
-        (2000, 5, "parquet", "broken"),
+        (1000, 10, "csv", "slipped"),
+        (1000, 5, "parquet", "broken"),
     ],
 )
 def test_a_join_that_went_wrong_is_far_and_named(nammd, rows, columns, kind, fault):
@@ -58,7 +58,7 @@ def test_a_join_that_went_wrong_is_far_and_named(nammd, rows, columns, kind, fau
 
 def test_a_good_join_passes(nammd):
     for name, seed in zip("xay", range(3), strict=True):
-        joined(seed, 2000).to_parquet(f"{name}.parquet")
+        joined(seed, 1000).to_parquet(f"{name}.parquet")
     nammd("calibrate", "x.parquet", "a.parquet", "-o", "t.json")
     ran = nammd("check", "x.parquet", "y.parquet", "-t", "t.json")
     assert ran.code == 0

@@ -5,7 +5,7 @@ import pytest
 
 import nammd
 from nammd.datasets.laws import mixtures as laws
-from tests.simulate import KERNEL, only_decisions, pair_of
+from tests.simulate import KERNEL, by_accepted, only_decisions, pair_of, pairs_of
 
 
 def draw(rng, shift, rows):
@@ -13,16 +13,12 @@ def draw(rng, shift, rows):
 
 
 def simulated(shift, rows, repetitions=80, accepted=300):
-    """How often each verdict comes, the tolerance being made anew each time."""
-    rng, counts = np.random.default_rng(3), {"CLOSE": 0, "FAR": 0, "UNDECIDED": 0}
-    with only_decisions():
-        for _ in range(repetitions):
-            train = draw(rng, 0.0, accepted)
-            tolerance = nammd.Tolerance.from_reference(
-                train, draw(rng, 0.6, accepted), kernel=KERNEL, how="ball", scales="median"
-            )
-            counts[tolerance.check(train, draw(rng, shift, rows)).decision.value] += 1
-    return {name: count / repetitions for name, count in counts.items()}
+    """The p-values of "within" and of "beyond", the tolerance being made anew each time."""
+    rng, found = np.random.default_rng(3), []
+    for _ in range(repetitions):
+        train, others = draw(rng, 0.0, accepted), (draw(rng, 0.6, accepted), draw(rng, shift, rows))
+        found.append(by_accepted(*pairs_of(train, *others)))
+    return np.array(found).T
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +37,11 @@ def test_power_is_what_happens(shift, rows):
     accepted = [draw(rng, 0.6, 300) for _ in range(40)]
     typical = min(accepted, key=lambda rows: abs(pair_of(train, rows).value - margin))
     tolerance = nammd.Tolerance.from_reference(train, typical, kernel=KERNEL, how="ball", scales="median")
-    told, seen = tolerance.power(rows, max(true, 0.0)), simulated(shift, rows)
-    assert told.close == pytest.approx(seen["CLOSE"], abs=0.17)
-    assert told.far == pytest.approx(seen["FAR"], abs=0.17)
+    told, (within, beyond) = tolerance.power(rows, max(true, 0.0)), simulated(shift, rows)
+    assert told.close == pytest.approx(np.mean(within <= 0.05), abs=0.17)
+    # The rest of the level is for single columns.
+    assert tolerance.joint_part == 0.5
+    assert told.far == pytest.approx(np.mean(beyond <= 0.025), abs=0.17)
     assert told.close + told.far + told.undecided == pytest.approx(1.0)
 
 
@@ -59,8 +57,10 @@ def test_simulated_decisions_are_those_of_tolerances_that_tell_everything(shift)
     whole = verdict()
     with only_decisions():
         fast = verdict()
-    told = ("decision", "distance", "epsilon", "epsilon_error", "pvalue_close", "pvalue_far", "columns")
+    told = ("decision", "distance", "epsilon", "epsilon_error", "pvalue_close", "pvalue_far")
     assert [getattr(fast, name) for name in told] == [getattr(whole, name) for name in told]
+    simulated = by_accepted(*pairs_of(train, accepted, candidate))
+    assert (whole.pvalue_close, whole.held[0].pvalue_far) == pytest.approx(simulated, rel=1e-9)
 
 
 def test_more_rows_and_a_farther_candidate_have_more_power(tolerance):

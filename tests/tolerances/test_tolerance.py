@@ -12,7 +12,7 @@ from nammd.datasets.laws import mixtures as laws
 from nammd.errors.seal import sealed
 from nammd.tolerances.file import rendered
 from nammd.tolerances.gate import Gate
-from tests.simulate import KERNEL, noise, only_decisions
+from tests.simulate import KERNEL, by_accepted, noise, only_decisions, pair_of
 
 
 @pytest.fixture(scope="module")
@@ -89,17 +89,18 @@ def test_an_estimated_tolerance_holds_both_levels(shared):
     """At a candidate as far away as the accepted data, neither verdict comes too often."""
     p, q = laws.pair_at("concentrated normal", 0.1)
     rng = np.random.default_rng(6)
-    decisions = []
-    with only_decisions():
-        for _ in range(500):
-            x = p.sample(rng, 100)
-            made_from = x if shared else p.sample(rng, 100)
-            tolerance = nammd.Tolerance.from_reference(
-                made_from, q.sample(rng, 100), kernel=KERNEL, how="ball", scales="median"
-            )
-            decisions.append(tolerance.check(x, q.sample(rng, 100)).decision)
-    for wrong in ("FAR", "CLOSE"):
-        assert decisions.count(wrong) / 500 <= 0.05 + 3 * noise(0.05, 500)
+    found = []
+    for number in range(500):
+        x = p.sample(rng, 100)
+        made_from = x if shared else p.sample(rng, 100)
+        accepted, candidate = q.sample(rng, 100), q.sample(rng, 100)
+        found.append(by_accepted(pair_of(made_from, accepted), pair_of(x, candidate), shared))
+        if number < 5:  # and these are the p-values of a check
+            how = {"how": "ball", "scales": "median", "negligible": False}
+            tolerance = nammd.Tolerance.from_reference(made_from, accepted, kernel=KERNEL, **how)
+            verdict = tolerance.check(x, candidate)
+            assert (verdict.pvalue_close, verdict.pvalue_far) == pytest.approx(found[-1], rel=1e-9)
+    assert np.mean(np.array(found) <= 0.05, axis=0).max() <= 0.05 + 3 * noise(0.05, 500)
 
 
 def test_a_tolerance_made_from_the_same_reference_uses_that(train, tolerance):

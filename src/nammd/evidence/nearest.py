@@ -125,10 +125,10 @@ def _nearest_of_groups(
     """Return the nearest mixture at one scale, from the evidence of corners and candidate, and of corners."""
     candidate, count = evidence.y, len(corners)
     across = [evidence, *found[: count - 1]]
-    inner = np.diag([each.meeting.moments.x.mean for each in across])
+    inner = np.diag([each.atoms[0].mean for each in across])
     for (a, b), each in zip(pairs, found[count - 1 :], strict=True):
-        inner[a, b] = inner[b, a] = each.meeting.moments.xy
-    weights = nearest_weights(inner, np.array([each.meeting.moments.xy for each in across]))
+        inner[a, b] = inner[b, a] = each.atoms[0].cross_mean
+    weights = nearest_weights(inner, np.array([each.atoms[0].cross_mean for each in across]))
     used = np.flatnonzero(weights).tolist()
     codes = places.codes(used)
     among = np.unique(np.concatenate(codes)), places.count
@@ -138,7 +138,7 @@ def _nearest_of_groups(
     [[together]] = gather_at([scale], [(mixed, candidate)], engine=engine)
     between = dict(zip(pairs, found[count - 1 :], strict=True))
     # Rows of a mixture count differently, and yet are no larger groups than they were.
-    units = [each.meeting.atoms[0] for each in across]
+    units = [each.atoms[0] for each in across]
     per_unit = sum(weights[v] * units[v].rows / units[v].effective for v in used)
     meeting: Any = together.meeting
     x, y = meeting.atoms
@@ -264,16 +264,16 @@ def _gradient_covariance(
 ) -> FloatArray:
     """Return the covariance of half of the gradient over the weights, by the mean kernel values of units."""
     count = len(across)
-    candidate = across[0].meeting.atoms[1]
-    found = _spread(np.column_stack([_means(each.meeting.atoms[1]) for each in across]), candidate.sizes)
+    candidate = across[0].atoms[1]
+    found = _spread(np.column_stack([_means(each.atoms[1]) for each in across]), candidate.sizes)
     for v in np.flatnonzero(weights).tolist():
-        own = across[v].meeting.atoms[0]
+        own = across[v].atoms[0]
         seen = np.empty((len(own.own), count))
         for other in range(count):
             if other == v:
                 seen[:, v] = own.own / own.own_pairs
             else:
-                pair = between[min(v, other), max(v, other)].meeting.atoms
+                pair = between[min(v, other), max(v, other)].atoms
                 seen[:, other] = _means(pair[0 if v < other else 1])
         values = weights[v] * seen
         values[:, v] += seen @ weights - _means(own)

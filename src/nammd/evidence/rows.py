@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ from nammd.evidence.stand_ins import SampleStandIns
 from nammd.kernels import Kernel
 from nammd.spaces import Sample
 from nammd.statistics.atom_pair import AtomPair, atoms_of_units, pair_of_rows
-from nammd.statistics.atoms import effective_groups
+from nammd.statistics.atoms import Atoms, effective_groups
 from nammd.statistics.grams import Grams
 from nammd.statistics.moments import CrossPairs
 
@@ -160,11 +161,17 @@ class GroupEvidence(_EngineEvidence):
     unit_sums: UnitSums = field(repr=False)
 
     @cached_property
+    def atoms(self) -> tuple[Atoms, Atoms]:
+        """The groups of the two samples, without how alike rows of one group are: that takes its time."""
+        return atoms_of_units(self.unit_sums, (self.x.size, self.y.size), (math.nan, math.nan))
+
+    @cached_property
     def meeting(self) -> AtomPair:
         """The two samples, as the statistics see them: every group is a unit."""
-        sums = self.unit_sums
-        in_unit = [float("nan") if sums.plain else own.in_group for own in self.stand_ins]
-        atoms = atoms_of_units(sums, (self.x.size, self.y.size), in_unit)
+        sums, (x, y) = self.unit_sums, self.atoms
+        if not sums.plain:
+            x, y = (replace(a, in_unit=own.in_group) for a, own in zip((x, y), self.stand_ins, strict=True))
+        atoms = x, y
         common = sums.common if len(sums.common[0]) else None
         grams = Grams(self.stand_ins, atoms, common)
         return AtomPair(atoms, sums.cross.squares, sums.bound, grams, common)

@@ -16,7 +16,7 @@ from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_group
 from nammd.data.sampling import Positions
 from nammd.encoding.constants import constant_columns
 from nammd.encoding.encoding import Encoding, fit_datasets
-from nammd.engines import Engine, choose_engine, workers_read_files
+from nammd.engines import Engine, Tiles, choose_engine, workers_read_files
 from nammd.engines.progress import aside
 from nammd.engines.sums import KernelSums
 from nammd.errors.advice import Advice, refusal
@@ -164,16 +164,21 @@ class Reference:
             return float(own.mean)
 
     def _distances_to_copies(self, points: FloatArray, copies: Sequence[FloatArray]) -> list[float]:
-        return self._distances_at((1.0,), points, copies)[0]
+        # They are told with a digit or two, so that half of a float's digits are plenty.
+        return self._distances_at((1.0,), points, copies, Tiles(dtype="float32"))[0]
 
     def _distances_at(
-        self, scales: Sequence[float], points: FloatArray, copies: Sequence[FloatArray]
+        self,
+        scales: Sequence[float],
+        points: FloatArray,
+        copies: Sequence[FloatArray],
+        engine: Engine | None = None,
     ) -> list[list[float]]:
         # A few rows, wherever they come from, and each for itself: this is about how far, not how certain.
         alone = replace(self.reference, dataset=replace(self.reference.dataset, units=None))
         x = replace(alone, points=points)
         pairs = [(x, replace(alone, points=copy)) for copy in copies]
-        every = gather_at(scales, pairs, cross="off-diagonal")
+        every = gather_at(scales, pairs, cross="off-diagonal", engine=engine)
         return [[_distance(evidence.sums) for evidence in found] for found in every]
 
     def opened(self, others: Mapping[str, Any], grouping: RowGrouping) -> dict[str, Dataset]:
