@@ -1,9 +1,12 @@
 """Batches as a history holds them, without computing any; and histories edited by hand."""
 
+import json
 import sqlite3
+from contextlib import closing
 
 from nammd.monitor import alarms
 from nammd.monitor.batch import Batch, Details
+from nammd.monitor.chain import COLUMNS, Head, Record
 from nammd.monitor.history import History
 from nammd.monitor.records import Kept
 
@@ -79,3 +82,23 @@ def edit(path, statement, *values):
         return False
     finally:
         db.close()
+
+
+def resealed(path, change):
+    """Change the records of a history as somebody might who knows how they are sealed.
+
+    `change` gets them as lists of kind, key, content and details, and returns what they shall be.
+    """
+    with closing(sqlite3.connect(path)) as db, db:
+        rows = db.execute(f"SELECT {COLUMNS} FROM record ORDER BY number").fetchall()
+        found = [Record(*row) for row in rows]
+        plain = [[r.kind, r.key, json.loads(r.body), r.details and json.loads(r.details)] for r in found]
+        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            db.execute(f"DROP TRIGGER {name}")
+        db.execute("DELETE FROM record")
+        head = Head()
+        for kind, key, content, details in change(plain):
+            record = head.next(kind, key, content, None, details or None)
+            db.execute(f"INSERT INTO record ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", record)
+            head = Head(record.number, record.name, record.digest)
+        db.execute("UPDATE head SET number = ?, name = ?, digest = ?, seal = ?", (*head, head.sealed(None)))

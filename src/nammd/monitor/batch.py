@@ -210,6 +210,8 @@ _PROBABILITIES = ("pvalue_close", "pvalue_far", "pvalue_beyond")
 _DEVIATIONS = ("deviation", "given", "reference", "features", "error")
 _DISTANCES = ("u", "distance")
 FAILURES = get_args(Kind)
+MOST_ROWS = 2**53
+"""So many can be counted."""
 _TYPED = itemgetter(*_NUMBERS, *_COUNTS, *_TEXTS)
 _TYPES = [float] * len(_NUMBERS) + [int] * len(_COUNTS) + [str] * len(_TEXTS)
 _SIGNED = itemgetter(*_PROBABILITIES, *_DEVIATIONS, *_DISTANCES)
@@ -231,6 +233,7 @@ def _possible(content: Mapping[str, Any]) -> bool:
         and abs(u) != math.inf
         and abs(distance) != math.inf
         and min(content["m"], content["n"], content["era"]) >= 1
+        and max(content["m"], content["n"]) <= MOST_ROWS
         and (not content["sums"] or is_digest(content["sums"]))
     )
 
@@ -244,8 +247,8 @@ def _impossible(content: Mapping[str, Any]) -> str:
         if content[name] < 0 or content[name] > (1 if name in _PROBABILITIES else sys.float_info.max):
             return f"its {name} is {content[name]:g}"
     for name in _COUNTS:
-        if content[name] < 1:
-            return f"its {name} is {content[name]}"
+        if not 1 <= content[name] <= MOST_ROWS:
+            return f"its {name} is not a whole number from 1 to {MOST_ROWS}"
     return "its distance, its tolerance or the digest of its sums is none"
 
 

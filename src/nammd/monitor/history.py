@@ -118,7 +118,12 @@ class History:
         """Return large contents by their digests, each checked."""
         with reading(self.path) as db:
             self._head(db)
-            return {digest: content_of(db, digest) for digest in digests}
+            return {digest: stored_content(db, digest) for digest in digests}
+
+    def require_contents(self) -> None:
+        """Refuse a history of which a large content is not what was written."""
+        for digest in self._known[1].contents():
+            self.contents(digest)
 
     def sums(self, era: Era) -> tuple[bytes | None, dict[str, bytes]]:
         """Return the sums of the reference of an era and of its batches, where there are any."""
@@ -180,9 +185,9 @@ class Writer:
     def append(self, kind: str, key: str, content: Any, details: Any = None) -> Record:
         """Add a record, and read it again: what could not be read is not to be committed."""
         record = self.head.next(kind, key, content, self._key, details)
+        self.replay.take(record)
         places = ", ".join("?" * len(record))
         self._db.execute(f"INSERT INTO record ({COLUMNS}) VALUES ({places})", record)
-        self.replay.take(record)
         return record
 
     def read(self) -> Snapshot:
@@ -191,7 +196,7 @@ class Writer:
 
     def insert(self, batch: Batch, sums: bytes = b"") -> Batch:
         """Add a batch with its sums, which gets the next number; one with its key is replaced."""
-        content, details = dataclasses.replace(batch, sums=self._store(sums)).content()
+        content, details = dataclasses.replace(batch, sums=self.store(sums)).content()
         self.append("batch", batch.key, content, details)
         stored = self.replay.batches[batch.key]
         stored.details.read()
@@ -212,14 +217,17 @@ class Writer:
 
     def begin_era(self, at: str, tolerance: str, reference: int) -> int:
         """Begin to hold batches against something else; return its number."""
-        self.append("era", "", {"since": at, "tolerance": tolerance, "reference": reference})
-        return len(self.replay.eras)
+        number = len(self.replay.eras) + 1
+        content = {"number": number, "since": at, "tolerance": tolerance, "reference": reference}
+        self.append("era", "", content)
+        return number
 
     def keep(self, kept: Kept, content: bytes, sums: bytes = b"") -> int:
         """Keep a reference with its sums; return its number."""
-        stored = dataclasses.replace(kept, content=self._store(content), sums=self._store(sums))
-        self.append("reference", "", dataclasses.asdict(stored))
-        return len(self.replay.references)
+        stored = dataclasses.replace(kept, content=self.store(content), sums=self.store(sums))
+        number = len(self.replay.references) + 1
+        self.append("reference", "", {"number": number} | dataclasses.asdict(stored))
+        return number
 
     def end(self) -> tuple[Any, ...]:
         """Take out contents that are not needed any more; return the row of the end of the chain."""
@@ -227,7 +235,7 @@ class Writer:
             self._db.execute("DELETE FROM content WHERE digest = ?", (digest,))
         return (*self.head, self.head.sealed(self._key))
 
-    def _store(self, content: bytes) -> str:
+    def store(self, content: bytes) -> str:
         """Keep a large content, if there is any; return its digest."""
         if not content:
             return ""
@@ -239,7 +247,7 @@ class Writer:
         return digest
 
 
-def content_of(db: sqlite3.Connection, digest: str) -> bytes:
+def stored_content(db: sqlite3.Connection, digest: str) -> bytes:
     """Return a large content, if it is what was written."""
     rows = db.execute("SELECT content FROM content WHERE digest = ? ORDER BY part", (digest,)).fetchall()
     parts = [part for (part,) in rows if type(part) is bytes]

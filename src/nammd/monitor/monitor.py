@@ -18,6 +18,7 @@ from nammd.monitor.history_view import HistoryView
 from nammd.monitor.keys import as_key
 from nammd.monitor.measuring import measure, open_batch
 from nammd.monitor.rates import RateName, Spending
+from nammd.monitor.repair import Repair, repair
 from nammd.monitor.state import next_level, state_of
 from nammd.monitor.storage import CurrentGate, opened_reference, packed_reference, reference_sums
 from nammd.monitor.verdict import BatchVerdict
@@ -152,6 +153,25 @@ class Monitor(HistoryView):
         Monitor
         """
         return cls(path, reference=reference, engine=engine)
+
+    @staticmethod
+    def repair(path: str | Path, into: str | Path | None = None) -> Repair:
+        """Move what can be read of a damaged monitor into a new file; the damaged one stays as it is.
+
+        Parameters
+        ----------
+        path : str or Path
+            The damaged file.
+        into : str or Path, optional
+            The new file; by default one beside it, with ``.repaired`` in its name.
+
+        Returns
+        -------
+        Repair
+            The new file, None where nothing is wrong; and what is missing in it, in words.
+        """
+        where = None if into is None else Path(into).expanduser()
+        return repair(Path(path).expanduser(), where)
 
     def add(
         self,

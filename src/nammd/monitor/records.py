@@ -163,10 +163,10 @@ class Era:
     reference: int
 
     @classmethod
-    def read(cls, number: int, references: int, content: Mapping[str, Any]) -> Era:
+    def read(cls, references: int, content: Mapping[str, Any]) -> Era:
         """Return the era in a record, if it can be one after so many references."""
         require_texts(content, "since", "tolerance")
         reference = content.get("reference")
         if type(reference) is not int or not 1 <= reference <= references:
             raise Damaged("its reference is not there")
-        return cls(number, content["since"], content["tolerance"], reference)
+        return cls(content["number"], content["since"], content["tolerance"], reference)

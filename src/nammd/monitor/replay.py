@@ -120,16 +120,19 @@ class Replay:
             if batch.sums:
                 self.summed[key] = batch.sums
         elif kind in EVENTS:
-            self.events.append(Event.read(record.number, kind, key, content))
+            event = Event.read(record.number, kind, key, content)
             if kind == "batch forgotten" and not self.forget(key):
                 raise Damaged("there is no such batch")
+            self.events.append(event)
         elif kind == "sums dropped":
             if self.summed.pop(key, None) is None:
                 raise Damaged("there are no such sums")
         elif kind == "reference":
+            self._require_next(content, len(self.references))
             self.references.append(Kept.read(content))
         elif kind == "era":
-            self.eras.append(Era.read(len(self.eras) + 1, len(self.references), content))
+            self._require_next(content, len(self.eras))
+            self.eras.append(Era.read(len(self.references), content))
             self.summed.clear()  # sums of different spaces do not add up
         elif kind == "lost":
             if type(content.get("tests")) is not int or not 0 <= content["tests"] <= MOST_LOST:
@@ -140,6 +143,11 @@ class Replay:
             self.beginning = content
         else:
             raise Damaged("its kind is not known")
+
+    @staticmethod
+    def _require_next(content: Mapping[str, Any], so_far: int) -> None:
+        if type(content.get("number")) is not int or content["number"] != so_far + 1:
+            raise Damaged("its number is not the next one")
 
     def forget(self, key: str) -> bool:
         """Take a batch out, and tell whether it was there."""
