@@ -167,8 +167,8 @@ def test_from_the_shell(shop, capsys):
     code, _, err = run(capsys, *checks)
     assert code == 2
     assert err == (
-        "nammd: the tolerance file t.json is sealed with a key, and none was given; give its file with --seal-key "
-        "FILE, or the key in the variable NAMMD_SEAL_KEY\n"
+        "nammd: the tolerance file t.json is sealed with a key, and none was given; give its file with "
+        "--seal-key FILE, or the key in the variable NAMMD_SEAL_KEY\n"
     )
     for command in (checks, ("monitor", "status", "s.monitor")):
         code, _, err = run(capsys, *command, "--seal-key", "other.key")

@@ -318,8 +318,8 @@ SealKey = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Seal tolerances, sketches and monitors with the key in this file, and take only those that are. "
-        "By default the key in the variable NAMMD_SEAL_KEY, if any.",
+        help="Seal tolerances, sketches and monitors with the key in this file, and take only those that "
+        "are. By default the key in the variable NAMMD_SEAL_KEY, if any.",
         rich_help_panel="Files of nammd's own",
     ),
 ]
