@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         kernel_sums,
     )
     from nammd.engines.sums import CrossSums, KernelSums, WithinSums
+    from nammd.errors.seal_key import seal_key
     from nammd.kernels import Deep, Gaussian, Kernel, Laplace, Mahalanobis, RandomFeatures
     from nammd.monitor import BatchVerdict, Monitor
     from nammd.questions.closeness import ClosenessResult, closeness_test
@@ -85,6 +86,7 @@ _HOMES = {
     "kernel_sums": "nammd.engines",
     "plan": "nammd.questions.planning",
     "rank": "nammd.questions.ranking",
+    "seal_key": "nammd.errors.seal_key",
     "two_sample_test": "nammd.questions.two_sample",
 }
 
@@ -128,6 +130,7 @@ __all__ = [
     "kernel_sums",
     "plan",
     "rank",
+    "seal_key",
     "two_sample_test",
 ]
 

@@ -1,7 +1,14 @@
-"""Batches as a history holds them, without computing any."""
+"""Batches as a history holds them, without computing any; and histories edited by hand."""
 
-from nammd.monitor.history import History, Kept
-from nammd.monitor.records import Batch
+import json
+import sqlite3
+from contextlib import closing
+
+from nammd.monitor import alarms
+from nammd.monitor.batch import Batch, Details
+from nammd.monitor.chain import COLUMNS, Head, Record
+from nammd.monitor.history import History
+from nammd.monitor.records import Kept
 
 SETTINGS = {"rate": "budget", "amount": 1.0, "every": "day", "claim": "reference"}
 
@@ -32,17 +39,18 @@ def batch(key, *, z=-3.0, p_far=0.9, p_close=1e-6, digest="d", **changed):
         "pvalue_far": p_far,
         "pvalue_beyond": p_far,
     }
-    return Batch(**(found | changed))
+    details = {name: changed.pop(name) for name in ("cautions", "columns", "settings") if name in changed}
+    return Batch(**(found | changed), details=Details(**details))
 
 
-def new_history(path, **settings):
+def new_history(path, key=None, **settings):
     def begin(writer):
         number = writer.keep(Kept("train.csv", 500, "", "array", "", ""), b"")
         writer.begin_era("2026-01-01T00:00:00+00:00", "{}", number)
         writer.event("2026-01-01T00:00:00+00:00", "created")
 
-    head = ("2026-01-01T00:00:00+00:00", "nammd 0", "shop")
-    return History.create(path, head, SETTINGS | settings, begin)
+    head = {"created": "2026-01-01T00:00:00+00:00", "made_by": "nammd 0", "title": "shop"}
+    return History.create(path, head | {"settings": SETTINGS | settings}, begin, key)
 
 
 def days(count, start=1):
@@ -50,3 +58,47 @@ def days(count, start=1):
 
     first = datetime.date(2020, 1, 1)
     return [(first + datetime.timedelta(days=start - 1 + k)).isoformat() for k in range(count)]
+
+
+def add(history, one):
+    """Add a batch, with the events that come of it."""
+
+    def insert(writer):
+        seen = writer.read()
+        alarms.follow(writer, "2026-01-02T00:00:00+00:00", seen, seen.with_batch(writer.insert(one)))
+
+    history.write(insert)
+
+
+def edit(path, statement, *values):
+    """Edit a history as somebody might who knows SQL; tell whether SQLite let that happen."""
+    db = sqlite3.connect(path)
+    try:
+        with db:
+            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+                db.execute(f"DROP TRIGGER {name}")
+            return db.execute(statement, values).rowcount > 0
+    except sqlite3.IntegrityError:
+        return False
+    finally:
+        db.close()
+
+
+def resealed(path, change):
+    """Change the records of a history as somebody might who knows how they are sealed.
+
+    `change` gets them as lists of kind, key, content and details, and returns what they shall be.
+    """
+    with closing(sqlite3.connect(path)) as db, db:
+        rows = db.execute(f"SELECT {COLUMNS} FROM record ORDER BY number").fetchall()
+        found = [Record(*row) for row in rows]
+        plain = [[r.kind, r.key, json.loads(r.body), r.details and json.loads(r.details)] for r in found]
+        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            db.execute(f"DROP TRIGGER {name}")
+        db.execute("DELETE FROM record")
+        head = Head()
+        for kind, key, content, details in change(plain):
+            record = head.next(kind, key, content, None, details or None)
+            db.execute(f"INSERT INTO record ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", record)
+            head = Head(record.number, record.name, record.digest)
+        db.execute("UPDATE head SET number = ?, name = ?, digest = ?, seal = ?", (*head, head.sealed(None)))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import nammd
+from nammd.monitor.batch import Moved
 from nammd.monitor.page import page_of, render
-from nammd.monitor.records import Moved
 from nammd.monitor.state import state_of
 from tests import browsers
 from tests.browsers import DESK, PHONE, opened

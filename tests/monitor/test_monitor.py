@@ -74,14 +74,14 @@ def test_batch_is_added_with_one_look_at_the_history(monitor, monkeypatch):
     for size, key in enumerate("bc", start=2):
         ran.clear()
         assert len(monitor.add(rows(size), key=key).state.told) == size
-        assert sum("FROM batch ORDER BY" in statement for statement in ran) == 1
+        assert sum("FROM record ORDER BY" in statement for statement in ran) == 1
         assert len(ran) <= 20
     ran.clear()
     monitor.add(rows(9), key="b", replace=True)
-    assert sum("FROM batch ORDER BY" in statement for statement in ran) == 1
+    assert sum("FROM record ORDER BY" in statement for statement in ran) == 1
     ran.clear()
     monitor.forget("b")
-    assert sum("FROM batch ORDER BY" in statement for statement in ran) == 1
+    assert sum("FROM record ORDER BY" in statement for statement in ran) == 1
     assert [told.batch.key for told in monitor.state.told] == ["a", "c"]
 
 

@@ -1,12 +1,15 @@
 """The server: who is answered and who is not, over real connections."""
 
+import contextlib
 import http.client
 import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -15,7 +18,7 @@ import pytest
 
 import nammd
 from nammd.monitor.serving.guard import Guard, require_safe
-from tests.waiting import running
+from tests.waiting import GUARD, running, until
 
 pytest.importorskip("uvicorn")
 TOKEN = "0123456789abcdef0123"
@@ -101,6 +104,98 @@ def test_reports_of_batches_are_served_and_no_other_file(monitor):
             assert ask(where, path)[0].status == 404
 
 
+def test_reports_outside_of_the_folder_are_neither_served_nor_linked(monitor, tmp_path):
+    from tests.monitor.records import resealed
+
+    outside = tmp_path.parent / "secret.html"
+    outside.write_text("secret")
+    (tmp_path / "link.html").symlink_to(outside)
+    names = iter(["../secret.html", str(outside), "link.html"])
+
+    def lead_out(records):
+        for record in records:
+            if record[0] == "batch":
+                record[2]["report"] = next(names)
+        return records
+
+    resealed(monitor.path, lead_out)
+    with served(monitor) as where:
+        for day in (1, 2, 3):
+            answer, said = ask(where, f"/report/2026-03-0{day}")
+            assert (answer.status, "secret\n" in said) == (404, False)
+        assert ask(where)[1].count(">report</a>") == 1  # the link looks like one of ours, and is not followed
+    page = monitor.page(tmp_path / "page.html").read_text()
+    assert page.count(">report</a>") == 1
+
+
+@contextmanager
+def listening(monitor, **limits):
+    """Serve in this process, with limits of its own."""
+    import uvicorn
+
+    from nammd.monitor.serving.limits import Limits, limited
+    from nammd.monitor.serving.site import site
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        app = site(monitor, Guard("127.0.0.1", port, None))
+        options = uvicorn.Config(app, http=limited(Limits(**limits)), log_level="critical", lifespan="off")
+        server = uvicorn.Server(options)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
+        thread.start()
+        try:
+            yield port, server
+        finally:
+            server.should_exit = True
+            thread.join(GUARD)
+
+
+def until_closed(connection):
+    """Return all that comes until the server closes the connection."""
+    connection.settimeout(GUARD)
+    found = b""
+    with contextlib.suppress(ConnectionResetError):
+        while piece := connection.recv(10_000):
+            found += piece
+    return found.decode()
+
+
+HEAD = "POST /note HTTP/1.1\r\nhost: 127.0.0.1:{}\r\norigin: http://127.0.0.1:{}\r\nx-nammd-monitor: 1\r\n"
+
+
+def test_who_sends_slowly_is_not_waited_for(monitor):
+    with listening(monitor, request=0.3) as (port, _):
+        body = HEAD.format(port, port) + "content-type: application/json\r\ncontent-length: 100\r\n\r\n{"
+        for begun in ("", "GET / HTTP/1.1\r\nhost:", body):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(begun.encode())
+                said = until_closed(connection)
+                assert said.startswith("HTTP/1.1 408 ")
+                assert "default-src 'none'" in said
+
+
+def test_who_does_not_read_the_answer_is_not_waited_for(monitor):
+    with listening(monitor, answer=0.3) as (port, server), socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        connection.connect(("127.0.0.1", port))
+        asked = f"GET /report/2026-03-03 HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n".encode()
+        with contextlib.suppress(OSError):
+            connection.sendall(asked * 300)
+        until(lambda: server.server_state.connections, "a connection")
+        until(lambda: not server.server_state.connections, "the server to close it")
+
+
+def test_so_many_connections_are_open_and_no_more(monitor):
+    with listening(monitor, connections=5, request=GUARD) as (port, _), contextlib.ExitStack() as stack:
+        idle = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(20)]
+        refused = [until_closed(connection) for connection in idle[5:]]
+        assert all(said.startswith("HTTP/1.1 503 ") for said in refused)
+        idle[0].close()
+        until(lambda: ask(urlsplit(f"http://127.0.0.1:{port}"))[0].status == 200, "a place that is free")
+
+
 def test_other_names_are_not_served(monitor):
     with served(monitor) as where:
         for host in ("evil.example", "evil.example:80", "127.0.0.1:1", "", "localhost.evil.example"):
@@ -133,6 +228,11 @@ def test_notes_that_are_no_notes_are_refused(monitor):
         assert post(where, "/note", {"text": ""})[0].status == 400
         assert post(where, "/note", ["a"])[0].status == 400
         assert post(where, "/note", {"text": {"a": 1}})[0].status == 400
+        origin = {"origin": f"http://{where.hostname}:{where.port}", "x_nammd_monitor": "1"}
+        for deep in ("[" * 9000, '{"text":' * 1000, '{"text": ' + "9" * 9000 + "}"):
+            answer, _ = ask(where, "/note", "POST", deep, content_type="application/json", **origin)
+            assert answer.status == 400
+            assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert ask(where, "/note")[0].status == 404
 
 

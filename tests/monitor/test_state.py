@@ -98,7 +98,7 @@ def test_rate_of_ever_spends_in_the_order_of_arrival(tmp_path):
 
 def test_forgotten_tests_stay_spent(tmp_path):
     history = filled(tmp_path / "a", [batch("a"), batch("b")], rate="ever", amount=0.05)
-    history.write(lambda writer: writer.remove("a"))
+    history.write(lambda writer: writer.event("2026-01-02T00:00:00+00:00", "batch forgotten", "a"))
     [left] = state_of(history.read()).told
     second = Spending("ever", 0.05, "day").levels.levels([1.0, 1.0])[1]
     assert left.level == pytest.approx(second)

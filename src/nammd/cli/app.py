@@ -15,7 +15,16 @@ from nammd.cli.compare import compare, rank
 from nammd.cli.demo import demo
 from nammd.cli.measure import distance, plan, two_sample
 from nammd.cli.monitor import add, group, init
-from nammd.cli.monitor_history import acknowledge, change, forget, note, page, serve, status
+from nammd.cli.monitor_history import (
+    acknowledge,
+    change,
+    forget,
+    note,
+    page,
+    repair,
+    serve,
+    status,
+)
 from nammd.cli.options import lesson, with_options
 from nammd.cli.sketch import sketch
 
@@ -49,6 +58,7 @@ _MONITOR: list[tuple[str, Callable[..., None]]] = [
     ("acknowledge", acknowledge),
     ("forget", forget),
     ("change", change),
+    ("repair", repair),
 ]
 for _panel, _name, _command in _COMMANDS:
     app.command(_name, help=lesson(_command), rich_help_panel=_panel)(with_options(_command))

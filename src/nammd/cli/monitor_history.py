@@ -216,3 +216,40 @@ def change(
     new = None if reference is None else given(reference)
     opened(monitor).change(tolerance=tolerance, reference=new)
     print_line("From here on batches are held against that.")
+
+
+def repair(
+    monitor: MonitorFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The new file; by default one with .repaired in its name.",
+        ),
+    ] = None,
+    *,
+    output: OutputOptions,
+) -> None:
+    """Move what can be read of a damaged history into a new file, and tell what is missing there.
+
+    For example:
+        nammd monitor repair shop.monitor
+
+    The damaged file stays as it is. Look at what is missing before you go on with the new one.
+
+    Exit codes: 0 done, 2 error.
+    """
+    from nammd.monitor import Monitor
+
+    done = Monitor.repair(monitor, out)
+    if output.json:
+        found = {"repaired": None if done.path is None else str(done.path), "missing": list(done.missing)}
+        counts = {"batches": done.batches, "events": done.events}
+        print_json({"command": "monitor repair", **found, **counts, "exit_code": 0})
+    elif done.path is None:
+        print_line(one_line(f"{monitor} is whole: there is nothing to repair."))
+    else:
+        lines = [("batches", f"{done.batches}"), *(("missing", words) for words in done.missing)]
+        print_lines(one_line(f"What can be read is in {done.path}."), [(a, one_line(b)) for a, b in lines])

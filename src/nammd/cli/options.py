@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -325,6 +326,16 @@ Exact = Annotated[
     ),
 ]
 
+SealKey = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Seal tolerances, sketches and monitors with the key in this file, and take only those that "
+        "are. By default the key in the variable NAMMD_SEAL_KEY, if any.",
+        rich_help_panel="Files of nammd's own",
+    ),
+]
+
 Alpha = Annotated[float, typer.Option(help="The chance of a wrong claim that is acceptable, for each test.")]
 
 
@@ -343,13 +354,20 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
             if any(isinstance(m, ArgumentInfo) for m in getattr(kind, "__metadata__", ())):
                 data_arguments.append(parameter.name)
 
+    # Every command may come upon a sketch.
+    parameters.append(
+        inspect.Parameter("seal_key", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=SealKey)
+    )
+
     @functools.wraps(command)
     def called(**given: Any) -> None:
         remember(command.__name__, parameters, given)
+        key_file = given.pop("seal_key")
         for name, kind in groups.items():
             given[name] = kind(**{f.name: given.pop(f.name) for f in dataclasses.fields(kind)})
         try:
-            _run(command, name_of(command), given, data_arguments)
+            with _sealed_by(key_file):
+                _run(command, name_of(command), given, data_arguments)
         except Exception as error:
             from nammd.cli.errors import tell_failure
 
@@ -359,6 +377,15 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in parameters}
     return called
+
+
+def _sealed_by(key_file: Path | None) -> AbstractContextManager[None]:
+    """Return a context in which the key in a file is that of all seals, if a file was given."""
+    if key_file is None:
+        return nullcontext()
+    from nammd.errors.seal_key import key_in_file, seal_key
+
+    return seal_key(key_in_file(key_file))
 
 
 def name_of(command: Callable[..., None]) -> str:

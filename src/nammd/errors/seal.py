@@ -2,23 +2,27 @@
 
 A file has room for a digest: a mark and 64 digits. It is the SHA-256 of all other bytes, those of the mark
 included, with zeros in place of the digits. So whatever the format is, and whatever part of it is damaged or
-edited, the digits do not match any more.
+edited, the digits do not match any more. With a key (`seal_key`) the mark is another one, and the digest is
+an HMAC.
 """
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 from typing import Any
+
+from nammd.errors.seal_key import fingerprint, require_key, wrong_key
 
 MARK = "nammd-sha256:"
 ROOM = MARK + "0" * 64
 """What a writer puts where the digest shall stand; once, and after any text that it does not write itself."""
 
-_MARK, _DIGITS = MARK.encode(), 64
+_MARK, _KEYED, _DIGITS = MARK.encode(), b"nammd-hmac-1:", 64
+"""Both marks are as long: formats count the bytes of what they hold."""
 
 
-def sealed(content: bytes) -> bytes:
-    """Return the content of a file with its digest.
+def sealed(content: bytes, key: bytes | None = None) -> bytes:
+    """Return the content of a file with its digest; with a key, one that nobody else can make.
 
     Examples
     --------
@@ -33,11 +37,16 @@ def sealed(content: bytes) -> bytes:
     ...     print(error)
     t.txt was changed or damaged after nammd wrote it: its checksum does not match; write it again
     """
-    place = content.rindex(ROOM.encode()) + len(_MARK)
-    return content[:place] + _digest(content, place) + content[place + _DIGITS :]
+    place = content.rindex(ROOM.encode())
+    if key is not None:
+        content = content[:place] + _KEYED + content[place + len(_KEYED) :]
+    place += len(_MARK)
+    return content[:place] + _digest(content, place, key) + content[place + _DIGITS :]
 
 
-def require_seal(content: bytes, what: str, advice: str = "restore or make it again") -> None:
+def require_seal(
+    content: bytes, what: str, advice: str = "restore or make it again", key: bytes | None = None
+) -> None:
     """Refuse the content of a file that is not, byte for byte, what was sealed.
 
     Parameters
@@ -48,13 +57,19 @@ def require_seal(content: bytes, what: str, advice: str = "restore or make it ag
         The file, for the message.
     advice : str
         What to do about it.
+    key : bytes, optional
+        The key that it must be sealed with; without one it must be sealed without.
     """
-    place = content.rfind(_MARK) + len(_MARK)
+    plain, keyed = content.rfind(_MARK), content.rfind(_KEYED)
+    place = max(plain, keyed) + len(_MARK)
     if place < len(_MARK):
         raise ValueError(
             f"{what} has no checksum: it is damaged, or was made by an earlier version of nammd; {advice}"
         )
-    if content[place : place + _DIGITS] != _digest(content, place):
+    require_key(keyed > plain, key, what)
+    if not hmac.compare_digest(content[place : place + _DIGITS], _digest(content, place, key)):
+        if key is not None:
+            raise wrong_key(what)
         raise ValueError(
             f"{what} was changed or damaged after nammd wrote it: its checksum does not match; {advice}"
         )
@@ -73,8 +88,5 @@ def require_version(version: Any, known: int, what: str, again: str, oldest: int
         raise ValueError(f"{what} was made by an earlier version: {again}")
 
 
-def _digest(content: bytes, place: int) -> bytes:
-    rest = hashlib.sha256(content[:place])
-    rest.update(b"0" * _DIGITS)
-    rest.update(content[place + _DIGITS :])
-    return rest.hexdigest().encode()
+def _digest(content: bytes, place: int, key: bytes | None) -> bytes:
+    return fingerprint(key, content[:place], b"0" * _DIGITS, content[place + _DIGITS :]).encode()

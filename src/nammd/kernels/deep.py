@@ -27,6 +27,7 @@ from nammd.data.arrays import Array, as_columns, is_foreign_array, like, namespa
 from nammd.errors.addresses import shown
 from nammd.errors.checks import between, positive
 from nammd.errors.seal import ROOM, require_seal, sealed
+from nammd.errors.seal_key import current_key
 from nammd.errors.writing import write_bytes
 from nammd.kernels.bandwidth import MEDIAN_ROWS, median_distance, pooled_rows
 from nammd.kernels.base import BoundKernel, Exponential, Kernel, Precision, precision_of
@@ -263,7 +264,7 @@ class Deep(Kernel):
         if not path.parent.is_dir():
             raise FileNotFoundError(f"cannot write {shown(path)}: there is no folder {shown(path.parent)}")
         metadata = {"nammd-deep-kernel": json.dumps(self._description()), "checksum": ROOM}
-        write_bytes(path, sealed(self._weights(metadata)))
+        write_bytes(path, sealed(self._weights(metadata), current_key()))
         return path
 
     @classmethod
@@ -295,7 +296,8 @@ class Deep(Kernel):
             raise ValueError(f"{path} is damaged, or not a safetensors file: {error}") from None
         if stored is None:
             raise ValueError(f"{path} is not a deep kernel written by nammd")
-        require_seal(content, f"the deep kernel {path}", "copy it again, or save the kernel anew")
+        advice = "copy it again, or save the kernel anew"
+        require_seal(content, f"the deep kernel {path}", advice, current_key())
         try:
             return restored(cls, json.loads(stored), weights, network)
         except json.JSONDecodeError as error:

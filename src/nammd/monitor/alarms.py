@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from nammd.errors.advice import Advice, refusal
-from nammd.monitor.history import Snapshot, Writer
+from nammd.monitor.batch import Batch
+from nammd.monitor.history import Writer
 from nammd.monitor.measuring import MeasuredBatch
 from nammd.monitor.pooling import WINDOWS, members
-from nammd.monitor.records import Batch, Era, Event, EventKind
+from nammd.monitor.records import Era, Event, EventKind
+from nammd.monitor.replay import Snapshot
 from nammd.monitor.state import State, StreamAlarm, state_of
 from nammd.monitor.verdict import BatchVerdict
 from nammd.results import Caution
@@ -45,13 +47,13 @@ def is_there(seen: Snapshot, key: str, digest: str, replace: bool) -> bool:
 
 
 def store(
-    writer: Writer, seen: Snapshot, measured: MeasuredBatch, replacing: bool, at: str
+    writer: Writer, measured: MeasuredBatch, replacing: bool, at: str
 ) -> tuple[tuple[Event, ...] | None, State]:
     """Store a batch; return the events and the state, or no events where the batch is there already.
 
-    `seen` is the history as it was when the batch was checked; another process may have changed it since.
+    Another process may have changed the history since the batch was checked.
     """
-    batch, seen = measured.batch, writer.read(seen)
+    batch, seen = measured.batch, writer.read()
     if batch.era != seen.eras[-1].number:
         raise ValueError(
             "the tolerance or the reference was changed while the batch was checked; add it again"

@@ -10,11 +10,12 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from nammd.errors.checks import choice
+from nammd.errors.seal_key import current_key
 from nammd.monitor.history import History
 from nammd.monitor.keys import time_of
 from nammd.monitor.pooling import Window, pooled
 from nammd.monitor.state import State, state_of
-from nammd.monitor.storage import sketch_from
+from nammd.sketches import file as sketch_file
 from nammd.tolerances.file import loads
 from nammd.tolerances.tolerance import Tolerance
 
@@ -24,7 +25,7 @@ class HistoryView:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._history = History(path)
+        self._history = History(path, current_key())
 
     @property
     def state(self) -> State:
@@ -39,16 +40,17 @@ class HistoryView:
     @property
     def reference_rows(self) -> int:
         """How many rows the reference has."""
-        return self._history.reference(self._history.eras()[-1].reference)[0].rows
+        seen = self._history.read()
+        return seen.references[seen.eras[-1].reference - 1].rows
 
     @property
     def tolerance(self) -> Tolerance:
         """What close enough means now."""
-        return loads(self._history.eras()[-1].tolerance.encode(), self.path)
+        return loads(self._history.read().eras[-1].tolerance.encode(), self.path)
 
     def tolerance_errors(self) -> dict[int, float]:
         """Return the standard errors of the tolerances that there have been, by the numbers of their eras."""
-        eras = self._history.eras()
+        eras = self._history.read().eras
         return {era.number: loads(era.tolerance.encode(), self.path).epsilon_error for era in eras}
 
     def history(self, backend: Backend | None = None) -> Any:
@@ -74,12 +76,14 @@ class HistoryView:
             Empty where the tolerance has no random features and the reference is no sketch: nothing is kept
             of the rows of earlier batches then.
         """
-        era = self._history.eras()[-1]
+        era = self._history.read().eras[-1]
         reference, sums = self._history.sums(era)
         if reference is None or not sums:
             return ()
-        sketches = {key: sketch_from(content) for key, content in sums.items()}
-        return pooled(loads(era.tolerance.encode(), self.path), sketch_from(reference), sketches)
+        what = f"the sums in the monitor {self.path}"
+        sketches = {key: sketch_file.loads(content, what) for key, content in sums.items()}
+        limit = loads(era.tolerance.encode(), self.path)
+        return pooled(limit, sketch_file.loads(reference, what), sketches)
 
     def page(self, path: str | Path) -> Path:
         """Write a page about the stream: one HTML file that needs nothing else.

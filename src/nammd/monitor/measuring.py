@@ -14,11 +14,13 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray, digest_of
 from nammd.data.opening import open_content, open_dataset
+from nammd.monitor.batch import Batch, Details, Moved
 from nammd.monitor.pooling import sketched, sums_of
-from nammd.monitor.records import Batch, Era, Moved
-from nammd.monitor.storage import sketch_bytes, source_name
+from nammd.monitor.records import Era
+from nammd.monitor.storage import source_name
 from nammd.results import Caution
 from nammd.sketches import Sketch
+from nammd.sketches import file as sketch_file
 from nammd.statistics.spread import effective_number
 from nammd.statistics.stream import GivenReference
 from nammd.tolerances.gate import Candidate, Gate
@@ -131,18 +133,20 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
         pvalue_close=verdict.pvalue_close,
         pvalue_far=verdict.pvalue_far,
         pvalue_beyond=verdict.pvalue_beyond,
-        cautions=_cautions(verdict, level),
-        columns=_moved(verdict),
-        settings={
-            "engine": verdict.engine,
-            "nammd": __version__,
-            "failures": [[fact.kind, str(fact)] for fact in verdict.failures[:FACTS]],
-            "like": dict(verdict.like),
-            "interval_level": verdict.interval_level,
-        },
+        failures=tuple((fact.kind, str(fact)) for fact in verdict.failures[:FACTS]),
+        details=Details(
+            cautions=_cautions(verdict, level),
+            columns=_moved(verdict),
+            settings={
+                "engine": verdict.engine,
+                "nammd": __version__,
+                "like": dict(verdict.like),
+                "interval_level": verdict.interval_level,
+            },
+        ),
     )
     sums = sums_of(gate, opened.candidate.sample.dataset)
-    return MeasuredBatch(batch, verdict, b"" if sums is None else sketch_bytes(sums))
+    return MeasuredBatch(batch, verdict, b"" if sums is None else sketch_file.dumps(sums))
 
 
 def _cautions(verdict: Verdict, level: float) -> tuple[tuple[str, str], ...]:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from nammd.engines import Engine
 from nammd.errors.checks import choice
 from nammd.errors.naming import listed
+from nammd.errors.seal_key import current_key
 from nammd.monitor import alarms
 from nammd.monitor.alarms import OnAlarm, tell
 from nammd.monitor.history import History, Writer
@@ -17,6 +18,7 @@ from nammd.monitor.history_view import HistoryView
 from nammd.monitor.keys import as_key
 from nammd.monitor.measuring import measure, open_batch
 from nammd.monitor.rates import RateName, Spending
+from nammd.monitor.repair import Repair, repair
 from nammd.monitor.state import next_level, state_of
 from nammd.monitor.storage import CurrentGate, opened_reference, packed_reference, reference_sums
 from nammd.monitor.verdict import BatchVerdict
@@ -126,9 +128,10 @@ class Monitor(HistoryView):
         from nammd import __version__
 
         settings = spending.to_dict() | {"claim": claim}
-        head = (now, f"nammd {__version__}", where.stem if title is None else str(title))
-        History.create(where, head, settings, begin)
-        made = cls(where, reference=None if kept.content else reference, engine=engine)
+        name = where.stem if title is None else str(title)
+        head = {"created": now, "made_by": f"nammd {__version__}", "title": name, "settings": settings}
+        History.create(where, head, begin, current_key())
+        made = cls(where, reference=None if content else reference, engine=engine)
         made._current_gate.gate, made._current_gate.dataset = (1, gate), dataset
         return made
 
@@ -150,6 +153,25 @@ class Monitor(HistoryView):
         Monitor
         """
         return cls(path, reference=reference, engine=engine)
+
+    @staticmethod
+    def repair(path: str | Path, into: str | Path | None = None) -> Repair:
+        """Move what can be read of a damaged monitor into a new file; the damaged one stays as it is.
+
+        Parameters
+        ----------
+        path : str or Path
+            The damaged file.
+        into : str or Path, optional
+            The new file; by default one beside it, with ``.repaired`` in its name.
+
+        Returns
+        -------
+        Repair
+            The new file, None where nothing is wrong; and what is missing in it, in words.
+        """
+        where = None if into is None else Path(into).expanduser()
+        return repair(Path(path).expanduser(), where)
 
     def add(
         self,
@@ -191,9 +213,7 @@ class Monitor(HistoryView):
         measured = measure(gate, batch, name, era, next_level(seen))
         if report is not None:
             measured = measured.with_report(measured.verdict.report(report), self.path)
-        found, state = self._history.write(
-            lambda writer: alarms.store(writer, seen, measured, replace, _now())
-        )
+        found, state = self._history.write(lambda writer: alarms.store(writer, measured, replace, _now()))
         if found is None:  # another process was quicker with the same batch
             return BatchVerdict.of(state, name)
         return tell(on_alarm, self.path, BatchVerdict.of(state, name, measured.verdict, found))
@@ -311,9 +331,8 @@ class Monitor(HistoryView):
             seen = writer.read()
             if seen.batch(name) is None:
                 raise ValueError(f"the monitor {self.path} has no batch {name!r}")
-            writer.remove(name)
-            alarms.follow(writer, _now(), seen, seen.without_batch(name))
-            writer.event(_now(), "batch forgotten", name, text=f"The batch {name} was removed.")
+            gone = writer.event(_now(), "batch forgotten", name, text=f"The batch {name} was removed.")
+            alarms.follow(writer, _now(), seen, seen.without_batch(name).with_events(gone))
 
         self._history.write(remove)
 
@@ -352,7 +371,7 @@ class Monitor(HistoryView):
 
         number = self._history.write(begin)
         if reference is not None:
-            self._current_gate = CurrentGate(None if kept.content else reference)
+            self._current_gate = CurrentGate(None if content else reference)
         self._current_gate.gate, self._current_gate.dataset = (number, new), dataset
 
 

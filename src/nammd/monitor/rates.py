@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from nammd.errors.checks import between, choice, positive
-from nammd.statistics.levels import Budget, Discoveries, Ever, Rate
+from nammd.statistics.levels import Budget, Discoveries, Ever
 
 RateName: TypeAlias = Literal["budget", "ever", "discoveries"]
 
 A_YEAR: Mapping[str, float] = {"hour": 8760.0, "day": 365.0, "week": 52.0, "month": 12.0, "year": 1.0}
 """How often these are in a year."""
+
+SMALLEST = 1e-100
+"""Levels below this one are beyond what p-values can be."""
 
 _RATE = re.compile(r"\s*(?P<number>\d+(?:\.\d+)?|\.\d+)\s*(?:/|per|an?)\s*(?P<period>[a-z]+)\s*")
 
@@ -47,6 +50,10 @@ class Spending:
         choice(rate, "rate", get_args(RateName))
         amount = per_year(false_alarms) if rate == "budget" else between(alpha, "alpha")
         found = cls(rate, amount, _every(every))
+        if found.levels.level < SMALLEST:
+            raise ValueError(
+                f"a level below {SMALLEST:g} for each batch is never reached; allow more false alarms"
+            )
         if found.levels.line <= 2:
             raise ValueError(
                 f"{false_alarms} with a batch every {every} is a level of {1 / found.levels.line:.2g} for "
@@ -60,7 +67,7 @@ class Spending:
         return A_YEAR[self.every] if self.every in A_YEAR else float(self.every)
 
     @property
-    def levels(self) -> Rate:
+    def levels(self) -> Budget | Ever:
         """The levels of the tests."""
         if self.rate == "budget":
             return Budget(self.amount / self.batches_a_year)
@@ -82,8 +89,9 @@ class Spending:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Spending:
-        """Return what plain values describe."""
-        return cls(stored["rate"], float(stored["amount"]), str(stored["every"]))
+        """Return what plain values describe, if it can be."""
+        amount = stored["amount"]
+        return cls.of(amount, stored["every"], stored["rate"], amount)
 
 
 def per_year(text: str | float) -> float:

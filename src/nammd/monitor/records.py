@@ -1,14 +1,18 @@
-"""What a history holds: batches, events, and what the batches were held against."""
+"""What a history holds beside batches: events, and what the batches were held against.
+
+Whatever is read is checked against what it can be, field by field: a file may have been edited.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
-import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
+
+from nammd.monitor.chain import Damaged
+from nammd.monitor.keys import LONGEST
 
 EventKind: TypeAlias = Literal[
     "created",
@@ -22,143 +26,37 @@ EventKind: TypeAlias = Literal[
     "reference changed",
     "batch replaced",
     "batch forgotten",
+    "repaired",
 ]
+EVENTS: frozenset[str] = frozenset(get_args(EventKind))
+CAUSES = ("", "batch", "stream")
+KINDS = ("table", "column", "array", "sketch", "file", "elsewhere")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class Damaged(ValueError):
-    """What a file holds is not what was written."""
+def require_key_of(key: str) -> None:
+    """Refuse a key that `as_key` could not have made."""
+    if key != key.strip() or not 0 < len(key) <= LONGEST or not key.isprintable():
+        raise Damaged("its key is none")
 
 
-class Moved(NamedTuple):
-    """How far a column moved.
-
-    Attributes
-    ----------
-    name : str
-        The column.
-    words : str
-        What became of it, in a few words; empty where it is within its tolerance.
-    ratio : float
-        Its distance over its own tolerance.
-    """
-
-    name: str
-    words: str
-    ratio: float
+def require_texts(content: Mapping[str, Any], *names: str) -> None:
+    """Refuse a record of which some fields are no text."""
+    for name in names:
+        if type(content.get(name)) is not str:
+            raise Damaged(f"its {name} is no text")
 
 
-@dataclass(frozen=True)
-class Batch:
-    """One batch, with all that was found of it.
-
-    Attributes
-    ----------
-    key : str
-        What it is called; its place in the stream.
-    number : int
-        How many batches had been tested when it came, with itself: the order of arrival.
-    era : int
-        What it was held against: the number of an `Era`.
-    digest : str
-        Of its rows, as points of the space of the tolerance.
-    added : str
-        When it came, in universal time.
-    source : str
-        The file it came from; empty where it was data in memory.
-    m, n : int
-        The rows of the reference and its own.
-    epsilon : float
-        The tolerance.
-    u, deviation, share : float
-        ``U = MMD2 - epsilon D``, the standard deviation that its test divides by, and the share of that
-        variance due to pairs of rows.
-    given, reference, features : float
-        The standard deviation of U over draws of the batch alone, of the reference and the tolerance, and of
-        random features.
-    error : float
-        The standard error of the distance over draws of the batch alone.
-    distance, low, high : float
-        The estimated distance, with the interval that the tests of the verdict leave.
-    pvalue_close, pvalue_far : float
-        Of "within the tolerance" and "beyond", of the joint distance.
-    pvalue_beyond : float
-        Of FAR as a whole: of the joint distance and of all columns that take part.
-    cautions : tuple of (str, str)
-        What to know before relying on it: codes and sentences.
-    columns : tuple of Moved
-        The columns that moved, the first most.
-    settings : dict
-        How it was computed.
-    report : str
-        The page about it; empty where there is none.
-    """
-
-    key: str
-    number: int
-    era: int
-    digest: str
-    added: str
-    source: str
-    m: int
-    n: int
-    epsilon: float
-    u: float
-    deviation: float
-    share: float
-    given: float
-    reference: float
-    features: float
-    error: float
-    distance: float
-    low: float
-    high: float
-    pvalue_close: float
-    pvalue_far: float
-    pvalue_beyond: float
-    cautions: tuple[tuple[str, str], ...] = ()
-    columns: tuple[Moved, ...] = ()
-    settings: dict[str, Any] = field(default_factory=dict)
-    report: str = ""
-
-    def to_row(self) -> tuple[Any, ...]:
-        """Return the values as SQLite holds them, with a checksum at the end."""
-        values = []
-        for each in dataclasses.fields(self):
-            value = getattr(self, each.name)
-            if isinstance(value, float):
-                value = None if math.isnan(value) else float(value)  # no scalar of NumPy
-            elif isinstance(value, (tuple, dict)):
-                value = json.dumps(value, sort_keys=True, allow_nan=False)
-            values.append(value)
-        return (*values, checksum(values))
-
-    @classmethod
-    @lru_cache(maxsize=10_000)  # a monitor reads its whole history with every batch
-    def from_row(cls, row: tuple[Any, ...]) -> Batch:
-        """Return the batch in a row, if it is what was written."""
-        *values, sealed = row
-        if checksum(values) != sealed:
-            raise Damaged(f"the batch {values[0]!r} is not what was written")
-        found = dict(zip(BATCH_COLUMNS, values, strict=True))
-        for name in _FLOATS:
-            found[name] = math.nan if found[name] is None else found[name]
-        # Most batches have neither, and there may be many of them.
-        cautions, columns = (
-            () if found[name] == "[]" else json.loads(found[name]) for name in ("cautions", "columns")
-        )
-        found["cautions"] = tuple((str(code), str(message)) for code, message in cautions)
-        found["columns"] = tuple(Moved(*each) for each in columns)
-        found["settings"] = json.loads(found["settings"])
-        return cls(**found)
+def require_digests(content: Mapping[str, Any], *names: str) -> None:
+    """Refuse a record of which some fields are neither empty nor a digest."""
+    for name in names:
+        if content[name] and not is_digest(content[name]):
+            raise Damaged(f"its {name} is no digest")
 
 
-BATCH_COLUMNS = tuple(each.name for each in dataclasses.fields(Batch))
-_FLOATS = tuple(each.name for each in dataclasses.fields(Batch) if each.type == "float")
-
-
-def checksum(values: list[Any]) -> str:
-    """Return a short digest of the values of a row."""
-    return hashlib.sha256(repr(values).encode()).hexdigest()[:16]
+def is_digest(text: str) -> bool:
+    """Tell whether a text is a digest."""
+    return _DIGEST.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -168,7 +66,7 @@ class Event:
     Attributes
     ----------
     number : int
-        In the order in which they happened.
+        Its place among all that was ever written.
     at : str
         When, in universal time.
     kind : str
@@ -188,9 +86,59 @@ class Event:
     cause: str = ""
     text: str = ""
 
+    @classmethod
+    def read(cls, number: int, kind: Any, key: str, content: Mapping[str, Any]) -> Event:
+        """Return the event in a record, if it can be one."""
+        require_texts(content, "at", "cause", "text")
+        if content["cause"] not in CAUSES:
+            raise Damaged("its cause is none")
+        if key:
+            require_key_of(key)
+        return cls(number, content["at"], kind, key, content["cause"], content["text"])
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
         return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A reference as it is kept.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    rows : int
+        How many rows it has.
+    digest : str
+        Of its rows, as points of the space of its tolerance; empty where there is none, as of a sketch.
+    kind : {"table", "column", "array", "sketch", "file", "elsewhere"}
+        How: its content inside, or the path of a file, or nothing at all.
+    path : str
+        Where it came from; empty where it was data in memory.
+    content, sums : str
+        The digests of what is kept inside, and of its sums; empty where that is nothing.
+    """
+
+    name: str
+    rows: int
+    digest: str
+    kind: str
+    path: str
+    content: str = ""
+    sums: str = ""
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Kept:
+        """Return the reference in a record, if it can be one."""
+        require_texts(content, "name", "digest", "kind", "path", "content", "sums")
+        require_digests(content, "content", "sums")
+        if content["kind"] not in KINDS:
+            raise Damaged("its kind is not known")
+        if type(content.get("rows")) is not int or content["rows"] < 1:
+            raise Damaged("its number of rows is none")
+        return cls(**{each.name: content[each.name] for each in dataclasses.fields(cls)})
 
 
 @dataclass(frozen=True)
@@ -213,3 +161,12 @@ class Era:
     since: str
     tolerance: str = field(repr=False)
     reference: int
+
+    @classmethod
+    def read(cls, references: int, content: Mapping[str, Any]) -> Era:
+        """Return the era in a record, if it can be one after so many references."""
+        require_texts(content, "since", "tolerance")
+        reference = content.get("reference")
+        if type(reference) is not int or not 1 <= reference <= references:
+            raise Damaged("its reference is not there")
+        return cls(content["number"], content["since"], content["tolerance"], reference)

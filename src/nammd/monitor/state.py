@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.monitor.history import Snapshot
+from nammd.monitor.batch import Batch
 from nammd.monitor.keys import in_order
 from nammd.monitor.rates import Spending
-from nammd.monitor.records import Batch, Event
+from nammd.monitor.records import Event
+from nammd.monitor.replay import Snapshot
 from nammd.statistics.alarms import Cause, Proofs, watch
 from nammd.statistics.stream import running_mean, score
 from nammd.tolerances.decision import Decision, decided
@@ -293,7 +294,7 @@ def _stream(
 
 
 def _decision(batch: Batch, level: float) -> Decision:
-    against = {kind for kind, _ in batch.settings.get("failures", ())}
+    against = {kind for kind, _ in batch.failures}
     return decided(batch.pvalue_close, batch.pvalue_beyond, level, against=against)
 
 

@@ -7,9 +7,7 @@ with every batch.
 
 from __future__ import annotations
 
-import hashlib
 import io
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +19,13 @@ from nammd.data.opening import open_content, open_dataset
 from nammd.engines import Engine
 from nammd.errors.addresses import shown
 from nammd.errors.advice import Advice, refusal
-from nammd.monitor.history import History, Kept, Snapshot
+from nammd.monitor.history import History
 from nammd.monitor.pooling import sums_of
-from nammd.monitor.records import Era
+from nammd.monitor.records import Era, Kept
+from nammd.monitor.replay import Snapshot
 from nammd.reading.places import split_sheet
 from nammd.reading.text_formats.options import Reading
-from nammd.sketches import Sketch
+from nammd.sketches import file as sketch_file
 from nammd.tolerances.file import loads
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.tolerance import Tolerance
@@ -54,16 +53,11 @@ def packed(dataset: Dataset, rows: int, digest: str, largest: int = LARGEST) -> 
         kind, content = "elsewhere", b""
     if kind == "elsewhere" and path:
         kind = "file"
-    seal = hashlib.sha256(content).hexdigest() if content else ""
-    return Kept(name, rows, digest, kind, path, seal), content
+    return Kept(name, rows, digest, kind, path), content
 
 
 def unpacked(kept: Kept, content: bytes, reading: Reading | None = None) -> Dataset:
     """Return the reference again, or say what is to be done where it is not inside."""
-    if content and hashlib.sha256(content).hexdigest() != kept.content:
-        raise ValueError(
-            "the monitor is damaged: its reference is not what was written; take it from a backup"
-        )
     if kept.kind in ("table", "column"):
         import pyarrow as pa
 
@@ -73,7 +67,7 @@ def unpacked(kept: Kept, content: bytes, reading: Reading | None = None) -> Data
     if kept.kind == "array":
         return open_content(np.load(io.BytesIO(content), allow_pickle=False), kept.name)
     if kept.kind == "sketch":
-        return open_content(sketch_from(content), kept.name)
+        return open_content(sketch_file.loads(content, "the reference"), kept.name)
     if kept.kind == "file" and Path(split_sheet(kept.path)[0]).exists():
         return open_dataset(kept.path, kept.name, reading=reading)
     where = f", {kept.path}," if kept.path else ""
@@ -84,23 +78,9 @@ def unpacked(kept: Kept, content: bytes, reading: Reading | None = None) -> Data
     )
 
 
-def sketch_bytes(sketch: Sketch) -> bytes:
-    """Return what the file of a sketch holds."""
-    with tempfile.TemporaryDirectory() as folder:
-        return sketch.save(Path(folder, "sums.sketch")).read_bytes()
-
-
-def sketch_from(content: bytes) -> Sketch:
-    """Return the sketch in what a file holds."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "sums.sketch")
-        file.write_bytes(content)
-        return Sketch.load(file)
-
-
 def _content(dataset: Dataset) -> tuple[str, bytes]:
     if dataset.summary is not None:
-        return "sketch", sketch_bytes(dataset.summary)
+        return "sketch", sketch_file.dumps(dataset.summary)
     if dataset.frame is not None:
         return "column" if dataset.one_column else "table", _arrow_bytes(dataset.frame.to_arrow())
     content = io.BytesIO()
@@ -139,7 +119,9 @@ class CurrentGate:
         """Return the present era and its gate; the reference is read and summed once."""
         era = seen.eras[-1]
         if self.gate is None or self.gate[0] != era.number:
-            kept, content = history.reference(era.reference)
+            kept = seen.references[era.reference - 1]
+            inside = self.given is None and kept.content
+            content = history.contents(kept.content)[kept.content] if inside else b""
             tolerance = loads(era.tolerance.encode(), history.path)
             reading = tolerance.space.encoding.for_files
             reference = unpacked(kept, content, reading) if self.given is None else self.given
@@ -168,4 +150,4 @@ def packed_reference(gate: Gate, dataset: Dataset) -> tuple[Kept, bytes]:
 def reference_sums(gate: Gate) -> bytes:
     """Return the sums of the reference; nothing where the tolerance has no features."""
     sums = sums_of(gate, gate.reference.dataset)
-    return b"" if sums is None else sketch_bytes(sums)
+    return b"" if sums is None else sketch_file.dumps(sums)

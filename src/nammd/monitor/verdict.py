@@ -92,7 +92,7 @@ class BatchVerdict(Result):
             repeated=verdict is None,
             events=events,
             columns=tuple(moved.words for moved in batch.columns if moved.words),
-            failures=tuple(words for _, words in batch.settings.get("failures", ())),
+            failures=tuple(words for _, words in batch.failures),
             warnings=tuple(Caution(code, message) for code, message in batch.cautions),
             state=state,
             verdict=verdict,

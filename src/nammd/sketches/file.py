@@ -17,6 +17,7 @@ from nammd.data.arrays import FloatArray
 from nammd.encoding.noticed import Noticed
 from nammd.errors.addresses import shown
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
+from nammd.errors.seal_key import current_key
 from nammd.errors.writing import write_bytes
 from nammd.kernels import RandomFeatures
 from nammd.kernels.operations import from_dict, to_dict
@@ -43,6 +44,12 @@ _LOOK = 128
 
 def write(sketch: Sketch, path: Path) -> Path:
     """Write a sketch; the file is complete or not there at all."""
+    write_bytes(path, dumps(sketch, current_key()))
+    return path
+
+
+def dumps(sketch: Sketch, key: bytes | None = None) -> bytes:
+    """Return what the file of a sketch holds."""
     description: dict[str, Any] = {
         "version": VERSION if sketch.finer else PLAIN if sketch.units is None else GROUPED,
         "n": sketch.n,
@@ -68,17 +75,16 @@ def write(sketch: Sketch, path: Path) -> Path:
     if sketch.tally is not None:
         tally = {name: counts_to_dict(counts) for name, counts in sketch.tally.items()}
         arrays["tally"] = np.frombuffer(json.dumps(tally).encode(), np.uint8)
-    write_bytes(path, archived(arrays))
-    return path
+    return archived(arrays, key)
 
 
-def archived(arrays: dict[str, Any]) -> bytes:
+def archived(arrays: dict[str, Any], key: bytes | None = None) -> bytes:
     """Return a sealed archive of arrays."""
     content = io.BytesIO()
     np.savez(content, allow_pickle=False, **arrays)
     with zipfile.ZipFile(content, "a") as archive:
         archive.comment = ROOM.encode()
-    return sealed(content.getvalue())
+    return sealed(content.getvalue(), key)
 
 
 def is_sketch_file(path: Path) -> bool:
@@ -115,29 +121,33 @@ def read(path: Path) -> Sketch:
         raise ValueError(f"{path} is a damaged or incomplete sketch; copy it again, or make it anew")
     if not is_sketch_file(path):
         raise ValueError(f"{path} is not a sketch file written by nammd")
-    content = path.read_bytes()
-    require_seal(content, f"the sketch file {path}", "copy it again, or make it anew")
+    return loads(path.read_bytes(), f"the sketch file {path}", current_key())
+
+
+def loads(content: bytes, what: str, key: bytes | None = None) -> Sketch:
+    """Return the sketch in what a file holds; `what` is for messages."""
+    require_seal(content, what, "copy it again, or make it anew", key)
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             description = json.loads(archive[_DESCRIPTION].tobytes())
             arrays = {name: archive[name] for name in _ARRAYS if name in archive}
     except _UNREADABLE:  # whose own words would mislead: of passwords, pickles and headers
         raise ValueError(
-            f"the sketch file {path} is damaged: its content cannot be read; copy it again, or make it anew"
+            f"{what} is damaged: its content cannot be read; copy it again, or make it anew"
         ) from None
     try:
         version = description["version"]
     except (KeyError, TypeError):
         version = None
-    require_version(version, VERSION, f"the sketch file {path}", "make it anew")
+    require_version(version, VERSION, what, "make it anew")
     try:
         sketch = _restored(description, arrays)
         sketch.tally = _tally(arrays.get("tally"), sketch.n)
         return sketch
     except KeyError as error:
-        raise ValueError(f"the sketch file {path} is damaged: {error.args[0]!r} is missing") from None
+        raise ValueError(f"{what} is damaged: {error.args[0]!r} is missing") from None
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ValueError(f"the sketch file {path} is damaged: {str(error)[:300]}") from None
+        raise ValueError(f"{what} is damaged: {str(error)[:300]}") from None
 
 
 _UNREADABLE = (

@@ -14,6 +14,7 @@ from nammd.errors.addresses import shown
 from nammd.errors.advice import Caution
 from nammd.errors.naming import quoted
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
+from nammd.errors.seal_key import current_key
 from nammd.errors.writing import indented, write_bytes
 from nammd.explaining.facts import FactRules
 from nammd.spaces import Space
@@ -36,12 +37,12 @@ _AGAIN = "calibrate again (a number of your own is given with --epsilon, or with
 
 def write(tolerance: Tolerance, path: Path) -> None:
     """Write a tolerance; the file is complete or not there at all."""
-    write_bytes(path, dumps(tolerance))
+    write_bytes(path, dumps(tolerance, current_key()))
 
 
-def dumps(tolerance: Tolerance) -> bytes:
+def dumps(tolerance: Tolerance, key: bytes | None = None) -> bytes:
     """Return what the file of a tolerance holds."""
-    return sealed(rendered(to_dict(tolerance)))
+    return sealed(rendered(to_dict(tolerance)), key)
 
 
 def read(path: Path) -> Tolerance:
@@ -50,10 +51,10 @@ def read(path: Path) -> Tolerance:
         content = path.read_bytes()
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no tolerance file {shown(path)}") from None
-    return loads(content, path)
+    return loads(content, path, current_key())
 
 
-def loads(content: bytes, path: Path) -> Tolerance:
+def loads(content: bytes, path: Path, key: bytes | None = None) -> Tolerance:
     """Return the tolerance in what a file holds; `path` is for messages."""
     try:
         stored = json.loads(content.decode("utf-8"))
@@ -63,7 +64,7 @@ def loads(content: bytes, path: Path) -> Tolerance:
         raise ValueError(f"{path} is not a tolerance file written by nammd")
     what = f"the tolerance file {path}"
     require_version(stored.get("version"), VERSION, what, "calibrate again", oldest=VERSION)
-    require_seal(_with_plain_lines(content), what, _AGAIN)
+    require_seal(_with_plain_lines(content), what, _AGAIN, key)
     try:
         return from_dict(stored)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from importlib import resources
+from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from nammd.monitor.page.drawing import evidence_strip, like_strip, sign, small_multiple, time_line
@@ -228,7 +229,17 @@ def _address(told: Told, links: Mapping[str, str] | None) -> str:
     """Return where the page about a batch is; a path is quoted, so it is read as nothing else."""
     if links is not None:
         return links.get(told.batch.key, "")
-    return quote(told.batch.report) if told.batch.report else ""
+    return quote(told.batch.report) if is_inside(told.batch.report) else ""
+
+
+def is_inside(report: str) -> bool:
+    """Tell whether a report is in the folder of the monitor; only such ones are linked and served.
+
+    >>> [is_inside(name) for name in ("a.html", "days/a.html", "../a.html", "/etc/a.html", "//x.org/a", "")]
+    [True, True, False, False, False, False]
+    """
+    path = PurePosixPath(report.replace("\\", "/"))
+    return bool(report) and not path.is_absolute() and ".." not in path.parts
 
 
 def link_to_report(key: str) -> str:

@@ -39,6 +39,7 @@ def serve(
     try:
         import uvicorn
 
+        from nammd.monitor.serving.limits import Limits, limited
         from nammd.monitor.serving.site import site
     except ModuleNotFoundError as error:
         raise ImportError(
@@ -56,6 +57,7 @@ def serve(
         guard = Guard(host, taken, token, names)
         options = uvicorn.Config(
             site(monitor, guard),
+            http=limited(Limits()),
             log_level="warning",
             access_log=False,  # it would write tokens
             server_header=False,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -15,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from nammd.monitor.monitor import Monitor
-from nammd.monitor.page.html import POLICY, content, link_to_report, style
+from nammd.monitor.page.html import POLICY, content, is_inside, link_to_report, style
 from nammd.monitor.page.markup import Markup, joined, tag
 from nammd.monitor.page.model import page_of
 from nammd.monitor.serving.guard import COOKIE, HEADERS, Guard, Refused
@@ -108,7 +107,10 @@ def site(monitor: Monitor, guard: Guard) -> Starlette:
     async def nothing(request: Request, error: Exception) -> Response:
         return PlainTextResponse("there is nothing here\n", status_code=404, headers=HEADERS)
 
-    return Starlette(routes=routes, exception_handlers={404: nothing, 405: nothing})
+    async def broken(request: Request, error: Exception) -> Response:
+        return PlainTextResponse("something went wrong here\n", status_code=500, headers=HEADERS)
+
+    return Starlette(routes=routes, exception_handlers={404: nothing, 405: nothing, Exception: broken})
 
 
 def _enter(guard: Guard, request: Request, headers: dict[str, str]) -> Response:
@@ -140,7 +142,8 @@ def _body(monitor: Monitor, asked: Any) -> str:
     version, state = monitor.version, monitor.state
     view = _asked_view(state, asked)
     page = page_of(state, monitor.tolerance_errors(), monitor.pooled(), view)
-    links = {told.batch.key: link_to_report(told.batch.key) for told in page.listed if told.batch.report}
+    reported = [told.batch.key for told in page.listed if is_inside(told.batch.report)]
+    links = {key: link_to_report(key) for key in reported}
     inner = content(page, _controls(state), links=links)
     return tag("div", inner, id="content", data_version=version, data_alarm="1" if state.alarmed else "0")
 
@@ -175,9 +178,11 @@ def _report(monitor: Monitor, key: str) -> bytes:
     state = monitor.state
     place = state.places.get(key)
     name = "" if place is None else state.told[place].batch.report
-    path = monitor.path.resolve().parent / name if name else Path()
-    if not name or path.suffix != ".html" or not path.is_file():
-        raise Refused(404, "there is no report about this batch")
+    folder = monitor.path.resolve().parent
+    path = (folder / name).resolve() if is_inside(name) else folder
+    # What a link leads to must be inside too.
+    if not path.is_relative_to(folder) or path.suffix != ".html" or not path.is_file():
+        raise Refused(404, "there is no report about this batch in the folder of the monitor")
     return path.read_bytes()
 
 
@@ -189,7 +194,7 @@ async def _sent(request: Request) -> dict[str, Any]:
             raise Refused(413, "that is too long")
     try:
         sent = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):  # also of brackets within brackets without an end
         raise Refused(400, "this is not JSON") from None
     if not isinstance(sent, dict) or not all(isinstance(value, str) for value in sent.values()):
         raise Refused(400, "send texts by name")
