@@ -9,6 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.fuzz.kills import kills
 from tests.fuzz.run import Outcome, run, work
 
 
@@ -30,6 +31,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=int, default=0, help="the number of the first input")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument("--kills", type=int, default=1000, help="kill so many writers while they write")
     parser.add_argument("--only", type=int, help="try this input again, here, with its traceback")
     chosen = parser.parse_args()
     if chosen.only is not None:
@@ -51,6 +53,9 @@ def main() -> int:
     outcome = run(chosen.seed, chosen.start, chosen.inputs, say=say, until=time.monotonic() + chosen.seconds)
     say(outcome)
     print(", ".join(f"{count} {kind}" for kind, count in sorted(outcome.tried.items())))
+    with tempfile.TemporaryDirectory(prefix="nammd-fuzz-") as folder:
+        counts = kills(chosen.kills, Path(folder), chosen.seed)
+    print("killed: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())))
     return 1 if outcome.findings else 0
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.fuzz import run as running
+from tests.fuzz.kills import kills
 from tests.fuzz.mutate import WAYS, mutated
 from tests.fuzz.trials import CORPUS, TRIALS, Finding, refusing
 from tests.waiting import GUARD
@@ -22,6 +24,12 @@ def test_hostile_inputs_are_answered_or_refused(monkeypatch: pytest.MonkeyPatch)
     assert outcome.findings == []
     assert outcome.tried.total() == 800
     assert set(outcome.tried) == {trial.__name__ for trial, _ in TRIALS}
+
+
+def test_writers_that_are_killed_while_they_write_leave_whole_files(tmp_path: Path) -> None:
+    counts = kills(20, tmp_path)
+    assert counts["monitor, while writing"] >= 10
+    assert counts["file, while writing"] >= 10
 
 
 def test_everything_that_was_found_once_is_refused() -> None:

@@ -28,7 +28,7 @@ from nammd.errors.seal import sealed
 from nammd.errors.writing import write_bytes
 from nammd.sketches.file import archived
 from nammd.tolerances.file import rendered
-from tests.fuzz import seeds
+from tests.fuzz import monitors, seeds
 from tests.fuzz.mutate import mutated
 
 Random = np.random.Generator
@@ -395,7 +395,7 @@ def _require_no_leftovers(folder: Path, name: str) -> None:
 
 
 TRIALS: tuple[tuple[Callable[[Random, Path], None], int], ...] = (
-    (table_file, 44),
+    (table_file, 32),
     (array_file, 12),
     (image_file, 4),
     (tolerance_bytes, 8),
@@ -403,6 +403,9 @@ TRIALS: tuple[tuple[Callable[[Random, Path], None], int], ...] = (
     (sketch_bytes, 6),
     (sketch_fields, 4),
     (kernel_bytes, 3),
+    (monitors.monitor_bytes, 4),
+    (monitors.monitor_sql, 4),
+    (monitors.monitor_fields, 4),
     (extreme_arrays, 9),
     (full_disk, 1),
     (killed_writer, 1),
