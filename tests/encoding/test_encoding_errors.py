@@ -84,7 +84,11 @@ def test_names_that_are_the_same_as_text_are_duplicates():
     ("options", "error", "sentence"),
     [
         ({"weights": {"agee": 1}}, ValueError, "has no such column; did you mean 'age'?"),
-        ({"weights": {"age": -1}}, ValueError, "the weight of 'age' must be 0, or between 1e-100 and 1e100, not -1"),
+        (
+            {"weights": {"age": -1}},
+            ValueError,
+            "the weight of 'age' must be 0, or between 1e-100 and 1e100, not -1",
+        ),
         ({"weights": {"age": float("inf")}}, ValueError, "the weight of 'age' must be 0, or between"),
         ({"weights": {"age": "heavy"}}, TypeError, "the weight of 'age' must be a number, not 'heavy'"),
         ({"columns": ["zip"]}, ValueError, "the reference has no column 'zip'; its columns are 'age'"),
