@@ -100,7 +100,7 @@ def _column_from_dict(stored: Stored, array_columns: int | None) -> Column:
         raise stored["categories"].wrong("['False', 'True'] in a boolean column")
     if categories is None:
         return CodedColumn(name, "categorical", weight)
-    if not categories or len(set(categories)) < len(categories):
+    if len(set(categories)) < len(categories):
         raise stored["categories"].wrong("texts that differ from one another")
     return CategoricalColumn(name, held, weight, categories, form)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
+import sys
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -210,15 +210,15 @@ class Stored:
 
 
 def _range(what: str, least: float, most: float, above: float | None) -> str:
-    low = above if above is not None else least
-    if abs(low) >= LARGEST and most >= LARGEST:
-        return f"{what} that is finite" if what == "a number" else f"finite {what}"
-    if most in (LARGEST, MOST):
-        return f"{what} {'above' if above is not None else 'of at least'} {low:g}"
-    start = "above" if above is not None else "from"
-    return f"{what} {start} {low:g} {'and up to' if above is not None else 'to'} {most:g}"
-
-
-def finite(value: float) -> bool:
-    """Tell whether a number is one that files hold."""
-    return math.isfinite(value) and abs(value) <= LARGEST
+    """Say what numbers can be, such as "a finite number above 0" or "a whole number from 0 to 9"."""
+    bounded, start = most not in (LARGEST, MOST, sys.float_info.max), least if above is None else above
+    if not bounded and start <= -LARGEST:
+        return what.replace("number", "finite number", 1)
+    if not bounded:
+        kind = what if "whole" in what else what.replace("number", "finite number", 1)
+        return f"{kind} {'of at least' if above is None else 'above'} {start:g}"
+    return (
+        f"{what} from {start:g} to {most:g}"
+        if above is None
+        else f"{what} above {start:g} and up to {most:g}"
+    )

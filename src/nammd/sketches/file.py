@@ -199,9 +199,7 @@ def _restored(stored: Stored, arrays: dict[str, Any]) -> Sketch:
     except ValueError as error:
         raise ValueError(f"features: {error}") from None
     if not np.allclose(probe, stored["frequencies"].numbers(len(probe)), rtol=1e-9, atol=0):
-        raise ValueError(
-            "frequencies must be those that this version of nammd makes of their seed, and they are not"
-        )
+        raise ValueError("frequencies are not those that this version of nammd makes of their seed")
     every = features_at(features, "all" if scaled else "median")
     main, *finer = (_at_scale(each, names, stored, arrays) for each, names in zip(every, _SUMS, strict=False))
     if main.units is not None and "group_tally" in arrays:
@@ -241,7 +239,7 @@ def _at_scale(
     upper = _array(arrays, names[1], np.dtype(np.float64), size * (size + 1) // 2)
     for name, values in zip(names, (total, upper), strict=True):
         if not np.abs(values).max() <= _LARGEST:  # NaN neither
-            raise ValueError(f"{name} contains NaN, infinity or numbers that are too large")
+            raise ValueError(f"{name} contains NaN or infinity, or numbers that are too large")
     products = np.zeros((size, size))
     products[np.triu_indices(size)] = upper
     products += np.triu(products, 1).T
