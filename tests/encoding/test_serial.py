@@ -20,13 +20,14 @@ from nammd.tables import Encoding, LeftOut
 from tests.encoding.samples import mixed_columns
 
 POSITIVE = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+WEIGHTS = st.floats(min_value=1e-100, max_value=1e100)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 NAMES = st.text(max_size=8)
 
 
 @st.composite
 def columns(draw, name):
-    weight = draw(POSITIVE)
+    weight = draw(WEIGHTS)
     kind = draw(st.sampled_from(["numeric", "datetime", "categorical", "boolean", "vector"]))
     if kind == "numeric":
         return NumericColumn(name, kind, weight, draw(FINITE), draw(POSITIVE))
@@ -49,7 +50,7 @@ def encodings(draw):
     kept = draw(st.integers(1, len(names)))
     if draw(st.booleans()):
         return Encoding(
-            tuple(ArrayColumn(str(i), "numeric", draw(POSITIVE)) for i in range(kept)), (), len(names)
+            tuple(ArrayColumn(str(i), "numeric", draw(WEIGHTS)) for i in range(kept)), (), len(names)
         )
     return Encoding(
         tuple(draw(columns(name)) for name in names[:kept]),
@@ -81,21 +82,21 @@ AGE, CITY, MEMBER = 0, 2, 3
     ("path", "value", "sentence"),
     [
         (("columns",), "age", "columns must be a list"),
-        (("columns",), [], "columns is empty"),
-        (("columns", AGE), 3, "columns[0] must be a dictionary, not int"),
+        (("columns",), [], "columns must be a list of at least one column"),
+        (("columns", AGE), 3, "columns[0] must be a dictionary, not 3"),
         (("columns", AGE, "name"), 3, "columns[0].name must be text"),
-        (("columns", AGE, "kind"), "colour", "columns[0].kind must be 'numeric', 'categorical'"),
+        (("columns", AGE, "kind"), "colour", "columns[0].kind must be 'numeric' or 'categorical'"),
         (("columns", AGE, "scale"), 0, "columns[0].scale must be a finite number above 0"),
         (("columns", AGE, "scale"), "wide", "columns[0].scale must be a finite number above 0, not 'wide'"),
         (("columns", AGE, "center"), float("nan"), "columns[0].center must be a finite number"),
         (("columns", AGE, "center"), True, "columns[0].center must be a finite number"),
-        (("columns", AGE, "weight"), -1, "columns[0].weight must be a finite number above 0"),
+        (("columns", AGE, "weight"), -1, "columns[0].weight must be a number from 1e-100 to 1e+100"),
         (
             ("columns", CITY, "categories"),
             ["Ulm", 3],
-            "columns[2].categories must be a list of texts, or null",
+            "columns[2].categories[1] must be text, not 3",
         ),
-        (("columns", CITY, "categories"), ["Ulm", "Ulm"], "columns[2].categories must be different"),
+        (("columns", CITY, "categories"), ["Ulm", "Ulm"], "columns[2].categories must be texts that differ"),
         (("columns", MEMBER, "categories"), ["no", "yes"], "columns[3].categories must be ['False', 'True']"),
         (("columns", MEMBER, "categories"), None, "columns[3].categories must be ['False', 'True']"),
         (("columns", AGE, "name"), "city", "name a column twice"),
@@ -117,7 +118,7 @@ def test_damage_is_named(path, value, sentence):
 
 @pytest.mark.parametrize("key", ["columns", "left_out", "array_columns"])
 def test_a_missing_field_is_named(key):
-    with pytest.raises(ValueError, match=f"the encoding is damaged: {key} is not there"):
+    with pytest.raises(ValueError, match=f"the encoding is damaged: '{key}' is missing"):
         Encoding.from_dict({k: v for k, v in GOOD.items() if k != key})
 
 

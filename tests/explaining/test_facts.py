@@ -8,6 +8,7 @@ import pytest
 
 import nammd
 from nammd.data.opening import open_dataset
+from nammd.errors.stored import Stored
 from nammd.explaining.chance import Share, Together, above_chance, much_more, never_so_far
 from nammd.explaining.facts import FACTS, Fact, FactRules, known_facts
 from nammd.explaining.row_facts import (
@@ -366,7 +367,7 @@ def test_rules_choose_by_name_by_column_and_by_share():
     assert not FactRules().changed(share={"a": 0.05}).fails(one)
     assert FactRules().changed(allow=["all"]).changed(fail_on=["pile-up"]).fails(one)
     assert not FactRules().fails(Fact("pile-up", "a", "", share=0.5, chance="possible"))
-    assert FactRules.from_dict(rules.to_dict()) == rules
+    assert FactRules.read(Stored(rules.to_dict())) == rules
     for wrong in (
         {"share": 0.0},
         {"share": 2.0},

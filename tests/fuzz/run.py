@@ -41,7 +41,8 @@ class Outcome:
 
 def work(seed: int, numbers: range) -> None:
     """Try inputs one after the other, and tell about each on stdout; run by `run` in a process of its own."""
-    from tests.fuzz.trials import Finding, attempt, name_of
+    from tests.fuzz.rules import Finding
+    from tests.fuzz.trials import attempt, name_of
 
     with tempfile.TemporaryDirectory(prefix="nammd-fuzz-") as folder:
         for number in {name_of(number): number for number in range(100)}.values():

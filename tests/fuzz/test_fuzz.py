@@ -12,7 +12,8 @@ import pytest
 from tests.fuzz import run as running
 from tests.fuzz.kills import kills
 from tests.fuzz.mutate import WAYS, mutated
-from tests.fuzz.trials import CORPUS, TRIALS, Finding, refusing
+from tests.fuzz.rules import Finding, refusing
+from tests.fuzz.trials import CORPUS, TRIALS
 from tests.waiting import GUARD
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and signals of POSIX")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
-import json
 import math
 import os
-import re
 import resource
 import signal
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,37 +19,12 @@ import numpy as np
 import pyarrow as pa
 
 import nammd
-from nammd.cli.errors import sentence
 from nammd.data.opening import open_file
-from nammd.errors.seal import sealed
 from nammd.errors.writing import write_bytes
-from nammd.sketches.file import archived
-from nammd.tolerances.file import rendered
 from tests.fuzz import monitors, seeds
 from tests.fuzz.mutate import mutated
-
-Random = np.random.Generator
-
-
-class Finding(Exception):
-    """A rule is broken."""
-
-
-@contextlib.contextmanager
-def refusing(*names: str) -> Iterator[None]:
-    """Let errors pass that are refusals: of a kind for input, in one sentence that names what it is about."""
-    try:
-        yield
-    except Finding:
-        raise
-    except Exception as error:
-        words = sentence(error)
-        if "something unexpected" in words:
-            raise Finding(f"no refusal but {type(error).__name__}: {words}") from error
-        if "\n" in words or len(words) > 2000:
-            raise Finding(f"no sentence: {words[:3000]!r}") from error
-        if names and not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) for name in names):
-            raise Finding(f"the refusal names none of {names}: {words}") from error
+from tests.fuzz.resealed import sketch_resealed, tolerance_resealed
+from tests.fuzz.rules import Finding, Random, refusing
 
 
 def _require_estimate(result: Any) -> None:
@@ -169,64 +141,6 @@ def tolerance_bytes(rng: Random, folder: Path) -> None:
     _must_refuse(folder / "t.json", mutated(rng, whole), whole, nammd.Tolerance.load)
 
 
-STRANGE: tuple[Any, ...] = (
-    *(
-        None,
-        True,
-        False,
-        0,
-        1,
-        -1,
-        2,
-        -5,
-        10**30,
-        10**400,
-        0.0,
-        -0.0,
-        0.5,
-        1e-320,
-        1e308,
-        -1e308,
-        "",
-        "x",
-        "é",
-    ),
-    *("AAAA", "gaussian", "numeric", "0", [], [[]], {}, {"kind": "gaussian"}, [1, 2], ["a", "a"], "x" * 5000),
-)
-
-
-def _edited(rng: Random, value: Any) -> Any:
-    """Return plain data with something else in one place."""
-    if isinstance(value, dict) and value and rng.random() < 0.9:
-        key = str(rng.choice(list(value)))
-        if rng.random() < 0.05:
-            return {k: v for k, v in value.items() if k != key}
-        return value | {key: _edited(rng, value[key])}
-    if isinstance(value, list) and value and rng.random() < 0.9:
-        place = int(rng.integers(len(value)))
-        return [*value[:place], _edited(rng, value[place]), *value[place + 1 :]]
-    if isinstance(value, float) and rng.random() < 0.5:
-        return value * float(rng.choice([-1.0, 1e-300, 1e300, 2.0, 1 + 1e-9]))
-    if isinstance(value, str) and value and rng.random() < 0.3:
-        return mutated(rng, value.encode()).decode("utf-8", "replace")
-    return STRANGE[int(rng.integers(len(STRANGE)))]
-
-
-def tolerance_fields(rng: Random, folder: Path) -> None:
-    """A tolerance with strange values, sealed as if it were right, is refused or can be used."""
-    number = int(rng.integers(5))
-    stored = _edited(rng, json.loads(_saved(number, folder)))
-    path = folder / "edited.json"
-    with contextlib.suppress(ValueError):  # infinity has no JSON
-        path.write_bytes(sealed(rendered(stored if isinstance(stored, dict) else {"": stored})))
-    with refusing("edited.json"):
-        tolerance = nammd.Tolerance.load(path)
-        train, _, today = _samples()
-        with refusing():
-            data = (_reference(), seeds.people(2)) if number == 3 else (train, today)
-            str(tolerance.check(*data, groups=_labels(40, 30) if number == 4 else None))
-
-
 @lru_cache(maxsize=2)
 def _sketch(folder: Path, grouped: bool) -> bytes:
     features = nammd.RandomFeatures(nammd.Gaussian(1.0), 32, rng=0)
@@ -239,28 +153,6 @@ def sketch_bytes(rng: Random, folder: Path) -> None:
     """A sketch of which a byte was changed is refused."""
     whole = _sketch(folder, rng.random() < 0.5)
     _must_refuse(folder / "x.sketch", mutated(rng, whole), whole, nammd.Sketch.load)
-
-
-def sketch_fields(rng: Random, folder: Path) -> None:
-    """A sketch with strange values, sealed as if it were right, is refused or can be used."""
-    path = folder / "edited.sketch"
-    path.write_bytes(_sketch(folder, rng.random() < 0.5))
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    if rng.random() < 0.7:
-        described = _edited(rng, json.loads(arrays["nammd-sketch"].tobytes()))
-        arrays["nammd-sketch"] = np.frombuffer(json.dumps(described).encode(), np.uint8)
-    else:
-        name = str(rng.choice([name for name in arrays if name != "nammd-sketch"]))
-        changed = arrays[name].copy()
-        strange = [np.nan, np.inf, 0.0, 1e300, -5.0] if changed.dtype.kind == "f" else [0, 7, 2**63]
-        changed[int(rng.integers(len(changed)))] = rng.choice(strange)
-        arrays[name] = changed if rng.random() < 0.8 else changed[: int(rng.integers(len(changed)))]
-    path.write_bytes(archived(arrays))
-    with refusing("edited.sketch"):
-        sketch = nammd.Sketch.load(path)
-        with refusing():
-            str(nammd.distance(sketch, sketch))
 
 
 @lru_cache(maxsize=1)
@@ -399,9 +291,9 @@ TRIALS: tuple[tuple[Callable[[Random, Path], None], int], ...] = (
     (array_file, 12),
     (image_file, 4),
     (tolerance_bytes, 8),
-    (tolerance_fields, 8),
+    (tolerance_resealed, 8),
     (sketch_bytes, 6),
-    (sketch_fields, 4),
+    (sketch_resealed, 4),
     (kernel_bytes, 3),
     (monitors.monitor_bytes, 4),
     (monitors.monitor_sql, 4),

@@ -67,14 +67,17 @@ def set_to(name, value):
 
 
 DAMAGES = {
-    "n": ({"description": set_to("n", 0)}, "n is 0, not a whole number"),
-    "columns": ({"description": set_to("columns", "3")}, "columns is '3', not a whole number"),
+    "n": ({"description": set_to("n", 0)}, "n must be a whole number of at least 1, not 0"),
+    "columns": (
+        {"description": set_to("columns", "3")},
+        "columns must be a whole number from 1 to .*, not '3'",
+    ),
     "rows": ({"description": set_to("n", 699)}, "do not belong to its number of rows"),
-    "encoding": ({"description": set_to("encoding", None)}, "digest of the encoding is not text"),
+    "encoding": ({"description": set_to("encoding", None)}, "encoding must be text, not None"),
     "missing": ({"description": lambda d: d.pop("features")}, "'features' is missing"),
     "kernel": (
         {"description": set_to("features", {"kind": "gaussian", "bandwidth": 1.0})},
-        "not one of random features",
+        "features must be random features",
     ),
     "seed": ({"description": lambda d: d["features"].update(seed=5)}, "not those that this version"),
     "frequencies": (
@@ -82,9 +85,9 @@ DAMAGES = {
         "frequencies are not those",
     ),
     "no sums": ({"total": None}, "total"),
-    "short": ({"total": np.zeros(63)}, "not those of 64 features"),
-    "triangle": ({"products": np.zeros(64)}, "not those of 64 features"),
-    "type": ({"total": np.zeros(64, np.float32)}, "not float64"),
+    "short": ({"total": np.zeros(63)}, "total must be 64 numbers"),
+    "triangle": ({"products": np.zeros(64)}, "products must be 2080 numbers"),
+    "type": ({"total": np.zeros(64, np.float32)}, "total must be 64 numbers in float64"),
     "nan": ({"total": np.full(64, np.nan)}, "NaN or infinity"),
 }
 
@@ -155,7 +158,7 @@ def test_a_newer_file_asks_for_an_upgrade(path):
     with pytest.raises(ValueError, match=r"written by a newer nammd \(file version 4"):
         nammd.Sketch.load(rewritten(path, description=set_to("version", 4)))
     for version in (2, 3):
-        with pytest.raises(ValueError, match="its version is not that of its content"):
+        with pytest.raises(ValueError, match="version must be that of its content"):
             nammd.Sketch.load(rewritten(path, description=set_to("version", version)))
 
 

@@ -287,7 +287,7 @@ def damage(**changes):
         (damage(version=1), "made by an earlier version: calibrate again"),
         (damage(version=True), "its version is True"),
         (damage(version=0), "its version is 0"),
-        (damage(kernel={"kind": "cubic"}), "unknown kind of kernel"),
+        (damage(kernel={"kind": "cubic"}), "kernel.kind must be 'gaussian' or .*, not 'cubic'"),
         (damage(kernel={"kind": "gaussian"}), "damaged"),
         (damage(kernel=KeyError), "'kernel' is missing"),
         (damage(origin={}), "damaged"),
@@ -296,10 +296,16 @@ def damage(**changes):
         (damage(bars=[]), "damaged"),
         (
             damage(bars=[{"kind": "fixed", "label": "", "value": "wide", "pilot": None}]),
-            "value is not a number",
+            "value must be a number above 0 and up to 1, not 'wide'",
         ),
-        (damage(bars=[{"kind": "fixed", "label": "", "value": 2.0, "pilot": None}]), "not between 0 and 1"),
-        (damage(bars=[{"kind": "other", "label": "", "value": 0.5, "pilot": None}]), "'other' is not known"),
+        (
+            damage(bars=[{"kind": "fixed", "label": "", "value": 2.0, "pilot": None}]),
+            "value must be a number above 0 and up to 1, not 2.0",
+        ),
+        (
+            damage(bars=[{"kind": "other", "label": "", "value": 0.5, "pilot": None}]),
+            "kind must be 'accepted' or .*, not 'other'",
+        ),
     ],
 )
 def test_damaged_files_are_refused_with_a_sentence(tmp_path, tolerance, change, message):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import nammd
+from nammd.errors.stored import Stored
 from nammd.statistics.difference import Difference
 from nammd.statistics.margin import margin
 from nammd.views.counts import FEW, LabelCounts, NumberCounts, rounded
@@ -11,7 +12,7 @@ from nammd.views.lattice import bent, straight
 from nammd.views.marks import Marks
 from nammd.views.negligible import Changes, Negligible
 from nammd.views.placed import pair_of_counts, pair_of_placed, placed
-from nammd.views.serial import counts_from_dict, counts_to_dict
+from nammd.views.serial import counts_to_dict, read_counts
 from nammd.views.support import APART, Labels, Lattice, Values, support_of
 
 KERNEL = nammd.Gaussian(1.0)
@@ -150,7 +151,7 @@ def test_a_lattice_is_short_whatever_the_values_are():
 def test_a_file_keeps_counts_to_the_last_digit(law):
     marks = Marks(-3.0, 4.0, 7.0, (1.0,) * 11, ("", "€"))
     counts = rounded(NumberCounts.of(bent(numbers(law, 5000, 0)), 17, marks))
-    again = counts_from_dict(counts_to_dict(counts))
+    again = read_counts(Stored(counts_to_dict(counts)))
     assert np.array_equal(again.places, counts.places)
     assert np.array_equal(again.rows, counts.rows)
     assert (again.missing, again.low, again.high, again.size) == (17.0, -3.0, 4.0, 5017)

@@ -10,6 +10,7 @@ import nammd
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import RowGrouping, with_grouping
 from nammd.data.row_units import RowUnits
+from nammd.errors.stored import Stored
 from nammd.statistics.margin import margin
 from nammd.statistics.totals import TotalPair
 from nammd.tables import Encoding
@@ -23,7 +24,7 @@ from nammd.views.lattice import bent
 from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
 from nammd.views.placed import pair_of_counts
-from nammd.views.serial import units_from_dict, units_to_dict
+from nammd.views.serial import read_units, units_to_dict
 
 NAMES = ("mean", "v1", "v2", "c", "w")
 
@@ -138,14 +139,14 @@ def test_groups_are_stored_and_read():
     x, g = numbers(7, 30)
     x[::7] = np.nan
     stored = units(ColumnRows(places=x), g)
-    read = units_from_dict(json.loads(json.dumps(units_to_dict(stored))))
+    read = read_units(Stored(json.loads(json.dumps(units_to_dict(stored)))))
     for aspect, each in stored.items():
         assert read[aspect].keys == each.keys
         np.testing.assert_array_equal(read[aspect].totals.products, each.totals.products)
     broken = units_to_dict(stored)
     broken["values"]["keys"] = broken["values"]["keys"][1:]
-    with pytest.raises(ValueError, match="not those of its features"):
-        units_from_dict(broken)
+    with pytest.raises(ValueError, match=r"total must hold .* numbers"):
+        read_units(Stored(broken))
 
 
 def level(groups, correlation, shift, tries, rows=(1, 16)):

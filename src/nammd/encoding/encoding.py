@@ -278,7 +278,7 @@ class Encoding:
         return encoding_to_dict(self.columns, self.left_out, self.array_columns, self.reading)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Encoding:
+    def from_dict(cls, data: Any) -> Encoding:
         """Return the encoding that `to_dict` wrote; a ValueError names the field that is wrong."""
         return cls(*encoding_from_dict(data))
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.encoding.changes import NOW_USABLE, TYPE_CHANGED, UNKNOWN, changes
-from nammd.errors.checks import counted, whole
+from nammd.errors.checks import counted
 from nammd.errors.naming import listed
+from nammd.errors.stored import Stored
 from nammd.reading.text_formats.understanding import Unread
 
 if TYPE_CHECKING:
@@ -90,27 +91,20 @@ class Noticed:
         return {name: value for name, value in found.items() if value}
 
     @classmethod
-    def from_dict(cls, stored: Any) -> Noticed:
-        """Return what `to_dict` wrote; a ValueError says what is wrong with it."""
-        if not isinstance(stored, dict) or set(stored) - {"unread", "types", "usable", "extra", "left_out"}:
-            raise ValueError("what was noticed is no mapping of what it should be")
-        texts = {name: stored.get(name, []) for name in ("usable", "extra")}
-        cells, types = stored.get("unread", []), stored.get("types", {})
-        every = [*texts.values(), list(types.values()) if isinstance(types, dict) else None]
-        if not all(isinstance(each, list) and all(isinstance(t, str) for t in each) for each in every):
-            raise ValueError("what was noticed is no text")
-        if not isinstance(cells, list):
-            raise ValueError("the cells that could not be read are no list")
-        found = [Unread(**each) for each in cells]
-        for each in found:
-            counts = each.cells, each.rows
-            if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in counts) or not all(
-                isinstance(text, str) for text in (each.column, each.example, each.words)
-            ):
-                raise ValueError("the cells that could not be read are not counted")
-        usable, extra = map(tuple, texts.values())
-        left_out = whole(stored.get("left_out", 0), "left_out", 0)
-        return cls({each.column: each for each in found}, types, usable, extra, left_out)
+    def read(cls, stored: Stored) -> Noticed:
+        """Return what `to_dict` wrote; a ValueError names the field that is wrong."""
+        stored.only("unread", "types", "usable", "extra", "left_out")
+        cells = [_read_unread(each) for each in stored["unread"].each()] if "unread" in stored else []
+        types = stored["types"].fields() if "types" in stored else {}
+        usable, extra = (stored[name].texts() if name in stored else () for name in ("usable", "extra"))
+        left_out = stored["left_out"].whole() if "left_out" in stored else 0
+        held = {name: each.text() for name, each in types.items()}
+        return cls({each.column: each for each in cells}, held, usable, extra, left_out)
+
+
+def _read_unread(stored: Stored) -> Unread:
+    column, example, words = (stored[name].text() for name in ("column", "example", "words"))
+    return Unread(column, stored["cells"].whole(), stored["rows"].whole(), example, words)
 
 
 def rows_left_out(dataset: Dataset) -> int:

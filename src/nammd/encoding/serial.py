@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from nammd.encoding.columns import (
@@ -15,7 +15,11 @@ from nammd.encoding.columns import (
     NumericColumn,
     VectorColumn,
 )
-from nammd.reading.text_formats import Form, Reading, form_from_dict
+from nammd.errors.stored import LARGEST, Stored
+from nammd.reading.text_formats import Reading, form_from_dict
+
+MAX = sys.float_info.max
+"""Numbers of tables may be as large as numbers get."""
 
 
 def encoding_to_dict(
@@ -50,121 +54,59 @@ def _column_to_dict(column: Column) -> dict[str, Any]:
 
 def encoding_from_dict(data: Any) -> tuple[tuple[Column, ...], tuple[LeftOut, ...], int | None, Reading]:
     """Return the parts of an encoding from plain data, or raise a ValueError that names the field."""
-    fields = _Fields(data, "")
-    array_columns = fields.whole_or_none("array_columns")
-    columns = tuple(
-        _column_from_dict(_Fields(entry, f"columns[{i}]"), array_columns)
-        for i, entry in enumerate(fields.items("columns"))
-    )
-    left_out = tuple(
-        LeftOut(entry.text("column"), entry.text("reason"), holds=entry.text("holds", ""))
-        for entry in (_Fields(e, f"left_out[{i}]") for i, e in enumerate(fields.items("left_out")))
-    )
+    stored = Stored.of(data, "the encoding is damaged: ")
+    array_columns = stored["array_columns"].whole(1) if stored["array_columns"].there else None
+    columns = tuple(_column_from_dict(each, array_columns) for each in stored["columns"].each())
+    left_out = tuple(_read_left_out(each) for each in stored["left_out"].each())
     if not columns:
-        raise ValueError("the encoding is damaged: columns is empty")
+        raise stored["columns"].wrong("a list of at least one column")
     names = [column.name for column in columns] + [entry.column for entry in left_out]
     if len(set(names)) < len(names):
-        raise ValueError("the encoding is damaged: columns and left_out name a column twice")
+        raise ValueError(f"{stored.said}columns and left_out name a column twice")
     # Those that were written before anybody could say it have none.
-    return columns, left_out, array_columns, Reading.from_dict(data.get("reading", {}))
+    reading = _checked(stored.get("reading"), Reading.from_dict) if stored.get("reading").there else Reading()
+    return columns, left_out, array_columns, reading
 
 
-def _column_from_dict(fields: _Fields, array_columns: int | None) -> Column:
-    name, kind = fields.text("name"), fields.text("kind")
-    weight = fields.number("weight", above=0)
+def _read_left_out(stored: Stored) -> LeftOut:
+    holds = stored["holds"].text() if "holds" in stored else ""
+    return LeftOut(stored["column"].text(), stored["reason"].text(), holds=holds)
+
+
+def _column_from_dict(stored: Stored, array_columns: int | None) -> Column:
+    name, kind = stored["name"].text(), stored["kind"]
+    weight = stored["weight"].number(1e-100, 1e100)
     if array_columns is not None:
-        if kind != "numeric":
-            raise fields.wrong("kind", "'numeric' in an encoding of arrays")
+        kind.one_of("numeric")
         if not name.isdecimal() or name != str(int(name)) or int(name) >= array_columns:
-            raise fields.wrong("name", f"the number of a column below {array_columns}")
-        return ArrayColumn(name, "numeric", weight, fields.number("scale", above=0, default=1.0))
-    if kind in ("numeric", "datetime"):
-        center, scale = fields.number("center"), fields.number("scale", above=0)
-        clock = fields.text("clock") if kind == "datetime" else ""
-        if clock not in ("local", "zoned", "duration", "time of day") and kind == "datetime":
-            raise fields.wrong("clock", "'local', 'zoned', 'duration' or 'time of day'")
-        return NumericColumn(name, kind, weight, center, scale, clock, fields.form())  # type: ignore[arg-type]
-    if kind == "vector":
-        return VectorColumn(name, "vector", weight, fields.numbers("center"), fields.number("scale", above=0))
-    if kind in ("categorical", "boolean"):
-        categories = fields.texts_or_none("categories")
-        if kind == "boolean" and categories != ("False", "True"):
-            raise fields.wrong("categories", "['False', 'True'] in a boolean column")
-        if categories is None:
-            return CodedColumn(name, "categorical", weight)
-        if len(set(categories)) < len(categories):
-            raise fields.wrong("categories", "different from one another")
-        return CategoricalColumn(name, kind, weight, categories, fields.form())  # type: ignore[arg-type]
-    raise fields.wrong("kind", "'numeric', 'categorical', 'boolean', 'datetime' or 'vector'")
+            raise stored["name"].wrong(f"the number of a column below {array_columns}")
+        scale = stored["scale"].number(1 / LARGEST) if "scale" in stored else 1.0
+        return ArrayColumn(name, "numeric", weight, scale)
+    held = kind.one_of("numeric", "categorical", "boolean", "datetime", "vector")
+    form = _checked(stored.get("form"), form_from_dict) if stored.get("form").there else None
+    if held in ("numeric", "datetime"):
+        center, scale = stored["center"].number(-MAX, MAX), stored["scale"].number(0, MAX, above=0)
+        clock: Any = ""
+        if held == "datetime":
+            clock = stored["clock"].one_of("local", "zoned", "duration", "time of day")
+        return NumericColumn(name, held, weight, center, scale, clock, form)
+    if held == "vector":
+        middle = tuple(stored["center"].numbers(least=-MAX, most=MAX).tolist())
+        if not middle:
+            raise stored["center"].wrong("a list of numbers")
+        return VectorColumn(name, "vector", weight, middle, stored["scale"].number(0, MAX, above=0))
+    categories = stored["categories"].texts() if stored["categories"].there else None
+    if held == "boolean" and categories != ("False", "True"):
+        raise stored["categories"].wrong("['False', 'True'] in a boolean column")
+    if categories is None:
+        return CodedColumn(name, "categorical", weight)
+    if len(set(categories)) < len(categories):
+        raise stored["categories"].wrong("texts that differ from one another")
+    return CategoricalColumn(name, held, weight, categories, form)
 
 
-class _Fields:
-    """A dictionary that may have been damaged, and where it was found."""
-
-    def __init__(self, data: Any, where: str) -> None:
-        if not isinstance(data, Mapping):
-            raise ValueError(
-                f"the encoding is damaged: {where or 'it'} must be a dictionary, not {type(data).__name__}"
-            )
-        self._data = data
-        self._where = f"{where}." if where else ""
-
-    def wrong(self, key: str, expected: str) -> ValueError:
-        """Return the error that says what a field should have been."""
-        found = self._data.get(key)
-        return ValueError(
-            f"the encoding is damaged: {self._where}{key} must be {expected}, not {str(found)[:50]!r}"
-        )
-
-    def _get(self, key: str) -> Any:
-        if key not in self._data:
-            raise ValueError(f"the encoding is damaged: {self._where}{key} is not there")
-        return self._data[key]
-
-    def form(self) -> Form | None:
-        if self._data.get("form") is None:
-            return None
-        try:
-            return form_from_dict(self._data["form"])
-        except ValueError as error:
-            raise ValueError(f"the encoding is damaged: {self._where}form: {error}") from None
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self._get(key) if default is None else self._data.get(key, default)
-        if not isinstance(value, str):
-            raise self.wrong(key, "text")
-        return value
-
-    def number(self, key: str, above: float = -math.inf, default: float | None = None) -> float:
-        value = self._get(key) if default is None else self._data.get(key, default)
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not (is_number and math.isfinite(value) and value > above):
-            raise self.wrong(key, "a finite number" + (f" above {above:g}" if above > -math.inf else ""))
-        return float(value)
-
-    def numbers(self, key: str) -> tuple[float, ...]:
-        values = self.items(key)
-        is_number = (isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
-        if not values or not all(is_number) or not all(map(math.isfinite, values)):
-            raise self.wrong(key, "a list of finite numbers")
-        return tuple(map(float, values))
-
-    def whole_or_none(self, key: str) -> int | None:
-        value = self._get(key)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-            raise self.wrong(key, "a whole number of at least 1, or null")
-        return value
-
-    def items(self, key: str) -> list[Any]:
-        value = self._get(key)
-        if not isinstance(value, (list, tuple)):
-            raise self.wrong(key, "a list")
-        return list(value)
-
-    def texts_or_none(self, key: str) -> tuple[str, ...] | None:
-        if self._get(key) is None:
-            return None
-        values = self.items(key)
-        if not all(isinstance(value, str) for value in values):
-            raise self.wrong(key, "a list of texts, or null")
-        return tuple(values)
+def _checked(stored: Stored, read: Callable[[Any], Any]) -> Any:
+    try:
+        return read(stored.value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{stored.said}{stored.path}: {error}") from None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from nammd.errors.naming import suggestion
+from nammd.errors.stored import Stored
 
 Kind: TypeAlias = Literal["data", "trust"]
 """What a fact is about: the data, or whether they prove anything, being copies of others."""
@@ -195,9 +196,14 @@ class FactRules:
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> FactRules:
-        """Return the rules that plain values describe."""
-        return cls().changed(stored["fail_on"], stored["allow"], {EVERY: stored["share"], **stored["shares"]})
+    def read(cls, stored: Stored) -> FactRules:
+        """Return the rules that a file describes."""
+        shares = {name: each.number(0, 1, above=0) for name, each in stored["shares"].fields().items()}
+        share = {EVERY: stored["share"].number(0, 1, above=0), **shares}
+        try:
+            return cls().changed(stored["fail_on"].texts(), stored["allow"].texts(), share)
+        except ValueError as error:
+            raise ValueError(f"{stored.said}{stored.path}.fail_on and .allow: {error}") from None
 
 
 def known_facts(names: Iterable[str]) -> tuple[str, ...]:

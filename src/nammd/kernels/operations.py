@@ -18,6 +18,7 @@ A new kernel registers what it can do; what is not registered is refused, or don
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, to_numpy
+from nammd.errors.stored import Stored
 from nammd.kernels.bandwidth import SAFE, Metric, median_distance
 from nammd.kernels.base import Kernel, Scaled, Sum
 from nammd.kernels.deep import Deep
@@ -91,35 +93,64 @@ def _(kernel: RandomFeatures) -> dict[str, Any]:
 
 def from_dict(stored: Any) -> Kernel:
     """Return the kernel that a dictionary describes; a ValueError says what is wrong with it."""
+    stored = Stored.of(stored, "the description of the kernel is damaged: ")
     try:
-        make = _MAKERS.get(stored["kind"])
-        if make is None:
-            raise ValueError(f"unknown kind of kernel {stored['kind']!r}")
-        return make(stored)
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"the description of the kernel is damaged: {error}") from None
+        return _MAKERS[stored["kind"].one_of(*_MAKERS)](stored)
+    except RecursionError:
+        raise stored["kind"].wrong("a kernel that is made of fewer others") from None
 
 
-def _features_from_dict(stored: dict[str, Any]) -> RandomFeatures:
-    orthogonal = stored.get("orthogonal", False)
-    if not isinstance(orthogonal, bool):
-        raise ValueError(f"orthogonal is {orthogonal!r}, neither true nor false")
-    features = RandomFeatures(from_dict(stored["kernel"]), stored["n_features"], stored["seed"], orthogonal)
-    if features.digest != stored["digest"]:
+def _bandwidth(stored: Stored) -> float:
+    return stored["bandwidth"].number(sys.float_info.min, sys.float_info.max)
+
+
+def _mahalanobis(stored: Stored) -> Mahalanobis:
+    size = len(stored["matrix"].each())
+    matrix = stored["matrix"].numbers(size, size)
+    try:
+        return Mahalanobis(matrix, _bandwidth(stored))
+    except ValueError as error:
+        raise ValueError(f"{stored.said}{stored['matrix'].path}: {error}") from None
+
+
+def _sum(stored: Stored) -> Sum:
+    terms = tuple(from_dict(term) for term in stored["terms"].each())
+    if not terms:
+        raise stored["terms"].wrong("a list of at least one kernel")
+    return Sum(terms)
+
+
+def _deep(stored: Stored) -> Deep:
+    try:
+        return Deep.from_dict(stored.value)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{stored.said}{stored.path or 'kernel'}: {error}") from None
+
+
+def _features_from_dict(stored: Stored) -> RandomFeatures:
+    orthogonal = stored["orthogonal"].truth() if "orthogonal" in stored else False
+    count, seed = stored["n_features"].whole(4, MOST_FEATURES), stored["seed"].whole(0, 2**128)
+    if count % 2:
+        raise stored["n_features"].wrong("an even number")
+    features = RandomFeatures(from_dict(stored["kernel"]), count, seed, orthogonal)
+    if features.digest != stored["digest"].text():
         raise ValueError(
-            "the random features of the file are not those that this version of nammd and NumPy makes of "
-            "their seed"
+            f"{stored['digest'].path}: the random features of the file are not those that this version of "
+            "nammd and NumPy makes of their seed"
         )
     return features
 
 
-_MAKERS: dict[str, Callable[[dict[str, Any]], Kernel]] = {
-    "gaussian": lambda stored: Gaussian(stored["bandwidth"]),
-    "laplace": lambda stored: Laplace(stored["bandwidth"]),
-    "mahalanobis": lambda stored: Mahalanobis(stored["matrix"], stored["bandwidth"]),
-    "scaled": lambda stored: Scaled(from_dict(stored["kernel"]), float(stored["factor"])),
-    "sum": lambda stored: Sum(tuple(from_dict(term) for term in stored["terms"])),
-    "deep": Deep.from_dict,
+MOST_FEATURES = 1 << 20
+"""So many features a file has at most: a thousand times the default."""
+
+_MAKERS: dict[str, Callable[[Stored], Kernel]] = {
+    "gaussian": lambda stored: Gaussian(_bandwidth(stored)),
+    "laplace": lambda stored: Laplace(_bandwidth(stored)),
+    "mahalanobis": _mahalanobis,
+    "scaled": lambda s: Scaled(from_dict(s["kernel"]), s["factor"].number(1e-60, 1e60)),
+    "sum": _sum,
+    "deep": _deep,
     "random-features": _features_from_dict,
 }
 

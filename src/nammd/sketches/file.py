@@ -18,6 +18,7 @@ from nammd.encoding.noticed import Noticed
 from nammd.errors.addresses import shown
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
 from nammd.errors.seal_key import current_key
+from nammd.errors.stored import Stored
 from nammd.errors.writing import write_bytes
 from nammd.kernels import RandomFeatures
 from nammd.kernels.operations import from_dict, to_dict
@@ -27,7 +28,7 @@ from nammd.sketches.sketch import Sketch
 from nammd.statistics.scales import SCALES
 from nammd.statistics.totals import MORE, UnitTotals
 from nammd.views.counts import Counts
-from nammd.views.serial import counts_from_dict, counts_to_dict, units_from_dict, units_to_dict
+from nammd.views.serial import counts_to_dict, read_counts, read_units, units_to_dict
 
 VERSION, GROUPED, PLAIN = 3, 2, 1
 """Of sketches with several scales, of others with groups, and of others; each is written as it always was."""
@@ -37,6 +38,10 @@ _SUMS = [("total", "products"), *((f"total-{k}", f"products-{k}") for k in range
 """The names of the sums at each scale."""
 _ARRAYS = ("tally", "trace", "group_tally", *(name for names in _SUMS for name in names))
 _PROBES = 16
+_LARGEST = 1e60
+"""Sums of features are of the size of a number of rows."""
+_MOST_NUMBERS = 1 << 30
+"""So many numbers the frequencies of a sketch are at most."""
 _ARCHIVE = b"PK"
 _LOOK = 128
 """So many bytes hold the name of the first entry, the description."""
@@ -135,18 +140,11 @@ def loads(content: bytes, what: str, key: bytes | None = None) -> Sketch:
         raise ValueError(
             f"{what} is damaged: its content cannot be read; copy it again, or make it anew"
         ) from None
-    try:
-        version = description["version"]
-    except (KeyError, TypeError):
-        version = None
+    version = description.get("version") if isinstance(description, dict) else None
     require_version(version, VERSION, what, "make it anew")
     try:
-        sketch = _restored(description, arrays)
-        sketch.tally = _tally(arrays.get("tally"), sketch.n)
-        return sketch
-    except KeyError as error:
-        raise ValueError(f"{what} is damaged: {error.args[0]!r} is missing") from None
-    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        return _restored(Stored(description), arrays)
+    except ValueError as error:
         raise ValueError(f"{what} is damaged: {str(error)[:300]}") from None
 
 
@@ -174,96 +172,114 @@ def _units_to_file(units: SketchUnits) -> tuple[dict[str, Any], dict[str, Any]]:
     return described, arrays
 
 
-def _units_from_file(
-    stored: dict[str, Any],
+def _read_units(
+    stored: Stored,
     arrays: dict[str, Any],
     total: FloatArray,
     products: FloatArray,
     size: tuple[int, float],
 ) -> SketchUnits:
-    count, split, below = stored["count"], stored["split"], float(stored["traced_below"])
-    trace = arrays["trace"]
-    if trace.dtype != np.uint64 or trace.ndim != 1 or not (np.diff(trace) > 0).all():
-        raise ValueError("its trace of groups is not one")
-    if not all(isinstance(value, int) and not isinstance(value, bool) for value in (count, split)):
-        raise ValueError("its numbers of groups are not whole numbers")
-    if not 0 <= split < count or not 0 < below <= 2.0**64:
-        raise ValueError("its numbers of groups are not valid")
+    count = stored["count"].whole(1)
+    split, below = stored["split"].whole(0, count - 1), stored["traced_below"].number(0, 2.0**64, above=0)
+    trace = _array(arrays, "trace", np.dtype(np.uint64))
+    if not (np.diff(trace.astype(np.float64)) >= 0).all() or len(np.unique(trace)) < len(trace):
+        raise ValueError("trace must hold numbers in ascending order")
     totals = UnitTotals(count, total, products)
-    totals.require_sound(*size)
-    said = str(stored["by"]), str(stored["weights_by"])
+    try:
+        totals.require_sound(*size)
+    except ValueError as error:
+        raise ValueError(f"products: {error}") from None
+    said = stored["by"].text(), stored["weights_by"].text()
     if not said[1] and abs(totals.size - size[0]) > 1e-6 * size[0]:
-        raise ValueError("its sums do not belong to its number of rows")
+        raise ValueError("total: its sums do not belong to its number of rows")
     return SketchUnits(totals, *said, Trace(trace, below), split)
 
 
-def _restored(description: dict[str, Any], arrays: dict[str, Any]) -> Sketch:
-    grouped, scaled = "groups" in description, "scales" in description
-    if description["version"] != (VERSION if scaled else GROUPED if grouped else PLAIN):
-        raise ValueError("its version is not that of its content")
-    if scaled and description["scales"] != list(SCALES):
-        raise ValueError("its scales are not those of a sketch")
-    features = from_dict(description["features"])
+def _restored(stored: Stored, arrays: dict[str, Any]) -> Sketch:
+    grouped, scaled = "groups" in stored, "scales" in stored
+    if stored["version"].value != (VERSION if scaled else GROUPED if grouped else PLAIN):
+        raise stored["version"].wrong("that of its content")
+    if scaled and stored["scales"].value != list(SCALES):
+        raise stored["scales"].wrong(str(list(SCALES)))
+    features = from_dict(stored["features"])
     if not isinstance(features, RandomFeatures):
-        raise ValueError("its kernel is not one of random features")
-    n, columns, encoding = (description[name] for name in ("n", "columns", "encoding"))
-    for name, value in (("n", n), ("columns", columns)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} is {value!r}, not a whole number of at least 1")
-    if not isinstance(encoding, str):
-        raise ValueError("the digest of the encoding is not text")
-    if not np.allclose(_probe(features, columns), description["frequencies"], rtol=1e-9, atol=0):
-        raise ValueError("its frequencies are not those that this version of nammd makes of their seed")
+        raise stored["features"].wrong("random features")
+    columns = stored["columns"].whole(1, _MOST_NUMBERS // features.n_features)
+    try:
+        probe = _probe(features, columns)
+    except ValueError as error:
+        raise ValueError(f"features: {error}") from None
+    if not np.allclose(probe, stored["frequencies"].numbers(len(probe)), rtol=1e-9, atol=0):
+        raise ValueError("frequencies are not those that this version of nammd makes of their seed")
     every = features_at(features, "all" if scaled else "median")
-    main, *finer = (
-        _at_scale(each, arrays[total], arrays[products], description, arrays)
-        for each, (total, products) in zip(every, _SUMS, strict=False)
-    )
+    main, *finer = (_at_scale(each, names, stored, arrays) for each, names in zip(every, _SUMS, strict=False))
     if main.units is not None and "group_tally" in arrays:
-        columns_alone = json.loads(arrays["group_tally"].tobytes())
-        told = {str(name): units_from_dict(each) for name, each in columns_alone.items()}
+        told = {name: read_units(each) for name, each in _document(arrays, "group_tally").fields().items()}
         main.units = replace(main.units, columns=told)
-    noticed = Noticed.from_dict(description.get("noticed", {}))
-    return replace(main, noticed=noticed, finer=tuple(finer))
+    noticed = Noticed.read(stored["noticed"]) if "noticed" in stored else Noticed()
+    return replace(main, noticed=noticed, finer=tuple(finer), tally=_tally(arrays, main.n))
+
+
+def _array(arrays: dict[str, Any], name: str, dtype: Any, size: int | None = None) -> Any:
+    """Return an array of the archive, if it is what it must be."""
+    if name not in arrays:
+        raise ValueError(f"{name!r} is missing")
+    found = arrays[name]
+    if found.dtype != dtype or found.ndim != 1 or (size is not None and len(found) != size):
+        many = "" if size is None else f"{size} "
+        raise ValueError(f"{name} must be {many}numbers in {dtype}, not {found.shape} in {found.dtype}")
+    return found
+
+
+def _document(arrays: dict[str, Any], name: str) -> Stored:
+    """Return a text of the archive as plain values."""
+    try:
+        return Stored(json.loads(_array(arrays, name, np.dtype(np.uint8)).tobytes()), name)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is not valid JSON ({error})") from None
 
 
 def _at_scale(
-    features: RandomFeatures,
-    total: FloatArray,
-    upper: FloatArray,
-    description: dict[str, Any],
-    arrays: dict[str, Any],
+    features: RandomFeatures, names: tuple[str, str], stored: Stored, arrays: dict[str, Any]
 ) -> Sketch:
     """Return the sketch at one scale from its sums, after checking them."""
-    n, columns, encoding = (description[name] for name in ("n", "columns", "encoding"))
-    groups = description.get("groups")
-    size = features.n_features + (0 if groups is None else MORE)
-    if total.shape != (size,) or upper.shape != (size * (size + 1) // 2,):
-        raise ValueError(f"its sums are not those of {features.n_features} features")
-    if total.dtype != np.float64 or upper.dtype != np.float64:
-        raise ValueError("its sums are not float64 numbers")
-    if not (np.isfinite(total).all() and np.isfinite(upper).all()):
-        raise ValueError("its sums contain NaN or infinity")
+    n, columns, encoding = stored["n"].whole(1), stored["columns"].whole(1), stored["encoding"].text()
+    grouped = "groups" in stored
+    size = features.n_features + (MORE if grouped else 0)
+    total = _array(arrays, names[0], np.dtype(np.float64), size)
+    upper = _array(arrays, names[1], np.dtype(np.float64), size * (size + 1) // 2)
+    for name, values in zip(names, (total, upper), strict=True):
+        if not np.abs(values).max() <= _LARGEST:  # NaN neither
+            raise ValueError(f"{name} contains NaN or infinity, or numbers that are too large")
     products = np.zeros((size, size))
     products[np.triu_indices(size)] = upper
     products += np.triu(products, 1).T
-    if groups is not None:
-        units = _units_from_file(groups, arrays, total, products, (n, features.bound))
+    if grouped:
+        units = _read_units(stored["groups"], arrays, total, products, (n, features.bound))
         sums = units.totals.features, units.totals.gram
+        _require_gram(names, *sums, units.totals.squares * features.bound)
         return Sketch(features, n, columns, *sums, encoding, units=units)
     # The features of a row have a fixed length, so the trace counts the rows.
     if abs(np.trace(products) - n * features.bound) > 1e-4 * n * features.bound:
-        raise ValueError("its sums do not belong to its number of rows")
+        raise ValueError(f"{names[1]}: its sums do not belong to its number of rows, which is n")
+    _require_gram(names, total / np.sqrt(n), products, n * features.bound)
     return Sketch(features, n, columns, total, products, encoding)
 
 
-def _tally(stored: Any, rows: int) -> dict[str, Counts] | None:
-    if stored is None:
+def _require_gram(names: tuple[str, str], total: FloatArray, products: FloatArray, trace: float) -> None:
+    """Refuse products that no features have: a matrix with negative eigenvalues."""
+    if np.linalg.eigvalsh(products)[0] < -1e-6 * trace:
+        raise ValueError(f"{names[1]} must be a matrix without negative eigenvalues")
+
+
+def _tally(arrays: dict[str, Any], rows: int) -> dict[str, Counts] | None:
+    if "tally" not in arrays:
         return None
-    found = {str(name): counts_from_dict(each) for name, each in json.loads(stored.tobytes()).items()}
+    stored = _document(arrays, "tally").fields()
+    found = {name: read_counts(each) for name, each in stored.items()}
     for name, counts in found.items():
         if counts.size != rows:
-            raise ValueError(f"the counts of its column {name!r} are not of as many rows")
+            raise stored[name].wrong(f"counts of {rows} rows, as many as n says")
     return found
 
 

@@ -136,9 +136,9 @@ def difference_in_units(one: SketchUnits | None, other: SketchUnits | None) -> s
     if said[0] == said[1]:
         return ""
     if said[0][0] != said[1][0]:
-        words = [f"with groups by {by}" if by else "without groups" for by, _ in said]
+        words = [f"with groups by {by[:80]}" if by else "without groups" for by, _ in said]
     else:
-        words = [f"with row weights by {by}" if by else "without row weights" for _, by in said]
+        words = [f"with row weights by {by[:80]}" if by else "without row weights" for _, by in said]
     return f"one was made {words[0]}, the other {words[1]}"
 
 

@@ -20,6 +20,7 @@ from nammd.data.opening import open_all, open_dataset
 from nammd.encoding import Encoding
 from nammd.encoding.encoding import fit_datasets
 from nammd.errors.advice import naming
+from nammd.errors.stored import Stored
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.kernels.bandwidth import MEDIAN_ROWS, drawn_rows
 from nammd.kernels.large import kernel_for_rows
@@ -151,9 +152,10 @@ class Space:
         return {"kernel": to_dict(self.kernel), "encoding": self.encoding.to_dict()}
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Space:
+    def from_dict(cls, stored: Any) -> Space:
         """Return the space that `to_dict` wrote; a ValueError says what is wrong with it."""
-        return cls(Encoding.from_dict(stored["encoding"]), from_dict(stored["kernel"]))
+        fields = Stored.of(stored)
+        return cls(Encoding.from_dict(fields["encoding"]), from_dict(fields["kernel"]))
 
     def __str__(self) -> str:
         return f"{self.encoding.describe('Space')}\nKernel: {self.kernel}"

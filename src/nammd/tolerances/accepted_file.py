@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.data.row_units import RowUnits
 from nammd.engines.sums import CrossSums, WithinSums
+from nammd.errors.stored import LARGEST, Stored
 from nammd.evidence.accepted import Sums
 from nammd.tolerances.accepted import (
     MOST_ROWS,
@@ -22,7 +22,7 @@ from nammd.tolerances.accepted import (
     Quantiles,
     placed,
 )
-from nammd.tolerances.pair_file import finite, packed, unpacked
+from nammd.tolerances.pair_file import packed
 
 
 def accepted_to_dict(accepted: AcceptedSet) -> dict[str, Any]:
@@ -44,27 +44,42 @@ def accepted_to_dict(accepted: AcceptedSet) -> dict[str, Any]:
     }
 
 
-def accepted_from_dict(stored: Mapping[str, Any]) -> AcceptedSet:
-    """Return the accepted data that plain values describe; a ValueError says what is wrong with them."""
-    datasets = tuple(_dataset_from_dict(each) for each in stored["datasets"])
-    sizes = [len(each.points) for each in datasets]
+def read_accepted(stored: Stored, bound: float, width: int) -> AcceptedSet:
+    """Return the accepted data that a file describes.
+
+    Parameters
+    ----------
+    stored : Stored
+        What stands there.
+    bound : float
+        That of the kernel.
+    width : int
+        How many coordinates points have.
+    """
+    datasets = tuple(_read_dataset(each, width) for each in stored["datasets"].each())
+    if len({each.label for each in datasets}) < len(datasets):
+        raise stored["datasets"].wrong("datasets with labels that differ from one another")
+    sizes, last = [len(each.points) for each in datasets], len(datasets) - 1
     within, between = dict[int, WithinSums](), Sums()
-    for each in stored["within"]:
-        k = int(each["of"])
-        within[k] = WithinSums(_sums(each["rows"], sizes[k]), finite(each["squares"], "squares"))
-    for each in stored["between"]:
-        a, b = map(int, each["of"])
-        rows, cols = _sums(each["rows"], sizes[a]), _sums(each["cols"], sizes[b])
-        between[a, b] = CrossSums(rows, cols, finite(each["squares"], "squares"), None)
-    count = 0 if any(each.units is not None for each in datasets) else len(datasets)
-    if len(within) != count or len(between) != count * (count - 1) // 2:
-        raise ValueError("what the accepted datasets know of each other is not complete")
-    home = tuple(
-        Quantiles(
-            int(e["slot"]), int(e["flag"]), finite(e["unit"], "unit"), _sums(e["values"], len(QUANTILES))
-        )
-        for e in stored["home"]
-    )
+    for each in stored["within"].each():
+        k = each["of"].whole(0, last)
+        rows = _sums(each["rows"], sizes[k], bound * sizes[k])
+        within[k] = WithinSums(rows, each["squares"].number(0, (bound * sizes[k]) ** 2))
+    for each in stored["between"].each():
+        a, b = (k.whole(0, last) for k in each["of"].pair())
+        rows = _sums(each["rows"], sizes[a], bound * sizes[b])
+        cols = _sums(each["cols"], sizes[b], bound * sizes[a])
+        if abs(rows.sum() - cols.sum()) > 1e-6 * bound * sizes[a] * sizes[b]:
+            raise each["cols"].wrong(f"sums that add up to those of {each['rows'].path}")
+        squares = each["squares"].number(0, bound**2 * sizes[a] * sizes[b])
+        between[a, b] = CrossSums(rows, cols, squares, None)
+    alone = any(each.units is not None for each in datasets)
+    numbers = range(0 if alone else len(datasets))
+    if set(within) != set(numbers):
+        raise stored["within"].wrong("sums for each of the accepted datasets")
+    if set(between) != {(a, b) for a in numbers for b in numbers if a < b}:
+        raise stored["between"].wrong("sums for each two of the accepted datasets")
+    home = tuple(_read_quantiles(each, width) for each in stored["home"].each())
     return AcceptedSet(datasets, home, within, between)
 
 
@@ -87,33 +102,50 @@ def _dataset_to_dict(dataset: AcceptedDataset) -> dict[str, Any]:
     }
 
 
-def _dataset_from_dict(stored: Mapping[str, Any]) -> AcceptedDataset:
-    center = unpacked(stored["center"])
-    width, unit = len(center), unpacked(stored["unit"])
-    raw = zlib.decompressobj().decompress(
-        base64.b64decode(stored["points"], validate=True), 4 * width * MOST_ROWS
-    )
-    points = placed(np.frombuffer(raw, dtype="<f4").reshape(-1, width), center, unit)
-    if len(points) < 4 or not np.isfinite(points).all():
-        raise ValueError("the rows of an accepted dataset are not numbers")
-    maps = []
-    for each in stored["maps"]:
-        before, after = unpacked(each["before"]), unpacked(each["after"])
-        slot, flag = int(each["slot"]), int(each["flag"])
-        if len(before) != len(after) or not 0 <= slot < width or not -1 <= flag < width:
-            raise ValueError("the columns of an accepted dataset are not those of its rows")
-        maps.append(ColumnMap(slot, flag, before, after))
+def _read_dataset(stored: Stored, width: int) -> AcceptedDataset:
+    center = stored["center"].unpacked(width)
+    unit = stored["unit"].unpacked(width, least=1 / LARGEST)
+    kept = stored["points"].unpacked(kind="<f4", folded=True)
+    rows = stored["rows"].whole(4)
+    if len(kept) != width * min(rows, MOST_ROWS):
+        raise stored["points"].wrong(f"{min(rows, MOST_ROWS)} rows of {width} numbers")
+    points = placed(kept.reshape(-1, width), center, unit)
+    if not np.abs(points).max() <= LARGEST:
+        raise stored["points"].wrong("numbers that are finite")
     return AcceptedDataset(
-        str(stored["label"]),
-        int(stored["rows"]),
+        stored["label"].text(),
+        rows,
         points,
         center,
         unit,
-        tuple(maps),
-        str(stored["added"]),
-        str(stored["reason"]),
-        None if stored["units"] is None else _units_from_dict(stored["units"], len(points)),
+        tuple(_read_map(each, width) for each in stored["maps"].each()),
+        stored["added"].text(),
+        stored["reason"].text(),
+        _read_units(stored["units"], len(points)) if stored["units"].there else None,
     )
+
+
+def _read_map(stored: Stored, width: int) -> ColumnMap:
+    before = _ascending(stored["before"])
+    if not len(before):
+        raise stored["before"].wrong("at least one number")
+    return ColumnMap(*_slots(stored, width), before, stored["after"].unpacked(len(before)))
+
+
+def _read_quantiles(stored: Stored, width: int) -> Quantiles:
+    values = _ascending(stored["values"], len(QUANTILES))
+    return Quantiles(*_slots(stored, width), stored["unit"].number(1 / LARGEST), values)
+
+
+def _slots(stored: Stored, width: int) -> tuple[int, int]:
+    return stored["slot"].whole(0, width - 1), stored["flag"].whole(-1, width - 1)
+
+
+def _ascending(stored: Stored, size: int | None = None) -> FloatArray:
+    found = stored.unpacked(size)
+    if (np.diff(found) < 0).any():
+        raise stored.wrong("numbers in ascending order")
+    return found
 
 
 def _units_to_dict(units: RowUnits) -> dict[str, Any]:
@@ -128,25 +160,25 @@ def _units_to_dict(units: RowUnits) -> dict[str, Any]:
     }
 
 
-def _units_from_dict(stored: Mapping[str, Any], rows: int) -> RowUnits:
-    codes = _sums(stored["codes"], rows).astype(np.intp)
-    names = None if stored["names"] is None else tuple(map(str, stored["names"]))
-    weights = None if stored["weights"] is None else _sums(stored["weights"], rows)
-    if codes.min() < 0 or (names is not None and codes.max() >= len(names)):
-        raise ValueError("the groups of an accepted dataset are not those of its rows")
+def _read_units(stored: Stored, rows: int) -> RowUnits:
+    names = stored["names"].texts() if stored["names"].there else None
+    most = MOST_ROWS * 1_000_000 if names is None else len(names) - 1
+    codes = stored["codes"].unpacked(rows, least=0, most=most).astype(np.intp)
+    if names is not None and len(set(names)) < len(names):
+        raise stored["names"].wrong("names that differ from one another")
+    if names is not None and len(np.unique(codes)) < len(names):
+        raise stored["codes"].wrong("the numbers of all its names")
+    weights = stored["weights"].unpacked(rows, least=1e-12, most=1e12) if stored["weights"].there else None
     return RowUnits(
         codes,
         names,
         weights,
-        int(stored["reach"]),
-        length=int(stored["length"]),
-        period=int(stored["period"]),
-        too_long=bool(stored["too_long"]),
+        stored["reach"].whole(0, 1),
+        length=stored["length"].whole(),
+        period=stored["period"].whole(),
+        too_long=stored["too_long"].truth(),
     )
 
 
-def _sums(text: str, rows: int) -> FloatArray:
-    found = unpacked(text)
-    if len(found) != rows:
-        raise ValueError("the sums of an accepted dataset are not those of its rows")
-    return found
+def _sums(stored: Stored, rows: int, most: float) -> FloatArray:
+    return stored.unpacked(rows, least=-most * (1 + 1e-6), most=most * (1 + 1e-6))

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from nammd.encoding.constants import Value
+from nammd.errors.stored import Stored
 from nammd.explaining.facts import SHARE
 from nammd.views.counts import Counts
 from nammd.views.grouped import ColumnUnits
-from nammd.views.limits import ColumnLimit, made_limits
+from nammd.views.limits import ColumnLimit, aspects, made_limits
 from nammd.views.measure import Measure
 from nammd.views.negligible import Changes, Negligible
 from nammd.views.perturbed import perturbed_distances
-from nammd.views.relation_file import limits_from_dict, limits_to_dict
+from nammd.views.relation_file import limits_to_dict, read_limits
 from nammd.views.relation_limits import RelationLimits
 from nammd.views.serial import (
-    counts_from_dict,
+    MAX,
     counts_to_dict,
-    measure_from_dict,
     measure_to_dict,
-    units_from_dict,
+    read_counts,
+    read_measure,
+    read_units,
     units_to_dict,
 )
 from nammd.views.tally import Tally
@@ -127,18 +129,18 @@ class ColumnTolerances:
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> ColumnTolerances:
-        """Return the tolerances that plain values describe."""
-        changes = {str(name): Changes(**each) for name, each in stored["for"].items()}
-        allowed = Negligible(Changes(**stored["negligible"]), changes)
-        if stored["limits"] is None:
+    def read(cls, stored: Stored) -> ColumnTolerances:
+        """Return the tolerances that a file describes."""
+        changes = {name: _read_changes(each) for name, each in stored["for"].fields().items()}
+        allowed = Negligible(_read_changes(stored["negligible"]), changes)
+        if not stored["limits"].there:
             return cls(allowed)
-        limits = tuple(_limit_from_dict(each) for each in stored["limits"])
+        limits = tuple(_read_limit(each) for each in stored["limits"].each())
         measures = {limit.name: limit.measure for limit in limits}
-        pairs = None if stored["pairs"] is None else limits_from_dict(stored["pairs"], measures)
+        pairs = read_limits(stored["pairs"], measures) if stored["pairs"].there else None
         constants = {
-            str(name): tuple(tuple(v) if isinstance(v, list) else v for v in values)
-            for name, values in stored["constants"].items()
+            name: tuple(_read_value(value) for value in values.each())
+            for name, values in stored["constants"].fields().items()
         }
         return cls(allowed, limits, pairs, constants)
 
@@ -192,18 +194,44 @@ def _limit_to_dict(limit: ColumnLimit) -> dict[str, Any]:
     }
 
 
-def _limit_from_dict(stored: Mapping[str, Any]) -> ColumnLimit:
+def _read_limit(stored: Stored) -> ColumnLimit:
+    measure = read_measure(stored)
+    reference = read_counts(stored["reference"], measure.counted)
+    if reference.size < 1:
+        raise stored["reference"].wrong("counts of at least one row")
+    accepted = [
+        (each["label"].text(), read_counts(each, measure.counted)) for each in stored["accepted"].each()
+    ]
     units: ColumnUnits | None = None
     groups: tuple[ColumnUnits, ...] = ()
     if "groups" in stored:
-        units = units_from_dict(stored["groups"])
-        groups = tuple(units_from_dict(each) for each in stored["accepted_groups"])
-    return ColumnLimit(
-        measure_from_dict(stored),
-        counts_from_dict(stored["reference"]),
-        {str(aspect): float(value) for aspect, value in stored["negligible"].items()},
-        tuple((str(each["label"]), counts_from_dict(each)) for each in stored["accepted"]),
-        {str(aspect): float(value) for aspect, value in stored["fixed"].items()},
-        units,
-        groups,
+        units = read_units(stored["groups"])
+        groups = tuple(read_units(each) for each in stored["accepted_groups"].each())
+        wanted = set(aspects(reference))
+        every = (stored["groups"], *stored["accepted_groups"].each())
+        for found, each in zip((units, *groups), every, strict=True):
+            if set(found) != wanted:
+                raise each.wrong(f"the groups of {' and '.join(sorted(wanted))}")
+        if len(groups) != len(accepted):
+            raise stored["accepted_groups"].wrong("one entry for each accepted dataset")
+    allowed, fixed = (
+        {aspect: each.number(0, 1) for aspect, each in stored[name].fields().items()}
+        for name in ("negligible", "fixed")
     )
+    for name, numbers in (("negligible", allowed), ("fixed", fixed)):
+        if set(numbers) - set(aspects(reference)):
+            raise stored[name].wrong(f"numbers for {' and '.join(aspects(reference))}")
+    return ColumnLimit(measure, reference, allowed, tuple(accepted), fixed, units, groups)
+
+
+def _read_changes(stored: Stored) -> Changes:
+    names = [each.name for each in fields(Changes)]
+    return Changes(**{name: stored.only(*names)[name].number(0, 1e6, above=0) for name in names})
+
+
+def _read_value(stored: Stored) -> Value:
+    if isinstance(stored.value, list):
+        return tuple(stored.numbers(least=-MAX, most=MAX).tolist())
+    if stored.value is None or isinstance(stored.value, str):
+        return stored.value
+    return stored.number(-MAX, MAX)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +16,17 @@ from nammd.errors.advice import Caution
 from nammd.errors.naming import quoted
 from nammd.errors.seal import ROOM, require_seal, require_version, sealed
 from nammd.errors.seal_key import current_key
+from nammd.errors.stored import Stored
 from nammd.errors.writing import indented, write_bytes
 from nammd.explaining.facts import FactRules
 from nammd.spaces import Space
-from nammd.tolerances.accepted_file import accepted_from_dict, accepted_to_dict
+from nammd.tolerances.accepted_file import accepted_to_dict, read_accepted
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.grouping_spec import GroupingSpec
 from nammd.tolerances.ladder import Rung
-from nammd.tolerances.pair_file import finite, packed, pair_from_dict, pair_to_dict, unpacked
-from nammd.tolerances.provenance import Origin
+from nammd.tolerances.pair_file import packed, pair_to_dict, read_pair
+from nammd.tolerances.provenance import WORDS, Origin
 from nammd.tolerances.scale_margins import ScaleMargin
 
 if TYPE_CHECKING:
@@ -67,9 +69,8 @@ def loads(content: bytes, path: Path, key: bytes | None = None) -> Tolerance:
     require_seal(_with_plain_lines(content), what, _AGAIN, key)
     try:
         return from_dict(stored)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
-        why = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{what} is damaged: {why[:300]}") from None
+    except ValueError as error:
+        raise ValueError(f"{what} is damaged: {str(error)[:300]}") from None
 
 
 def rendered(stored: dict[str, Any]) -> bytes:
@@ -114,32 +115,80 @@ def to_dict(tolerance: Tolerance) -> dict[str, Any]:
     return summary(tolerance) | {"bars": bars, "columns": columns, "accepted": accepted, "scales": scales}
 
 
-def from_dict(stored: dict[str, Any]) -> Tolerance:
-    """Return the tolerance that plain values describe."""
+def from_dict(content: dict[str, Any]) -> Tolerance:
+    """Return the tolerance that plain values describe; a ValueError names the field that is wrong."""
     from nammd.tolerances.tolerance import Tolerance
 
-    origin = dict(stored["origin"])
-    origin["columns"] = tuple(origin["columns"].items())
-    origin["versions"] = tuple(origin["versions"].items())
-    origin["rungs"] = tuple(Rung(**rung) for rung in origin["rungs"])
-    origin["equivalents"] = tuple((str(kind), float(level)) for kind, level in origin["equivalents"])
-    origin["cautions"] = tuple(Caution(**caution) for caution in origin["cautions"])
-    bars = tuple(_bar_from_dict(bar) for bar in stored["bars"])
-    grouping_spec = GroupingSpec(**stored.get("rows", {}))
-    columns = None if stored["columns"] is None else ColumnTolerances.from_dict(stored["columns"])
-    rules = FactRules.from_dict(stored["facts"])
-    accepted = None if stored["accepted"] is None else accepted_from_dict(stored["accepted"])
+    stored = Stored(content)
     space = Space.from_dict(stored)
-    scales = tuple(_scale_from_dict(each) for each in stored["scales"])
+    origin = _read_origin(stored["origin"])
+    bars = tuple(_read_bar(bar) for bar in stored["bars"].each())
+    if not bars:
+        raise stored["bars"].wrong("a list of at least one bar")
+    columns = ColumnTolerances.read(stored["columns"]) if stored["columns"].there else None
+    accepted = None
+    if stored["accepted"].there:
+        accepted = read_accepted(stored["accepted"], float(space.kernel.bound), space.encoding.width)
+    scales = tuple(_read_scale(each) for each in stored["scales"].each())
     if [each.scale for each in scales] != sorted({each.scale for each in scales}, reverse=True):
-        raise ValueError("its scales are not in order")
-    tolerance = Tolerance(space, bars, Origin(**origin), columns, rules, grouping_spec, accepted, scales)
-    if accepted is not None and any(d.points.shape[1] != space.encoding.width for d in accepted.datasets):
-        raise ValueError("the rows of accepted datasets are not points of its space")
-    if not 0 < tolerance.epsilon < 1:
-        raise ValueError(f"epsilon is {tolerance.epsilon}, not between 0 and 1")
+        raise stored["scales"].wrong("scales in descending order")
+    rules, rows = FactRules.read(stored["facts"]), _read_grouping(stored["rows"])
+    tolerance = Tolerance(space, bars, origin, columns, rules, rows, accepted, scales)
+    stored["epsilon"].number(0, 1, above=0)
+    for name in ("epsilon", "epsilon_error"):
+        known = getattr(tolerance, name)
+        if not math.isclose(stored[name].number(), known, rel_tol=1e-9, abs_tol=1e-15):
+            raise stored[name].wrong(f"{known:.10g}, as its bars say")
+    _require_units(tolerance, stored)
     _require_own_columns(tolerance)
     return tolerance
+
+
+def _read_origin(stored: Stored) -> Origin:
+    equivalents = (each.pair() for each in stored["equivalents"].each())
+    return Origin(
+        how=stored["how"].one_of(*WORDS),
+        rows=stored["rows"].whole(),
+        columns=tuple((name, each.text()) for name, each in stored["columns"].fields().items()),
+        digest=stored["digest"].text(),
+        created=stored["created"].text(),
+        versions=tuple((name, each.text()) for name, each in stored["versions"].fields().items()),
+        rungs=tuple(_read_rung(each) for each in stored["rungs"].each()),
+        chosen=stored["chosen"].text(),
+        equivalents=tuple((kind.text(), level.number(0)) for kind, level in equivalents),
+        cautions=tuple(Caution(e["code"].text(), e["message"].text()) for e in stored["cautions"].each()),
+        batch=stored["batch"].whole(),
+    )
+
+
+def _read_rung(stored: Stored) -> Rung:
+    value, error, low, high = (
+        stored[name].number(-2, 2) for name in ("value", "standard_error", "low", "high")
+    )
+    level = stored["level"].number(0) if stored["level"].there else None
+    return Rung(stored["label"].text(), value, error, low, high, stored["kind"].text(), level)
+
+
+def _read_grouping(stored: Stored) -> GroupingSpec:
+    kind = stored["kind"].one_of("", "column", "labels", "blocks")
+    column = stored["column"].text() if stored["column"].there else None
+    if kind == "column" and column is None:
+        raise stored["column"].wrong("the column of the groups")
+    length, period = (stored[name].whole(1) if stored[name].there else None for name in ("length", "period"))
+    weights = stored["row_weights"].text() if stored["row_weights"].there else None
+    return GroupingSpec(
+        kind, column, length, period, weights, stored["missing"].one_of("error", "own", "drop")
+    )
+
+
+def _require_units(tolerance: Tolerance, stored: Stored) -> None:
+    """Refuse numbers for every row of a reference that has other rows."""
+    if tolerance.grouping_spec.said:  # how many groups there are, a check tells
+        return
+    rows = tolerance.origin.rows
+    for bar, place in zip(tolerance.bars, stored["bars"].each(), strict=True):
+        if isinstance(bar, Perturbed) and bar.influences is not None and len(bar.influences) != rows:
+            raise place["influences"].wrong(f"{rows} numbers, one for each row of the reference")
 
 
 def _require_own_columns(tolerance: Tolerance) -> None:
@@ -174,23 +223,23 @@ def _scale_to_dict(margin: ScaleMargin) -> dict[str, Any]:
     return {"scale": margin.scale, "share": margin.share, "made": margin.made, "accepted": accepted}
 
 
-def _scale_from_dict(stored: dict[str, Any]) -> ScaleMargin:
-    bars = [_bar_from_dict(each) for each in stored["accepted"]]
-    scale, share, made = (finite(stored[name], name) for name in ("scale", "share", "made"))
-    if not (0 < scale < 1 and 0 < share <= 1 and 0 <= made <= 1):
-        raise ValueError(f"a scale of {scale:g} with a share of {share:g} and {made:g} is not possible")
+def _read_scale(stored: Stored) -> ScaleMargin:
+    scale, share = stored["scale"].number(0, 0.999, above=0), stored["share"].number(0, 1, above=0)
+    bars = [_read_bar(each, "accepted") for each in stored["accepted"].each()]
+    made = stored["made"].number(0, 1)
     return ScaleMargin(scale, share, made, tuple(bar for bar in bars if isinstance(bar, Accepted)))
 
 
-def _bar_from_dict(stored: dict[str, Any]) -> Bar:
-    kind, label = stored["kind"], str(stored["label"])
+def _read_bar(stored: Stored, *kinds: str) -> Bar:
+    kind, label = (
+        stored["kind"].one_of(*(kinds or ("accepted", "perturbed", "fixed"))),
+        stored["label"].text(),
+    )
     if kind == "accepted":
-        return Accepted(label, pair_from_dict(stored["pair"]))
-    value = finite(stored["value"], "value")
-    pilot = None if stored["pilot"] is None else pair_from_dict(stored["pilot"])
+        return Accepted(label, read_pair(stored["pair"]))
+    value = stored["value"].number(0, 1, above=0)
+    pilot = read_pair(stored["pilot"]) if stored["pilot"].there else None
     if kind == "fixed":
         return Fixed(label, value, pilot)
-    if kind != "perturbed":
-        raise ValueError(f"a bar of the kind {kind!r} is not known")
-    influences = None if stored["influences"] is None else unpacked(stored["influences"])
-    return Perturbed(label, value, finite(stored["variance"], "variance"), influences, pilot)
+    influences = stored["influences"].unpacked(least=-1, most=1) if stored["influences"].there else None
+    return Perturbed(label, value, stored["variance"].number(0, 1), influences, pilot)

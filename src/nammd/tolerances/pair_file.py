@@ -15,13 +15,25 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.errors.checks import choice
-from nammd.statistics.moments import Components, Moments
+from nammd.errors.stored import Stored
 from nammd.statistics.pair import KnownMeeting, Meeting, Pair
-from nammd.statistics.side import Known
+from nammd.statistics.side import KeptX, Known
 
 LARGEST = 1e60
 """Everything in a tolerance is of the size of kernel values; cubes of larger numbers are no numbers."""
+
+_MUCH = 100.0
+"""Variances of kernel values are estimated, and noisy; but so many squares of the bound are none."""
+
+_RANGES = {
+    "size": (2.0, 2.0**53),
+    "per_unit": (1e-12, LARGEST),
+    "lift": (1e-12, LARGEST),
+    "freedom": (1e-12, LARGEST),
+    "bound": (1e-12, 1e12),
+    "eigenvalue": (0.0, LARGEST),
+}
+"""What numbers can be that have any other limits than size."""
 
 _UNBOUNDED = {"freedom": "inf", "in_unit": "nan"}
 """What need not be a finite number, and what it may be instead."""
@@ -35,34 +47,28 @@ def pair_to_dict(pair: Pair) -> dict[str, Any]:
     return stored
 
 
-def pair_from_dict(stored: dict[str, Any]) -> Pair:
-    """Return the pair that plain values describe; a ValueError says what is wrong with them."""
-    pair: Pair = _restored(Pair, stored, "pair")
-    if not (pair.moments.bound > 0 and pair.moments.denominator > 0):
-        raise ValueError("its moments are not those of a kernel with that bound")
+def read_pair(stored: Stored) -> Pair:
+    """Return the pair that a file describes; a ValueError names the field that is wrong."""
+    pair: Pair = _restored(Pair, stored)
+    moments, place = pair.moments, stored["meeting"]["moments"]
+    if not moments.denominator > 0:
+        raise place["xy"].wrong("the mean of a kernel with that bound")
+    for name, side in (("x", moments.x), ("y", moments.y)):
+        _within(place[name]["mean"], side.mean, moments.bound)
+        for part in ("v1", "v2", "c", "w"):
+            _within(place[name][part], getattr(side, part), _MUCH * moments.bound**2)
+    _within(place["xy"], moments.xy, moments.bound)
     return pair
+
+
+def _within(stored: Stored, value: float, most: float) -> None:
+    if not abs(value) <= most * (1 + 1e-6):
+        raise stored.wrong(f"between {-most:g} and {most:g}")
 
 
 def packed(values: FloatArray) -> str:
     """Return numbers as text."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
-
-
-def unpacked(text: str) -> FloatArray:
-    """Return the numbers that a text stands for."""
-    values: FloatArray = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8").astype(np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError("a number for a row of the reference is not finite")
-    return values
-
-
-def finite(value: Any, name: str) -> float:
-    """Return a number that was read from a file, if it can be one."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"{name} is not a number")
-    if abs(value) > LARGEST:
-        raise ValueError(f"{name} is out of all proportion")
-    return float(value)
 
 
 def _plain(value: Any) -> Any:
@@ -77,40 +83,45 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _restored(kind: Any, stored: Any, name: str) -> Any:
+def _restored(kind: Any, stored: Stored) -> Any:
     """Return a value of some type from what a file holds."""
+    name = stored.path.rpartition(".")[2].partition("[")[0]
     if get_origin(kind) is UnionType:  # something or None
         wanted = next(each for each in get_args(kind) if each is not type(None))
-        return None if stored is None else _restored(wanted, stored, name)
+        return _restored(wanted, stored) if stored.there else None
     if kind is Meeting:
         kind = KnownMeeting
     if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind)
-        found = {
-            each.name: _restored(hints[each.name], stored[each.name], each.name) for each in fields(kind)
-        }
-        return _sound(kind(**found))
+        found = {each.name: _restored(hints[each.name], stored[each.name]) for each in fields(kind)}
+        return _sound(kind(**found), stored)
     if get_origin(kind) is Literal:
-        return choice(stored, name, get_args(kind))
+        return stored.one_of(*get_args(kind))
     if get_origin(kind) is tuple:
-        return tuple(_restored(each, value, name) for each, value in zip(get_args(kind), stored, strict=True))
+        kinds, values = get_args(kind), stored.each()
+        if len(kinds) != len(values):
+            raise stored.wrong(f"a list of {len(kinds)}")
+        return tuple(_restored(each, value) for each, value in zip(kinds, values, strict=True))
     if kind is bool:
-        return bool(stored)
+        return stored.truth()
     if kind is float:
-        return float(stored) if _UNBOUNDED.get(name) == stored else finite(stored, name)
-    return _array(stored, name)
+        if name in _UNBOUNDED and stored.value == _UNBOUNDED[name]:
+            return float(stored.value)
+        return stored.number(*_RANGES.get(name, (-LARGEST, LARGEST)))
+    if isinstance(stored.value, str):
+        return stored.unpacked(least=-LARGEST, most=LARGEST)
+    return stored.numbers(*_SHAPES.get(name, ()), least=-LARGEST, most=LARGEST)
 
 
-def _array(stored: Any, name: str) -> FloatArray:
-    if isinstance(stored, str):
-        return unpacked(stored)
-    values = np.array([finite(each, name) for each in np.ravel(np.array(stored, dtype=object))])
-    return values.reshape(_SHAPES.get(name, (-1,)))
-
-
-def _sound(value: Any) -> Any:
-    if isinstance(value, (Components, Known)) and value.size < 2:
-        raise ValueError("size is less than two")
-    if isinstance(value, Moments) and min(value.x.per_unit, value.y.per_unit) <= 0:
-        raise ValueError("per_unit is not positive")
+def _sound(value: Any, stored: Stored) -> Any:
+    """Refuse averages that no sample has."""
+    if isinstance(value, Known):
+        for name in ("seconds", "forms"):
+            matrix = getattr(value, name)
+            if not np.allclose(matrix, matrix.T, rtol=1e-6, atol=1e-12 * np.abs(matrix).max()):
+                raise stored[name].wrong("a symmetric matrix")
+        if np.linalg.eigvalsh(value.seconds)[0] < -1e-6 * np.abs(value.seconds).max():
+            raise stored["seconds"].wrong("a matrix without negative eigenvalues")
+    if isinstance(value, KeptX) and not (len(value.across) and len(value.felt)):
+        raise stored["across" if len(value.felt) else "felt"].wrong("a number for every unit")
     return value

@@ -12,7 +12,7 @@ from nammd.encoding import Encoding
 from nammd.errors.advice import Caution
 from nammd.tolerances.ladder import Rung
 
-_WORDS = {
+WORDS = {
     "hull": "what is negligible beside what was accepted",
     "reference": "the distance to data that were accepted",
     "noise": "a perturbation of the reference that counts as negligible",
@@ -104,4 +104,4 @@ class Origin:
     def sentence(self) -> str:
         """Say in a few words where epsilon came from."""
         which = f" ({self.chosen})" if self.chosen else ""
-        return _WORDS.get(self.how, self.how) + which
+        return WORDS.get(self.how, self.how) + which

@@ -23,6 +23,9 @@ BEND = 8.0
 BEND_AGAIN = 160.0
 """From this place on, that of values a billion standard deviations out, it is the logarithm of that."""
 
+FARTHEST = 200.0
+"""No place is farther out."""
+
 
 def bent(scaled: FloatArray) -> FloatArray:
     """Return where scaled values are; those beyond the bend come nearer, in their order."""

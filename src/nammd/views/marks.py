@@ -7,19 +7,22 @@ other decimals, another unit.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.errors.stored import Stored
 
 NUMBER_STEPS = (1e3, 1e2, 1e1, 1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 """What numbers may be multiples of, the coarsest first."""
 
 TIME_STEPS = (86_400.0, 3_600.0, 60.0, 1.0, 1e-3, 1e-6)
 """What times may be multiples of, in seconds."""
+
+_MAX = sys.float_info.max
 
 _LOOKED_AT = 4096
 """Of about so many rows it is noted what they are multiples of."""
@@ -85,15 +88,17 @@ class Marks:
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Marks:
-        """Return the marks that plain values describe."""
-        low, high = (math.nan if stored[name] is None else float(stored[name]) for name in ("low", "high"))
-        grain = tuple(float(rows) for rows in stored.get("grain", ()))
-        if len(grain) not in (0, len(NUMBER_STEPS) + 1, len(TIME_STEPS) + 1):
-            raise ValueError("it is not known what the numbers of a column are multiples of")
-        return cls(
-            low, high, float(stored.get("below_zero", 0.0)), grain, tuple(map(str, stored.get("units", ())))
+    def read(cls, stored: Stored) -> Marks:
+        """Return the marks that a file describes."""
+        low, high = (
+            stored[name].number(-_MAX, _MAX) if stored[name].there else math.nan for name in ("low", "high")
         )
+        if low > high:
+            raise stored["low"].wrong(f"at most {high:g}, which is {stored['high'].path}")
+        grain = tuple(each.number(0) for each in stored["grain"].each())
+        if len(grain) not in (0, len(NUMBER_STEPS) + 1, len(TIME_STEPS) + 1):
+            raise stored["grain"].wrong(f"{len(NUMBER_STEPS) + 1} or {len(TIME_STEPS) + 1} numbers")
+        return cls(low, high, stored["below_zero"].number(0), grain, stored["units"].texts())
 
 
 def steps_of(clock: str) -> tuple[float, ...]:

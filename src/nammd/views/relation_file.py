@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.errors.stored import MOST as MOST_ROWS
+from nammd.errors.stored import Stored
 from nammd.views.classes import LEVELS, MOST, Classes
 from nammd.views.measure import Measure
 from nammd.views.relation_limits import RelationLimits
 from nammd.views.relations import Columns, SampleRelations
-from nammd.views.serial import packed, unpacked
+from nammd.views.serial import MAX, packed
 
 _SIZE = MOST + 1
 
@@ -39,32 +43,39 @@ def limits_to_dict(limits: RelationLimits) -> dict[str, Any]:
     }
 
 
-def limits_from_dict(stored: Mapping[str, Any], measures: Mapping[str, Measure]) -> RelationLimits:
-    """Return the limits that plain values describe; `measures` are the columns that there are."""
-    unknown = [str(each["name"]) for each in stored["columns"] if str(each["name"]) not in measures]
-    if unknown:
-        raise ValueError(f"the column {unknown[0]!r} has classes, and no limit")
-    classes = {str(each["name"]): _classes(each, measures[str(each["name"])]) for each in stored["columns"]}
-    names = list(classes)
-    pairs = tuple((names[int(one)], names[int(two)]) for one, two in stored["pairs"])
-    if any(one == two for one, two in pairs) or len(set(pairs)) != len(pairs):
-        raise ValueError("the pairs of columns are not pairs")
-    columns = Columns(classes, pairs)
-    negligible = unpacked(stored["negligible"], "<f8")
-    if negligible.shape != (len(pairs),) or not (negligible > 0).all():
-        raise ValueError("what is negligible for pairs of columns is not a number for each")
-    accepted = tuple((str(each["label"]), _sample_from_dict(each, columns)) for each in stored["accepted"])
-    return RelationLimits(_sample_from_dict(stored["reference"], columns), negligible, accepted)
+def read_limits(stored: Stored, measures: Mapping[str, Measure]) -> RelationLimits:
+    """Return the limits that a file describes; `measures` are the columns that there are."""
+    classes = {}
+    for each in stored["columns"].each():
+        name = each["name"].text()
+        if name not in measures or name in classes:
+            raise each["name"].wrong("a column that has a limit, and each one once")
+        classes[name] = _classes(each, measures[name])
+    names, pairs = list(classes), list[tuple[str, str]]()
+    for each in stored["pairs"].each():
+        one, two = (k.whole(0, len(names) - 1) for k in each.pair())
+        if one == two or (names[one], names[two]) in pairs:
+            raise each.wrong("two columns, and each two once")
+        pairs.append((names[one], names[two]))
+    columns = Columns(classes, tuple(pairs))
+    negligible = stored["negligible"].unpacked(len(pairs), folded=True, least=sys.float_info.min)
+    accepted = tuple(
+        (each["label"].text(), _read_sample(each, columns)) for each in stored["accepted"].each()
+    )
+    return RelationLimits(_read_sample(stored["reference"], columns), negligible, accepted)
 
 
-def _classes(stored: Mapping[str, Any], measure: Measure) -> Classes:
-    edges = np.array([float(edge) for edge in stored["edges"]])
-    shares = np.array([float(share) for share in stored["shares"]])
-    made = Classes(measure, edges, tuple(map(str, stored["labels"])), bool(stored["ranked"]), shares)
-    sound = np.isfinite(edges).all() and (np.diff(edges) >= 0).all() and (shares >= 0).all()
-    if not sound or not 2 <= made.count <= MOST or shares.shape != (made.count + 1,) or not shares.sum() > 0:
-        raise ValueError(f"the classes of the column {measure.name!r} are not valid")
-    return made
+def _classes(stored: Stored, measure: Measure) -> Classes:
+    edges = stored["edges"].numbers(least=-MAX, most=MAX)
+    if len(edges) > 1 and (np.diff(edges) < 0).any():
+        raise stored["edges"].wrong("numbers in ascending order")
+    made = Classes(measure, edges, stored["labels"].texts(), stored["ranked"].truth(), np.empty(0))
+    if not 2 <= made.count <= MOST or (made.ranked and not made.ordered):
+        raise stored["edges" if made.ordered else "labels"].wrong(f"those of 2 to {MOST} classes")
+    shares = stored["shares"].numbers(made.count + 1, least=0.0, most=1.0)
+    if abs(shares.sum() - 1) > 1e-6:
+        raise stored["shares"].wrong("shares that add up to 1")
+    return replace(made, shares=shares)
 
 
 def _sample_to_dict(sample: SampleRelations) -> dict[str, Any]:
@@ -77,22 +88,22 @@ def _sample_to_dict(sample: SampleRelations) -> dict[str, Any]:
     }
 
 
-def _sample_from_dict(stored: Mapping[str, Any], columns: Columns) -> SampleRelations:
+def _read_sample(stored: Stored, columns: Columns) -> SampleRelations:
     count = len(columns.pairs)
-    counts = unpacked(stored["counts"], "<u4" if stored["whole"] else "<f8")
-    sizes = unpacked(stored["sizes"], "<f8")
-    if counts.shape != (count * _SIZE * _SIZE,) or sizes.shape != (count,):
-        raise ValueError("the tables of pairs of columns are not those of its pairs")
-    if not (np.isfinite(counts).all() and (counts >= 0).all() and np.isfinite(sizes).all()):
-        raise ValueError("the tables of pairs of columns are not numbers of rows")
-    quantiles = {str(name): _quantiles(each) for name, each in stored["quantiles"].items()}
+    kind = "<u4" if stored["whole"].truth() else "<f8"
+    counts = stored["counts"].unpacked(count * _SIZE * _SIZE, kind, folded=True, least=0, most=MOST_ROWS)
+    sizes = stored["sizes"].unpacked(count, folded=True, least=0, most=MOST_ROWS)
+    quantiles = {name: _read_quantiles(each) for name, each in stored["quantiles"].fields().items()}
     if set(quantiles) != {name for name, each in columns.classes.items() if each.ranked}:
-        raise ValueError("the quantiles of columns are not those of its classes")
-    return SampleRelations(columns, quantiles, counts.reshape(count, _SIZE, _SIZE), sizes)
+        raise stored["quantiles"].wrong("those of the columns whose classes are ranks")
+    counts = counts.reshape(count, _SIZE, _SIZE)
+    if count and (counts.sum(axis=(1, 2)) <= 0).any():
+        raise stored["counts"].wrong("tables with rows")
+    return SampleRelations(columns, quantiles, counts, sizes)
 
 
-def _quantiles(stored: Any) -> FloatArray:
-    found = np.array([float(value) for value in stored])
-    if found.shape != LEVELS.shape or not np.isfinite(found).all() or (np.diff(found) < 0).any():
-        raise ValueError("the quantiles of a column are not numbers in order")
+def _read_quantiles(stored: Stored) -> FloatArray:
+    found = stored.numbers(*LEVELS.shape, least=-MAX, most=MAX)
+    if (np.diff(found) < 0).any():
+        raise stored.wrong("numbers in ascending order")
     return found

@@ -7,20 +7,22 @@ each as 32-bit floats: 7 digits, of counts that stand for a sample; `nammd.views
 from __future__ import annotations
 
 import base64
-import math
+import sys
 import zlib
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.errors.stored import MOST, Stored
 from nammd.statistics.totals import MORE, UnitTotals
 from nammd.views.counts import Counts, LabelCounts, NumberCounts, scaled
 from nammd.views.grouped import AspectUnits, ColumnUnits
-from nammd.views.lattice import STEP
+from nammd.views.lattice import FARTHEST, STEP
 from nammd.views.marks import Marks
 from nammd.views.measure import Measure
+
+MAX = sys.float_info.max
 
 
 def counts_to_dict(counts: Counts) -> dict[str, Any]:
@@ -41,18 +43,28 @@ def counts_to_dict(counts: Counts) -> dict[str, Any]:
     }
 
 
-def counts_from_dict(stored: Mapping[str, Any]) -> Counts:
-    """Return the counts that plain values describe."""
-    missing = float(stored["missing"])
-    if "labels" in stored:
-        return LabelCounts({str(k): float(v) for k, v in stored["labels"].items()}, missing)
-    exact = bool(stored["exact"])
-    places = unpacked(stored["places"], "<f8" if exact else "<i4")
-    places = places if exact else np.cumsum(places) * STEP
-    rows = scaled(unpacked(stored["rows"], "<f4"), int(stored["present"]))
-    if len(rows) != len(places) or not np.isfinite(rows).all() or not np.isfinite(places).all():
-        raise ValueError("the counts of a column are not numbers")
-    return NumberCounts(places, rows, missing, exact, Marks.from_dict(stored))
+def read_counts(stored: Stored, kind: str | None = None) -> Counts:
+    """Return the counts that a file describes; `kind`: of a column that is counted in this way."""
+    labels = "labels" in stored
+    if kind is not None and labels == (kind == "numbers"):
+        raise stored.wrong(f"counts of {kind}")
+    missing = stored["missing"].number(0, MOST)
+    if labels:
+        return LabelCounts({k: v.number(0, MOST) for k, v in stored["labels"].fields().items()}, missing)
+    exact, present = stored["exact"].truth(), stored["present"].whole()
+    if exact:
+        places = stored["places"].unpacked(folded=True, least=-FARTHEST, most=FARTHEST)
+    else:
+        steps = stored["places"].unpacked(kind="<i4", folded=True)
+        places = np.cumsum(steps) * STEP
+        if len(places) and not (places.min() >= -FARTHEST and places.max() <= FARTHEST):
+            raise stored["places"].wrong(f"places between {-FARTHEST:g} and {FARTHEST:g}")
+    if len(places) > 1 and not (np.diff(places) > 0).all():
+        raise stored["places"].wrong("places in ascending order")
+    rows = stored["rows"].unpacked(len(places), "<f4", folded=True, least=0, most=MOST)
+    if bool(rows.sum() > 0) != (present > 0):
+        raise stored["present"].wrong("the number of rows at its places")
+    return NumberCounts(places, scaled(rows, present), missing, exact, Marks.read(stored))
 
 
 def units_to_dict(units: ColumnUnits) -> dict[str, Any]:
@@ -69,26 +81,31 @@ def units_to_dict(units: ColumnUnits) -> dict[str, Any]:
     }
 
 
-def units_from_dict(stored: Mapping[str, Any]) -> ColumnUnits:
-    """Return the groups of a column that plain values describe."""
-    return {str(aspect): _aspect_from_dict(each) for aspect, each in stored.items()}
+def read_units(stored: Stored) -> ColumnUnits:
+    """Return the groups of a column that a file describes."""
+    return {aspect: _read_aspect(each) for aspect, each in stored.fields().items()}
 
 
-def _aspect_from_dict(stored: Mapping[str, Any]) -> AspectUnits:
-    keys = tuple(key if isinstance(key, int) else str(key) for key in stored["keys"])
-    total, upper = (unpacked(stored[name], "<f8") for name in ("total", "products"))
+def _read_aspect(stored: Stored) -> AspectUnits:
+    keys = tuple(
+        each.whole(-MOST) if isinstance(each.value, int) else each.text() for each in stored["keys"].each()
+    )
+    if len(set(keys)) < len(keys):
+        raise stored["keys"].wrong("keys that differ from one another")
     size = len(keys) + MORE
-    if len(total) != size or len(upper) != size * (size + 1) // 2:
-        raise ValueError("the sums of the groups of a column are not those of its features")
-    if not (np.isfinite(total).all() and np.isfinite(upper).all()):
-        raise ValueError("the sums of the groups of a column are not numbers")
+    total = stored["total"].unpacked(size, folded=True)
     products = np.zeros((size, size))
-    products[np.triu_indices(size)] = upper
+    products[np.triu_indices(size)] = stored["products"].unpacked(size * (size + 1) // 2, folded=True)
     products += np.triu(products, 1).T
-    rows, groups = int(stored["rows"]), int(stored["groups"])
+    rows, groups = stored["rows"].whole(), stored["groups"].whole()
     totals = UnitTotals(groups, total, products)
     if groups:
-        totals.require_sound(rows, 1.0)
+        try:
+            totals.require_sound(rows, 1.0)
+        except ValueError as error:
+            raise ValueError(f"{stored.said}{stored['products'].path}: {error}") from None
+    elif total.any() or products.any():
+        raise stored["groups"].wrong("the number of groups that its sums are of")
     return AspectUnits(keys, totals, rows)
 
 
@@ -105,13 +122,17 @@ def measure_to_dict(measure: Measure) -> dict[str, Any]:
     }
 
 
-def measure_from_dict(stored: Mapping[str, Any]) -> Measure:
-    """Return the measure that plain values describe."""
-    center, scale = float(stored["center"]), float(stored["scale"])
-    if not scale > 0 or not math.isfinite(center) or stored["counted"] not in ("numbers", "labels", "cells"):
-        raise ValueError(f"the unit of the column {stored['name']!r} is not valid")
-    name, kind, clock = (str(stored[key]) for key in ("name", "kind", "clock"))
-    return Measure(name, kind, stored["counted"], center, scale, clock, bool(stored["of_array"]))
+def read_measure(stored: Stored) -> Measure:
+    """Return the measure that a file describes."""
+    return Measure(
+        stored["name"].text(),
+        stored["kind"].text(),
+        stored["counted"].one_of("numbers", "labels", "cells"),
+        stored["center"].number(-MAX, MAX),
+        stored["scale"].number(0, MAX, above=0),
+        stored["clock"].one_of("", "local", "zoned", "duration", "time of day"),
+        stored["of_array"].truth(),
+    )
 
 
 def packed(values: FloatArray, kind: str) -> str:
@@ -119,13 +140,3 @@ def packed(values: FloatArray, kind: str) -> str:
     return base64.b64encode(zlib.compress(np.ascontiguousarray(values, dtype=kind).tobytes(), 6)).decode(
         "ascii"
     )
-
-
-def unpacked(text: str, kind: str) -> FloatArray:
-    """Return the numbers that a text stands for."""
-    try:
-        content = zlib.decompress(base64.b64decode(text, validate=True))
-    except zlib.error as error:
-        raise ValueError(f"the counts of a column are damaged ({error})") from None
-    values: FloatArray = np.frombuffer(content, dtype=kind).astype(np.float64)
-    return values
