@@ -175,7 +175,7 @@ class Lattice:
 
 def _quick_length(least: int) -> int:
     """Return the smallest length from `least` on that has no factor but 2, 3 and 5."""
-    threes = [3**b * 5**c for b in range(20) for c in range(14) if 3**b * 5**c <= 2 * least]
+    threes = [int(3**b * 5**c) for b in range(20) for c in range(14) if 3**b * 5**c <= 2 * least]
     return min(odd << max((-(-least // odd) - 1).bit_length(), 0) for odd in threes)
 
 
