@@ -42,6 +42,9 @@ Look: TypeAlias = Callable[[str, Values], None]
 _TOLD = 12
 """So many columns that are left out are named with their reasons."""
 
+_MANY_ROWS = 65_536
+"""From more rows on, points are kept by columns."""
+
 
 @dataclass(frozen=True)
 class Encoding:
@@ -179,7 +182,9 @@ class Encoding:
 
     def encode(self, frame: Frame, look: Look | None = None) -> FloatArray:
         """Return the rows of a table that has all columns as points; see `points`."""
-        rows = np.zeros((frame.rows, self.width))
+        # Of many rows, one column after the other in memory: so they are written, and what nothing is written
+        # to, as flags where no value is missing, takes no memory.
+        rows = np.zeros((frame.rows, self.width), order="F" if frame.rows > _MANY_ROWS else "C")
         for column in self.columns:
             values = self.values(frame, column.name)
             require_kind(values, column, frame.owner)

@@ -294,9 +294,13 @@ class SumsBetween:
 
 def _apart(kernel: Kernel, one: Rows, two: Rows, sums: CrossSums) -> tuple[FloatArray, FloatArray, float]:
     """Return sums between corners of the same units, without those of a unit with itself."""
-    mine = np.arange(one.points.shape[0]) if one.units is None else one.units
-    theirs = np.arange(two.points.shape[0]) if two.units is None else two.units
-    _, here, there = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+    mine, theirs = (np.arange(each.points.shape[0]) for each in (one, two))
+    if one.units is None:  # its units are their places
+        here, there = mine if two.units is None else two.units, theirs
+    elif two.units is None or one.units is two.units:
+        here, there = mine, one.units if two.units is None else mine
+    else:
+        _, here, there = np.intersect1d(one.units, two.units, assume_unique=True, return_indices=True)
     values = row_by_row(kernel, take_rows(one.points, here), take_rows(two.points, there))
     rows, cols = sums.rows.copy(), sums.cols.copy()
     rows[here] -= values

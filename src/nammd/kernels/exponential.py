@@ -63,6 +63,11 @@ def bind_squared(
         return _bind_differences(u, v, 2, weight, -0.5)
     if precision == "float32" and largest > FLOAT32_LIMIT:
         return bind_squared(x, y, embed, "float64", weight)
+    if xp is np:
+        # Where no row has anything, as a flag of missing values, there is nothing to multiply.
+        some = left.any(axis=0) & right.any(axis=0)
+        if not some.all():
+            left, right = left[:, some], right[:, some]
 
     def tile(rows: slice, columns: slice, out: Array | None) -> Array:
         return xp.exp(left[rows, :] @ right[columns, :].T)

@@ -15,6 +15,7 @@ import hashlib
 import math
 import numbers
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -138,22 +139,7 @@ class RandomFeatures(Kernel):
         >>> nammd.RandomFeatures(nammd.Gaussian(2.0), 8, rng=0).frequencies(3).shape
         (4, 3)
         """
-        count = self.n_features // 2
-        words = _words(self.seed, count * (columns + 1)).reshape(count, columns + 1)
-        # The middle of each of 2^53 cells, so never 0 or 1.
-        uniforms = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-        terms = spectrum(self.kernel)
-        edges = np.cumsum([term.weight for term in terms]) / self.bound
-        which = np.minimum(np.searchsorted(edges, uniforms[:, -1], side="right"), len(terms) - 1)
-        drawn = np.empty((count, columns))
-        for number, term in enumerate(terms):
-            drawn[which == number] = term.draw(uniforms[which == number, :-1], self.orthogonal)
-        if not np.isfinite(drawn).all():
-            raise ValueError(
-                f"the bandwidth of {self.kernel} is so small that frequencies are beyond all numbers; "
-                "multiply the data and the bandwidth by a number such as 1e100"
-            )
-        return drawn
+        return _remembered(self, columns).copy() if columns <= _FEW_COLUMNS else _drawn(self, columns)
 
     def at_bandwidth(self, kernel: Kernel) -> RandomFeatures:
         """Return features of another kernel, made of the same random numbers."""
@@ -312,6 +298,33 @@ def spectrum(kernel: Any) -> Any:
 def _reduced(phases: Array, xp: Any) -> Array:
     """Return phases between -pi and pi."""
     return phases - (2 * math.pi) * xp.round(phases / (2 * math.pi))
+
+
+def _drawn(kernel: RandomFeatures, columns: int) -> FloatArray:
+    """Return the frequencies of a kernel, made anew."""
+    count = kernel.n_features // 2
+    words = _words(kernel.seed, count * (columns + 1)).reshape(count, columns + 1)
+    # The middle of each of 2^53 cells, so never 0 or 1.
+    uniforms = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    terms = spectrum(kernel.kernel)
+    edges = np.cumsum([term.weight for term in terms]) / kernel.bound
+    which = np.minimum(np.searchsorted(edges, uniforms[:, -1], side="right"), len(terms) - 1)
+    drawn = np.empty((count, columns))
+    for number, term in enumerate(terms):
+        drawn[which == number] = term.draw(uniforms[which == number, :-1], kernel.orthogonal)
+    if not np.isfinite(drawn).all():
+        raise ValueError(
+            f"the bandwidth of {kernel.kernel} is so small that frequencies are beyond all numbers; "
+            "multiply the data and the bandwidth by a number such as 1e100"
+        )
+    return drawn
+
+
+_remembered = lru_cache(maxsize=8)(_drawn)
+"""The same, of a kernel and its finer scales remembered: a check asks for them some fifty times."""
+
+_FEW_COLUMNS = 512
+"""Of more columns, frequencies are too large to be kept."""
 
 
 def _words(seed: int, count: int) -> Any:

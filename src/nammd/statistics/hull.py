@@ -16,9 +16,9 @@ A corner may be made of the units of another one, moved: such units are drawn on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from nammd.statistics.atom_pair import AtomPair, SecondOrder
 from nammd.statistics.atoms import Atoms, Places
 from nammd.statistics.nearest import fitted_bias, nearest_weights
 from nammd.statistics.pair import Pair
+
+_BLOCK = 65_536
+"""So many units are looked at at once, where all of them would take much memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +63,17 @@ class Corner:
         found: FloatArray = values.sum(axis=0) if self.counts is None else self.counts @ values
         return found
 
-    def covariance(self, values: FloatArray) -> FloatArray:
-        """Return the covariance matrix of values of units."""
-        centred = values - self.total(values) / self.size
-        weighted = centred if self.counts is None else self.counts[:, None] * centred
-        found: FloatArray = weighted.T @ centred / max(self.size - 1, 1.0)
-        return found
+    def covariance(self, values: Callable[[slice], FloatArray]) -> FloatArray:
+        """Return the covariance matrix of values of units, which are asked for some units at a time."""
+        blocks = [slice(k, k + _BLOCK) for k in range(0, len(self.seen), _BLOCK)]
+        counts = [1.0 if self.counts is None else self.counts[block, None] for block in blocks]
+        every = list(zip(blocks, counts, strict=True))
+        mean = np.sum([(count * values(block)).sum(axis=0) for block, count in every], axis=0) / self.size
+        found = np.zeros((len(mean), len(mean)))
+        for block, count in every:
+            centred = values(block) - mean
+            found += (count * centred).T @ centred
+        return found / max(self.size - 1, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +109,7 @@ class Hull:
         """Return how many units are in both corners."""
         if one.sample != two.sample:
             return 0.0
-        if one.units is None or two.units is None:
+        if one.units is None or one.units is two.units or two.units is None:
             return min(one.size, two.size)
         return float(len(np.intersect1d(one.units, two.units)))
 
@@ -115,14 +123,14 @@ class Hull:
         found = [0.0]
         for corner in self.corners:
             own = reference if corner.sample == self.corners[0].sample else corner.size
-            noise = corner.covariance(self.means(corner)) * (1 / rows + 1 / own)
+            noise = corner.covariance(partial(self.means, corner)) * (1 / rows + 1 / own)
             found.append(fitted_bias(np.ones(len(self.corners)), self.inner, noise) / 2)
         return max(found)
 
-    def means(self, corner: Corner) -> FloatArray:
-        """Return the mean kernel values of units of a corner with each corner, not of a unit with itself."""
+    def means(self, corner: Corner, some: slice) -> FloatArray:
+        """Return the mean kernel values of some units of a corner with each, not of a unit with itself."""
         others = [each.size - (each.sample == corner.sample) for each in self.corners]
-        found: FloatArray = corner.seen / np.array(others)
+        found: FloatArray = corner.seen[some] / np.array(others)
         return found
 
     def nearest(self, met: Met) -> Mixture:
@@ -307,13 +315,16 @@ class Mixture:
         """The covariance of ``G w - b``, which is half of the gradient over the weights."""
         met, corners = self.met, self.hull.corners
         candidate = met.candidate
-        found = candidate.covariance(self.hull.means(candidate)) / candidate.size
+        found = candidate.covariance(partial(self.hull.means, candidate)) / candidate.size
+
+        def moved(v: int, some: slice) -> FloatArray:
+            seen = self.hull.means(corners[v], some)
+            values: FloatArray = self.weights[v] * seen
+            values[:, v] += seen @ self.weights - met.across[v][some] / candidate.size
+            return values
+
         for v in self.used:
-            corner = corners[v]
-            seen = self.hull.means(corner)
-            values = self.weights[v] * seen
-            values[:, v] += seen @ self.weights - met.across[v] / candidate.size
-            found = found + corner.covariance(values) / corner.size
+            found = found + corners[v].covariance(partial(moved, v)) / corners[v].size
         return found
 
 

@@ -15,6 +15,7 @@ from typing import Literal
 from nammd.statistics.moments import combined
 from nammd.statistics.near_zero import NearZero, Noise, all_alike, noise_at
 from nammd.statistics.pair import Alternative, Pair
+from nammd.statistics.solving import root_between
 
 Variance = Literal["corrected", "delta", "paper"]
 
@@ -255,19 +256,18 @@ def boundary(doubt: Callable[[float], float], start: float, end: float, step: fl
     if not math.isfinite(least):  # no estimate, so no boundary either
         return math.nan
     step = math.copysign(step if least < step < math.inf else least, end - start)
-    near = start
+    near, here = start, doubt(start)
     while True:
         far = near + step
         if (far - end) * (end - start) >= 0:
             far = end
-        if not doubt(far) > 0:
+        there = doubt(far)
+        if not there > 0:
             break
         if far == end:
             return end
-        near, step = far, step * 1.5
-    if not doubt(near) > 0:
+        near, here, step = far, there, step * 1.5
+    if not here > 0:
         return near
-    from scipy.optimize import brentq
-
     # It keeps a bracket, which is needed: the test may jump, since the lower tail switches formulas.
-    return float(brentq(doubt, near, far, xtol=1e-18, rtol=1e-14))
+    return root_between(doubt, (near, here), (far, there))

@@ -16,6 +16,7 @@ from nammd.data.arrays import FloatArray
 from nammd.statistics.atoms import Places
 from nammd.statistics.margin import Margin, boundary, doubt_at, margin
 from nammd.statistics.pair import Alternative, Pair
+from nammd.statistics.solving import nonnegative_least_squares
 from nammd.statistics.totals import UnitTotals
 
 _NOTHING = 1e-6
@@ -40,14 +41,13 @@ def nearest_weights(inner: FloatArray, across: FloatArray) -> FloatArray:
     """
     if len(across) == 1:
         return np.ones(1)
-    from scipy.optimize import nnls
-
     values, vectors = np.linalg.eigh(inner)
     top = max(float(values[-1]), np.finfo(float).tiny)
     roots = np.sqrt(np.maximum(values, 1e-10 * top))
     matrix, target = (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T @ across
     heavy = 1e4 * math.sqrt(top)  # the sum is one: a row of the least squares that outweighs the others
-    found, _ = nnls(np.vstack([matrix, np.full(len(across), heavy)]), np.append(target, heavy))
+    rows = np.vstack([matrix, np.full(len(across), heavy)])
+    found = nonnegative_least_squares(rows, np.append(target, heavy))
     found[found < _NOTHING * found.sum()] = 0.0
     weights: FloatArray = found / found.sum()
     return weights

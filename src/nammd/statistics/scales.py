@@ -135,8 +135,7 @@ class JointScales:
             return cls(weights)
         from scipy.special import ndtr
 
-        rows = np.array(known)
-        covariance = rows @ rows.T
+        covariance = np.array([[one @ other for other in known] for one in known])
         deviations = np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
         correlations = covariance / np.outer(deviations, deviations)
         values, vectors = np.linalg.eigh(correlations)

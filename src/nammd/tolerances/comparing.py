@@ -162,9 +162,13 @@ class _Around:
         # The pair itself tells what is within the reference.
         among = [part for part in between.parts if len(part) == 2 or part[0] is not reference.points]
         found = gather_at(scales, pairs, engine=engine, beside=others, among=among)
+        kept: list[RowEvidence] = []
         for scale, [evidence] in zip(scales, found, strict=False):
             assert isinstance(evidence, RowEvidence)
             sums = between.completed([evidence.kernel_sums.x, *evidence.beside[len(others) :]])
             rows = AcceptedRows.of(evidence.kernel, corners, sizes, sums)
             self._known[scale] = reference, rows
-        return [evidence for [evidence] in found]  # type: ignore[misc]
+            # What the corners know of each other is in there now, and large.
+            main = kept[0] if evidence.main is not None else None
+            kept.append(replace(evidence, beside=evidence.beside[: len(others)], main=main))
+        return kept

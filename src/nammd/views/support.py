@@ -137,9 +137,7 @@ class Lattice:
 
     @cached_property
     def _transforms(self) -> tuple[int, tuple[FloatArray, FloatArray]]:
-        from scipy.fft import next_fast_len, rfft
-
-        padded = int(next_fast_len(2 * self.length, real=True))
+        padded = _quick_length(2 * self.length)
         gaps = np.arange(self.length) * STEP
         spectra = []
         for power in (1.0, 2.0):
@@ -148,15 +146,14 @@ class Lattice:
             whole = np.zeros(padded)
             whole[: self.length] = kernel
             whole[padded - self.length + 1 :] = kernel[:0:-1]
-            spectra.append(rfft(whole).real[:, None])
+            spectra.append(np.fft.rfft(whole).real[:, None])
         return padded, (spectra[0], spectra[1])
 
     def apply(self, vectors: FloatArray, squared: bool = False) -> FloatArray:
         """Return the products."""
-        from scipy.fft import irfft, rfft
-
         padded, spectra = self._transforms
-        product = irfft(rfft(vectors, padded, axis=0) * spectra[int(squared)], padded, axis=0)
+        waves = np.fft.rfft(vectors, padded, axis=0)
+        product = np.fft.irfft(waves * spectra[int(squared)], padded, axis=0)
         found: FloatArray = product[: self.length]
         return found
 
@@ -174,6 +171,12 @@ class Lattice:
         there = np.flatnonzero(rows > 0)
         first, last = int(there[0]), int(there[-1])
         return Lattice(self.start + first, last - first + 1), rows[first : last + 1]
+
+
+def _quick_length(least: int) -> int:
+    """Return the smallest length from `least` on that has no factor but 2, 3 and 5."""
+    threes = [int(3**b * 5**c) for b in range(20) for c in range(14) if 3**b * 5**c <= 2 * least]
+    return min(odd << max((-(-least // odd) - 1).bit_length(), 0) for odd in threes)
 
 
 def support_of(samples: Sequence[Counts]) -> Support:

@@ -91,4 +91,4 @@ def _totals(walks: Walks, block: FloatArray) -> Any:
 
 
 def _products(walks: Walks, vectors: FloatArray, block: FloatArray) -> FloatArray:
-    return walks.products([block], [vectors])[0]
+    return np.array(walks.products([block], [vectors])[0])

@@ -57,7 +57,7 @@ class _Sample:
     total: FloatArray = field(init=False)  # S: the sum of features
     sized: FloatArray = field(init=False)  # T: the same, every unit counting by its size once more
     places: dict[int, int] = field(default_factory=dict)  # of other samples among the products
-    products: FloatArray = field(init=False)
+    products: Any = field(init=False)  # by scale and place
     own: Own = field(init=False)
 
     @property
@@ -114,7 +114,7 @@ class _Sample:
         at, size = self.places[id(other)], 1.0
         if sized and other.same_sizes:
             size = float(np.ravel(other.sizes)[0])
-        found: FloatArray = self.products[k, at + (sized and not other.same_sizes)]
+        found: FloatArray = self.products[k][at + (sized and not other.same_sizes)]
         return found if size == 1 else size * found
 
 

@@ -60,10 +60,12 @@ class Walks:
         run(jobs, self.threads, self.progress, of_pairs=False)
         return [job.found * self.waves.scale for job in jobs]
 
-    def products(self, samples: Sequence[Array], vectors: Sequence[FloatArray]) -> list[FloatArray]:
+    def products(
+        self, samples: Sequence[Array], vectors: Sequence[FloatArray]
+    ) -> list[list[list[FloatArray]]]:
         """Return the inner products of every row's features with some vectors, for each sample.
 
-        From vectors of shape (scales, features, vectors), arrays of shape (scales, vectors, rows).
+        From vectors of shape (scales, features, vectors), for every scale and vector one number a row.
         """
         jobs = [_Products(self.waves, x, each) for x, each in zip(samples, vectors, strict=True)]
         run(jobs, self.threads, self.progress, of_pairs=False)
@@ -180,13 +182,14 @@ class _Products(_Walk):
         sizes = np.maximum(np.abs(vectors).max(axis=1), np.finfo(np.float64).tiny)
         self.factors, small = sizes * waves.scale, np.swapaxes(vectors / sizes[:, None, :], 1, 2)
         self.vectors = [[self.here(np.ascontiguousarray(v), sample) for v in each] for each in small]
-        self.found = np.empty((waves.scales, vectors.shape[2], self.size))
+        # Arrays of their own: some of them are needed much longer than others.
+        self.found = [[np.empty(self.size) for _ in each] for each in self.vectors]
 
     def reduce(self, low: int, high: int) -> None:
         # Each block has its own place, so threads need not wait for each other.
         for k, waves in enumerate(self.waves.of(self.rows(low, high))):
             for number, vector in enumerate(self.vectors[k]):
-                self.found[k, number, low:high] = to_numpy(waves @ vector) * self.factors[k, number]
+                self.found[k][number][low:high] = to_numpy(waves @ vector) * self.factors[k, number]
 
     def add(self, low: int, high: int, part: None) -> None:
         """Nothing is left to do."""
