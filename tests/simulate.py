@@ -6,8 +6,8 @@ small samples. This module is the only one that knows how; tests/statistics/test
 public functions give the same p-values and intervals.
 
 Of a tolerance and its checks a simulation wants the decisions, and `only_decisions` leaves out what is told
-beside them; tests/tolerances/test_forecast.py shows that they stay the same. So it does of `by_accepted`,
-which has the p-values of a tolerance that accepted data made, and nothing else.
+beside them; tests/tolerances/test_forecast.py shows that they stay the same, and that `by_accepted` has the
+p-values of a tolerance that accepted data made.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ def test_a_fault_in_another_direction_is_far_however_wide_the_accepted_drift_is(
     verdict = gate.check(table(7, drift=drift, income=0.4))
     assert verdict.is_far
     assert "income" in [each.name for each in verdict.beyond]
-    ball = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, how="ball", negligible=False)
     if drift == 0:  # the reason for all of it
+        ball = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, how="ball", negligible=False)
         assert not ball.check(REFERENCE, table(7, income=0.4)).is_far
 
 
