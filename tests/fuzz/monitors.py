@@ -15,6 +15,8 @@ from nammd.monitor.history_view import columns_of
 from nammd.monitor.page import page_of, render
 from nammd.monitor.state import state_of
 from tests.fuzz.mutate import mutated
+from tests.fuzz.resealed import edited
+from tests.fuzz.rules import Finding, refusing
 from tests.monitor.records import resealed
 
 Random = np.random.Generator
@@ -55,8 +57,6 @@ def _meaning(path: Path) -> Any:
 
 def _require_same_or_refused(path: Path, whole: Any) -> None:
     """An edited monitor is refused, or comes to the same; what is moved out of it can be read."""
-    from tests.fuzz.trials import Finding, refusing
-
     refused = True
     with refusing(NAME):
         found = _meaning(path)
@@ -68,8 +68,6 @@ def _require_same_or_refused(path: Path, whole: Any) -> None:
 
 
 def _require_repair(path: Path) -> None:
-    from tests.fuzz.trials import Finding, refusing
-
     before, new = path.read_bytes(), path.with_name("new.monitor")
     new.unlink(missing_ok=True)
     with refusing(NAME):
@@ -138,8 +136,6 @@ def monitor_sql(rng: Random, folder: Path) -> None:
 
 def monitor_fields(rng: Random, folder: Path) -> None:
     """A monitor with strange values, sealed as if it were right, is refused or can be used."""
-    from tests.fuzz.trials import _edited, refusing
-
     path = folder / NAME
     _clean(path)
     path.write_bytes(_whole(folder)[0])
@@ -155,9 +151,9 @@ def monitor_fields(rng: Random, folder: Path) -> None:
         elif chance < 0.2:
             records[place] = [kind, "2026-03-07" if rng.random() < 0.5 else "\x1b[31m\n", content, details]
         elif details and chance < 0.5:
-            records[place] = [kind, key, content, _edited(rng, details)]
+            records[place] = [kind, key, content, edited(rng, details)]
         else:
-            records[place] = [kind, key, _edited(rng, content), details]
+            records[place] = [kind, key, edited(rng, content), details]
         return records
 
     with contextlib.suppress(ValueError, UnicodeEncodeError):  # a surrogate that no file holds
