@@ -50,9 +50,9 @@ def _meaning(path: Path) -> Any:
     monitor._history.require_contents()
     state = state_of(seen)
     windows = monitor.pooled()
-    page = render(page_of(state, monitor.tolerance_errors(), windows))
+    render(page_of(state, monitor.tolerance_errors(), windows))
     columns_of(state)
-    return state.to_dict(), [told.batch for told in state.told], page
+    return state.to_dict(), [told.batch for told in state.told], state.events, windows
 
 
 def _require_same_or_refused(path: Path, whole: Any) -> None:
