@@ -30,6 +30,7 @@ from nammd.sketches.file import archived
 from nammd.tolerances.file import rendered
 from tests.fuzz import seeds
 from tests.fuzz.mutate import mutated
+from tests.fuzz.secrets import addresses
 
 Random = np.random.Generator
 
@@ -404,6 +405,7 @@ TRIALS: tuple[tuple[Callable[[Random, Path], None], int], ...] = (
     (sketch_fields, 4),
     (kernel_bytes, 3),
     (extreme_arrays, 9),
+    (addresses, 4),
     (full_disk, 1),
     (killed_writer, 1),
 )
