@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from nammd.errors.checks import choice
 from nammd.explaining.facts import FactShare
 from nammd.questions.closeness import closeness_test
-from nammd.tolerances.decision import Decision
 from nammd.tolerances.tolerance import Tolerance
 from nammd.tolerances.verdict import Verdict
+
+UNDECIDED = ("fail", "pass")
 
 
 def assert_close(
@@ -68,8 +70,8 @@ def assert_close(
     >>> train, today = rng.normal(size=(2, 500, 2))
     >>> verdict = assert_close(train, today, nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2))
     """
-    if undecided not in ("fail", "pass"):
-        raise ValueError(f"undecided must be 'fail' or 'pass', not {undecided!r}")
+    __tracebackhide__ = True  # pytest shows the line that calls this one
+    choice(undecided, "undecided", UNDECIDED)
     if not isinstance(tolerance, Tolerance):
         tolerance = Tolerance.load(tolerance)
     verdict = tolerance.check(
@@ -83,8 +85,43 @@ def assert_close(
         groups=groups,
         row_weights=row_weights,
     )
-    tolerated = {Decision.CLOSE} | ({Decision.UNDECIDED} if undecided == "pass" else set())
-    if verdict.decision not in tolerated or verdict.distrusted:
+    return require_close(verdict, undecided)
+
+
+def require_close(verdict: Verdict, undecided: str = "fail") -> Verdict:
+    """Assert that a verdict is one to go on with; `assert_close` and the plugin for pytest both ask here.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        What a check came to.
+    undecided : {"fail", "pass"}
+        What to do where the data do not settle it. A fact that speaks against the candidate fails in any
+        case.
+
+    Returns
+    -------
+    Verdict
+
+    Raises
+    ------
+    AssertionError
+        With the verdict in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> from nammd.testing import require_close
+    >>> train, today = np.random.default_rng(0).normal(size=(2, 500, 2))
+    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    >>> require_close(tolerance.check(train, today)).word
+    'CLOSE'
+    """
+    __tracebackhide__ = True
+    choice(undecided, "undecided", UNDECIDED)
+    settled = verdict.is_close or (undecided == "pass" and not verdict.is_far)
+    if not settled or verdict.failures:
         raise AssertionError(str(verdict))
     return verdict
 

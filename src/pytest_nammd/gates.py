@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from nammd import Gate, Tolerance, Verdict
+from nammd.errors.addresses import is_address, shown
 from nammd.errors.checks import choice
 from nammd.results.base import plain
+from nammd.testing import UNDECIDED, require_close
 from pytest_nammd import PROPERTY
 
 
@@ -46,6 +48,7 @@ class Gates:
         *,
         alpha: float = 0.05,
         undecided: str = "fail",
+        **options: Any,
     ) -> TestedGate:
         """Return a gate; a reference that other tests have used is not read again.
 
@@ -59,31 +62,36 @@ class Gates:
             The level of each of the two tests.
         undecided : {"fail", "pass"}
             What to do where the data do not settle it.
+        **options
+            Further options of `Gate.check`: `fail_on`, `allow`, `fact_share`, `joint_only`.
 
         Returns
         -------
         TestedGate
         """
-        choice(undecided, "undecided", ("fail", "pass"))
+        choice(undecided, "undecided", UNDECIDED)
         reference = self._setting("reference") if reference is None else self._placed(reference)
         tolerance = self._setting("tolerance") if tolerance is None else self._placed(tolerance)
-        key = tuple(thing if isinstance(thing, Path) else id(thing) for thing in (reference, tolerance))
+        key = tuple(
+            thing if isinstance(thing, (str, Path)) else id(thing) for thing in (reference, tolerance)
+        )
         if key not in self.known:
             limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
             # With what it was made from: the id of an object is its own only as long as it lives.
             self.known[key] = limit.with_reference(reference), reference, tolerance
-        return TestedGate(self, self.known[key][0], alpha, undecided)
+        return TestedGate(self, self.known[key][0], alpha, undecided, options)
 
-    def _setting(self, name: str) -> Path:
+    def _setting(self, name: str) -> Any:
         if not self.settings[name]:
             raise ValueError(
                 f"nammd_gate needs a {name}: give it, as in nammd_gate(reference, tolerance), or set "
                 f"nammd_{name} in the configuration of pytest"
             )
-        return self.root / self.settings[name]
+        return self._placed(self.settings[name])
 
     def _placed(self, thing: Any) -> Any:
-        return self.root / thing if isinstance(thing, (str, Path)) else thing
+        relative = isinstance(thing, (str, Path)) and not is_address(thing)
+        return self.root / thing if relative else thing
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,7 @@ class TestedGate:
     gate: Gate
     alpha: float
     undecided: str
+    options: dict[str, Any] = field(default_factory=dict)
 
     def check(self, candidate: Any, name: str = "") -> Verdict:
         """Check a candidate, without an assertion.
@@ -112,9 +121,9 @@ class TestedGate:
         Verdict
         """
         placed = self.gates._placed(candidate)
-        told = name or (str(candidate) if isinstance(candidate, (str, Path)) else self.gates.item.name)
+        told = name or (shown(candidate) if isinstance(candidate, (str, Path)) else self.gates.item.name)
         try:
-            verdict = self.gate.check(placed, self.alpha)
+            verdict = self.gate.check(placed, self.alpha, **self.options)
         except Exception as error:
             self._note({"candidate": told, "decision": "ERROR", "reason": str(error)})
             raise
@@ -136,10 +145,7 @@ class TestedGate:
         Verdict
         """
         __tracebackhide__ = True
-        verdict = self.check(candidate, name)
-        if verdict.is_far or verdict.distrusted or (not verdict.is_close and self.undecided == "fail"):
-            raise AssertionError(str(verdict))
-        return verdict
+        return require_close(self.check(candidate, name), self.undecided)
 
     def _row(self, name: str, verdict: Verdict) -> dict[str, Any]:
         row = {

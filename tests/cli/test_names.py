@@ -1,10 +1,12 @@
 """Names of files and columns are printed as they are: no markup, no control characters."""
 
+import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, feather, parquet
 
 from nammd.cli.printing import printable
 from tests.cli.conftest import people
@@ -93,3 +95,57 @@ def test_json_is_never_coloured(nammd, files, monkeypatch):
 def test_text_from_right_to_left_cannot_turn_the_line():
     assert printable("evil\u202egnp.exe") == "evil\\u202egnp.exe"
     assert printable("Zoë 漢字 👩‍👩‍👧") == "Zoë 漢字 👩‍👩‍👧"
+
+
+def write_as(table, path):
+    """Write a table in the format that the name of a file tells."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.name.endswith("folder"):
+        path.mkdir()
+        parquet.write_table(table, path / "part.parquet")
+    elif ".csv" in path.name:
+        with pa.output_stream(str(path), compression="gzip" if path.suffix == ".gz" else None) as file:
+            csv.write_csv(table, file)
+    elif path.suffix == ".arrow":
+        feather.write_feather(table, str(path))
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    else:
+        parquet.write_table(table, path)
+
+
+NAMES = (
+    "2026-03-01T10:00:00.parquet",
+    "a::b.parquet",
+    "https://host/x.parquet",
+    "sqlite:///x.parquet",
+    "~nobody.parquet",
+    "~~~.parquet",
+    "-o.parquet",
+    "--epsilon=1.parquet",
+    "me:pw@db.parquet",
+    "a=1;b=2.parquet",
+    "https://host/x.csv",
+    "me:pw@db.csv.gz",
+    "s3:x.arrow",
+    "file:x.jsonl",
+    "memory:folder",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_that_of_a_file_where_there_is_one(nammd, tmp_path, name):
+    for path, seed in (("reference.parquet", 1), (name, 2)):
+        write_as(people(seed, rows=60), tmp_path / path)
+    ran = nammd("distance", "--json", "--", "reference.parquet", name)
+    assert ran.code == 0, ran
+    assert ran.json["inputs"]["files"][1]["path"] == str(Path(name))
+
+
+def test_in_a_hook_no_file_is_an_option(nammd, tmp_path):
+    for name in ("reference.parquet", "--json", "--json.parquet"):
+        parquet.write_table(people(len(name), rows=60), tmp_path / name)
+    ran = nammd("hook", "distance", "reference.parquet", "--json.parquet")
+    assert ran.code == 0, ran
+    assert "--json.parquet, 60 rows" in ran.out
+    assert nammd("hook", "distance", "reference.parquet", "--json.parquet", "--json").code == 2

@@ -25,6 +25,7 @@ from tests.fuzz import monitors, seeds
 from tests.fuzz.mutate import mutated
 from tests.fuzz.resealed import sketch_resealed, tolerance_resealed
 from tests.fuzz.rules import Finding, Random, refusing
+from tests.fuzz.secrets import addresses
 
 
 def _require_estimate(result: Any) -> None:
@@ -299,6 +300,7 @@ TRIALS: tuple[tuple[Callable[[Random, Path], None], int], ...] = (
     (monitors.monitor_sql, 4),
     (monitors.monitor_fields, 4),
     (extreme_arrays, 9),
+    (addresses, 4),
     (full_disk, 1),
     (killed_writer, 1),
 )

@@ -21,7 +21,7 @@ class Runner:
     """A folder with a checked out repository, and what a runner gives to a step."""
 
     def __init__(self, folder, environment):
-        self.folder, self.environment = folder, environment
+        self.folder, self.environment, self.ends = folder, environment, {}
         self.files = {name: folder / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
         for path in self.files.values():
             path.write_text("")
@@ -53,7 +53,15 @@ class Runner:
 
     @property
     def outputs(self):
-        return dict(line.split("=", 1) for line in self.files["GITHUB_OUTPUT"].read_text().splitlines())
+        text, found = self.files["GITHUB_OUTPUT"].read_text(), {}
+        while text:  # as a runner reads it: name<<DELIMITER, lines, DELIMITER
+            head, _, text = text.partition("\n")
+            name, _, end = head.partition("<<")
+            assert re.fullmatch(r"end-[0-9a-f]{32}", end)
+            assert end not in self.ends.setdefault(name, set())
+            self.ends[name].add(end)
+            found[name], _, text = text.partition(f"\n{end}\n")
+        return found
 
     @property
     def summary(self):
@@ -62,7 +70,7 @@ class Runner:
 
 def filled(text, inputs):
     text = text.replace("${{ github.action_path }}", str(ROOT))
-    return re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: inputs[found[1]], text)
+    return re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: inputs[found[1]], text)
 
 
 @pytest.fixture
@@ -125,9 +133,79 @@ def test_undecided_fails_unless_told_otherwise(runner):
     assert runner.outputs["verdict"] == "UNDECIDED"
 
 
+@pytest.mark.parametrize("name", ["reference", "tolerance", "adjust", "report", "alpha", "fail-on", "group"])
+def test_an_input_of_several_lines_is_refused(runner, name):
+    given = COMMON | {"candidates": CLOSE, "html": "false", name: f"x\nverdict=CLOSE\n::warning::{name}"}
+    code, told = runner.run(**given)
+    assert code == 2
+    assert "has more than one line; give one" in told
+    require_no_commands(told)
+    assert runner.outputs == {}
+
+
+def require_no_commands(text):
+    """Look for what a runner would obey."""
+    assert not re.search(r"^\s*::|##\[", text, re.MULTILINE), text
+
+
+def test_hostile_names_are_data(runner):
+    """Neither options, nor commands to the runner, nor the end of a block of text."""
+    names = [
+        "--tolerance=evil.json.parquet",
+        "-o.parquet",
+        "::error file=x::hello.parquet",
+        "##[command]x.parquet",
+        "~~~~.parquet",
+        "::set-output name=verdict::CLOSE.parquet",
+        "$(touch oops).parquet",
+        "2026-02-01T10:00.parquet",
+    ]
+    for name in names:
+        shutil.copy(runner.folder / CLOSE, runner.folder / name)
+    shutil.copy(runner.folder / "tolerance.json", runner.folder / "--tolerance.json")
+    (runner.folder / "-x").mkdir()
+    (runner.folder / "-x" / "verdict.txt").symlink_to(runner.folder / "victim")
+    given = COMMON | {"tolerance": "--tolerance.json", "report": "-x", "html": "false"}
+    code, told = runner.run(**given, candidates="\n".join(names))
+    assert code == 0, told
+    assert runner.outputs == {"verdict": "CLOSE", "exit-code": "0", "report": "-x"}
+    require_no_commands(told)
+    require_no_commands(runner.summary)
+    assert runner.summary.count("~~~") == 2
+    assert not (runner.folder / "oops").exists()
+    assert not (runner.folder / "victim").exists()
+    [suite] = ElementTree.parse(runner.folder / "-x" / "junit.xml").getroot()
+    assert suite.get("tests") == str(len(names))
+
+
+def test_other_options_are_inputs(runner):
+    given = {"alpha": "0.01", "sample": "400", "fail-on": "new-categories"}
+    code, told = runner.run(**COMMON, **given, candidates=CLOSE, html="false")
+    assert "400 of 1500 rows" in told
+    assert "error rate 1 %" in told
+    assert runner.run(**COMMON, candidates=CLOSE, html="false", alpha="2")[0] == 2
+    assert "alpha" in runner.summary
+    for name in ("group", "time"):
+        code, told = runner.run(**COMMON, candidates=CLOSE, html="false", **{name: "nowhere"})
+        assert code == 2
+        assert "calibrate again with --group, --time" in told
+    assert "--block" in runner.run(**COMMON, candidates=CLOSE, html="false", block="none")[1]
+
+
+def test_no_password_is_in_a_summary(runner):
+    address = "https://geheim:Zwiebel/7@127.0.0.1:9/x.csv?sig=Anfang"
+    code, told = runner.run(**COMMON, candidates=address, html="false")
+    assert code == 2
+    written = [path.read_text() for path in (runner.folder / "nammd-report").iterdir()]
+    for text in (told, runner.summary, *written):
+        assert not re.search("geheim|zwiebel|anfang", text, re.IGNORECASE), text
+
+
 def test_no_input_is_part_of_a_script():
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step["run"]
+        taken = {text for text in step["env"].values() if "inputs." in text}
+        assert all(re.fullmatch(r"\$\{\{ inputs\.[\w-]+ \}\}", text) for text in taken)
 
 
 def test_what_is_installed_is_this_version_unless_said_otherwise(tmp_path, environment):

@@ -83,6 +83,19 @@ def test_close_files_pass_and_a_far_one_stops_the_commit(repository, months):
     assert ran.stdout.count("FAR: ") == 1  # one process had both of them
 
 
+def test_no_file_is_an_option(repository, months):
+    folder, run = repository
+    config = folder / ".pre-commit-config.yaml"
+    config.write_text(config.read_text().replace("^incoming/", "^(incoming/|-)"))
+    shutil.copy(months / FAR, folder / "--undecided=ok.parquet")
+    shutil.copy(months / FAR, folder / "--help.parquet")
+    ran = run()
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "2 candidates are beyond the tolerance" in ran.stdout
+    assert "--undecided=ok.parquet" in ran.stdout
+    assert "--help.parquet" in ran.stdout
+
+
 def test_without_data_files_there_is_nothing_to_do(repository):
     folder, run = repository
     (folder / "notes.md").write_text("nothing")

@@ -53,5 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 2
     from nammd.cli.errors import guarded
+    from nammd.cli.paths import files_are_no_options
 
-    return guarded(list(sys.argv[1:] if arguments is None else arguments))
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    return guarded(files_are_no_options(words[1:]) if words[:1] == ["hook"] else words)

@@ -11,7 +11,7 @@ from nammd.cli import options
 from nammd.cli.options import DataOptions, EngineName, KernelName, KernelOptions
 from nammd.cli.paths import chosen, file_of, given
 from nammd.cli.progress import Working
-from nammd.errors.addresses import not_there
+from nammd.errors.addresses import local_path, not_there
 
 if TYPE_CHECKING:
     from nammd.data.dataset import Dataset
@@ -198,7 +198,7 @@ def open_files(
     if sum(given(path) == "-" for _, path in paths) > 1:
         raise ValueError("standard input can be read once only; give it for one of the files")
     for _, path in paths:
-        if not file_of(path).expanduser().exists():
+        if not local_path(file_of(path)).exists():
             raise not_there(path)
     limit = load_tolerance(tolerance, data, kernel) if isinstance(tolerance, Path) else tolerance
     working.step("Loading the readers")

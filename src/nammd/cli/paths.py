@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,15 @@ class Place(type(Path())):  # type: ignore[misc]
     def __str__(self) -> str:
         # Of a part of it, such as its parent, nothing was given.
         return shown(self.given) if "given" in self.__dict__ else str(super().__str__())
+
+
+def files_are_no_options(words: Sequence[str]) -> list[str]:
+    """Return the words of a command in which names of files stand beside options, as a hook is given them.
+
+    There is no telling where the names begin. So a word that is the name of a file is one, whatever it looks
+    like: a file with the name of an option makes the command fail, and never changes what it does.
+    """
+    return [f"./{word}" if word.startswith("-") and os.path.lexists(word) else word for word in words]
 
 
 def place(text: str) -> Path:

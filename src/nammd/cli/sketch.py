@@ -20,6 +20,7 @@ from nammd.cli.options import (
 from nammd.cli.output import print_json, print_lines, print_notes, refuse_overwriting, require_folder
 from nammd.cli.paths import chosen, file_of, given, place, require_sketch_or_nothing
 from nammd.cli.progress import Working
+from nammd.errors.addresses import local_path, not_there
 
 if TYPE_CHECKING:
     from nammd.data.row_grouping import RowGrouping
@@ -85,8 +86,8 @@ def sketch(
     require_folder(output_file)
     refuse_overwriting([output_file], [path, tolerance])
     require_sketch_or_nothing(output_file)
-    if not file_of(path).expanduser().exists():
-        raise FileNotFoundError(f"there is no file or folder {str(path)!r}")
+    if not local_path(file_of(path)).exists():
+        raise not_there(path)
     with Working(quiet=output.json) as working:
         limit = load_tolerance(tolerance, data, kernel)
         space, grouping = limit.space, grouping_asked_for(data, limit)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nammd.cli.options import EngineName, KernelOptions
+from nammd.errors.addresses import local_path
 
 TAKE_SKETCHES = ("check", "distance", "compare", "rank", "plan")
 
@@ -44,10 +45,10 @@ def _require_engine(path: Path, chosen: KernelOptions) -> None:
             "'nammd sketch' computes on the cores of this machine, or on a cluster with --engine dask; leave "
             "out --engine cuda (in Python, Sketch.of takes tensors on a GPU)"
         )
-    if chosen.engine is EngineName.dask and path.expanduser().exists():
+    if chosen.engine is EngineName.dask and local_path(path).exists():
         from nammd.reading.formats import format_of
 
-        if format_of(path.expanduser()) != "Parquet":
+        if format_of(local_path(path)) != "Parquet":
             raise ValueError(
                 f"the workers of a cluster read Parquet, and {path} is something else; leave out --engine "
                 "dask, a sketch needs little memory in any case"

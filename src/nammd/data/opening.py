@@ -41,7 +41,7 @@ from nammd.data.frames import Frame, column_name
 from nammd.data.magnitudes import first_beyond, too_large, within_limits
 from nammd.data.nested import flat
 from nammd.data.pieces import Pieces, is_dask, is_dask_table
-from nammd.errors.addresses import not_there
+from nammd.errors.addresses import local_path, not_there
 from nammd.errors.advice import Advice, naming, refusal
 from nammd.errors.checks import counted, not_finite
 from nammd.errors.naming import listed, require_unique
@@ -202,8 +202,8 @@ def open_file(path: str | os.PathLike[str], *, by_workers: bool = False, **readi
 
     if is_elsewhere(path):
         return read(path, **reading).to_dataset()
-    where = Path(path).expanduser()
-    if not Path(split_sheet(path)[0]).expanduser().exists():
+    where = local_path(path)
+    if not local_path(split_sheet(path)[0]).exists():
         raise not_there(path)
     with naming(str(where)):
         summary = _summary_in(where)

@@ -45,6 +45,14 @@ def is_address(place: Any) -> bool:
     return isinstance(place, str) and _ADDRESS.match(place) is not None and not _exists(place)
 
 
+def local_path(place: str | os.PathLike[str]) -> Path:
+    """Return a path with ~ for the home of a user, unless there is a file of that very name."""
+    path = place if isinstance(place, Path) else Path(place)
+    if os.path.lexists(path) or not path.parts or not path.parts[0].startswith("~"):
+        return path
+    return Path(os.path.expanduser(path))  # a user that is not known stays as it is
+
+
 def shown(place: str | os.PathLike[str]) -> str:
     """Return what messages, files and pages call a place: of an address, what is known to be safe.
 

@@ -206,8 +206,8 @@ def _flat(rows: NDArray[Any]) -> NDArray[Any]:
 def _names(header: _Header, owner: str) -> tuple[str, ...]:
     if header.row_values > _MOST_COLUMNS:
         raise ValueError(
-            f"{owner} has {header.row_values} columns; at most {_MOST_COLUMNS} are taken, so give one row "
-            "per observation"
+            f"{owner} has {header.row_values} columns; at most {_MOST_COLUMNS} are taken: give one row for "
+            "each observation"
         )
     return tuple(map(str, range(header.row_values)))
 

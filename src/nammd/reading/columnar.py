@@ -11,6 +11,7 @@ import numpy as np
 
 from nammd.data.nested import flat, flat_columns
 from nammd.data.pieces import Key, Pieces, fresh_name
+from nammd.errors.addresses import local_path
 from nammd.errors.limits import require_unpacked
 from nammd.errors.naming import chosen_columns
 from nammd.reading.arrow_claims import claimed_bytes
@@ -21,6 +22,7 @@ from nammd.reading.sources import TableFile, TableStream, sliced
 PIECE_ROWS = 131_072
 """Row groups are read together up to this many rows."""
 
+# Arrow takes a relative path with a colon for an address, so all that it is given are absolute.
 _STREAM_START = b"\xff\xff\xff\xff"
 
 
@@ -33,7 +35,7 @@ def _open_file(path: Path) -> TableFile:
     parquet = optional("pyarrow.parquet", "app", "reading Parquet files")
     require_magic(path, "Parquet")
     with explained(path, "Parquet"):
-        footer = parquet.read_metadata(path)
+        footer = parquet.read_metadata(path.absolute())
         schema = footer.schema.to_arrow_schema()
         require_parquet_fits(path, footer)
 
@@ -41,7 +43,7 @@ def _open_file(path: Path) -> TableFile:
         # Without pre_buffer a row group is read as it is needed, not all at once.
         with (
             explained(path, "Parquet"),
-            parquet.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file,
+            parquet.ParquetFile(path.absolute(), pre_buffer=False, page_checksum_verification=True) as file,
         ):
             yield from map(validated, file.iter_batches(batch_size=batch_rows, columns=columns))
 
@@ -100,17 +102,17 @@ def folder_dataset(folder: Path) -> Any:
             raise ValueError(f"{file} is empty: it has no bytes at all")
         require_magic(file, "Parquet")
         with explained(file, "Parquet"):
-            footer = parquet.read_metadata(file)
+            footer = parquet.read_metadata(file.absolute())
             schemas.append(footer.schema.to_arrow_schema())
             require_parquet_fits(file, footer)
 
     def dataset(schema: Any = None) -> Any:
         return datasets.dataset(
-            [str(file) for file in files],
+            [str(file.absolute()) for file in files],
             schema=schema,
             format="parquet",
             partitioning=datasets.partitioning(flavor="hive"),
-            partition_base_dir=str(folder),
+            partition_base_dir=str(folder.absolute()),
         )
 
     with explained(folder, "a Parquet folder"):
@@ -130,8 +132,8 @@ def file_dataset(path: Path) -> Any:
     parquet = optional("pyarrow.parquet", "app", "reading Parquet files")
     require_magic(path, "Parquet")
     with explained(path, "Parquet"):
-        require_parquet_fits(path, parquet.read_metadata(path))
-        return datasets.dataset(str(path), format="parquet")
+        require_parquet_fits(path, parquet.read_metadata(path.absolute()))
+        return datasets.dataset(str(path.absolute()), format="parquet")
 
 
 def scan_parquet(path: Path, columns: Sequence[str] | None = None) -> Pieces:
@@ -142,7 +144,7 @@ def scan_parquet(path: Path, columns: Sequence[str] | None = None) -> Pieces:
     from dask.delayed import Delayed
     from dask.highlevelgraph import HighLevelGraph
 
-    path = path.expanduser().resolve()
+    path = local_path(path).resolve()
     dataset = folder_dataset(path) if path.is_dir() else file_dataset(path)
     places = flat_columns(dataset.schema, str(path))
     chosen = list(places) if columns is None else chosen_columns(columns, list(places), str(path))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from nammd.errors.addresses import driver_words, shown
+from nammd.errors.addresses import driver_words, local_path, shown
 from nammd.errors.advice import Advice, naming, refusal
 from nammd.reading.database_files import as_table, ask_duckdb, ask_sqlite
 from nammd.reading.formats import optional
@@ -74,7 +74,7 @@ def _answer(address: str, query: str) -> Any:
 def _file(address: str) -> Path:
     """Return the file of a database that is one, after checking that it is there."""
     rest = address.partition("://")[2].removeprefix("/")
-    for path in (Path(rest).expanduser(), Path(rest.partition("?")[0]).expanduser()):
+    for path in map(local_path, (rest, rest.partition("?")[0])):
         if path.is_file():
             return path
     raise FileNotFoundError(f"there is no database file {shown(address).partition('://')[2][1:]!r}")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from nammd.data.dataset import Dataset, Source
 from nammd.data.pieces import Pieces
 from nammd.data.sampling import Positions, Reservoir, sample_positions
-from nammd.errors.addresses import shown
+from nammd.errors.addresses import local_path, shown
 from nammd.errors.advice import naming
 from nammd.errors.checks import whole
 from nammd.errors.limits import require_unpacked
@@ -163,7 +163,7 @@ def scan(path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) 
     Loaded or None
         None where the file is of another format, which only `read` can read.
     """
-    where = Path(split_sheet(path)[0]).expanduser()
+    where = local_path(split_sheet(path)[0])
     if format_of(where) != "Parquet":
         return None
     from nammd.reading.columnar import scan_parquet
@@ -257,7 +257,7 @@ def _open_place(
 def _open(
     path: Path, sheet: str | None, key: str | None, features: Any, reading: Reading | None
 ) -> TableFile | ArrayFile:
-    path = path.expanduser()
+    path = local_path(path)
     kind = format_of(path)
     _require_no_hole(path)
     if key is not None and kind != "NPZ":

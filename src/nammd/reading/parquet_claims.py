@@ -46,7 +46,9 @@ def _text_bytes(
     coded = any("DICTIONARY" in encoding for encoding in footer.row_group(group).column(column).encodings)
     total = 0
     # As codes where they are such: then a word is there once, however often it is told.
-    with parquet.ParquetFile(path, pre_buffer=False, read_dictionary=[name] if coded else None) as file:
+    with parquet.ParquetFile(
+        path.absolute(), pre_buffer=False, read_dictionary=[name] if coded else None
+    ) as file:
         for batch in file.iter_batches(batch_size=_FEW_ROWS, row_groups=[group], columns=[name]):
             array = _innermost(pa, batch.column(0))
             if pa.types.is_dictionary(array.type):

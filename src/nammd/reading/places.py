@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from nammd.errors.addresses import STDIN, driver_words, ending_of, is_address, shown, user_of
+from nammd.errors.addresses import STDIN, driver_words, ending_of, is_address, local_path, shown, user_of
 from nammd.reading.formats import COMPRESSIONS, ENDINGS, open_text, optional, suffix_of
 
 _SHEET = re.compile(r"(.+\.(?:xlsx|xlsm))#(.+)", re.IGNORECASE | re.DOTALL)
@@ -48,7 +48,7 @@ def split_sheet(place: str | os.PathLike[str]) -> tuple[str | os.PathLike[str], 
     """
     found = _SHEET.fullmatch(os.fspath(place))
     elsewhere = is_elsewhere(place)
-    if found is None or (not elsewhere and Path(place).expanduser().exists()):
+    if found is None or (not elsewhere and local_path(place).exists()):
         return place, None
     file = found[1] if isinstance(place, str) else Path(found[1])
     return file, unquote(found[2]) if elsewhere else found[2]
@@ -58,7 +58,7 @@ def split_sheet(place: str | os.PathLike[str]) -> tuple[str | os.PathLike[str], 
 def local(place: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a local file or folder with what is at a place, as long as it is needed."""
     if not is_elsewhere(place):
-        yield Path(place).expanduser()
+        yield local_path(place)
         return
     with tempfile.TemporaryDirectory(prefix="nammd-") as folder:
         yield _from_stdin(Path(folder)) if place == STDIN else _fetched(str(place), Path(folder))
