@@ -37,8 +37,8 @@ def root_between(
 
     Examples
     --------
-    >>> root_between(lambda x: x * x - 2.0, (0.0, -2.0), (2.0, 2.0))
-    1.414213562373095
+    >>> round(root_between(lambda x: x * x - 2.0, (0.0, -2.0), (2.0, 2.0)), 12)
+    1.414213562373
     """
     (b, fb), (a, fa) = low, high
     c, fc, share = a, fa, 0.5
