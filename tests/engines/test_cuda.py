@@ -98,7 +98,7 @@ def test_results_are_the_same_bits_every_time():
 
 def test_fast_is_a_kernel_of_rounded_data():
     """Its sums are those of rows rounded to 11 bits, to float32 accuracy, not merely near the exact ones."""
-    x, y = samples(300, 200)
+    x, y = samples(*SEVERAL_TILES)
     centre = (x.mean(0, dtype="float64") + y.mean(0, dtype="float64")) / 2
     unit = np.sqrt(np.log2(np.e)) / 2.0
     rounded = [((z - centre) * unit).astype(np.float16).astype("float64") / unit for z in (x, y)]
@@ -111,7 +111,8 @@ def test_fast_is_a_kernel_of_rounded_data():
 
 @pytest.mark.parametrize("name", ["gaussian", "scaled", "two gaussians", "laplace", "deep"])
 def test_quadratic_forms_with_signs(name):
-    [x], signs = [samples(300, 4)[0]], np.random.default_rng(0).choice([-1.0, 1.0], (300, 140))
+    rows = SEVERAL_TILES[0]
+    [x], signs = [samples(rows, 4)[0]], np.random.default_rng(0).choice([-1.0, 1.0], (rows, 140))
     ours = nammd.Cuda().quadratic_forms(KERNELS[name], *there(x), signs.astype("float32"))
     exact = nammd.Tiles().quadratic_forms(KERNELS[name], x.astype("float64"), signs)
     np.testing.assert_allclose(ours, exact, atol=1e-5 * exact.std(), rtol=0)
@@ -125,7 +126,7 @@ def test_vectors_that_half_precision_cannot_hold_are_not_rounded():
 
 
 def test_an_offset_of_the_data_costs_no_digits():
-    x, y = samples(300, 200)
+    x, y = samples(*SEVERAL_TILES)
     near = nammd.kernel_sums(*there(x, y), KERNELS["gaussian"], nammd.Cuda())
     far = nammd.kernel_sums(*there(x + 1024, y + 1024), KERNELS["gaussian"], nammd.Cuda())
     exact = nammd.kernel_sums(
@@ -185,7 +186,7 @@ def test_an_engine_says_beforehand_what_it_can_compute():
 
 
 def test_a_closeness_test_and_a_permutation_test_agree_with_the_cpu():
-    x, y = samples(300, 300, shift=0.1)
+    x, y = samples(SEVERAL_TILES[0], SEVERAL_TILES[0], shift=0.1)
     engine, kernel = nammd.Cuda(), nammd.Gaussian(2.0)
     ours = nammd.closeness_test(*there(x, y), 0.02, kernel=kernel, engine=engine, alternative="greater")
     cpu = nammd.closeness_test(x, y, 0.02, kernel=kernel, alternative="greater")

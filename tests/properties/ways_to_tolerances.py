@@ -42,6 +42,9 @@ class Way:
 
     def checks(self, tolerance: nammd.Tolerance) -> dict[str, nammd.Verdict]:
         """Return the check of each candidate."""
+        if not self.said:  # what is known of the reference is summed once
+            gate = tolerance.with_reference(self.reference)
+            return {name: gate.check(data) for name, data in self.candidates.items()}
         return {
             name: tolerance.check(self.reference, data, **self.said.get(name, {}))
             for name, data in self.candidates.items()
