@@ -9,6 +9,7 @@ from urllib.parse import quote
 import numpy as np
 
 from nammd.errors.addresses import driver_words, shown, without_addresses
+from tests.fuzz.rules import Finding
 
 _LETTERS = list("aZ09/#?@:;=%&+ []{}()\\'\"*.,~|<>$!^`_-äß\u202e\x1b\n")
 _FORMS = (
@@ -33,8 +34,6 @@ _SAYS: tuple[Callable[[str, str], str], ...] = (
 
 def addresses(rng: np.random.Generator, folder: Path) -> None:
     """Look for a password in what is shown of an address, and of what a driver says about it."""
-    from tests.fuzz.trials import Finding
-
     middle = "".join(rng.choice(_LETTERS, rng.integers(0, 12)))
     secret = f"Qzwx{middle}Vkjq"
     told = quote(secret, safe="") if rng.random() < 0.5 else secret
