@@ -165,6 +165,9 @@ class Stored:
     def _nested(self, depth: int, least: float, most: float) -> Any:
         if depth == 0:
             return self.number(least, most)
+        quick = depth == 1 and isinstance(self.value, list) and set(map(type, self.value)) <= {int, float}
+        if quick and all(least <= value <= most for value in self.value):  # else the wrong one is named
+            return self.value
         found = [each._nested(depth - 1, least, most) for each in self.each()]
         if depth > 1 and len({len(each) for each in found}) > 1:
             raise self.wrong("lists of one length")

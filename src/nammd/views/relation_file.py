@@ -51,12 +51,12 @@ def read_limits(stored: Stored, measures: Mapping[str, Measure]) -> RelationLimi
         if name not in measures or name in classes:
             raise each["name"].wrong("a column that has a limit, and each one once")
         classes[name] = _classes(each, measures[name])
-    names, pairs = list(classes), list[tuple[str, str]]()
+    names, pairs = list(classes), dict[tuple[str, str], None]()
     for each in stored["pairs"].each():
         one, two = (k.whole(0, len(names) - 1) for k in each.pair())
         if one == two or (names[one], names[two]) in pairs:
             raise each.wrong("two columns, and each two once")
-        pairs.append((names[one], names[two]))
+        pairs[names[one], names[two]] = None
     columns = Columns(classes, tuple(pairs))
     negligible = stored["negligible"].unpacked(len(pairs), folded=True, least=sys.float_info.min)
     accepted = tuple(
