@@ -164,21 +164,17 @@ class Reference:
             return float(own.mean)
 
     def _distances_to_copies(self, points: FloatArray, copies: Sequence[FloatArray]) -> list[float]:
-        # They are told with a digit or two, so that half of a float's digits are plenty.
-        return self._distances_at((1.0,), points, copies, Tiles(dtype="float32"))[0]
+        return self._distances_at((1.0,), points, copies)[0]
 
     def _distances_at(
-        self,
-        scales: Sequence[float],
-        points: FloatArray,
-        copies: Sequence[FloatArray],
-        engine: Engine | None = None,
+        self, scales: Sequence[float], points: FloatArray, copies: Sequence[FloatArray]
     ) -> list[list[float]]:
         # A few rows, wherever they come from, and each for itself: this is about how far, not how certain.
         alone = replace(self.reference, dataset=replace(self.reference.dataset, units=None))
         x = replace(alone, points=points)
         pairs = [(x, replace(alone, points=copy)) for copy in copies]
-        every = gather_at(scales, pairs, cross="off-diagonal", engine=engine)
+        # Other copies would differ in the second digit, so that half of a float's digits are plenty.
+        every = gather_at(scales, pairs, cross="off-diagonal", engine=Tiles(dtype="float32"))
         return [[_distance(evidence.sums) for evidence in found] for found in every]
 
     def opened(self, others: Mapping[str, Any], grouping: RowGrouping) -> dict[str, Dataset]:
