@@ -45,7 +45,7 @@ def test_a_tiny_cell_runs_and_gives_the_same_values_again(experiment, which):
     cell = list(tiny.cells(tiny.tiny))[which]
     values = run_one(tiny, cell, Options(data=data)).values
     assert values
-    if not experiment.alone:  # measurements of time differ
+    if which == 0 and not experiment.alone:  # measurements of time differ
         assert run_one(tiny, cell, Options(data=data)).values == values
 
 

@@ -41,7 +41,8 @@ def table(seed=0, rows=ROWS):
 
 @cache
 def made():
-    return nammd.Tolerance.from_noise(table(), level=0.5, levels=(0.5,))
+    # Facts are the same at every scale.
+    return nammd.Tolerance.from_noise(table(), level=0.5, levels=(0.5,), scales="median")
 
 
 @cache
@@ -267,7 +268,7 @@ def test_what_occurred_in_accepted_data_is_allowed(tmp_path):
     accepted.loc[::50, "amount"] = -999.0
     accepted = accepted[accepted["kind"] != "c"]
     accepted = accepted.assign(price=accepted["price"] + 0.001)
-    limit = nammd.Tolerance.from_reference(table(), accepted, anyway=True)
+    limit = nammd.Tolerance.from_reference(table(), accepted, anyway=True, scales="median")
     limit.save(tmp_path / "t.json")
     for each in (limit, nammd.Tolerance.load(tmp_path / "t.json")):
         fresh = table(3).assign(version="v2", price=table(3)["price"] + 0.001)

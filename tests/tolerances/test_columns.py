@@ -227,7 +227,8 @@ def test_holm_counts_every_column():
 
 def test_null_checks_name_no_column():
     reference, accepted = table(100, 400), table(101, 400, drift=0.3)
-    gate = nammd.Tolerance.from_reference(reference, accepted).with_reference(reference)
+    tolerance = nammd.Tolerance.from_reference(reference, accepted, scales="median")
+    gate = tolerance.with_reference(reference)
     named = [bool(gate.check(table(200 + k, 300)).beyond) for k in range(40)]
     assert sum(named) <= 2
 

@@ -19,7 +19,7 @@ def people(seed, rows=900, age=40.0, city=0.5, missing=0.0):
 
 
 OWN = people(0)
-TOLERANCE = nammd.Tolerance.from_reference(OWN, people(9, age=44.0))
+TOLERANCE = nammd.Tolerance.from_reference(OWN, people(9, age=44.0), scales="median")
 
 
 def codes(verdict):
