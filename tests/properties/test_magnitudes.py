@@ -241,6 +241,21 @@ def test_a_sketch_whose_rows_are_all_unlike_is_refused() -> None:
         nammd.Sketch.of(x, RandomFeatures(Gaussian(1e-7), 64))
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Laplace(1.0)])
+@pytest.mark.parametrize("value", [1e6, 1e20, 1e60, 1e300])
+@pytest.mark.parametrize("two", [True, False])
+def test_the_programs_of_a_gpu_leave_rows_far_out_to_others(kernel: Any, value: float, two: bool) -> None:
+    torch = pytest.importorskip("torch")
+    from nammd.engines.cuda.operands import prepare
+    from nammd.kernels.exponential import FLOAT32_LIMIT
+
+    x, _, y = (torch.asarray(each) for each in _arrays())
+    near = prepare([x, y], kernel.exponentials(), 16, two)
+    assert all(each.largest <= FLOAT32_LIMIT for each in near)
+    x[7, 1] = value
+    assert any(each.largest > FLOAT32_LIMIT for each in prepare([x, y], kernel.exponentials(), 16, two))
+
+
 def test_units_are_powers_of_two() -> None:
     values = np.array([[0.0, 3.0, -1e300, 5e-324], [0.0, 1.0, 1.0, 0.0]])
     found = unit_of(values, axis=0)

@@ -373,10 +373,18 @@ def test_rows_far_from_zero_lose_nothing_that_matters(tmp_path):
     assert found == pytest.approx(expected, rel=1e-3)
 
 
-def test_numbers_that_cannot_be_kept_are_refused():
-    x = np.random.default_rng(0).normal(size=(50, 1)) * 1e60
-    with pytest.raises(ValueError, match="too large to be kept"):
-        nammd.Tolerance.from_reference(x, 1.5 * x[::-1], margin=0.01)
+def test_numbers_of_any_size_are_kept_and_one_that_is_too_far_out_is_refused():
+    x = np.random.default_rng(0).normal(size=(50, 1))
+    y = 1.5 * x[::-1]
+    usual = nammd.Tolerance.from_reference(x, y, margin=0.01).check(x, 1.2 * x)
+    for unit in (2.0**-200, 2.0**200):  # 1e60
+        found = nammd.Tolerance.from_reference(unit * x, unit * y, margin=0.01).check(
+            unit * x, 1.2 * unit * x
+        )
+        assert found.distance == pytest.approx(usual.distance, rel=1e-6, abs=1e-12)
+    y[7] = 1e60
+    with pytest.raises(ValueError, match=r"has 1e\+60 in row 7, column 0 .*, so far from its other rows"):
+        nammd.Tolerance.from_reference(x, y, margin=0.01)
 
 
 def test_the_accepted_data_themselves_are_never_close(gate):

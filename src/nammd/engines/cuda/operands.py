@@ -27,6 +27,10 @@ _NOTHING = -60000.0
 """An exponent that makes a kernel value zero, and that half precision can hold."""
 
 
+_CITYBLOCK_LIMIT = 1e4
+"""Numbers of float32 that are larger, in units of bandwidths, are off by a thousandth of one."""
+
+
 @dataclass(frozen=True, eq=False)
 class Operands:
     """One sample, ready for the programs of `nammd.engines.cuda.programs`.
@@ -41,7 +45,8 @@ class Operands:
     rows, padded, width : int
         The number of rows, the same filled up, and the number of columns filled up.
     largest : float
-        The largest half squared norm, in units of bandwidths.
+        The largest half squared norm, in units of bandwidths; of city-block distances, infinity where float32
+        has too few digits for some row, and else 0.
     sizes : torch.Tensor or None
         How large each row is beside the largest one, in float32 and filled up, where sums are to be weighted
         by that.
@@ -137,7 +142,8 @@ def _squared(
                 low[position, at, :columns] = u - rounded
                 rounded += low[position, at, :columns]
             norms = (rounded * rounded).sum(1) / 2
-            largest = max(largest, float(norms.max()) * math.log(2))
+            longest = float(norms.max()) * math.log(2)
+            largest = math.inf if math.isnan(longest) else max(largest, longest)
             if weights is not None:
                 norms = norms - weights[at].clamp(min=_NOTHING)
             _split(log_weight - norms, left[position, at, :3])
@@ -161,8 +167,9 @@ def _cityblock(sample: Any, term: Exponential, centre: Any, scale: float, weight
     for start in range(0, count, ROWS_AT_ONCE):
         at = slice(start, min(start + ROWS_AT_ONCE, count))
         data[:, at] = ((term.embed(sample[at].double()) - centre) * math.log2(math.e)).T.float()
+    largest = 0.0 if float(data.abs().max()) <= _CITYBLOCK_LIMIT else math.inf
     right = torch.zeros(padded, dtype=torch.float32, device=sample.device)
     right[count:] = _NOTHING
     if weights is not None:
         right[:count] = weights.clamp(min=_NOTHING)
-    return Operands(data, data, right + math.log2(term.weight / scale), right, count, padded, width, 0.0)
+    return Operands(data, data, right + math.log2(term.weight / scale), right, count, padded, width, largest)
