@@ -185,6 +185,14 @@ class Neighbours:
         """Return how far each row is from the nearest one, `itself` apart."""
         size, width = self.known.shape
         reach = min(size, max(WORK // (len(rows) * width), 8))
+        if reach == size:
+            from scipy.spatial.distance import cdist
+
+            every: FloatArray = cdist(rows, self.known, "sqeuclidean")
+            if itself is not None:
+                every[np.arange(len(rows)), itself] = np.inf
+            least: FloatArray = np.sqrt(every.min(axis=1))
+            return least
         start = np.searchsorted(self.line, rows @ self.direction) - reach // 2
         start = np.clip(start, 0, size - reach)
         found = np.empty(len(rows))
