@@ -26,6 +26,7 @@ from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.grouping_spec import GroupingSpec
 from nammd.tolerances.ladder import Rung
 from nammd.tolerances.pair_file import packed, pair_to_dict, read_pair
+from nammd.tolerances.perturbation import KINDS
 from nammd.tolerances.provenance import WORDS, Origin
 from nammd.tolerances.scale_margins import ScaleMargin
 
@@ -155,7 +156,7 @@ def _read_origin(stored: Stored) -> Origin:
         versions=tuple((name, each.text()) for name, each in stored["versions"].fields().items()),
         rungs=tuple(_read_rung(each) for each in stored["rungs"].each()),
         chosen=stored["chosen"].text(),
-        equivalents=tuple((kind.text(), level.number(0)) for kind, level in equivalents),
+        equivalents=tuple((kind.one_of(*KINDS), level.number(0)) for kind, level in equivalents),
         cautions=tuple(Caution(e["code"].text(), e["message"].text()) for e in stored["cautions"].each()),
         batch=stored["batch"].whole(),
     )
@@ -166,7 +167,8 @@ def _read_rung(stored: Stored) -> Rung:
         stored[name].number(-2, 2) for name in ("value", "standard_error", "low", "high")
     )
     level = stored["level"].number(0) if stored["level"].there else None
-    return Rung(stored["label"].text(), value, error, low, high, stored["kind"].text(), level)
+    kind = stored["kind"].one_of("accepted", *KINDS, "random", "block")
+    return Rung(stored["label"].text(), value, error, low, high, kind, level)
 
 
 def _read_grouping(stored: Stored) -> GroupingSpec:
