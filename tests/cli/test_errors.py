@@ -25,7 +25,7 @@ from tests.cli.conftest import people, write_csv
         (["check", "REF", "OK", "-e", "0.1", "--exclude", "ages"], "did you mean 'age'?"),
         (["check", "REF", "OK", "-e", "0.1", "--weights", "ages=2"], "did you mean 'age'?"),
         (["check", "REF", "OK", "-e", "0.1", "--weights", "age=heavy"], "entries such as age=2"),
-        (["check", "REF", "OK", "-e", "0.1", "--weights", "age=-1"], "at least 0"),
+        (["check", "REF", "OK", "-e", "0.1", "--weights", "age=-1"], "must be 0, or between"),
         (["check", "REF", "OK", "-e", "0.1", "--columns", "age,,city"], "names separated by commas"),
         (["check", "REF", "OK", "-e", "0.1", "--bandwidth", "0"], "bandwidth must be positive"),
         (["check", "REF", "OK", "-e", "0.1", "--kernel", "cubic"], "cubic"),

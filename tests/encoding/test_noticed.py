@@ -13,6 +13,7 @@ import pytest
 import nammd
 from nammd.data.opening import open_dataset
 from nammd.encoding.noticed import Noticed
+from nammd.errors.stored import Stored
 from nammd.reading.text_formats.understanding import Unread
 
 ROWS = 600
@@ -99,13 +100,13 @@ def test_columns_that_nobody_knows_are_named_wherever_the_rows_are(how: str, tmp
 
 def test_nothing_to_say_takes_no_room() -> None:
     assert Noticed().to_dict() == {}
-    assert Noticed.from_dict({}) == Noticed()
+    assert Noticed.read(Stored({})) == Noticed()
 
 
 def test_what_is_noticed_can_be_stored() -> None:
     cells = {"price": Unread("price", 3, 10, "x", "numbers")}
     noticed = Noticed(cells, {"a": "numbers in the reference, text now"}, (), ("b",))
-    assert Noticed.from_dict(noticed.to_dict()) == noticed
+    assert Noticed.read(Stored(noticed.to_dict())) == noticed
 
 
 @pytest.mark.parametrize(
@@ -123,8 +124,8 @@ def test_what_is_noticed_can_be_stored() -> None:
     ],
 )
 def test_damaged_notes_are_refused(stored: Any) -> None:
-    with pytest.raises((TypeError, ValueError)):
-        Noticed.from_dict(stored)
+    with pytest.raises(ValueError, match=r"must|missing|no field"):
+        Noticed.read(Stored(stored))
 
 
 def test_readable_columns_on_a_cluster_are_not_read_once_more() -> None:

@@ -54,7 +54,7 @@ def months(tmp_path_factory):
     from nammd.cli import main
 
     folder = tmp_path_factory.mktemp("months")
-    with patch("nammd.cli.demo.ROWS", 800):
+    with patch("nammd.cli.demo.ROWS", 1500):
         write_files(folder)
     words = ["calibrate", folder / REFERENCE, folder / ACCEPTED, "--exclude", "submitted"]
     assert main([*map(str, words), "-o", str(folder / "tolerance.json")]) == 0

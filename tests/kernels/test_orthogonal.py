@@ -82,7 +82,7 @@ def test_a_kernel_is_stored_told_and_scaled():
     part = for_columns(features, rows, np.array([0, 2]))
     assert part.orthogonal
     assert part.kernel == for_columns(features.kernel, rows, np.array([0, 2]))
-    with pytest.raises(ValueError, match="neither true nor false"):
+    with pytest.raises(ValueError, match="orthogonal must be true or false"):
         from_dict(to_dict(features) | {"orthogonal": "yes"})
     with pytest.raises(ValueError, match="not those that this version"):
         from_dict(to_dict(features) | {"orthogonal": False})

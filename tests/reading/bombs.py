@@ -184,6 +184,10 @@ def peak() -> float:
     """Return the most memory that this process has taken, in GB."""
     import resource
 
+    status = Path("/proc/self/status")
+    if status.exists():  # other counts begin with the memory of the process that started this one
+        [line] = [line for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
+        return int(line.split()[1]) / 1e6
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
