@@ -103,6 +103,18 @@ def test_an_estimated_tolerance_holds_both_levels(shared):
     assert np.mean(np.array(found) <= 0.05, axis=0).max() <= 0.05 + 3 * noise(0.05, 500)
 
 
+def test_single_columns_and_facts_do_not_spoil_the_levels():
+    """The same by whole checks, of which columns and facts are a part."""
+    p, q = laws.pair_at("concentrated normal", 0.1)
+    rng, decisions = np.random.default_rng(7), []
+    for _ in range(40):
+        x, accepted, candidate = p.sample(rng, 100), q.sample(rng, 100), q.sample(rng, 100)
+        tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=KERNEL, how="ball", scales="median")
+        decisions.append(tolerance.check(x, candidate).decision)
+    for wrong in ("FAR", "CLOSE"):
+        assert decisions.count(wrong) / 40 <= 0.05 + 3 * noise(0.05, 40)
+
+
 def test_a_tolerance_made_from_the_same_reference_uses_that(train, tolerance):
     candidate = draw(0.5, 7)
     same = tolerance.check(train, candidate)
