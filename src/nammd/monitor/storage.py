@@ -58,6 +58,15 @@ def packed(dataset: Dataset, rows: int, digest: str, largest: int = LARGEST) -> 
 
 def unpacked(kept: Kept, content: bytes, reading: Reading | None = None) -> Dataset:
     """Return the reference again, or say what is to be done where it is not inside."""
+    try:
+        return _unpacked(kept, content, reading)
+    except EOFError:  # NumPy's, of an array without a header
+        raise ValueError(
+            f"the reference {kept.name!r} in the monitor is damaged: its content ends early"
+        ) from None
+
+
+def _unpacked(kept: Kept, content: bytes, reading: Reading | None) -> Dataset:
     if kept.kind in ("table", "column"):
         import pyarrow as pa
 

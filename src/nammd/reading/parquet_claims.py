@@ -17,6 +17,7 @@ def require_parquet_fits(path: Path, footer: Any) -> None:
     """Refuse a file whose values would take far more memory than it has bytes."""
     packed = path.stat().st_size
     parquet = optional("pyarrow.parquet", "app", "reading Parquet files")
+    _require_sound_groups(parquet, path, footer, packed)
     total, doubtful = 0, []
     for group in range(footer.num_row_groups):
         rows = footer.row_group(group)
@@ -34,6 +35,19 @@ def require_parquet_fits(path: Path, footer: Any) -> None:
     for group, column, values in doubtful:
         total += _text_bytes(parquet, path, footer, group, column, values, allowed(packed))
         require_unpacked(total, packed, str(path))
+
+
+def _require_sound_groups(parquet: Any, path: Path, footer: Any, packed: int) -> None:
+    """Refuse groups whose columns contradict themselves, by reading a row of each.
+
+    Arrow ends the process where such a column is asked for its description, but not where it is read. What a
+    group says of itself as a whole can be asked for before.
+    """
+    groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
+    require_unpacked(sum(max(group.total_byte_size, group.num_rows) for group in groups), packed, str(path))
+    with parquet.ParquetFile(path.absolute(), pre_buffer=False) as file:
+        for group in range(len(groups)):
+            next(file.iter_batches(batch_size=1, row_groups=[group]), None)
 
 
 def _text_bytes(

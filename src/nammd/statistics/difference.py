@@ -100,7 +100,7 @@ class Difference:
         pvalue = self._by_expansion(delta)
         if self.share > switch or not (self.first.visible and self.second.visible):
             pvalue = max(pvalue, self._near_zero(delta))
-        return max(pvalue, self._unseen)
+        return min(max(pvalue, self._unseen), 1.0)  # sums of tails may be beyond it by rounding
 
     def confidence_interval(self, level: float) -> tuple[float, float]:
         """Return the differences that neither one-sided test rejects at half of 1 - level."""

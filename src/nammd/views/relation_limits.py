@@ -258,13 +258,18 @@ def _unit(sample: SampleRelations, pair: int) -> float:
 
 
 def _change(x: SampleRelations, y: SampleRelations, pair: int) -> float:
-    squared = float(difference(x.relation([pair]), y.relation([pair]))[0])
-    return float(np.sqrt(max(squared, 0.0) / _unit(x, pair)))
+    return _in_units(float(difference(x.relation([pair]), y.relation([pair]))[0]), x, pair)
 
 
 def _strength(sample: SampleRelations, pair: int) -> float:
     """Return how strongly two columns go together, in the unit of changes."""
-    return float(np.sqrt(max(float(sample.relation([pair]).squared[0]), 0.0) / _unit(sample, pair)))
+    return _in_units(float(sample.relation([pair]).squared[0]), sample, pair)
+
+
+def _in_units(squared: float, sample: SampleRelations, pair: int) -> float:
+    """Return the size of a squared covariance; a column that does not vary goes together with none."""
+    unit = _unit(sample, pair)
+    return float(np.sqrt(max(squared, 0.0) / unit)) if unit > 0 else 0.0
 
 
 def _left(ordered: bool, kind: str, level: float) -> float:
