@@ -180,7 +180,7 @@ def _read_units(
     size: tuple[int, float],
 ) -> SketchUnits:
     count = stored["count"].whole(1)
-    split, below = stored["split"].whole(0, count - 1), stored["traced_below"].number(0, 2.0**64, above=0)
+    split, below = stored["split"].whole(0, count - 1), stored["traced_below"].number(1, 2.0**64)
     trace = _array(arrays, "trace", np.dtype(np.uint64))
     if not (np.diff(trace.astype(np.float64)) >= 0).all() or len(np.unique(trace)) < len(trace):
         raise ValueError("trace must hold numbers in ascending order")
