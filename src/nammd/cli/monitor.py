@@ -18,12 +18,19 @@ from nammd.cli.computing import computing
 from nammd.cli.data import open_files
 from nammd.cli.errors import ERROR, sentence
 from nammd.cli.many import worst_code
-from nammd.cli.options import DataOptions, EngineName, KernelOptions, OutputOptions, lesson, with_options
+from nammd.cli.options import (
+    DataOptions,
+    EngineName,
+    KernelOptions,
+    OutputOptions,
+    UnpackLimit,
+    lesson,
+    with_options,
+)
 from nammd.cli.output import print_json, print_line, print_lines, require_folder
 from nammd.cli.paths import given, place
 from nammd.cli.printing import one_line
 from nammd.cli.progress import Working
-from nammd.errors.limits import set_unpack_limit
 
 if TYPE_CHECKING:
     from nammd.engines import Engine
@@ -84,16 +91,7 @@ class ReadingOptions:
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="The seed of everything random.", rich_help_panel=_DATA)
     ] = 0
-    unpack_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--unpack-limit",
-            metavar="GB",
-            callback=set_unpack_limit,
-            help="How many gigabytes a small file may unpack to; 0.5 unless said otherwise.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
+    unpack_limit: UnpackLimit = None
     array: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Which array of an .npz file to take.", rich_help_panel=_DATA),

@@ -66,6 +66,19 @@ class EngineName(StrEnum):
     dask = "dask"
 
 
+UnpackLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--unpack-limit",
+        metavar="GB",
+        callback=set_unpack_limit,
+        help="How many gigabytes a small file may unpack to, or a folder of images; 0.5 unless said "
+        "otherwise. An image may have 2^25 pixels for each.",
+        rich_help_panel=_DATA,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class DataOptions:
     """Which rows and columns of the files are read, and how."""
@@ -117,17 +130,7 @@ class DataOptions:
             rich_help_panel=_DATA,
         ),
     ] = None
-    unpack_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--unpack-limit",
-            metavar="GB",
-            callback=set_unpack_limit,
-            help="How many gigabytes a small file may unpack to, or a folder of images; 0.5 unless said "
-            "otherwise. An image may have 2^25 pixels for each.",
-            rich_help_panel=_DATA,
-        ),
-    ] = None
+    unpack_limit: UnpackLimit = None
     group: Annotated[
         str | None,
         typer.Option(

@@ -77,12 +77,6 @@ class Frame:
             return bool(self.series(name).dtype.is_numeric())
         return is_number(self._of_arrow[self._places[name]].type)
 
-    def holds_whole_numbers(self, name: str) -> bool:
-        """Tell whether the type of a column is one of integers, without a look at them."""
-        if self._of_arrow is None:
-            return bool(self.series(name).dtype.is_integer())
-        return is_number(self._of_arrow[self._places[name]].type, whole=True)
-
     def _plain_numbers(self, name: str) -> Values | None:
         columns = self._of_arrow
         return None if columns is None else plain_numbers(columns[self._places[name]])

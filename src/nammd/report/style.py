@@ -19,7 +19,6 @@ SECOND = "#D55E00"
 INK = "#1d2733"
 MUTED = "#5b6673"
 FAINT = "#d5dbe1"
-NEUTRAL = "#e9ecef"
 WITHIN = "#e3f1ec"
 
 FONT = 10.0
