@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.digest import digest_of_array
-from nammd.data.pieces import is_dask
+from nammd.data.pieces import is_dask, is_mapped
 
 Array: TypeAlias = Any
 """An array of any namespace that array-api-compat knows (NumPy, torch, CuPy, JAX, ...)."""
@@ -38,8 +38,8 @@ def is_foreign_array(value: Any) -> bool:
 
 
 def is_spread(value: Any) -> bool:
-    """Tell whether an array is in blocks on a Dask cluster."""
-    return is_dask(value)
+    """Tell whether an array is elsewhere: in blocks on a Dask cluster, or rows of a table in pieces."""
+    return is_dask(value) or is_mapped(value)
 
 
 def is_torch(value: Any) -> bool:
@@ -83,6 +83,8 @@ def in_float64(array: Array) -> Array:
         from nammd.data.blocks import with_type
 
         return with_type(array, np.float64)
+    if is_mapped(array):
+        return array
     xp = namespace(array)
     return xp.astype(array, xp.float64, copy=False)
 
@@ -95,10 +97,10 @@ def as_columns(data: Array) -> Array:
 
 
 def take_rows(sample: Array, rows: NDArray[Any]) -> Array:
-    """Return a copy of some rows of an array, where it lives; those of a Dask array come to NumPy."""
+    """Return a copy of some rows of an array, where it lives; those of spread ones come to NumPy."""
     if isinstance(sample, np.ndarray):
         return sample[rows]
-    if is_dask(sample):
+    if is_spread(sample):
         from nammd.data.blocks import some_rows
 
         return some_rows(sample, rows)
@@ -115,7 +117,7 @@ def rows_at(
 
     What is learned of them on the way is not kept back: with `names`, rows that are not finite are refused.
     """
-    spread = [k for k, sample in enumerate(samples) if is_dask(sample)]
+    spread = [k for k, sample in enumerate(samples) if is_spread(sample)]
     if spread:
         from nammd.data.blocks import look, require_finite_blocks
 
@@ -130,9 +132,12 @@ def rows_at(
 def aligned(samples: Sequence[Array], names: Sequence[str]) -> list[Array]:
     """Bring samples to one floating-point type; refuse to mix libraries.
 
-    But a sample in memory may meet one on a Dask cluster: it is handed to the workers.
+    But a sample in memory may meet one on a Dask cluster: it is handed to the workers. And it may meet rows
+    of a table in pieces, which are never handed out.
     """
     found = list(samples)
+    if any(map(is_mapped, found)) and all(is_mapped(s) or isinstance(s, np.ndarray) for s in found):
+        return found
     if any(map(is_dask, found)):
         from nammd.data.blocks import in_blocks
 
@@ -144,8 +149,8 @@ def aligned(samples: Sequence[Array], names: Sequence[str]) -> list[Array]:
 
 
 def first_rows(sample: Array, count: int) -> Array:
-    """Return the first rows of an array, where it lives; of a Dask array, some rows as a NumPy array."""
-    if is_dask(sample):
+    """Return the first rows of an array, where it lives; of a spread one, some rows as a NumPy array."""
+    if is_spread(sample):
         from nammd.data.sampling import representatives
 
         # Those that are at home anyway: a look at the very first ones would be a pass over a block.
@@ -155,7 +160,7 @@ def first_rows(sample: Array, count: int) -> Array:
 
 def is_constant(sample: Array) -> bool:
     """Tell whether all rows of a two-dimensional array are the same."""
-    if is_dask(sample):
+    if is_spread(sample):
         from nammd.data.blocks import known, look
 
         look([sample])
@@ -168,7 +173,7 @@ def is_constant(sample: Array) -> bool:
 
 def digest_of(sample: Array) -> str:
     """Return a digest of a sample: its shape and its numbers, in their order."""
-    if is_dask(sample):
+    if is_spread(sample):
         from nammd.data.blocks import known, look
 
         look([sample], digest=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nammd.data.digest import DIGEST_ROWS, digest_of_digests, digest_of_rows, heads
 from nammd.data.magnitudes import first_beyond, too_large, within_limits
-from nammd.data.pieces import Graph, Key, Pieces, fetch, fresh_name, graph_of, within_pieces
+from nammd.data.pieces import Graph, Key, Pieces, fetch, fresh_name, graph_of, is_mapped, within_pieces
 from nammd.data.sampling import representatives
 from nammd.errors.checks import not_finite
 
@@ -102,7 +102,10 @@ class Known:
 
 
 def known(array: Any) -> Known:
-    """Return what is known of a Dask array of blocks."""
+    """Return what is known of an array of blocks, or of rows of a table in pieces."""
+    if is_mapped(array):
+        of_rows: Known = array.known
+        return of_rows
     found: Known | None = getattr(array, _NOTE, None)
     if found is None:
         found = Known()
@@ -160,8 +163,8 @@ def look(
 
     Parameters
     ----------
-    arrays : sequence of Dask arrays
-        Arrays of blocks.
+    arrays : sequence of arrays
+        Arrays of blocks; or rows of tables in pieces, each of which is a pass of its own.
     wanted : sequence of arrays, optional
         For each of them the positions of rows to bring home, besides those that stand for the sample.
     digest : bool
@@ -170,6 +173,9 @@ def look(
     graph: Graph = {}
     orders: list[_Order] = []
     for number, array in enumerate(arrays):
+        if is_mapped(array):
+            array.look(None if wanted is None else wanted[number], digest)
+            continue
         rows = representatives(int(array.shape[0]))
         if wanted is not None:
             rows = np.union1d(rows, wanted[number])

@@ -1,4 +1,4 @@
-"""Tables on a cluster: a sample of their rows to fit an encoding on, and their rows as points.
+"""Tables in pieces, on a cluster or read in batches: some rows to fit an encoding on, and rows as points.
 
 Every piece is encoded where it is read. What comes back are counts, some rows, and the few values of columns
 that should have one.
@@ -6,8 +6,8 @@ that should have one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.data.blocks import blocks_of
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
-from nammd.data.pieces import Graph, Pieces, fetch, fresh_name, tree, within_pieces
+from nammd.data.mapped import MappedPieces
+from nammd.data.pieces import Pieces, within_pieces
 from nammd.data.sampling import sample_positions
 
 FIT_ROWS = 100_000
@@ -27,9 +27,9 @@ FIT_ROWS = 100_000
 
 @dataclass(eq=False)
 class SpreadTable(Dataset):
-    """A table in pieces that the workers of a cluster hold, or will read."""
+    """A table in pieces that the workers of a cluster hold, or will read, or that come in batches."""
 
-    pieces: Pieces = field(repr=False, kw_only=True)
+    pieces: Pieces | MappedPieces = field(repr=False, kw_only=True)
     on_cluster: ClassVar[bool] = True
 
     @property
@@ -53,14 +53,8 @@ class SpreadTable(Dataset):
 
     def first_rows(self, least: int) -> Frame | None:
         """Return the first piece that has so many rows; None where there is none."""
-        pieces = self.pieces
-        for k in range(len(pieces.keys)):
-            if pieces.sizes is not None and pieces.sizes[k] < least:
-                continue
-            [piece] = pieces.each(_some_rows, {k: FIT_ROWS})
-            if len(piece) >= least:
-                return _frame(piece, self.name, self.names)
-        return None
+        piece = self.pieces.first(least, FIT_ROWS)
+        return None if piece is None else _frame(piece, self.name, self.names)
 
     def each_frame(self, look: Callable[[Frame], Any]) -> list[Any]:
         """Return what a look at every piece that has rows tells, in one pass on the cluster."""
@@ -68,9 +62,9 @@ class SpreadTable(Dataset):
         return [told for part in found for told in part]
 
     def encoded(self, encode: Callable[[Frame], FloatArray], width: int) -> Any:
-        """Return the rows as a Dask array of points; every piece is encoded where it is read."""
+        """Return the rows as points; every piece is encoded where it is read."""
         numbers = partial(_encoded_piece, owner=self.name, names=self.names, encode=encode)
-        array = blocks_of(self.pieces, numbers, width, np.float64)
+        array = self.pieces.points(numbers, width, self.name)
         if not array.shape[0]:
             raise ValueError(f"{self.name} is empty: it has no rows")
         return array
@@ -80,7 +74,7 @@ class SpreadTable(Dataset):
         self.pieces = self.pieces.renamed(name)
         return self
 
-    def in_pieces(self) -> Pieces:
+    def in_pieces(self) -> Any:
         """Return the pieces."""
         return self.pieces
 
@@ -105,9 +99,9 @@ def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame
     """
     pieces = table.pieces
     if pieces.sizes is None:
-        drawn = _drawn_while_counting(pieces, rows)
-        table.pieces = replace(pieces, sizes=drawn.sizes)
-        found = [part for _, part, _ in drawn.parts]
+        drawn = pieces.total(partial(_draw_piece, rows=rows), partial(_merged, rows=rows)) or _Draw({}, {})
+        table.pieces = pieces.sized(drawn.sizes)
+        found = [part for _, (part, _) in sorted(drawn.parts.items())]
     else:
         total = sum(pieces.sizes)
         chosen = within_pieces(sample_positions(total, rows, rng), pieces.sizes) if total else {}
@@ -117,47 +111,32 @@ def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame
     return _frame(_joined(found, pieces.names), table.name, table.names)
 
 
-def _some_rows(piece: Any, most: int) -> Any:
-    return piece if len(piece) <= most else _rows(piece, np.arange(most))
-
-
 @dataclass(frozen=True)
 class _Draw:
-    """Rows drawn from some pieces: for each, its number, the rows, and the keys that they drew."""
+    """Rows drawn from some pieces, by the number of the piece: its size, the rows, and their keys."""
 
-    sizes: tuple[int, ...]
-    parts: tuple[tuple[int, Any, NDArray[np.float64]], ...]
-
-
-def _drawn_while_counting(pieces: Pieces, rows: int) -> _Draw:
-    name = fresh_name("draw")
-    draws: Graph = {
-        (name, 0, k): (partial(_draw_piece, number=k, rows=rows), key) for k, key in enumerate(pieces.keys)
-    }
-    merges, whole = tree((name,), list(draws), partial(_merged, rows=rows))
-    [drawn] = fetch(pieces.graph() | draws | merges, [whole])
-    found: _Draw = drawn
-    return found
+    sizes: Mapping[Any, int]
+    parts: Mapping[Any, tuple[Any, NDArray[np.float64]]]
 
 
-def _draw_piece(piece: Any, number: int, rows: int) -> _Draw:
-    keys = np.random.default_rng([0, number]).random(len(piece))
-    return _kept(_Draw((len(piece),), ((number, piece, keys),) if len(piece) else ()), rows)
+def _draw_piece(piece: Any, number: Any, rows: int) -> _Draw:
+    keys = np.random.default_rng([0, *np.ravel(number)]).random(len(piece))
+    return _kept(_Draw({number: len(piece)}, {number: (piece, keys)} if len(piece) else {}), rows)
 
 
 def _merged(draws: list[_Draw], rows: int) -> _Draw:
     one, other = draws
-    return _kept(_Draw(one.sizes + other.sizes, one.parts + other.parts), rows)
+    return _kept(_Draw({**one.sizes, **other.sizes}, {**one.parts, **other.parts}), rows)
 
 
 def _kept(draw: _Draw, rows: int) -> _Draw:
     """Keep the rows with the smallest keys."""
-    total = sum(len(keys) for _, _, keys in draw.parts)
+    total = sum(len(keys) for _, keys in draw.parts.values())
     if total <= rows:
         return draw
-    bar = np.partition(np.concatenate([keys for _, _, keys in draw.parts]), rows - 1)[rows - 1]
-    chosen = [(number, piece, np.flatnonzero(keys <= bar), keys) for number, piece, keys in draw.parts]
-    kept = tuple((n, _rows(piece, near), keys[near]) for n, piece, near, keys in chosen if len(near))
+    bar = np.partition(np.concatenate([keys for _, keys in draw.parts.values()]), rows - 1)[rows - 1]
+    chosen = [(n, piece, np.flatnonzero(keys <= bar), keys) for n, (piece, keys) in draw.parts.items()]
+    kept = {n: (_rows(piece, near), keys[near]) for n, piece, near, keys in chosen if len(near)}
     return _Draw(draw.sizes, kept)
 
 

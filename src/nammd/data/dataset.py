@@ -82,7 +82,7 @@ class Dataset(ABC):
     keeps_rows: ClassVar[bool] = True
     """Whether it has rows to look at."""
     on_cluster: ClassVar[bool] = False
-    """Whether its rows are spread over a Dask cluster."""
+    """Whether its rows are elsewhere: spread over a cluster of Dask or Spark, or read in batches."""
 
     @property
     @abstractmethod
@@ -133,8 +133,8 @@ class Dataset(ABC):
         """Return a table of one column under another name."""
         raise self._is_not("a table")
 
-    def in_pieces(self) -> Pieces:
-        """Return the pieces of a dataset on a cluster."""
+    def in_pieces(self) -> Any:
+        """Return the pieces of a dataset that is not in memory."""
         raise self._is_not("on a cluster")
 
     def _is_not(self, what: str) -> TypeError:

@@ -59,11 +59,12 @@ def farthest(points: Array) -> tuple[float, int, int, float]:
     if not is_spread(points):
         every = to_numpy(points)
         return _farthest(every, np.median(every, axis=0))
-    from nammd.data.pieces import Pieces
+    from nammd.data.pieces import Pieces, is_mapped
 
     middle = np.median(take_rows(points, representatives(int(points.shape[0]))), axis=0)
-    found = Pieces.of(points).each(partial(_farthest, middle=middle))
-    starts = np.cumsum([0, *points.chunks[0]])
+    pieces, sizes = (points, points.sizes) if is_mapped(points) else (Pieces.of(points), points.chunks[0])
+    found = pieces.each(partial(_farthest, middle=middle))
+    starts = np.cumsum([0, *sizes])
     moved = [(far, int(start) + row, *rest) for (far, row, *rest), start in zip(found, starts, strict=False)]
     return max(moved)
 

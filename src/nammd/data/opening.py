@@ -3,7 +3,8 @@
 This is the only module that asks what kind of thing it was given. Arrays stay where they are and keep their
 library; float32 stays float32, everything else numeric becomes float64. Tables of pandas, polars, Arrow and
 any other library that narwhals knows, lazy ones included, and streams of Arrow batches become columns in
-memory. Dask collections stay on their cluster. A path is read.
+memory. Dask collections and Spark DataFrames stay on their cluster; lazy tables of Polars and DuckDB that are
+large are read in batches. A path is read.
 """
 
 from __future__ import annotations
@@ -39,8 +40,11 @@ from nammd.data.dataset import (
 )
 from nammd.data.frames import Frame, column_name
 from nammd.data.magnitudes import first_beyond, too_large, within_limits
+from nammd.data.mapped import MappedPieces
 from nammd.data.nested import flat
 from nammd.data.pieces import Pieces, is_dask, is_dask_table
+from nammd.data.spark_tables import is_spark, spark_pieces
+from nammd.data.streamed_tables import held_or_pieces
 from nammd.errors.addresses import local_path, not_there
 from nammd.errors.advice import Advice, naming, refusal
 from nammd.errors.checks import counted, not_finite
@@ -87,12 +91,17 @@ def open_dataset(
 
 def open_content(data: Any, name: str, source: Source | None = None) -> Dataset:
     """Open data that are not a file, or what was read from one."""
-    if isinstance(data, Pieces) or is_dask(data):
+    if isinstance(data, (Pieces, MappedPieces)) or is_dask(data):
         return _open_spread(data, name, source)
+    if is_spark(data):
+        return _open_spread(spark_pieces(data, name), name, source)
     if getattr(type(data), "keeps_no_rows", False):  # not by its class, which is made of what is here
         return SummaryDataset(name, data, source=source, summary=data)
     if not isinstance(data, (np.ndarray, list, tuple)):
-        table = _open_table(data, name, source)
+        found = held_or_pieces(data, name)
+        if isinstance(found, MappedPieces):
+            return _open_spread(found, name, source)
+        table = _open_table(data if found is None else found, name, source)
         if table is not None:
             return table
     return ArrayDataset(name, data, source=source, array=_checked_array(data, name))
@@ -228,12 +237,12 @@ def _summary_in(path: Path) -> Any:
 
 
 def _open_spread(data: Any, name: str, source: Source | None) -> Dataset:
-    if isinstance(data, Pieces) or is_dask_table(data):
-        pieces = Pieces.of(data)
+    if isinstance(data, (Pieces, MappedPieces)) or is_dask_table(data):
+        pieces = data if isinstance(data, MappedPieces) else Pieces.of(data)
         require_unique(pieces.names, name)
         if not pieces.names:
             raise ValueError(f"{name} is empty: it has no columns")
-        series = not isinstance(data, Pieces) and data.ndim == 1
+        series = is_dask_table(data) and data.ndim == 1
         return SpreadTable(name, data, source=source, pieces=pieces, one_column=series)
     if not hasattr(type(data), "chunks"):
         raise TypeError(f"{name} must be a Dask array or dataframe, not {type(data).__name__}")

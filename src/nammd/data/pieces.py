@@ -24,6 +24,12 @@ def is_dask(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
+def is_mapped(value: Any) -> bool:
+    """Tell whether a value is rows of a table that stays where it is; see `nammd.data.mapped_points`."""
+    # Not by its class, which is made of what is here.
+    return getattr(type(value), "is_mapped", False) is True
+
+
 def is_dask_table(value: Any) -> bool:
     """Tell whether a value is a Dask dataframe or series."""
     # Of the type: a Delayed has any attribute that it is asked for.
@@ -80,6 +86,32 @@ class Pieces:
         tasks: Graph = {(name, k): (function, self.keys[k], *(a[k] for a in arguments)) for k in numbers}
         return fetch(self.graph() | tasks, list(tasks))
 
+    def total(self, function: Callable[[Any, Any], Any], merge: Callable[[list[Any]], Any]) -> Any:
+        """Return what a function makes of every piece and its number, merged by the workers."""
+        name = fresh_name("total")
+        tasks: Graph = {(name, 0, k): (function, key, k) for k, key in enumerate(self.keys)}
+        merges, whole = tree((name,), list(tasks), merge)
+        return fetch(self.graph() | tasks | merges, [whole])[0]
+
+    def sized(self, sizes: Mapping[Any, int]) -> Pieces:
+        """Return the same with what a pass told: the rows of every piece, by its number."""
+        return replace(self, sizes=tuple(sizes[k] for k in range(len(self.keys))))
+
+    def first(self, least: int, most: int) -> Any:
+        """Return some rows of the first piece that has at least so many; None where there is none."""
+        for k in range(len(self.keys)):
+            if self.sizes is None or self.sizes[k] >= least:
+                [piece] = self.each(first_of, {k: most})
+                if len(piece) >= least:
+                    return piece
+        return None
+
+    def points(self, numbers: Callable[[Any], Any], width: int, owner: str) -> Any:
+        """Return the rows as a Dask array of points, which a function makes of every piece."""
+        from nammd.data.blocks import blocks_of
+
+        return blocks_of(self, numbers, width, np.float64)
+
     def renamed(self, name: str) -> Pieces:
         """Return pieces of one column under another name."""
         return replace(self, names=(name,))
@@ -88,6 +120,14 @@ class Pieces:
     def rows(self) -> int | None:
         """The number of rows, where it is known without looking."""
         return None if self.sizes is None else sum(self.sizes)
+
+
+def first_of(piece: Any, most: int) -> Any:
+    """Return the first rows of a table or series, not more than so many."""
+    import narwhals as nw
+
+    table: Any = nw.from_native(piece, allow_series=True)
+    return piece if len(piece) <= most else table[:most].to_native()
 
 
 def within_pieces(rows: NDArray[Any], sizes: Sequence[int]) -> dict[int, NDArray[Any]]:

@@ -26,6 +26,7 @@ from nammd.data.group_labels import (
     rows_of,
     with_own_labels,
 )
+from nammd.data.mapped import MappedPieces
 from nammd.data.opening import open_content
 from nammd.data.row_units import RowUnits
 from nammd.data.row_weights import numbers_in, row_weights_of
@@ -222,7 +223,15 @@ def _words(grouping: RowGrouping) -> str:
 
 def _gathered(dataset: Dataset) -> Dataset:
     """Return a dataset of a cluster in memory: rows of one group may lie in several partitions."""
-    given = dataset.given
+    given, pieces = dataset.given, dataset.in_pieces()
+    if isinstance(pieces, MappedPieces):
+        table = pieces.gathered(GATHERED)
+        if table is not None:
+            return open_content(table, dataset.name, dataset.source)
+        raise TypeError(
+            f"{dataset.name} has rows {pieces.mapper.where}, where those of one group may lie apart, and "
+            f"more than {GATHERED} are not brought together; give a table in memory, of some groups"
+        )
     if hasattr(given, "compute") and len(given) <= GATHERED:
         return open_content(given.compute(), dataset.name, dataset.source)
     raise refusal(

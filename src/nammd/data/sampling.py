@@ -22,6 +22,10 @@ REPRESENTATIVES = 1024
 """So many rows stand for a whole sample where an average over pairs of rows need not be exact."""
 
 
+PAIRED_ROWS = 16_384
+"""So many rows, or groups of them, tell of pairs of all of them, where sums are made of features."""
+
+
 class Reservoir(Generic[Batch]):
     """Keeps a uniform sample of the rows it is given, in the order they came.
 
@@ -114,3 +118,12 @@ def representatives(rows: int, most: int = REPRESENTATIVES) -> Positions:
         return np.arange(rows)
     # Not evenly spaced ones: data may have a period.
     return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+
+
+def shuffled(rows: int, most: int) -> Positions:
+    """Return the positions of rows drawn at random, always the same; those of fewer are among them.
+
+    >>> set(shuffled(100, 5)) < set(shuffled(100, 10))
+    True
+    """
+    return np.sort(np.random.default_rng(0).permutation(rows)[:most])

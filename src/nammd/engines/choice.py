@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, first_rows, is_spread, namespace
 from nammd.data.opening import open_all, refuse_summaries
+from nammd.data.pieces import is_mapped
 from nammd.engines.protocol import Engine, Summed
 from nammd.engines.sums import KernelSums
 from nammd.kernels import Kernel, as_kernel
@@ -37,7 +38,8 @@ def workers_read_files(engine: Any) -> bool:
 def choose_engine(engine: Any, *samples: Array) -> Engine:
     """Return the engine that was given, or else the one where the samples are.
 
-    The rule, in this order: an engine that is given is used; Dask collections are computed by `Cluster`;
+    The rule, in this order: an engine that is given is used; many rows of Spark DataFrames and of tables
+    that are read in batches are computed by `Mapped`, Dask collections by `Cluster`;
     float32 torch tensors on a CUDA device by `Cuda`, if Triton is installed; all else by `Tiles`, which
     computes with NumPy in threads, and with any other library where its arrays are.
     """
@@ -45,6 +47,10 @@ def choose_engine(engine: Any, *samples: Array) -> Engine:
     if given is not None:
         return given
     foreign = [sample for sample in samples if not isinstance(sample, np.ndarray)]
+    if any(map(is_mapped, foreign)):
+        from nammd.engines.mapped import Mapped
+
+        return Mapped()
     if any(map(is_spread, foreign)):
         from nammd.engines.cluster import Cluster
 

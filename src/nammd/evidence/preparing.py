@@ -13,6 +13,7 @@ from typing import Any
 from nammd.data.arrays import first_rows
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
+from nammd.data.pieces import is_mapped
 from nammd.data.row_grouping import LEAST_GROUPS, NO_GROUPING, RowGrouping, with_grouping
 from nammd.encoding import Encoding
 from nammd.encoding.farthest import naming_the_farthest
@@ -143,11 +144,14 @@ def compared(reference: Any, sample: Any) -> Any:
     """Return the rows of a sample that are compared with those of a reference.
 
     All; or as many as can be compared in pairs, where the kernel has no features and the reference is not
-    too large itself. Then a random part of the sample is still the larger of both.
+    too large itself. Then a random part of the sample is still the larger of both. Of rows that stay where
+    they are, such as on Spark, never more than that.
     """
     if not (reference.keeps_rows and sample.keeps_rows) or features_of(reference.space.kernel):
         return sample
     most = large.MOST_ROWS
+    if is_mapped(sample.points):
+        return sample.at_most(max(most - reference.size, most // 2))
     return sample.at_most(most - reference.size) if 2 * reference.size <= most else sample
 
 

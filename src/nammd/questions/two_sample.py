@@ -14,6 +14,7 @@ import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, is_spread
 from nammd.data.opening import refuse_summaries
+from nammd.data.pieces import is_mapped
 from nammd.data.row_grouping import RowGrouping, with_grouping
 from nammd.engines import Engine, choose_engine
 from nammd.errors.advice import Caution
@@ -221,6 +222,8 @@ def two_sample_test(
     datasets = with_grouping(datasets, RowGrouping(groups, row_weights))
     samples = prepared(datasets, space=space, kernel=None if space else kernel, engine=engine, least=2)
     points = [sample.points for sample in samples]
+    for each in filter(is_mapped, points):
+        np.asarray(each)  # says that all pairs of rows are needed, and what to do
     if is_spread(points[0]) and chosen.name in set(METHODS) - set(_ON_A_CLUSTER):
         raise TypeError(
             f"the method {chosen.name!r} needs the rows in memory, and these are spread over a Dask cluster; "

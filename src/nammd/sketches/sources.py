@@ -1,4 +1,4 @@
-"""Sketches of rows that are here, or come in pieces: as batches, files, Dask collections."""
+"""Sketches of rows that are here, or come in pieces: as batches, files, collections of Dask or Spark."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from nammd.data.arrays import Array, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.group_labels import AllLeftOut
+from nammd.data.mapped import MappedPieces, Number
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.data.pieces import Graph, Key, fetch, fresh_name, tree
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
@@ -244,11 +245,15 @@ def of_file(
 def of_cluster(
     dataset: Dataset, settings: Settings, row_grouping: RowGrouping, progress: Progress = None
 ) -> Sketch:
-    """Return the sketch of data on a Dask cluster; workers sum, and only sums travel."""
+    """Return the sketch of data on a cluster, or that come in batches; only sums travel."""
     columns_alone(row_grouping)
     encoding_for(dataset, settings.encoding)  # refuses tables without one
     settings = settings.fitted(dataset)
     pieces = dataset.in_pieces()
+    if isinstance(pieces, MappedPieces):
+        part = partial(_numbered_part, settings=settings, row_grouping=row_grouping)
+        found = pieces.total(part, partial(reduce, _added), whole=bool(row_grouping))
+        return _of_whole_groups(found, pieces.mapper.remedies.regroup)
     name = fresh_name("sketch")
     level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
     one = [
@@ -263,20 +268,31 @@ def of_cluster(
     sums, whole = tree((name,), level, partial(reduce, _added))
     with Meter(progress, sum(counts.values())) as meter:
         sketch, *_ = fetch(pieces.graph() | tasks | sums, [whole, *counts], counts, meter.add)
+    return _of_whole_groups(sketch, "x.shuffle({!r})")
+
+
+def _of_whole_groups(sketch: Sketch | None, regroup: str) -> Sketch:
+    """Return the sketch of all partitions; refuse one of nothing, or of groups that are torn apart."""
     if sketch is None:
         raise ValueError("there are no rows to sketch: every partition is empty")
-    found: Sketch = sketch
-    if found.units is not None and found.units.split:
+    if sketch.units is not None and sketch.units.split:
         raise refusal(
             ValueError,
-            f"{found.units.split} parts of groups by {found.units.by} are in another partition than the rest "
-            "of their group, and would count as groups of their own",
+            f"{sketch.units.split} parts of groups by {sketch.units.by} are in another partition than the "
+            "rest of their group, and would count as groups of their own",
             Advice(
-                f"partition by group first, for example x.shuffle({found.units.by!r})",
+                f"partition by group first, for example {regroup.format(sketch.units.by)}",
                 "leave --engine out: the file is then read here, and groups are put together",
             ),
         )
-    return found
+    return sketch
+
+
+def _numbered_part(
+    piece: Any, number: Number, settings: Settings, row_grouping: RowGrouping
+) -> Sketch | None:
+    # What types columns have is noticed in every partition: the very first one may have no rows.
+    return _part(piece, settings, row_grouping, first=number[1] == 0)
 
 
 def _part(block: Any, settings: Settings, row_grouping: RowGrouping, first: bool) -> Sketch | None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nammd.data.arrays import aligned
+from nammd.data.arrays import aligned, is_spread
 from nammd.data.blocks import require_finite_blocks
 from nammd.data.dataset import ArrayDataset, Dataset
 from nammd.data.opening import open_all, open_dataset
@@ -191,7 +191,7 @@ def sample_of(dataset: Dataset, space: Space, digest: bool = False) -> Any:
     if not dataset.keeps_rows:
         return dataset.summary.as_sample(space, dataset)
     points = space.encoding.points(dataset)
-    if dataset.on_cluster:
+    if is_spread(points):
         require_finite_blocks(points, dataset.name, digest)
     return Sample(dataset, space, points)
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
-from nammd.data.sampling import representatives
+from nammd.data.sampling import PAIRED_ROWS, representatives, shuffled
 from nammd.engines.features.own_units import Own, Twins, outer_of_units
 from nammd.engines.features.walks import Positions
 from nammd.engines.features.waves import Waves
@@ -29,7 +29,7 @@ from nammd.engines.units import UnitCross, Units, UnitWithin
 from nammd.kernels.base import Kernel, Precision
 from nammd.kernels.operations import features_of
 
-SECOND_ORDER_ROWS, FINER_ROWS = 16_384, 4_096
+SECOND_ORDER_ROWS, FINER_ROWS = PAIRED_ROWS, 4_096
 """So many units tell of pairs of units: at the first scale, and at finer ones."""
 
 LARGE_ROWS = 65_536
@@ -230,8 +230,7 @@ class SecondOrder:
 
     def take(self, walks: Any, sample: _Sample) -> None:
         """Find those of a sample."""
-        order = np.random.default_rng(0).permutation(sample.count)
-        chosen = np.sort(order[: SECOND_ORDER_ROWS if self.k == 0 else FINER_ROWS])
+        chosen = shuffled(sample.count, SECOND_ORDER_ROWS if self.k == 0 else FINER_ROWS)
         mean, units = sample.total[self.k] / sample.weight, sample.units
         if units is None or (len(units) == sample.rows and units.weights is None):
             found = walks.second_order(sample.points, chosen, self.k, mean)

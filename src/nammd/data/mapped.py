@@ -1,0 +1,203 @@
+"""Tables whose rows come as Arrow batches, here or on executors: pieces, and who maps functions over them.
+
+A `Mapper` knows where the batches are. It calls a function with every piece of the rows, a few ten thousand
+at a time, and brings home what comes of it, piece by piece or merged. All else is the same for Spark, Polars
+and DuckDB, and is what data on a Dask cluster can do as well (`nammd.data.pieces`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+from nammd.data.digest import DIGEST_ROWS
+from nammd.data.nested import flat
+
+PIECE_ROWS = DIGEST_ROWS
+"""Rows of a piece: as many as a digest is made of, so that streams have the digests of tables in memory."""
+
+Number: TypeAlias = tuple[int, int]
+"""Which piece it is: the partition, and the piece within it."""
+
+Merge: TypeAlias = Callable[[list[Any]], Any]
+
+
+class Mapper(ABC):
+    """Calls functions with the pieces of a table, in one pass over its rows.
+
+    A function gets a piece, which is an Arrow table, and its number. Numbers and pieces are the same in every
+    pass, if the table gives its rows in the same order.
+    """
+
+    @abstractmethod
+    def each(self, function: Callable[[Any, Number], Any]) -> list[tuple[Number, Any]]:
+        """Return what a function makes of every piece that has rows, in their order."""
+
+    @abstractmethod
+    def total(self, function: Callable[[Any, Number], Any], merge: Merge, whole: bool = False) -> Any:
+        """Return the same merged, two neighbours at a time; None where there are no rows.
+
+        With `whole` a piece is all of a partition: rows that belong together stay together.
+        """
+
+    @abstractmethod
+    def first(self, rows: int) -> Any:
+        """Return some of the first rows, at most so many, as an Arrow table; None where there are none."""
+
+    @property
+    @abstractmethod
+    def where(self) -> str:
+        """Where the rows are, for messages: "on Spark"."""
+
+    @property
+    @abstractmethod
+    def remedies(self) -> Remedies:
+        """What somebody can do with such a table, for messages."""
+
+
+@dataclass(frozen=True)
+class Remedies:
+    """What to do in Python with a table, where something cannot be done with it as it is.
+
+    Attributes
+    ----------
+    sample : str
+        How to take some of its rows at random.
+    keep : str
+        How to make it give the same rows in the same order again.
+    regroup : str
+        How to bring the rows of a group together; with a place for the name of the column.
+    """
+
+    sample: str
+    keep: str
+    regroup: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class MappedPieces:
+    """Pieces of a table that a mapper goes over; what `Pieces` are on a Dask cluster.
+
+    Attributes
+    ----------
+    mapper : Mapper
+        Who calls functions with them.
+    names : tuple of str
+        The names of the columns.
+    numbers : tuple
+        The numbers of the pieces, where they are known.
+    sizes : tuple of int or None
+        Their numbers of rows, where these are known.
+    """
+
+    mapper: Mapper
+    names: tuple[str, ...]
+    numbers: tuple[Number, ...] = ()
+    sizes: tuple[int, ...] | None = None
+    _first: dict[int, Any] = field(default_factory=dict, repr=False)
+
+    def each(self, function: Callable[..., Any], *arguments: Mapping[int, Any]) -> list[Any]:
+        """Return what a function makes of every piece, in one pass.
+
+        With further arguments, which are given by the number of the piece, only of those that have some.
+        """
+        if not arguments:
+            return [found for _, found in self.mapper.each(partial(_called, function))]
+        chosen = {self.numbers[k]: [each[k] for each in arguments] for k in arguments[0]}
+        found = self.mapper.each(partial(_called_with, function, chosen))
+        return [told for _, [*part] in found for told in part]
+
+    def total(self, function: Callable[[Any, Any], Any], merge: Merge, whole: bool = False) -> Any:
+        """Return what a function makes of every piece and its number, merged in one pass."""
+        return self.mapper.total(function, merge, whole)
+
+    def sized(self, sizes: Mapping[Any, int]) -> MappedPieces:
+        """Return the same with what a pass told: the rows of every piece, by its number."""
+        ordered = dict(sorted(sizes.items()))
+        return replace(self, numbers=tuple(ordered), sizes=tuple(ordered.values()))
+
+    def first(self, least: int, most: int) -> Any:
+        """Return some of the first rows that lie at one place; None where there are not so many."""
+        if 0 not in self._first:
+            self._first[0] = self.mapper.first(min(most, PIECE_ROWS))
+        found = self._first[0]
+        return found if found is not None and len(found) >= least else None
+
+    def points(self, numbers: Callable[[Any], Any], width: int, owner: str) -> Any:
+        """Return the rows as points, which a function makes of every piece."""
+        from nammd.data.mapped_points import points_of
+
+        return points_of(self, numbers, width, owner)
+
+    def renamed(self, name: str) -> MappedPieces:
+        """Return pieces of one column under another name."""
+        return replace(self, names=(name,))
+
+    def gathered(self, most: int) -> Any:
+        """Return all rows as one table; None where there are more than so many."""
+        sizes = self.sizes if self.sizes is not None else self.each(len)
+        if sum(sizes) > most or not sizes:
+            return None
+        import pyarrow as pa
+
+        return pa.concat_tables(self.each(_itself))
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, where it is known without a pass."""
+        return None if self.sizes is None else sum(self.sizes)
+
+
+def cut(batches: Iterable[Any], owner: str, whole: bool = False) -> Iterator[Any]:
+    """Yield Arrow batches as tables of `PIECE_ROWS` rows, the last one shorter; or all of them as one.
+
+    >>> import pyarrow as pa
+    >>> batches = [pa.record_batch({"a": range(50_000)})] * 3
+    >>> [len(piece) for piece in cut(batches, "x")]
+    [65536, 65536, 18928]
+    """
+    import pyarrow as pa
+
+    held: list[Any] = []
+    rows = 0
+    for batch in batches:
+        if not len(batch):
+            continue
+        held.append(flat(pa.Table.from_batches([batch]), owner))
+        rows += len(batch)
+        while rows >= PIECE_ROWS and not whole:
+            table = pa.concat_tables(held, promote_options="permissive")
+            yield table[:PIECE_ROWS]
+            held, rows = [table[PIECE_ROWS:]], rows - PIECE_ROWS
+    if rows:
+        yield pa.concat_tables(held, promote_options="permissive")
+
+
+def merged(merge: Merge, parts: Iterable[Any]) -> Any:
+    """Merge parts, one after the other; None where there are none."""
+    whole: Any = None
+    for part in parts:
+        whole = part if whole is None else merge([whole, part])
+    return whole
+
+
+def in_order(found: Sequence[tuple[Number, Any]]) -> list[tuple[Number, Any]]:
+    """Return what pieces came to in the order of the pieces."""
+    return sorted(found, key=lambda each: each[0])
+
+
+def _called(function: Callable[[Any], Any], piece: Any, number: Number) -> Any:
+    return function(piece)
+
+
+def _called_with(
+    function: Callable[..., Any], chosen: Mapping[Number, Sequence[Any]], piece: Any, number: Number
+) -> list[Any]:
+    return [function(piece, *chosen[number])] if number in chosen else []
+
+
+def _itself(piece: Any) -> Any:
+    return piece

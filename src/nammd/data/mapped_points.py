@@ -1,0 +1,181 @@
+"""Many rows of a table that stays where it is, as points: `MappedPoints`.
+
+A pass over them makes the points anew, piece by piece, and lets go of them. Not more rows than can be
+compared in pairs come home (`HOME_ROWS`); of more, sums of features are made where the rows are.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nammd.data.blocks import BlockFacts, Known
+from nammd.data.digest import digest_of_digests, digest_of_rows, heads
+from nammd.data.magnitudes import too_large
+from nammd.data.mapped import MappedPieces, Merge
+from nammd.data.pieces import within_pieces
+from nammd.data.sampling import PAIRED_ROWS, representatives, shuffled
+from nammd.errors.checks import not_finite
+
+HOME_ROWS = 89_442
+"""Rows that come home: `nammd.kernels.large.MOST_ROWS`, which no more are compared in pairs than."""
+
+Points = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class MappedPoints:
+    """Rows of a table as points, made wherever the rows are, whenever somebody goes over them.
+
+    Attributes
+    ----------
+    pieces : MappedPieces
+        The pieces, with their sizes.
+    numbers : callable
+        Makes points of a piece.
+    width : int
+        The number of coordinates.
+    owner : str
+        What messages call the table.
+    marks : dict
+        A check sum of the points of every piece, by its place, as it was found the first time.
+    known : Known
+        What is known of them.
+    """
+
+    pieces: MappedPieces
+    numbers: Callable[[Any], Points] = field(repr=False)
+    width: int
+    owner: str
+    marks: dict[int, int] = field(default_factory=dict, repr=False)
+    known: Known = field(default_factory=Known, repr=False)
+    is_mapped: ClassVar[bool] = True
+    dtype: ClassVar[Any] = np.dtype(np.float64)
+    ndim: ClassVar[int] = 2
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The rows of every piece."""
+        assert self.pieces.sizes is not None
+        return self.pieces.sizes
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and of coordinates."""
+        return sum(self.sizes), self.width
+
+    def each(self, function: Callable[..., Any], *arguments: Mapping[int, Any]) -> list[Any]:
+        """Return what a function makes of the points of every piece; see `MappedPieces.each`."""
+        found = self.pieces.each(partial(_with_mark, self.numbers, function), *arguments)
+        self._require_same(dict(zip(arguments[0] if arguments else range(len(found)), found, strict=False)))
+        return [told for *_, told in found]
+
+    def total(self, function: Callable[[Points], Any], merge: Merge) -> Any:
+        """Return what a function makes of the points of every piece, merged."""
+        marks, found = self.pieces.total(
+            partial(_marked, self.numbers, function), partial(_merged_marks, merge)
+        )
+        places = {number: place for place, number in enumerate(self.pieces.numbers)}
+        self._require_same({places.get(number, -1): mark for number, mark in marks.items()})
+        return found
+
+    def look(self, wanted: NDArray[np.intp] | None, digest: bool) -> None:
+        """Learn what is not known yet, in one pass: what is wrong, rows that will be asked for, a digest."""
+        rows, size = representatives(self.shape[0]), self.shape[0]
+        rows = np.union1d(rows, np.union1d(shuffled(size, PAIRED_ROWS), [] if wanted is None else wanted))
+        rows = rows.astype(np.intp)
+        if self.known.wrong is not None and self.known.has(rows) and (self.known.digest or not digest):
+            return
+        local, whole = within_pieces(rows, self.sizes), heads(self.shape)[0]
+        none = np.empty(0, np.intp)
+        asked = {k: local.get(k, none) for k in range(len(self.sizes))}
+        found = self.each(partial(_looked_at, digest=digest), asked)
+        self.known.note([facts for facts, *_ in found])
+        self.known.positions, self.known.rows = rows, np.concatenate([some for _, some, _ in found])
+        if digest:
+            self.known.digest = digest_of_digests(whole, [part for *_, part in found])
+
+    def _require_same(self, found: Mapping[int, tuple[int, int] | Any]) -> None:
+        """Refuse rows that are not those of the first time, or in another order."""
+        for place, (rows, mark, *_) in found.items():
+            if (
+                not 0 <= place < len(self.sizes)
+                or rows != self.sizes[place]
+                or self.marks.setdefault(place, mark) != mark
+            ):
+                raise ValueError(
+                    f"{self.owner} gave other rows, or the same in another order, when it was read again; "
+                    f"make it give the same rows each time: {self.pieces.mapper.remedies.keep}"
+                )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError(
+            f"{self.owner} has {self.shape[0]} rows {self.pieces.mapper.where}, and this needs all of them "
+            f"in memory; give a sample of its rows, such as {self.pieces.mapper.remedies.sample}. Distances "
+            "and tolerances by kernels with features, without exact=True, and sketches take all rows"
+        )
+
+
+def points_of(pieces: MappedPieces, numbers: Callable[[Any], Points], width: int, owner: str) -> Any:
+    """Return the rows of a table as points: at home where they are few, else `MappedPoints`."""
+    marks: dict[int, int] = {}
+    known = Known()
+    if pieces.sizes is None:
+        facts = pieces.mapper.each(partial(_facts, numbers))
+        pieces = pieces.sized({number: found.rows for number, (found, _) in facts})
+        marks = {place: mark for place, (_, (_, mark)) in enumerate(facts)}
+        known.note([found for _, (found, _) in facts])
+    points = MappedPoints(pieces, numbers, width, owner, marks, known)
+    if not 0 < points.shape[0] <= HOME_ROWS:
+        return points
+    home = np.concatenate(points.each(_itself))
+    checked = Known()
+    checked.note([BlockFacts.of(home)])
+    if checked.wrong:
+        raise not_finite(owner, checked.wrong, len(home))
+    if checked.beyond:
+        raise too_large(owner, *checked.beyond)
+    return home
+
+
+def _mark(points: Points) -> tuple[int, int]:
+    """Return the number of rows, and a check sum that depends on their order."""
+    return len(points), zlib.crc32(np.ascontiguousarray(points).data)
+
+
+def _facts(numbers: Callable[[Any], Points], piece: Any, number: Any) -> tuple[BlockFacts, int]:
+    points = numbers(piece)
+    return BlockFacts.of(points), _mark(points)[1]
+
+
+def _with_mark(
+    numbers: Callable[[Any], Points], function: Callable[..., Any], piece: Any, *arguments: Any
+) -> tuple[int, int, Any]:
+    points = numbers(piece)
+    return (*_mark(points), function(points, *arguments))
+
+
+def _marked(
+    numbers: Callable[[Any], Points], function: Callable[[Points], Any], piece: Any, number: Any
+) -> tuple[dict[Any, tuple[int, int]], Any]:
+    points = numbers(piece)
+    return {number: _mark(points)}, function(points)
+
+
+def _merged_marks(merge: Merge, parts: list[tuple[dict[Any, tuple[int, int]], Any]]) -> Any:
+    (marks, one), (more, other) = parts
+    return marks | more, merge([one, other])
+
+
+def _looked_at(points: Points, rows: NDArray[np.intp], digest: bool) -> tuple[BlockFacts, Points, bytes]:
+    return BlockFacts.of(points), points[rows], digest_of_rows(points, b"") if digest else b""
+
+
+def _itself(points: Points) -> Points:
+    return points
