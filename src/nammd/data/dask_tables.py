@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
+from nammd.data.blocks import blocks_of
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
-from nammd.data.mapped import MappedPieces
-from nammd.data.pieces import Pieces, within_pieces
+from nammd.data.pieces import within_pieces
 from nammd.data.sampling import sample_positions
 
 FIT_ROWS = 100_000
@@ -27,9 +27,9 @@ FIT_ROWS = 100_000
 
 @dataclass(eq=False)
 class SpreadTable(Dataset):
-    """A table in pieces that the workers of a cluster hold, or will read, or that come in batches."""
+    """A table in pieces that the workers of a cluster hold, or will read."""
 
-    pieces: Pieces | MappedPieces = field(repr=False, kw_only=True)
+    pieces: Any = field(repr=False, kw_only=True)
     on_cluster: ClassVar[bool] = True
 
     @property
@@ -53,8 +53,14 @@ class SpreadTable(Dataset):
 
     def first_rows(self, least: int) -> Frame | None:
         """Return the first piece that has so many rows; None where there is none."""
-        piece = self.pieces.first(least, FIT_ROWS)
-        return None if piece is None else _frame(piece, self.name, self.names)
+        pieces = self.pieces
+        for k in range(len(pieces.keys)):
+            if pieces.sizes is not None and pieces.sizes[k] < least:
+                continue
+            [piece] = pieces.each(_some_rows, {k: FIT_ROWS})
+            if len(piece) >= least:
+                return _frame(piece, self.name, self.names)
+        return None
 
     def each_frame(self, look: Callable[[Frame], Any]) -> list[Any]:
         """Return what a look at every piece that has rows tells, in one pass on the cluster."""
@@ -62,12 +68,15 @@ class SpreadTable(Dataset):
         return [told for part in found for told in part]
 
     def encoded(self, encode: Callable[[Frame], FloatArray], width: int) -> Any:
-        """Return the rows as points; every piece is encoded where it is read."""
+        """Return the rows as a Dask array of points; every piece is encoded where it is read."""
         numbers = partial(_encoded_piece, owner=self.name, names=self.names, encode=encode)
-        array = self.pieces.points(numbers, width, self.name)
+        array = self._as_points(numbers, width)
         if not array.shape[0]:
             raise ValueError(f"{self.name} is empty: it has no rows")
         return array
+
+    def _as_points(self, numbers: Callable[[Any], FloatArray], width: int) -> Any:
+        return blocks_of(self.pieces, numbers, width, np.float64)
 
     def renamed(self, name: str) -> SpreadTable:
         """Give its only column another name, and return it."""
@@ -109,6 +118,10 @@ def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame
     if not found:
         raise ValueError(f"{table.name} is empty: it has no rows")
     return _frame(_joined(found, pieces.names), table.name, table.names)
+
+
+def _some_rows(piece: Any, most: int) -> Any:
+    return piece if len(piece) <= most else _rows(piece, np.arange(most))
 
 
 @dataclass(frozen=True)

@@ -109,8 +109,16 @@ class Dataset(ABC):
         """Whether its rows are at hand."""
         return self.keeps_rows and not self.on_cluster
 
+    def settled(self) -> Dataset:
+        """Return it with its size known, where a pass is needed for that; in memory, where that is small."""
+        return self
+
     def frame_to_fit(self) -> Frame | None:
         """Return the rows of a table that an encoding is fitted on: all, or a sample; None of no table."""
+        return self.frame
+
+    def frame_for_pairs(self) -> Frame | None:
+        """Return the rows of a table that tell how its columns go together; None where nothing is told."""
         return self.frame
 
     def first_rows(self, least: int) -> Frame | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -42,10 +42,6 @@ class Mapper(ABC):
 
         With `whole` a piece is all of a partition: rows that belong together stay together.
         """
-
-    @abstractmethod
-    def first(self, rows: int) -> Any:
-        """Return some of the first rows, at most so many, as an Arrow table; None where there are none."""
 
     @property
     @abstractmethod
@@ -97,7 +93,6 @@ class MappedPieces:
     names: tuple[str, ...]
     numbers: tuple[Number, ...] = ()
     sizes: tuple[int, ...] | None = None
-    _first: dict[int, Any] = field(default_factory=dict, repr=False)
 
     def each(self, function: Callable[..., Any], *arguments: Mapping[int, Any]) -> list[Any]:
         """Return what a function makes of every piece, in one pass.
@@ -119,31 +114,9 @@ class MappedPieces:
         ordered = dict(sorted(sizes.items()))
         return replace(self, numbers=tuple(ordered), sizes=tuple(ordered.values()))
 
-    def first(self, least: int, most: int) -> Any:
-        """Return some of the first rows that lie at one place; None where there are not so many."""
-        if 0 not in self._first:
-            self._first[0] = self.mapper.first(min(most, PIECE_ROWS))
-        found = self._first[0]
-        return found if found is not None and len(found) >= least else None
-
-    def points(self, numbers: Callable[[Any], Any], width: int, owner: str) -> Any:
-        """Return the rows as points, which a function makes of every piece."""
-        from nammd.data.mapped_points import points_of
-
-        return points_of(self, numbers, width, owner)
-
     def renamed(self, name: str) -> MappedPieces:
         """Return pieces of one column under another name."""
         return replace(self, names=(name,))
-
-    def gathered(self, most: int) -> Any:
-        """Return all rows as one table; None where there are more than so many."""
-        sizes = self.sizes if self.sizes is not None else self.each(len)
-        if sum(sizes) > most or not sizes:
-            return None
-        import pyarrow as pa
-
-        return pa.concat_tables(self.each(_itself))
 
     @property
     def rows(self) -> int | None:
@@ -197,7 +170,3 @@ def _called_with(
     function: Callable[..., Any], chosen: Mapping[Number, Sequence[Any]], piece: Any, number: Number
 ) -> list[Any]:
     return [function(piece, *chosen[number])] if number in chosen else []
-
-
-def _itself(piece: Any) -> Any:
-    return piece

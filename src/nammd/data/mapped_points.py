@@ -1,13 +1,13 @@
 """Many rows of a table that stays where it is, as points: `MappedPoints`.
 
-A pass over them makes the points anew, piece by piece, and lets go of them. Not more rows than can be
-compared in pairs come home (`HOME_ROWS`); of more, sums of features are made where the rows are.
+A pass over them makes the points anew, piece by piece, and lets go of them. What comes home are sums, a few
+numbers for every row, and some of the rows.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -17,14 +17,9 @@ from numpy.typing import NDArray
 
 from nammd.data.blocks import BlockFacts, Known
 from nammd.data.digest import digest_of_digests, digest_of_rows, heads
-from nammd.data.magnitudes import too_large
 from nammd.data.mapped import MappedPieces, Merge
 from nammd.data.pieces import within_pieces
 from nammd.data.sampling import PAIRED_ROWS, representatives, shuffled
-from nammd.errors.checks import not_finite
-
-HOME_ROWS = 89_442
-"""Rows that come home: `nammd.kernels.large.MOST_ROWS`, which no more are compared in pairs than."""
 
 Points = NDArray[np.float64]
 
@@ -73,7 +68,8 @@ class MappedPoints:
     def each(self, function: Callable[..., Any], *arguments: Mapping[int, Any]) -> list[Any]:
         """Return what a function makes of the points of every piece; see `MappedPieces.each`."""
         found = self.pieces.each(partial(_with_mark, self.numbers, function), *arguments)
-        self._require_same(dict(zip(arguments[0] if arguments else range(len(found)), found, strict=False)))
+        places = list(arguments[0] if arguments else range(len(self.sizes)))
+        self._require_same(places, [each[:2] for each in found])
         return [told for *_, told in found]
 
     def total(self, function: Callable[[Points], Any], merge: Merge) -> Any:
@@ -81,8 +77,7 @@ class MappedPoints:
         marks, found = self.pieces.total(
             partial(_marked, self.numbers, function), partial(_merged_marks, merge)
         )
-        places = {number: place for place, number in enumerate(self.pieces.numbers)}
-        self._require_same({places.get(number, -1): mark for number, mark in marks.items()})
+        self._require_same(range(len(self.sizes)), [each for _, each in sorted(marks.items())])
         return found
 
     def look(self, wanted: NDArray[np.intp] | None, digest: bool) -> None:
@@ -101,18 +96,17 @@ class MappedPoints:
         if digest:
             self.known.digest = digest_of_digests(whole, [part for *_, part in found])
 
-    def _require_same(self, found: Mapping[int, tuple[int, int] | Any]) -> None:
+    def _require_same(self, places: Sequence[int], found: Sequence[tuple[int, int]]) -> None:
         """Refuse rows that are not those of the first time, or in another order."""
-        for place, (rows, mark, *_) in found.items():
-            if (
-                not 0 <= place < len(self.sizes)
-                or rows != self.sizes[place]
-                or self.marks.setdefault(place, mark) != mark
-            ):
-                raise ValueError(
-                    f"{self.owner} gave other rows, or the same in another order, when it was read again; "
-                    f"make it give the same rows each time: {self.pieces.mapper.remedies.keep}"
-                )
+        if len(places) == len(found) and all(
+            rows == self.sizes[place] and self.marks.setdefault(place, mark) == mark
+            for place, (rows, mark) in zip(places, found, strict=True)
+        ):
+            return
+        raise ValueError(
+            f"{self.owner} gave other rows, or the same in another order, when it was read again; make it "
+            f"give the same rows each time: {self.pieces.mapper.remedies.keep}"
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise TypeError(
@@ -122,36 +116,9 @@ class MappedPoints:
         )
 
 
-def points_of(pieces: MappedPieces, numbers: Callable[[Any], Points], width: int, owner: str) -> Any:
-    """Return the rows of a table as points: at home where they are few, else `MappedPoints`."""
-    marks: dict[int, int] = {}
-    known = Known()
-    if pieces.sizes is None:
-        facts = pieces.mapper.each(partial(_facts, numbers))
-        pieces = pieces.sized({number: found.rows for number, (found, _) in facts})
-        marks = {place: mark for place, (_, (_, mark)) in enumerate(facts)}
-        known.note([found for _, (found, _) in facts])
-    points = MappedPoints(pieces, numbers, width, owner, marks, known)
-    if not 0 < points.shape[0] <= HOME_ROWS:
-        return points
-    home = np.concatenate(points.each(_itself))
-    checked = Known()
-    checked.note([BlockFacts.of(home)])
-    if checked.wrong:
-        raise not_finite(owner, checked.wrong, len(home))
-    if checked.beyond:
-        raise too_large(owner, *checked.beyond)
-    return home
-
-
 def _mark(points: Points) -> tuple[int, int]:
     """Return the number of rows, and a check sum that depends on their order."""
     return len(points), zlib.crc32(np.ascontiguousarray(points).data)
-
-
-def _facts(numbers: Callable[[Any], Points], piece: Any, number: Any) -> tuple[BlockFacts, int]:
-    points = numbers(piece)
-    return BlockFacts.of(points), _mark(points)[1]
 
 
 def _with_mark(
@@ -175,7 +142,3 @@ def _merged_marks(merge: Merge, parts: list[tuple[dict[Any, tuple[int, int]], An
 
 def _looked_at(points: Points, rows: NDArray[np.intp], digest: bool) -> tuple[BlockFacts, Points, bytes]:
     return BlockFacts.of(points), points[rows], digest_of_rows(points, b"") if digest else b""
-
-
-def _itself(points: Points) -> Points:
-    return points

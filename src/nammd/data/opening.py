@@ -41,6 +41,7 @@ from nammd.data.dataset import (
 from nammd.data.frames import Frame, column_name
 from nammd.data.magnitudes import first_beyond, too_large, within_limits
 from nammd.data.mapped import MappedPieces
+from nammd.data.mapped_tables import MappedTable
 from nammd.data.nested import flat
 from nammd.data.pieces import Pieces, is_dask, is_dask_table
 from nammd.data.spark_tables import is_spark, spark_pieces
@@ -60,20 +61,24 @@ NO_ROWS = Advice(
 
 
 def open_dataset(
-    data: Any, name: str, *, by_workers: bool = False, reading: Reading | None = None
+    data: Any, name: str, *, by_workers: bool = False, reading: Reading | None = None, settled: bool = True
 ) -> Dataset:
     """Open a dataset; one that is open already is returned as it is.
 
     Parameters
     ----------
     data : object
-        A path, a table, an array, a Dask collection, a sketch, or what `nammd.tables.read` returned.
+        A path, a table, an array, a collection of Dask or Spark, a sketch, or what `nammd.tables.read`
+        returned.
     name : str
         What messages call it, unless it is a file, which has a name of its own.
     by_workers : bool
         Whether the workers of a Dask cluster are to read Parquet files, instead of this process.
     reading : Reading, optional
         How a text file is written.
+    settled : bool
+        Whether to make the pass in which a Spark DataFrame tells its size, and comes here if it is small. Who
+        needs but one pass over the rows leaves it out.
 
     Returns
     -------
@@ -86,7 +91,8 @@ def open_dataset(
     if not is_dask(data) and hasattr(data, "to_dataset"):  # what a reader returned
         opened: Dataset = data.to_dataset()
         return opened
-    return open_content(data, name)
+    content = open_content(data, name)
+    return content.settled() if settled else content
 
 
 def open_content(data: Any, name: str, source: Source | None = None) -> Dataset:
@@ -242,6 +248,8 @@ def _open_spread(data: Any, name: str, source: Source | None) -> Dataset:
         require_unique(pieces.names, name)
         if not pieces.names:
             raise ValueError(f"{name} is empty: it has no columns")
+        if isinstance(pieces, MappedPieces):
+            return MappedTable(name, data, source=source, pieces=pieces)
         series = is_dask_table(data) and data.ndim == 1
         return SpreadTable(name, data, source=source, pieces=pieces, one_column=series)
     if not hasattr(type(data), "chunks"):

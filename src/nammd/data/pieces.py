@@ -97,21 +97,6 @@ class Pieces:
         """Return the same with what a pass told: the rows of every piece, by its number."""
         return replace(self, sizes=tuple(sizes[k] for k in range(len(self.keys))))
 
-    def first(self, least: int, most: int) -> Any:
-        """Return some rows of the first piece that has at least so many; None where there is none."""
-        for k in range(len(self.keys)):
-            if self.sizes is None or self.sizes[k] >= least:
-                [piece] = self.each(first_of, {k: most})
-                if len(piece) >= least:
-                    return piece
-        return None
-
-    def points(self, numbers: Callable[[Any], Any], width: int, owner: str) -> Any:
-        """Return the rows as a Dask array of points, which a function makes of every piece."""
-        from nammd.data.blocks import blocks_of
-
-        return blocks_of(self, numbers, width, np.float64)
-
     def renamed(self, name: str) -> Pieces:
         """Return pieces of one column under another name."""
         return replace(self, names=(name,))
@@ -120,14 +105,6 @@ class Pieces:
     def rows(self) -> int | None:
         """The number of rows, where it is known without looking."""
         return None if self.sizes is None else sum(self.sizes)
-
-
-def first_of(piece: Any, most: int) -> Any:
-    """Return the first rows of a table or series, not more than so many."""
-    import narwhals as nw
-
-    table: Any = nw.from_native(piece, allow_series=True)
-    return piece if len(piece) <= most else table[:most].to_native()
 
 
 def within_pieces(rows: NDArray[Any], sizes: Sequence[int]) -> dict[int, NDArray[Any]]:

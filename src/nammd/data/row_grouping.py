@@ -225,12 +225,10 @@ def _gathered(dataset: Dataset) -> Dataset:
     """Return a dataset of a cluster in memory: rows of one group may lie in several partitions."""
     given, pieces = dataset.given, dataset.in_pieces()
     if isinstance(pieces, MappedPieces):
-        table = pieces.gathered(GATHERED)
-        if table is not None:
-            return open_content(table, dataset.name, dataset.source)
         raise TypeError(
-            f"{dataset.name} has rows {pieces.mapper.where}, where those of one group may lie apart, and "
-            f"more than {GATHERED} are not brought together; give a table in memory, of some groups"
+            f"{dataset.name} has {dataset.rows} rows {pieces.mapper.where}, where those of one group may lie "
+            "apart, and so many are not brought together; give a table in memory, of some of its groups, or "
+            "sketch it with groups"
         )
     if hasattr(given, "compute") and len(given) <= GATHERED:
         return open_content(given.compute(), dataset.name, dataset.source)

@@ -70,15 +70,6 @@ class SparkMapper(Mapper):
         found = totals.repartition(_MERGERS, "merger").mapInArrow(_Merged(merge), _SCHEMA)
         return merged(merge, (value for _, value in in_order(self._computed(found))))
 
-    def first(self, rows: int) -> Any:
-        """Return the first rows of the partitions that Spark looks at first."""
-        found = SparkMapper(self.frame.limit(rows), self.owner).each(_piece)
-        if not found:
-            return None
-        import pyarrow as pa
-
-        return pa.concat_tables([piece for _, piece in found])
-
     def _computed(self, results: Any) -> list[tuple[Number, Any]]:
         """Return what tasks found, or raise what one of them refused."""
         try:
@@ -183,10 +174,6 @@ def _partition() -> int:
     context = TaskContext.get()
     assert context is not None
     return int(context.partitionId())
-
-
-def _piece(piece: Any, number: Number) -> Any:
-    return piece
 
 
 def _names(schema: Any, above: tuple[str, ...]) -> Iterator[str]:

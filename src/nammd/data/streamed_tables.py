@@ -22,7 +22,7 @@ HELD = 1 << 30
 """Bytes of Arrow's that are held in memory; where there are more, rows are read when they are needed."""
 
 _REMEDIES = {
-    "polars": Remedies("x.collect().sample(100_000)", "x.collect(), where it fits into memory"),
+    "polars": Remedies("x.gather_every(100)", "x.collect(), where it fits into memory"),
     "duckdb": Remedies(
         "duckdb.sql('from x using sample 100000 rows')", "sort its rows, or give x.to_arrow_table()"
     ),
@@ -81,11 +81,6 @@ class StreamMapper(Mapper):
     def total(self, function: Callable[[Any, Number], Any], merge: Merge, whole: bool = False) -> Any:
         """Return the same merged, in the order of the pieces."""
         return merged(merge, (value for _, value in self._found(function, whole)))
-
-    def first(self, rows: int) -> Any:
-        """Return the first rows."""
-        first = next(iter(cut(self._batches(), self.owner)), None)
-        return None if first is None else first[:rows]
 
     def _batches(self) -> Iterator[Any]:
         return chain.from_iterable(map(_arrow_batches, self.parts()))

@@ -45,6 +45,11 @@ def choose_engine(engine: Any, *samples: Array) -> Engine:
     """
     given = given_engine(engine)
     if given is not None:
+        if any(map(is_mapped, samples)):
+            raise TypeError(
+                f"{given!r} computes with rows in memory or on its own cluster, and these are too many to be "
+                "brought there; leave engine out"
+            )
         return given
     foreign = [sample for sample in samples if not isinstance(sample, np.ndarray)]
     if any(map(is_mapped, foreign)):

@@ -110,8 +110,8 @@ class Sketch:
         Parameters
         ----------
         x : dataset
-            One row per observation; see `distance`. Arrays are summed where they are, on a GPU or by the
-            workers of a Dask cluster.
+            One row per observation; see `distance`. Rows are summed where they are: on a GPU, or by the
+            workers of Dask or Spark.
         features : RandomFeatures, optional
             By default 1024 of the kernel of the space, or of the Gaussian kernel with the median bandwidth
             of `x`. For every further sketch give those of the first: ``Sketch.of(y, first.features)``.
@@ -147,7 +147,8 @@ class Sketch:
         True
         """
         settings = Settings.of(features, space, encoding, threads, scales)
-        dataset, grouping = open_dataset(x, "x"), sketchable(RowGrouping(groups, row_weights))
+        grouping = sketchable(RowGrouping(groups, row_weights))
+        dataset = open_dataset(x, "x", settled=False)
         if dataset.on_cluster:
             from nammd.sketches.sources import of_cluster
 

@@ -237,7 +237,12 @@ def _share(level: float) -> str:
 def _pairs_compared(verdict: Verdict) -> str:
     """Say how many pairs are compared: all of them, or those that depend on each other most."""
     pairs = len(verdict.pairs)
-    return counted(pairs, "pair" if pairs < MOST_PAIRS else "most dependent pair")
+    drawn = ""
+    for dataset in (verdict.estimate.evidence.x.dataset, verdict.estimate.evidence.y.dataset):
+        frame = dataset.frame_for_pairs() if pairs else None
+        if frame is not None and frame.rows < (dataset.rows or 0):
+            drawn = f" in {frame.rows} rows drawn at random"
+    return counted(pairs, "pair" if pairs < MOST_PAIRS else "most dependent pair") + drawn
 
 
 def _further_changes(verdict: Verdict) -> list[tuple[str, str]]:

@@ -68,8 +68,8 @@ def tally_columns(
     edges : sequence of int
         Where blocks of rows end, for how far each of them is from the rest; of data in memory.
     pairs : Columns or bool
-        Whether to count how columns go together, of data in memory: by the columns of a reference, or, with
-        True, by those of this dataset.
+        Whether to count how columns go together: by the columns of a reference, or, with True, by those of
+        this dataset. Of a table that is not in memory rows drawn at random tell, and on Dask none.
 
     Returns
     -------
@@ -85,7 +85,10 @@ def tally_columns(
     if dataset.frame is None:
         encoding.points(dataset)  # refuses what is not like the reference
     if not dataset.in_memory:
-        return _on_cluster(dataset, measures, encoding, constants)
+        return replace(
+            _on_cluster(dataset, measures, encoding, constants),
+            relations=_relations_elsewhere(dataset, measures, encoding, pairs),
+        )
     units = dataset.units if has_units(dataset) else None
     together = _Together.of(dataset, pairs, units, edges)
 
@@ -198,6 +201,22 @@ def _on_cluster(
         {name: ColumnTally(each) for name, each in counts.items()},
         constants_together([part for _, part, _ in parts]),
     )
+
+
+def _relations_elsewhere(
+    dataset: Dataset, measures: Sequence[Measure], encoding: Encoding, pairs: Columns | bool
+) -> SampleRelations | None:
+    """Return how the columns of a table that is not in memory go together: in rows drawn at random.
+
+    Classes are ranks within all rows, which do not add up over pieces.
+    """
+    frame = dataset.frame_for_pairs() if pairs is not False and dataset.is_table else None
+    if frame is None:
+        return None
+    counter = RelationCounter(None if pairs is True else pairs, None)
+    for measure in measures:
+        counter.add(measure, encoding.values(frame, measure.name))
+    return counter.found()
 
 
 def _look_at_piece(

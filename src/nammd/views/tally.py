@@ -47,7 +47,7 @@ class Tally:
     constants : mapping of str to Constant
         Those that are left out because the reference has one value there.
     relations : SampleRelations or None
-        How the columns go together, two by two, where somebody asked for it and rows are in memory.
+        How the columns go together, two by two, where somebody asked for it; not on a Dask cluster.
     parts : tuple of SampleRelations
         The same of every block of rows.
     """
