@@ -227,8 +227,8 @@ def in_one_place(*arrays: Array) -> tuple[Array, ...]:
 
 
 def like(values: NDArray[Any], array: Array, dtype: Any = None) -> Array:
-    """Bring NumPy `values` to the namespace and device of `array`."""
-    xp = namespace(array)
+    """Bring NumPy `values` to the namespace and device of `array`; to NumPy beside a table in pieces."""
+    xp = np if is_mapped(array) else namespace(array)
     if xp is np:
         return values.astype(dtype or array.dtype, copy=False)
     from array_api_compat import device

@@ -174,7 +174,7 @@ def look(
     orders: list[_Order] = []
     for number, array in enumerate(arrays):
         if is_mapped(array):
-            array.look(None if wanted is None else wanted[number], digest)
+            array.look(None if wanted is None else wanted[number])
             continue
         rows = representatives(int(array.shape[0]))
         if wanted is not None:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from nammd.data.digest import DIGEST_ROWS
 from nammd.data.nested import flat
+from nammd.data.pieces import Whereabouts
 
 PIECE_ROWS = DIGEST_ROWS
 """Rows of a piece: as many as a digest is made of, so that streams have the digests of tables in memory."""
@@ -45,32 +46,8 @@ class Mapper(ABC):
 
     @property
     @abstractmethod
-    def where(self) -> str:
-        """Where the rows are, for messages: "on Spark"."""
-
-    @property
-    @abstractmethod
-    def remedies(self) -> Remedies:
-        """What somebody can do with such a table, for messages."""
-
-
-@dataclass(frozen=True)
-class Remedies:
-    """What to do in Python with a table, where something cannot be done with it as it is.
-
-    Attributes
-    ----------
-    sample : str
-        How to take some of its rows at random.
-    keep : str
-        How to make it give the same rows in the same order again.
-    regroup : str
-        How to bring the rows of a group together; with a place for the name of the column.
-    """
-
-    sample: str
-    keep: str
-    regroup: str = ""
+    def whereabouts(self) -> Whereabouts:
+        """Where the rows are, and what somebody can do with them, for messages."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +94,11 @@ class MappedPieces:
     def renamed(self, name: str) -> MappedPieces:
         """Return pieces of one column under another name."""
         return replace(self, names=(name,))
+
+    @property
+    def whereabouts(self) -> Whereabouts:
+        """Where the rows are, and what somebody can do with them, for messages."""
+        return self.mapper.whereabouts
 
     @property
     def rows(self) -> int | None:

@@ -80,21 +80,23 @@ class MappedPoints:
         self._require_same(range(len(self.sizes)), [each for _, each in sorted(marks.items())])
         return found
 
-    def look(self, wanted: NDArray[np.intp] | None, digest: bool) -> None:
-        """Learn what is not known yet, in one pass: what is wrong, rows that will be asked for, a digest."""
+    def look(self, wanted: NDArray[np.intp] | None) -> None:
+        """Learn what is not known yet, in one pass: what is wrong, rows that will be asked for, a digest.
+
+        Beside a pass a digest costs nothing, so it is always made.
+        """
         rows, size = representatives(self.shape[0]), self.shape[0]
         rows = np.union1d(rows, np.union1d(shuffled(size, PAIRED_ROWS), [] if wanted is None else wanted))
         rows = rows.astype(np.intp)
-        if self.known.wrong is not None and self.known.has(rows) and (self.known.digest or not digest):
+        if self.known.wrong is not None and self.known.has(rows):
             return
         local, whole = within_pieces(rows, self.sizes), heads(self.shape)[0]
         none = np.empty(0, np.intp)
         asked = {k: local.get(k, none) for k in range(len(self.sizes))}
-        found = self.each(partial(_looked_at, digest=digest), asked)
+        found = self.each(_looked_at, asked)
         self.known.note([facts for facts, *_ in found])
         self.known.positions, self.known.rows = rows, np.concatenate([some for _, some, _ in found])
-        if digest:
-            self.known.digest = digest_of_digests(whole, [part for *_, part in found])
+        self.known.digest = digest_of_digests(whole, [part for *_, part in found])
 
     def _require_same(self, places: Sequence[int], found: Sequence[tuple[int, int]]) -> None:
         """Refuse rows that are not those of the first time, or in another order."""
@@ -105,14 +107,15 @@ class MappedPoints:
             return
         raise ValueError(
             f"{self.owner} gave other rows, or the same in another order, when it was read again; make it "
-            f"give the same rows each time: {self.pieces.mapper.remedies.keep}"
+            f"give the same rows each time: {self.pieces.whereabouts.keep}"
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        known = self.pieces.whereabouts
         raise TypeError(
-            f"{self.owner} has {self.shape[0]} rows {self.pieces.mapper.where}, and this needs all of them "
-            f"in memory; give a sample of its rows, such as {self.pieces.mapper.remedies.sample}. Distances "
-            "and tolerances by kernels with features, without exact=True, and sketches take all rows"
+            f"{self.owner} is {known.place}, and this needs all of its {self.shape[0]} rows in memory; give "
+            f"a sample of them, such as {known.sample}. Distances and tolerances by kernels with features, "
+            "without exact=True, and sketches take all rows"
         )
 
 
@@ -140,5 +143,5 @@ def _merged_marks(merge: Merge, parts: list[tuple[dict[Any, tuple[int, int]], An
     return marks | more, merge([one, other])
 
 
-def _looked_at(points: Points, rows: NDArray[np.intp], digest: bool) -> tuple[BlockFacts, Points, bytes]:
-    return BlockFacts.of(points), points[rows], digest_of_rows(points, b"") if digest else b""
+def _looked_at(points: Points, rows: NDArray[np.intp]) -> tuple[BlockFacts, Points, bytes]:
+    return BlockFacts.of(points), points[rows], digest_of_rows(points, b"")

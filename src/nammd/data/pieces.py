@@ -10,13 +10,35 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Key: TypeAlias = Hashable
 Graph: TypeAlias = dict[Key, Any]
+
+
+@dataclass(frozen=True)
+class Whereabouts:
+    """Where the rows of a dataset are, and what to do in Python where something cannot be done there.
+
+    Attributes
+    ----------
+    place : str
+        Where they are: "spread over a Dask cluster".
+    sample : str
+        How to take some of them at random.
+    regroup : str
+        How to bring the rows of a group together; with a place for the name of the column.
+    keep : str
+        How to make sure that the same rows come in the same order again.
+    """
+
+    place: str
+    sample: str
+    regroup: str = ""
+    keep: str = ""
 
 
 def is_dask(value: Any) -> bool:
@@ -56,6 +78,9 @@ class Pieces:
     sources: tuple[Any, ...]
     names: tuple[str, ...] = ()
     sizes: tuple[int, ...] | None = None
+    whereabouts: ClassVar[Whereabouts] = Whereabouts(
+        "spread over a Dask cluster", "x.sample(frac=0.01).compute()", "x.shuffle({!r})"
+    )
 
     @classmethod
     def of(cls, data: Any) -> Pieces:

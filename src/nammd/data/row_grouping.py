@@ -226,9 +226,9 @@ def _gathered(dataset: Dataset) -> Dataset:
     given, pieces = dataset.given, dataset.in_pieces()
     if isinstance(pieces, MappedPieces):
         raise TypeError(
-            f"{dataset.name} has {dataset.rows} rows {pieces.mapper.where}, where those of one group may lie "
-            "apart, and so many are not brought together; give a table in memory, of some of its groups, or "
-            "sketch it with groups"
+            f"{dataset.name} is {pieces.whereabouts.place}, where rows of one group may lie apart, and its "
+            f"{dataset.rows} rows are not brought together; give a table in memory, of some of its groups, "
+            "or sketch it with groups"
         )
     if hasattr(given, "compute") and len(given) <= GATHERED:
         return open_content(given.compute(), dataset.name, dataset.source)

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from nammd.data.mapped import MappedPieces, Mapper, Merge, Number, Remedies, cut, in_order, merged
+from nammd.data.mapped import MappedPieces, Mapper, Merge, Number, cut, in_order, merged
 from nammd.data.nested import DEEPEST
+from nammd.data.pieces import Whereabouts
 
 _SCHEMA = "partition int, piece int, merger int, failed boolean, result binary"
 _MERGERS = 8
@@ -53,11 +54,11 @@ class SparkMapper(Mapper):
     frame: Any
     owner: str
 
-    where = "on Spark"
-    remedies = Remedies(
+    whereabouts = Whereabouts(
+        "on Spark",
         "x.sample(0.01, seed=0)",
-        "x.cache(), or x.localCheckpoint(), and give what that returns",
         "x.repartition({!r})",
+        "x.cache(), or x.localCheckpoint(), and give what that returns",
     )
 
     def each(self, function: Callable[[Any, Number], Any]) -> list[tuple[Number, Any]]:

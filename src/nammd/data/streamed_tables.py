@@ -16,15 +16,17 @@ from itertools import chain
 from typing import Any
 
 from nammd.data.arrays import library_of
-from nammd.data.mapped import PIECE_ROWS, MappedPieces, Mapper, Merge, Number, Remedies, cut, merged
+from nammd.data.mapped import PIECE_ROWS, MappedPieces, Mapper, Merge, Number, cut, merged
+from nammd.data.pieces import Whereabouts
 
 HELD = 1 << 30
 """Bytes of Arrow's that are held in memory; where there are more, rows are read when they are needed."""
 
-_REMEDIES = {
-    "polars": Remedies("x.gather_every(100)", "x.collect(), where it fits into memory"),
-    "duckdb": Remedies(
-        "duckdb.sql('from x using sample 100000 rows')", "sort its rows, or give x.to_arrow_table()"
+_PLACE = "read in batches"
+_WHEREABOUTS = {
+    "polars": Whereabouts(_PLACE, "x.gather_every(100)", keep="x.collect(), where it fits into memory"),
+    "duckdb": Whereabouts(
+        _PLACE, "duckdb.sql('from x using sample 80000 rows')", keep="order its rows, or x.to_arrow_table()"
     ),
 }
 
@@ -67,12 +69,10 @@ class StreamMapper(Mapper):
     owner: str
     library: str
 
-    where = "that are read in batches"
-
     @property
-    def remedies(self) -> Remedies:
-        """What somebody can do with such a table."""
-        return _REMEDIES[self.library.lstrip("_")]
+    def whereabouts(self) -> Whereabouts:
+        """Where the rows are, and what somebody can do with them."""
+        return _WHEREABOUTS[self.library.lstrip("_")]
 
     def each(self, function: Callable[[Any, Number], Any]) -> list[tuple[Number, Any]]:
         """Return what a function makes of every piece."""

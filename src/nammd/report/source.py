@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from nammd.data.arrays import FloatArray, is_spread, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
+from nammd.data.pieces import is_mapped
 from nammd.data.values import Values
 from nammd.encoding import Encoding
 from nammd.explaining.writing import MANY_DAYS, day, duration, moment, readable
@@ -148,6 +149,8 @@ def source_of(result: Any) -> Source:
     """Find the data of a result."""
     result = reportable(result)
     estimate = result.measured
+    for points in filter(is_mapped, estimate.data):
+        np.asarray(points)  # says that rows are needed here, and what to do
     if any(map(is_spread, estimate.data)):
         raise TypeError(
             "a report looks at single rows, and these are spread over a Dask cluster; make the result from a "

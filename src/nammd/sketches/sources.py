@@ -253,7 +253,7 @@ def of_cluster(
     if isinstance(pieces, MappedPieces):
         part = partial(_numbered_part, settings=settings, row_grouping=row_grouping)
         found = pieces.total(part, partial(reduce, _added), whole=bool(row_grouping))
-        return _of_whole_groups(found, pieces.mapper.remedies.regroup)
+        return _of_whole_groups(found, pieces.whereabouts.regroup)
     name = fresh_name("sketch")
     level: list[Key] = [(name, 0, k) for k in range(len(pieces.keys))]
     one = [
@@ -268,7 +268,7 @@ def of_cluster(
     sums, whole = tree((name,), level, partial(reduce, _added))
     with Meter(progress, sum(counts.values())) as meter:
         sketch, *_ = fetch(pieces.graph() | tasks | sums, [whole, *counts], counts, meter.add)
-    return _of_whole_groups(sketch, "x.shuffle({!r})")
+    return _of_whole_groups(sketch, pieces.whereabouts.regroup)
 
 
 def _of_whole_groups(sketch: Sketch | None, regroup: str) -> Sketch:

@@ -108,7 +108,7 @@ class Reference:
         refuse_summaries(dataset)
         dataset = dataset_with_grouping(dataset, grouping)
         if in_memory_for and dataset.on_cluster:
-            raise _not_in_memory(in_memory_for)
+            raise _not_in_memory(in_memory_for, dataset)
         kernel, encoding = options.pop("kernel", None), None if space is None else space.encoding
         if encoding is None:
             encoding = fit_datasets([dataset], **options)
@@ -258,14 +258,13 @@ def _tally(dataset: Dataset, measures: Sequence[Measure], encoding: Encoding, pa
     return tally_columns(dataset, measures, encoding, constants=constants, pairs=pairs)
 
 
-def _not_in_memory(constructor: str) -> Exception:
+def _not_in_memory(constructor: str, dataset: Dataset) -> Exception:
+    known = dataset.in_pieces().whereabouts
     return refusal(
         TypeError,
-        f"Tolerance.{constructor} perturbs or divides the reference in memory, and this one is spread over a "
-        "Dask cluster",
+        f"Tolerance.{constructor} perturbs or divides the reference in memory, and this one is {known.place}",
         Advice(
-            "give a sample of its rows, such as x.sample(frac=0.01).compute(), or use "
-            "Tolerance.from_reference",
+            f"give a sample of its rows, such as {known.sample}, or use Tolerance.from_reference",
             "add --sample N to look at N rows of each file, or leave --engine out",
         ),
     )

@@ -1,0 +1,74 @@
+"""Lazy tables of Polars and relations of DuckDB, read in batches."""
+
+import duckdb
+import polars as pl
+import pytest
+
+import nammd
+from nammd.data import mapped_tables, streamed_tables
+from nammd.data.opening import open_dataset
+from nammd.kernels import large
+from nammd.spaces.space import sample_of
+from tests.data.mapped_laws import *  # noqa: F403
+from tests.data.mapped_laws import CANDIDATE, REFERENCE, assert_same, table
+
+
+def of_polars(rows):
+    return pl.from_arrow(rows).lazy()
+
+
+def of_duckdb(rows):
+    return duckdb.connect().from_arrow(rows)
+
+
+KINDS = {"polars": of_polars, "duckdb": of_duckdb}
+
+
+@pytest.fixture(params=KINDS)
+def lazily(request, monkeypatch):
+    """Make a lazy table of which nothing is held in memory."""
+    monkeypatch.setattr(streamed_tables, "HELD", 0)
+    return KINDS[request.param]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_that_memory_holds_are_there(kind):
+    assert streamed_tables.HELD == 1 << 30
+    assert mapped_tables.HOME_ROWS == large.MOST_ROWS
+    x, y = map(KINDS[kind], (REFERENCE, CANDIDATE))
+    assert open_dataset(x, "x").in_memory
+    assert_same(nammd.distance(x, y), nammd.distance(REFERENCE, CANDIDATE))
+
+
+def test_so_many_rows_that_they_are_not_compared_in_pairs(lazily):
+    # As they are, without smaller limits: features are float32 then, so this says 1e-9 of a distance of one.
+    x, y = (table(k, 100_000, older=0.02 * k).select(["age", "city"]) for k in (0, 1))
+    space = nammd.Space.fit(x)
+    found, expected = nammd.distance(lazily(x), lazily(y), space=space), nammd.distance(x, y, space=space)
+    assert found.engine == "Mapped()"
+    assert found.value == pytest.approx(expected.value, abs=1e-9)
+    assert found.standard_error == pytest.approx(expected.standard_error, abs=1e-9)
+    digests = [sample_of(open_dataset(each, "x"), space, True).digest for each in (lazily(x), x)]
+    assert digests[0] == digests[1]
+
+
+def test_rows_that_come_in_another_order_are_refused(lazily, many):
+    if lazily is of_duckdb:
+        x = duckdb.connect().from_arrow(REFERENCE).order("random()")
+    else:
+        x = of_polars(REFERENCE).with_columns(pl.col("age").shuffle())
+    with pytest.raises(ValueError, match="x gave other rows, or the same in another order"):
+        nammd.distance(x, lazily(CANDIDATE), space=nammd.Space.fit(REFERENCE))
+
+
+def test_a_relation_can_be_asked_for_a_sample(lazily, many):
+    """What the refusal says can be done."""
+    x, y = lazily(REFERENCE), CANDIDATE
+    advice = open_dataset(x, "x").in_pieces().whereabouts
+    if lazily is of_polars:
+        assert advice.sample == "x.gather_every(100)"
+        some = x.gather_every(2)
+    else:
+        assert "using sample" in advice.sample
+        some = x.query("x", "from x using sample 600 rows")
+    assert nammd.distance(some, y, exact=True).m == 600
