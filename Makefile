@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test fuzz benchmark experiments docs lint format clean
+.PHONY: demo test test-spark fuzz benchmark experiments docs lint format clean
 
 demo: $(VENV)/.demo
 	@echo "== Handwritten digits by different people =="
@@ -24,6 +24,11 @@ test: $(VENV)/.test
 	$(BIN)/python -m ruff format --check .
 	$(BIN)/python -m mypy
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# On a real Spark, in an environment of its own; Java 17 or newer must be there.
+SPARK ?= pyspark>=4.0,<4.1
+test-spark: $(VENV)-spark/.test
+	$(VENV)-spark/bin/python -m pytest tests/data/test_spark_tables.py
 
 # Hostile inputs; INPUTS=1000000 for a night. What is found is told by its number.
 INPUTS ?= 100000
@@ -52,7 +57,7 @@ format: $(VENV)/.lint
 	$(BIN)/python -m ruff format .
 
 clean:
-	rm -rf $(VENV) demo docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-spark demo docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # pip 25.1 is the first that installs dependency groups.
 $(VENV)/.base: pyproject.toml
@@ -72,6 +77,12 @@ $(VENV)/.lint: $(VENV)/.base
 $(VENV)/.test: $(VENV)/.base
 	$(PIP) install "$(TORCH)"
 	$(PIP) install --group test
+	touch $@
+
+$(VENV)-spark/.test: pyproject.toml
+	test -x $(VENV)-spark/bin/python || $(PYTHON) -m venv $(VENV)-spark
+	$(VENV)-spark/bin/python -m pip --quiet install --upgrade "pip>=25.1"
+	$(VENV)-spark/bin/python -m pip --quiet install --editable ".[spark]" "$(SPARK)" pytest hypothesis sybil
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.base

@@ -38,10 +38,18 @@ class Mapper(ABC):
         """Return what a function makes of every piece that has rows, in their order."""
 
     @abstractmethod
-    def total(self, function: Callable[[Any, Number], Any], merge: Merge, whole: bool = False) -> Any:
-        """Return the same merged, two neighbours at a time; None where there are no rows.
+    def total(
+        self,
+        function: Callable[[Any, Number], Any],
+        merge: Merge,
+        *,
+        whole: bool = False,
+        small: bool = False,
+    ) -> Any:
+        """Return the same merged, two at a time; None where there are no rows.
 
-        With `whole` a piece is all of a partition: rows that belong together stay together.
+        With `whole` a piece is all of a partition: rows that belong together stay together. What has no more
+        than some kilobytes is `small`, and may be merged here.
         """
 
     @property
@@ -82,9 +90,9 @@ class MappedPieces:
         found = self.mapper.each(partial(_called_with, function, chosen))
         return [told for _, [*part] in found for told in part]
 
-    def total(self, function: Callable[[Any, Any], Any], merge: Merge, whole: bool = False) -> Any:
-        """Return what a function makes of every piece and its number, merged in one pass."""
-        return self.mapper.total(function, merge, whole)
+    def total(self, function: Callable[[Any, Any], Any], merge: Merge, **how: bool) -> Any:
+        """Return what a function makes of every piece and its number, merged in one pass; see `Mapper`."""
+        return self.mapper.total(function, merge, **how)
 
     def sized(self, sizes: Mapping[Any, int]) -> MappedPieces:
         """Return the same with what a pass told: the rows of every piece, by its number."""

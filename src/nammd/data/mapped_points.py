@@ -73,9 +73,9 @@ class MappedPoints:
         return [told for *_, told in found]
 
     def total(self, function: Callable[[Points], Any], merge: Merge) -> Any:
-        """Return what a function makes of the points of every piece, merged."""
+        """Return what a function makes of the points of every piece, merged; it has to be small."""
         marks, found = self.pieces.total(
-            partial(_marked, self.numbers, function), partial(_merged_marks, merge)
+            partial(_marked, self.numbers, function), partial(_merged_marks, merge), small=True
         )
         self._require_same(range(len(self.sizes)), [each for _, each in sorted(marks.items())])
         return found

@@ -18,7 +18,7 @@ from nammd.data.pieces import Whereabouts
 
 _SCHEMA = "partition int, piece int, merger int, failed boolean, result binary"
 _MERGERS = 8
-"""Totals of partitions are merged by so many tasks before they come home: a total may have many megabytes."""
+"""Totals of partitions are merged by so many tasks at most before they come home, where they are large."""
 
 
 def is_spark(value: Any) -> bool:
@@ -65,18 +65,26 @@ class SparkMapper(Mapper):
         """Return what a function makes of every piece, in one job."""
         return in_order(self._computed(self.frame.mapInArrow(_Each(function, self.owner), _SCHEMA)))
 
-    def total(self, function: Callable[[Any, Number], Any], merge: Merge, whole: bool = False) -> Any:
-        """Return the same merged: within partitions, then by a few tasks, then here."""
+    def total(
+        self,
+        function: Callable[[Any, Number], Any],
+        merge: Merge,
+        *,
+        whole: bool = False,
+        small: bool = False,
+    ) -> Any:
+        """Return the same merged: within partitions, then, unless it is small, by a few tasks, then here."""
         totals = self.frame.mapInArrow(_Total(function, merge, self.owner, whole), _SCHEMA)
-        found = totals.repartition(_MERGERS, "merger").mapInArrow(_Merged(merge), _SCHEMA)
-        return merged(merge, (value for _, value in in_order(self._computed(found))))
+        if not small:  # without a number of partitions, so that Spark takes fewer where there is little
+            totals = totals.repartition("merger").mapInArrow(_Merged(merge), _SCHEMA)
+        return merged(merge, (value for _, value in in_order(self._computed(totals))))
 
     def _computed(self, results: Any) -> list[tuple[Number, Any]]:
         """Return what tasks found, or raise what one of them refused."""
         try:
             rows = results.collect()
         except Exception as error:
-            if "No module named 'nammd'" in str(error) or "No module named 'pyarrow'" in str(error):
+            if "No module named 'nammd" in str(error) or "No module named 'pyarrow'" in str(error):
                 raise ImportError(
                     "the workers of Spark cannot import nammd and pyarrow; install 'nammd[spark]' for their "
                     "Python, or say which Python they take: PYSPARK_PYTHON, or spark.archives for one that "

@@ -78,7 +78,14 @@ class StreamMapper(Mapper):
         """Return what a function makes of every piece."""
         return list(self._found(function))
 
-    def total(self, function: Callable[[Any, Number], Any], merge: Merge, whole: bool = False) -> Any:
+    def total(
+        self,
+        function: Callable[[Any, Number], Any],
+        merge: Merge,
+        *,
+        whole: bool = False,
+        small: bool = False,
+    ) -> Any:
         """Return the same merged, in the order of the pieces."""
         return merged(merge, (value for _, value in self._found(function, whole)))
 

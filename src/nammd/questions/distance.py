@@ -356,7 +356,7 @@ def distance(
           anything that hands out Arrow batches, such as a DuckDB result;
         - an array of NumPy, or of any library that keeps the array API standard, such as torch, CuPy or JAX
           (computed where it is); one-dimensional data is one column;
-        - a Dask array or data frame, computed on its cluster;
+        - a Dask array or data frame, or a Spark DataFrame, computed on its cluster;
         - a `Sketch`; then both are sketches, of the same features.
 
         Arrays are taken as they are. The columns of tables are matched by name and brought to one scale,
