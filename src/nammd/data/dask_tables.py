@@ -18,7 +18,8 @@ from nammd.data.arrays import FloatArray
 from nammd.data.blocks import blocks_of
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
-from nammd.data.pieces import within_pieces
+from nammd.data.mapped import MappedPieces
+from nammd.data.pieces import Pieces, within_pieces
 from nammd.data.sampling import sample_positions
 
 FIT_ROWS = 100_000
@@ -29,7 +30,7 @@ FIT_ROWS = 100_000
 class SpreadTable(Dataset):
     """A table in pieces that the workers of a cluster hold, or will read."""
 
-    pieces: Any = field(repr=False, kw_only=True)
+    pieces: Pieces | MappedPieces = field(repr=False, kw_only=True)
     on_cluster: ClassVar[bool] = True
 
     @property
@@ -54,6 +55,7 @@ class SpreadTable(Dataset):
     def first_rows(self, least: int) -> Frame | None:
         """Return the first piece that has so many rows; None where there is none."""
         pieces = self.pieces
+        assert isinstance(pieces, Pieces)
         for k in range(len(pieces.keys)):
             if pieces.sizes is not None and pieces.sizes[k] < least:
                 continue
@@ -76,6 +78,7 @@ class SpreadTable(Dataset):
         return array
 
     def _as_points(self, numbers: Callable[[Any], FloatArray], width: int) -> Any:
+        assert isinstance(self.pieces, Pieces)
         return blocks_of(self.pieces, numbers, width, np.float64)
 
     def renamed(self, name: str) -> SpreadTable:

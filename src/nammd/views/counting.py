@@ -210,7 +210,9 @@ def _relations_elsewhere(
 
     Classes are ranks within all rows, which do not add up over pieces.
     """
-    frame = dataset.frame_for_pairs() if pairs is not False and dataset.is_table else None
+    if pairs is False or not dataset.is_table:
+        return None
+    frame = dataset.frame_for_pairs()
     if frame is None:
         return None
     counter = RelationCounter(None if pairs is True else pairs, None)
