@@ -1,6 +1,7 @@
 """Spark DataFrames as datasets, on a real Spark in this machine; skipped where pyspark or Java is missing."""
 
 import doctest
+import importlib
 import os
 import re
 import shutil
@@ -23,7 +24,6 @@ if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
     pytest.skip("Spark needs Java, and there is none here", allow_module_level=True)
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as f
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of Spark, which are not ours
 
@@ -87,7 +87,13 @@ def test_rows_are_read_once_for_a_sketch_and_never_brought_here(spark, lazily):
 
 def test_rows_in_another_order_are_refused_and_kept_ones_are_not(lazily, many):
     space = nammd.Space.fit(REFERENCE)
-    moving = lazily(REFERENCE).orderBy(f.rand())
+
+    def shuffled(batches):
+        for batch in batches:
+            yield batch.take(np.random.default_rng().permutation(len(batch)))
+
+    x = lazily(REFERENCE)
+    moving = x.mapInArrow(shuffled, x.schema)
     with pytest.raises(ValueError, match=r"x gave other rows, or the same in another order.*x\.cache\(\)"):
         nammd.distance(moving, CANDIDATE, space=space)
     kept = moving.cache()
@@ -148,7 +154,7 @@ def test_workers_that_cannot_import_nammd_are_told_of(spark, lazily):
     from nammd.data.spark_tables import SparkMapper
 
     def missing(batches):
-
+        importlib.import_module("nammd_which_is_not_there")
         yield from batches
 
     broken = lazily(REFERENCE).mapInArrow(missing, "partition int")

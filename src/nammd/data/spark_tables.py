@@ -159,9 +159,10 @@ class _Merged:
 def _row(number: Number, result: Any, failed: bool = False) -> Any:
     """Return one row of what a task gives, as an Arrow batch."""
     import pyarrow as pa
+    from pyspark import cloudpickle  # which knows more than pickle: views of mappings, for example
 
     try:
-        content = pickle.dumps(result, protocol=5)
+        content = cloudpickle.dumps(result)
     except Exception:
         if not failed:
             raise
