@@ -62,7 +62,7 @@ class Bets(Settings):
 
     rows: int = 200
     reference: int = 1000
-    margins: tuple[float, ...] = (0.05, 0.01)
+    margins: tuple[float, ...] = (0.05, 0.01, 0.002)
     ratios: tuple[float, ...] = (1.5, 2.0, 4.0)
     length: int = 365
     after: int = 100
