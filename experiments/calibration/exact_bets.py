@@ -1,15 +1,9 @@
-"""Bets on single rows, which need no variance: how much later they notice a change than normal scores do.
+"""Bets on single rows, which need no variance: how soon they notice a change, and how soon normal scores do.
 
-The evidence of a stream in `nammd.statistics.stream` rests on normal scores with estimated variances, so it
-is valid only as batches grow. This is the exact rival. With the reference fixed, ``NAMMD <= eps`` says that
-the mean embedding of a batch's law lies in a ball: with ``a = 1 + eps``,
-
-    |mu_Q - mu_X / a|² <= R²,      R² = 4 K eps / a - xx + |mu_X|² / a².
-
-So for any witness w of norm one that was chosen before, rows y have ``E w(y) <= <mu_X / a, w> + R``. Since
-``|w(y)| <= sqrt(K)``, a bet ``1 + l (w(y) - <mu_X / a, w> - R)`` is never negative and has a mean of at most
-one, for rows that are independent, of any law. Its witness points from the ball to the rows of the batches
-before, or to the other half of the same batch.
+Both are evidence of a stream against a fixed reference (`nammd.statistics.betting`, `stream`).
+The bets are exact; normal scores, with variances that are estimated, only as batches grow. Beside the bets of
+a monitor, for which the other half of the same batch chooses the direction, are those for which the batches
+before do.
 """
 
 from __future__ import annotations
@@ -30,6 +24,7 @@ from experiments.summary import counted
 from nammd.data.arrays import FloatArray
 from nammd.datasets.laws.different import TRIPLES, known_triple
 from nammd.kernels import Kernel
+from nammd.statistics.betting import FixedHull, Half
 from nammd.statistics.stream import BETS, strength
 
 PAST = 5
@@ -69,59 +64,29 @@ class Bets(Settings):
     laws: tuple[str, ...] = tuple(TRIPLES)[::2]
 
 
-@dataclass(frozen=True, eq=False)
-class Ball:
-    """All laws within a tolerance of a fixed reference, as a ball of mean embeddings."""
-
-    x: FloatArray
-    kernel: Kernel
-    eps: float
-    own: float
-    squared: float
-
-    @classmethod
-    def of(cls, x: FloatArray, kernel: Kernel, eps: float) -> Ball:
-        """Sum the reference: its mean kernel value without equal pairs, and with them."""
-        total, m = float(kernel(x, x).sum()), len(x)
-        return cls(x, kernel, eps, (total - m * kernel.bound) / (m * (m - 1)), total / m**2)
-
-    @property
-    def slope(self) -> float:
-        """The a of the tests."""
-        return 1.0 + self.eps
-
-    @property
-    def radius(self) -> float:
-        """The radius; not a number where the tolerance is below what such a reference could show."""
-        a = self.slope
-        return float(np.sqrt(4 * self.kernel.bound * self.eps / a - self.own + self.squared / a**2))
-
-    def wealth(self, chosen: FloatArray, rows: FloatArray) -> FloatArray:
-        """Return the logarithm of what each bet makes of one, with a witness that points to other rows."""
-        a, k = self.slope, self.kernel
-        near, inner = k(chosen, self.x).mean(axis=1), k(chosen, chosen)
-        norm = float(np.sqrt(inner.mean() - 2 / a * near.mean() + self.squared / a**2))
-        centre = (float(near.mean()) - self.squared / a) / a / norm
-        seen = (inner.mean(axis=1) - near / a) / norm
-        told = (k(rows, chosen).mean(axis=1) - k(rows, self.x).mean(axis=1) / a) / norm
-        # A size that does not depend on the rows themselves, and never loses all.
-        sizes = BETS / (np.sqrt(len(rows)) * max(float(seen.std()), 1e-3))
-        largest = 0.9 / (np.sqrt(k.bound) + abs(centre) + self.radius)
-        gains = told - centre - self.radius
-        found: FloatArray = np.log1p(np.minimum(sizes, largest)[:, None] * gains).sum(axis=1)
-        return found
-
-
-def exact_paths(ball: Ball, batches: list[FloatArray], rng: np.random.Generator) -> dict[str, FloatArray]:
+def exact_paths(
+    x: FloatArray, kernel: Kernel, eps: float, batches: list[FloatArray], rng: np.random.Generator
+) -> dict[str, FloatArray]:
     """Return the logarithm of the evidence of both exact rivals after every batch."""
+    total, m = float(kernel(x, x).sum()), len(x)
+    inner, full = (total - m * kernel.bound) / (m * (m - 1)), total / m**2
+    hull = FixedHull(np.array([[inner]]), np.array([[full]]), float(kernel.bound))
     halves, past, before = [], [], deque[FloatArray](maxlen=PAST)
     for batch in batches:
         one, two = np.array_split(rng.permutation(batch), 2)
-        both = np.stack([ball.wealth(one, two), ball.wealth(two, one)])
-        halves.append(np.logaddexp.reduce(both, axis=0) - np.log(2))
-        past.append(ball.wealth(np.concatenate(before), batch) if before else np.zeros(len(BETS)))
+        halves.append(hull.evidence(_half(kernel, x, one, two), _half(kernel, x, two, one), eps))
+        step = np.zeros(len(BETS))
+        if before:
+            chosen = np.concatenate(before)
+            step = hull.bets(_half(kernel, x, chosen, batch), _half(kernel, x, batch, chosen), eps)
+        past.append(step)
         before.append(batch)
     return {"past": _path(np.array(past)), "halves": _path(np.array(halves))}
+
+
+def _half(kernel: Kernel, x: FloatArray, rows: FloatArray, others: FloatArray) -> Half:
+    own, met = (kernel(rows, each).mean(axis=1) for each in (rows, others))
+    return Half(own, met, kernel(rows, x).mean(axis=1, keepdims=True))
 
 
 def _path(steps: FloatArray) -> FloatArray:
@@ -194,7 +159,7 @@ def _alarms(
     """Return the batch of the first alarm of every rival; their number where there is none."""
     gate = nammd.Tolerance.at(eps, kernel, columns=x.shape[1]).with_reference(x, engine=context.engine)
     stream = Stream.of([gate.distance(batch) for batch in batches], eps)
-    paths = exact_paths(Ball.of(x, kernel, eps), batches, context.rng)
+    paths = exact_paths(x, kernel, eps, batches, context.rng)
     line = np.log(RATE.line)
     exact = {name: int(np.argmax(path >= line)) for name, path in paths.items() if (path >= line).any()}
     return {name: exact.get(name, len(batches)) for name in paths} | {"scores": stream.alarm()}

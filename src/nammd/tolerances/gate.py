@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
@@ -361,6 +362,13 @@ class Gate:
     def _nearest(self, candidate: Candidate, estimates: Sequence[Estimate]) -> list[Nearest]:
         """Return a candidate with the mixture of what was accepted that is nearest to it, at every scale."""
         return self._comparing.nearest(candidate.reference, candidate.sample, estimates)
+
+    def bets(self, candidate: Candidate, verdict: Verdict) -> FloatArray | None:
+        """Return the evidence of bets on the rows of a candidate that a verdict is about; see `betting`.
+
+        Its logarithm, for every bet; None where rows belong together, or are not there any more.
+        """
+        return self._comparing.bets(candidate.reference, candidate.sample, verdict.estimate)
 
     @cached_property
     def _comparing(self) -> Comparing:
