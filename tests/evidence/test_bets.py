@@ -67,7 +67,5 @@ def test_rows_that_belong_together_have_none(data):
     x, _, y = data
     tolerance = nammd.Tolerance.at(0.03, KERNEL, columns=2)
     gate = tolerance.with_reference(x, groups=np.arange(len(x)) // 4)
-    candidate = gate.candidate(
-        gate._open(y), nammd.data.row_grouping.RowGrouping(np.arange(len(y)) // 4, None)
-    )
+    candidate = gate.candidate(gate._open(y), RowGrouping(np.arange(len(y)) // 4, None))
     assert gate.bets(candidate, gate.verdict(candidate, 0.05)) is None
