@@ -37,7 +37,7 @@ class Flood:
     Attributes
     ----------
     honest : list of float
-        Seconds that an honest client waited for the page, asked again and again while connections were opened.
+        Seconds that an honest client waited, asked again and again while connections were opened.
     statuses : Counter
         What those who went no further were told before the server closed: 408, 503, or nothing.
     open_files : int
@@ -109,7 +109,7 @@ def _memory(pid: int) -> float:
 def served(path: Path, files: int) -> Iterator[tuple[int, int]]:
     """Run the real command, which may open so many files; give its port and its process."""
     command = [sys.executable, "-m", "nammd", "monitor", "serve", str(path), "--port", "0"]
-    limit = f"ulimit -n {files}; exec \"$@\""
+    limit = f'ulimit -n {files}; exec "$@"'
     with running(["sh", "-c", limit, "sh", *command], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         found = re.search(r"http://\S+:(\d+)", process.stdout.readline())
@@ -133,10 +133,12 @@ def main(count: int = 2000) -> None:
             begun = time.monotonic()
             found = flood(port, pid, count)
             until(lambda: _open_files(pid) <= idle, "the server to close what it had open")
-            print(f"{count} connections, {sum(found.honest) / len(found.honest):.3f} s "
-                  f"(at most {max(found.honest):.3f}) for an answer meanwhile, {found.open_files} files open "
-                  f"({idle} before and after), {found.memory:.1f} MB more, all closed after "
-                  f"{time.monotonic() - begun:.1f} s; told: {dict(found.statuses)}")
+            print(
+                f"{count} connections, {sum(found.honest) / len(found.honest):.3f} s "
+                f"(at most {max(found.honest):.3f}) for an answer meanwhile, {found.open_files} files open "
+                f"({idle} before and after), {found.memory:.1f} MB more, all closed after "
+                f"{time.monotonic() - begun:.1f} s; told: {dict(found.statuses)}"
+            )
 
 
 if __name__ == "__main__":
