@@ -41,6 +41,8 @@ STRANGE: tuple[Any, ...] = (
         "",
         "x",
         "é",
+        "\ud800",
+        "\x1b[31m\u202e<b>::error::\x00",
         "nan",
         "AAAA",
         "gaussian",

@@ -259,6 +259,10 @@ def test_notes_that_are_no_notes_are_refused(monitor):
         assert post(where, "/note", {"text": ""})[0].status == 400
         assert post(where, "/note", ["a"])[0].status == 400
         assert post(where, "/note", {"text": {"a": 1}})[0].status == 400
+        for letter in ("\ud800", "\0", "\x1b[31m"):  # a page with them could never be written again
+            assert post(where, "/note", {"text": f"a{letter}b"})[0].status == 400
+            assert post(where, "/acknowledge", {"text": f"a{letter}b"})[0].status == 400
+        assert ask(where)[0].status == 200
         origin = {"origin": f"http://{where.hostname}:{where.port}", "x_nammd_monitor": "1"}
         for deep in ("[" * 9000, '{"text":' * 1000, '{"text": ' + "9" * 9000 + "}"):
             answer, _ = ask(where, "/note", "POST", deep, content_type="application/json", **origin)
