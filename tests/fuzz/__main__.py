@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.fuzz.kills import kills
 from tests.fuzz.run import Outcome, run, work
 
-ROUND = 20_000
+ROUND = 10_000
 """So many inputs are tried between two entries in a record."""
 
 
