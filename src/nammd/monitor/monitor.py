@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import unicodedata
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -390,6 +391,8 @@ def _line(text: Any, what: str) -> str:
     words = " ".join(str(text).split())
     if not words or len(words) > 2000:
         raise ValueError(f"{what} must have between 1 and 2000 letters")
+    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in words):  # no page could be written
+        raise ValueError(f"{what} has letters that no text has: {words[:40]!a}; leave them out")
     return words
 
 
