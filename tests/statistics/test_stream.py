@@ -176,7 +176,7 @@ def test_single_batch_opens_an_alarm_that_the_next_proof_closes():
     far = [False, True, True, False, False, False]
     close = [False, False, False, False, True, False]
     seen = watch(scores, -scores, Proofs.of(far, close), Budget(1 / 365))
-    assert seen.alarms == (Alarm("batch", 1, 1, 4),)
+    assert seen.alarms == (Alarm("batch", 1, 1, 4, "batch", 4),)
 
 
 def test_silence_closes_no_alarm():
@@ -210,7 +210,7 @@ def test_alarm_of_a_column_is_not_closed_by_the_distance():
     far, close = no(scores), no(scores)
     far[1], close[9] = True, True
     apart = Proofs(far, close, far, [()] * 12)
-    assert watch(scores, -scores, apart, Budget(1 / 365)).alarms == (Alarm("batch", 1, 1, 9),)
+    assert watch(scores, -scores, apart, Budget(1 / 365)).alarms == (Alarm("batch", 1, 1, 9, "batch", 9),)
     by_distance = watch(scores, -scores, Proofs.of(far, close), Budget(1 / 365)).alarms
     assert by_distance[0].closed < 9
 

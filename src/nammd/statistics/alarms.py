@@ -14,6 +14,7 @@ from nammd.statistics.levels import Rate
 from nammd.statistics.stream import BETS, factors, strength
 
 Cause: TypeAlias = Literal["batch", "stream"]
+Ending: TypeAlias = Literal["batch", "stream", "hand"]
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,18 @@ class Alarm:
         The batch from which on the evidence was gathered: about where the change began.
     closed : int or None
         The batch that closed it; None while it is open.
+    by : {"batch", "stream", "hand"} or None
+        What closed it: that batch, which is proven to be within the tolerance; several together; or somebody.
+    proof : int or None
+        The batch from which on the evidence that closed it was gathered.
     """
 
     cause: Cause
     opened: int
     since: int
     closed: int | None = None
+    by: Ending | None = None
+    proof: int | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> 
     line = math.log(rate.line)
     up, down = factors(np.asarray(scores, float)), factors(np.asarray(below, float))
     evidence, start = _nothing(), np.zeros(len(BETS), int)
-    within = _nothing()
+    within, back = _nothing(), np.zeros(len(BETS), int)
     found = np.empty(len(up))
     alarms: list[Alarm] = []
     open_ones: list[Alarm] = []
@@ -113,10 +120,13 @@ def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> 
         evidence = rate.entry(evidence, t + 1) + up[t]
         found[t] = strength(evidence)
         if open_ones:
+            back[within <= rate.fresh(t + 1)] = t
             within = rate.entry(within, t + 1) + down[t]
             proven = strength(within) >= line
             ended = [a for a in open_ones if proofs.close[t] or (proven and not proofs.apart[a.opened])]
-            alarms += [replace(a, closed=t) for a in ended]
+            since = t if proofs.close[t] else int(back[int(np.argmax(within))])
+            by: Ending = "batch" if proofs.close[t] else "stream"
+            alarms += [replace(a, closed=t, by=by, proof=since) for a in ended]
             open_ones = [a for a in open_ones if a not in ended]
             if ended:
                 evidence = _nothing()
@@ -133,7 +143,7 @@ def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> 
         open_ones += new
         dropped = [a for a in open_ones if a.cause in proofs.by_hand[t]]
         if dropped:
-            alarms += [replace(a, closed=t) for a in dropped]
+            alarms += [replace(a, closed=t, by="hand", proof=t) for a in dropped]
             open_ones, evidence = [a for a in open_ones if a not in dropped], _nothing()
     alarms += open_ones
     return Watch(found, tuple(sorted(alarms, key=lambda alarm: (alarm.opened, alarm.cause))))
