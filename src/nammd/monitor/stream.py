@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from operator import attrgetter
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,8 +23,7 @@ AlarmCause: TypeAlias = Literal["batch", "stream", "silence", "refused"]
 QUIET = "quiet"
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(NamedTuple):
     """A batch with what it means in its stream.
 
     Attributes
@@ -116,7 +116,9 @@ class Stream:
     def __init__(self, batches: Sequence[Batch], levels: dict[str, float], population: bool) -> None:
         self.batches, self.population = batches, population
         self.levels = [levels[batch.key] for batch in batches]
-        self.decisions = [_decision(*each) for each in zip(batches, self.levels, strict=True)]
+        pairs = list(zip(batches, self.levels, strict=True))
+        self.decisions = [_decision(*each) for each in pairs]
+        self.calm = np.array([_calm(*each) for each in pairs], bool)
 
     def watched(self, spending: Spending, events: Sequence[Event]) -> Watch:
         """Go through the batches, for the evidence and the alarms."""
@@ -134,22 +136,21 @@ class Stream:
 
     def told(self, seen: Watch, window: int) -> list[Told]:
         """Return the batches with what they mean."""
-        values, errors = (
-            np.array([getattr(b, name) for b in self.batches]) for name in ("distance", "error")
-        )
+        values, errors = np.array([(b.distance, b.error) for b in self.batches]).T
         mean = running_mean(values, errors, self.batches[-1].epsilon)
         together = self._windows(window)
         open_at = np.zeros(len(self.batches) + 1, int)
         for alarm in seen.alarms:
             open_at[alarm.opened : alarm.closed] += 1
+        calm = self.calm & (open_at[:-1] == 0) & (together.side <= 0)
+        each = (calm, together.side, together.length, seen.evidence, mean.value, mean.low, mean.high)
         found: list[Told] = []
-        for t, batch in enumerate(self.batches):
-            decision, level = self.decisions[t], self.levels[t]
-            side, by = _proof(decision, int(together.side[t]), int(together.length[t]))
-            shows_nothing = _calm(batch, level) and not open_at[t] and side != "beyond"
-            quiet = decision is Decision.UNDECIDED and shows_nothing
-            numbers = (float(a[t]) for a in (seen.evidence, mean.value, mean.low, mean.high))
-            found.append(Told(batch, level, decision, quiet, side, by, *numbers))
+        # There may be many thousands: numbers of Python, and no work for each that arrays have done.
+        for batch, level, decision, shows_nothing, side, length, *numbers in zip(
+            self.batches, self.levels, self.decisions, *(values.tolist() for values in each), strict=True
+        ):
+            quiet = shows_nothing and decision is Decision.UNDECIDED
+            found.append(Told(batch, level, decision, quiet, *_proof(decision, side, length), *numbers))
         return found
 
     def alarm(self, alarm: Alarm) -> StreamAlarm:
@@ -180,23 +181,11 @@ class Stream:
 
     def _windows(self, most: int) -> Proven:
         """Take the last batches together, at each of them."""
-        numbers = {
-            name: np.array([getattr(batch, name) for batch in self.batches], float)
-            for name in ("u", "given", "pvalue_close", "deviation", "reference", "features", "n")
-        }
-        frozen = [numbers["features"], numbers["reference"]] if self.population else [numbers["features"]]
-        levels = np.array(self.levels)
-        calm = np.array([_calm(*each) for each in zip(self.batches, self.levels, strict=True)])
-        batches = Batches(
-            u=numbers["u"],
-            given=numbers["given"],
-            pvalue=numbers["pvalue_close"],
-            deviation=numbers["deviation"],
-            shared=np.stack(frozen, axis=1),
-            rows=numbers["n"],
-            apart=~calm,
-        )
-        return proven(batches, levels, most)
+        numbers = np.array([_NUMBERS(batch) for batch in self.batches], float).T
+        u, given, pvalue, deviation, features, reference, rows = numbers
+        shared = np.stack((features, reference) if self.population else (features,), axis=1)
+        batches = Batches(u, given, pvalue, deviation, shared, rows, apart=~self.calm)
+        return proven(batches, np.array(self.levels), most)
 
     def _scores(self, sign: float) -> FloatArray:
         """Return the scores of "beyond", or of "within"."""
@@ -204,6 +193,9 @@ class Stream:
         return np.array(
             [score(sign * b.u, b.given, b.features, p) for b, p in zip(self.batches, paid, strict=True)]
         )
+
+
+_NUMBERS = attrgetter("u", "given", "pvalue_close", "deviation", "features", "reference", "n")
 
 
 def _decision(batch: Batch, level: float) -> Decision:

@@ -118,7 +118,7 @@ def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> 
     for t in range(len(up)):
         start[evidence <= rate.fresh(t + 1)] = t
         evidence = rate.entry(evidence, t + 1) + up[t]
-        found[t] = strength(evidence)
+        found[t] = now = float(strength(evidence))
         if open_ones:
             back[within <= rate.fresh(t + 1)] = t
             within = rate.entry(within, t + 1) + down[t]
@@ -129,20 +129,20 @@ def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> 
             alarms += [replace(a, closed=t, by=by, proof=since) for a in ended]
             open_ones = [a for a in open_ones if a not in ended]
             if ended:
-                evidence = _nothing()
+                evidence, now = _nothing(), -math.inf
             if proofs.close[t]:
                 continue
-        new: list[Alarm] = []
-        causes = {alarm.cause for alarm in open_ones}
-        if proofs.far[t] and "batch" not in causes:
-            new.append(Alarm("batch", t, t))
-        if strength(evidence) >= line and "stream" not in causes:
-            new.append(Alarm("stream", t, int(start[int(np.argmax(evidence))])))
-        if new and not open_ones:
-            within = _nothing()
-        open_ones += new
-        dropped = [a for a in open_ones if a.cause in proofs.by_hand[t]]
-        if dropped:
+        if proofs.far[t] or now >= line:
+            new: list[Alarm] = []
+            causes = {alarm.cause for alarm in open_ones}
+            if proofs.far[t] and "batch" not in causes:
+                new.append(Alarm("batch", t, t))
+            if now >= line and "stream" not in causes:
+                new.append(Alarm("stream", t, int(start[int(np.argmax(evidence))])))
+            if new and not open_ones:
+                within = _nothing()
+            open_ones += new
+        if dropped := [a for a in open_ones if a.cause in proofs.by_hand[t]]:
             alarms += [replace(a, closed=t, by="hand", proof=t) for a in dropped]
             open_ones, evidence = [a for a in open_ones if a not in dropped], _nothing()
     alarms += open_ones
