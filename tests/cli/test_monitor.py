@@ -50,8 +50,10 @@ def test_stream_is_watched_from_the_shell(shop, capsys):
     now = ("--now", "2026-03-07")
     code, out, _ = printed(capsys, "monitor", "status", "shop.monitor", *now)
     assert code == 1
-    assert "Beyond tolerance: 2026-03-06 is FAR. Silence: 3 days are missing, 2026-03-02 to 2026-03-04." in out
-    assert printed(capsys, "monitor", "acknowledge", "shop.monitor", "known")[0] == 0
+    assert (
+        "Beyond tolerance: 2026-03-06 is FAR. Silence: 3 days are missing, 2026-03-02 to 2026-03-04." in out
+    )
+    assert printed(capsys, "monitor", "acknowledge", "shop.monitor", "known", *now)[0] == 0
     assert "is FAR (acknowledged).\n" in printed(capsys, "monitor", "status", "shop.monitor", *now)[1]
     code, out, _ = printed(capsys, "monitor", "forget", "shop.monitor", "2026-03-06")
     assert code == 0
@@ -92,7 +94,9 @@ def test_same_numbers_as_in_python(shop, capsys):
     for name in ("key", "decision", "distance", "interval", "pvalue_close", "pvalue_far", "level"):
         assert told[name] == verdict.to_dict()[name]
     assert document["stream"]["state"] == verdict.state.headline()
-    status = json.loads(printed(capsys, "monitor", "status", "shop.monitor", "--json", "--now", "2026-03-02")[1])
+    status = json.loads(
+        printed(capsys, "monitor", "status", "shop.monitor", "--json", "--now", "2026-03-02")[1]
+    )
     assert status["alarm"] is False
     assert status["batches"] == 1
 

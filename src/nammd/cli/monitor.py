@@ -141,7 +141,7 @@ def add(
     undecided: Annotated[
         Undecided | None,
         typer.Option(
-            help="Let undecided batches exit with 0 (ok) or 1 (fail); else quiet ones exit with 0, and others "
+            help="Let undecided batches exit with 0 (ok) or 1 (fail); else quiet ones exit with 0, others "
             "with 3."
         ),
     ] = None,

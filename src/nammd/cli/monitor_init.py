@@ -46,9 +46,7 @@ Days = Annotated[
 ]
 Holidays = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE", help="Days without a batch: a file with a date on each line."
-    ),
+    typer.Option(metavar="FILE", help="Days without a batch: a file with a date on each line."),
 ]
 
 

@@ -18,10 +18,10 @@ falsely with at most that probability, and "beyond" too, however the batches dep
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import ndtri
 
 from nammd.data.arrays import FloatArray
 
@@ -124,10 +124,11 @@ def proven(batches: Batches, levels: FloatArray, most: int) -> Proven:
     def weighted(values: FloatArray) -> FloatArray:
         return weights * np.where(usable, values, 0.0)
 
-    scores = -batches.deviation * ndtri(np.clip(batches.pvalue, SURE, 1 - SURE))
+    likely = np.where(usable, np.clip(batches.pvalue, SURE, 1 - SURE), 0.5)
+    scores = -batches.deviation * _quantiles(likely)
     claims = (-1, weighted(scores)), (1, weighted(batches.u))
     variances, shared = weighted(batches.given) ** 2, [weighted(each) for each in batches.shared.T]
-    line = -ndtri(levels / len(looks))
+    line = -_quantiles(levels / len(looks))
     for look in looks:
         if look > count:
             break
@@ -139,6 +140,11 @@ def proven(batches: Batches, levels: FloatArray, most: int) -> Proven:
             side[ends][found], length[ends][found] = sign, look
             looked_at &= ~found
     return Proven(side, length)
+
+
+def _quantiles(probabilities: FloatArray) -> FloatArray:
+    """Return normal quantiles; without SciPy, which a look at a history has no other use for."""
+    return np.fromiter(map(NormalDist().inv_cdf, probabilities.tolist()), float, len(probabilities))
 
 
 def _sums(values: FloatArray | Flags, look: int) -> FloatArray:
