@@ -45,8 +45,10 @@ class Moved(NamedTuple):
         """
         if self.words:
             return self.words
-        share = f"{100 * self.ratio:.3g} % of its tolerance" if math.isfinite(self.ratio) else "changed"
-        return f"{self.name}: {share}, not proven"
+        if not math.isfinite(self.ratio):
+            return f"{self.name}: changed, not proven"
+        much = f"{self.ratio:.2g} times" if self.ratio >= 10 else f"{100 * self.ratio:.3g} % of"
+        return f"{self.name}: {much} its tolerance, not proven"
 
 
 @dataclass(frozen=True)

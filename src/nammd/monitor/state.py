@@ -215,6 +215,8 @@ def _pvalues(batches: Sequence[Batch], before: int, tests: int) -> list[float]:
 def _gaps(history: Snapshot, keys: Sequence[str], now: datetime.datetime | None) -> tuple[Gap, ...]:
     """Return the batches that have not come, those that somebody has acknowledged apart."""
     calendar = history.calendar
+    if not calendar.expects:
+        return ()
     came = max((batch.added for batch in history.batches), default=history.created)
     missing = [(first, last, "") for first, last in calendar.gaps(keys, came, now)]
     for event in history.events if missing else ():

@@ -142,16 +142,18 @@ class Stream:
         open_at = np.zeros(len(self.batches) + 1, int)
         for alarm in seen.alarms:
             open_at[alarm.opened : alarm.closed] += 1
-        calm = self.calm & (open_at[:-1] == 0) & (together.side <= 0)
-        each = (calm, together.side, together.length, seen.evidence, mean.value, mean.low, mean.high)
-        found: list[Told] = []
-        # There may be many thousands: numbers of Python, and no work for each that arrays have done.
-        for batch, level, decision, shows_nothing, side, length, *numbers in zip(
-            self.batches, self.levels, self.decisions, *(values.tolist() for values in each), strict=True
-        ):
-            quiet = shows_nothing and decision is Decision.UNDECIDED
-            found.append(Told(batch, level, decision, quiet, *_proof(decision, side, length), *numbers))
-        return found
+        undecided = np.array([decision is Decision.UNDECIDED for decision in self.decisions], bool)
+        quiet = undecided & self.calm & (open_at[:-1] == 0) & (together.side <= 0)
+        proofs = [
+            _proof(decision, side, length)
+            for decision, side, length in zip(
+                self.decisions, together.side.tolist(), together.length.tolist(), strict=True
+            )
+        ]
+        sides, by = zip(*proofs, strict=True)
+        numbers = (each.tolist() for each in (seen.evidence, mean.value, mean.low, mean.high))
+        columns = (self.batches, self.levels, self.decisions, quiet.tolist(), sides, by, *numbers)
+        return list(map(Told._make, zip(*columns, strict=True)))  # there may be many thousands
 
     def alarm(self, alarm: Alarm) -> StreamAlarm:
         """Return an alarm by the keys of batches."""

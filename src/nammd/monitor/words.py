@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nammd.monitor.calendar import PERIODS
+from nammd.monitor.calendar import PERIODS, Gap
 
 if TYPE_CHECKING:
     from nammd.monitor.state import State
@@ -27,11 +27,7 @@ def counted(count: int, noun: str) -> str:
 def headline(state: State) -> str:
     """Return the state in a sentence or two."""
     if state.alarmed:
-        opened = state.open_alarms
-        known = {alarm.opened for alarm in opened if alarm.cause == "batch"}
-        # What one batch shows by itself need not be said again of the batches since then.
-        told = [a for a in opened if a.cause != "stream" or a.since not in known]
-        return " ".join(alarm_words(alarm, state) for alarm in told)
+        return " ".join(_alarmed(state))
     if not state.told:
         return "No batch has been added yet."
     if not state.current:
@@ -102,33 +98,55 @@ def alarm_words(alarm: StreamAlarm, state: State) -> str:
     if alarm.cause == "refused":
         return f"The batch {alarm.opened} was refused: {alarm.text.rstrip('.')}."
     if alarm.cause == "silence":
-        gap = next(each for each in state.gaps if each.name == alarm.opened)
-        verb = "is" if gap.missing == 1 else "are"
-        return f"Silence: {counted(gap.missing, state.calendar.every)} {verb} missing, {gap.name}."
-    place = state.places[alarm.opened]
-    since = state.told[place + 1 :]
+        return _silence([gap for gap in state.gaps if gap.name == alarm.opened], state.calendar.every)
     if alarm.cause == "stream":
         about = "the population" if state.population else "this reference"
         return (
             f"In alarm since {alarm.opened}: the batches from about {alarm.since} to then are beyond "
-            f"tolerance together, relative to {about}{seen}{_not_back(since)}."
+            f"tolerance together, relative to {about}{seen}."
         )
-    what = f"that batch is FAR{'' if not alarm.view else f' by {_by(alarm)}'}"
+    reason = (
+        "" if not alarm.view else f" by {alarm.view if alarm.view == 'a fact' else f'column {alarm.view}'}"
+    )
+    since = state.told[state.places[alarm.opened] + 1 :]
     if not since:
-        return (
-            f"Beyond tolerance: {alarm.opened} is FAR{'' if not alarm.view else f' by {_by(alarm)}'}{seen}."
-        )
+        return f"Beyond tolerance: {alarm.opened} is FAR{reason}{seen}."
     far = sum(told.word == "FAR" for told in since)
     as_well = f", and so {'is' if far == 1 else 'are'} {far} of the {len(since)} since" if far else ""
-    return f"In alarm since {alarm.opened}: {what}{as_well}{seen}{_not_back(since)}."
+    return f"In alarm since {alarm.opened}: that batch is FAR{reason}{as_well}{seen}."
 
 
-def _by(alarm: StreamAlarm) -> str:
-    return alarm.view if alarm.view == "a fact" else f"column {alarm.view}"
+def _alarmed(state: State) -> list[str]:
+    """Say what all open alarms are about, a sentence for each kind."""
+    opened = state.open_alarms
+    known = {alarm.opened for alarm in opened if alarm.cause == "batch"}
+    # What one batch shows by itself need not be said again of the batches since then.
+    data = [a for a in opened if a.cause == "batch" or (a.cause == "stream" and a.since not in known)]
+    said = [alarm_words(alarm, state) for alarm in data]
+    if data and any(alarm.opened != state.told[-1].batch.key for alarm in data):
+        said.append("That the data are back is not proven.")
+    if gaps := [gap for gap in state.gaps if not gap.acknowledged]:
+        said.append(_silence(gaps, state.calendar.every))
+    refused = [alarm for alarm in opened if alarm.cause == "refused"]
+    if len(refused) > 1:
+        said.append(f"{counted(len(refused), 'batch')} were refused: {_some([a.opened for a in refused])}.")
+    return [*said, *(alarm_words(alarm, state) for alarm in refused if len(refused) == 1)]
 
 
-def _not_back(since: Sequence[Told]) -> str:
-    return "; that the data are back is not proven" if since else ""
+def _silence(gaps: Sequence[Gap], every: str) -> str:
+    missing = sum(gap.missing for gap in gaps)
+    verb = "is" if missing == 1 else "are"
+    return f"Silence: {counted(missing, every)} {verb} missing, {_some([gap.name for gap in gaps])}."
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    """Return some names in a row.
+
+    >>> _some(["a", "b"]), _some(list("abcde"))
+    ('a and b', 'a, b, c and 2 more')
+    """
+    shown = [*names] if len(names) <= most else [*names[:most], f"{len(names) - most} more"]
+    return " and ".join(", ".join(part) for part in (shown[:-1], shown[-1:]) if part)
 
 
 def opened_words(alarm: StreamAlarm, state: State) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nammd.monitor.calendar import Gap
-from nammd.monitor.keys import time_of
+from nammd.monitor.keys import in_order, time_of
 from nammd.monitor.pooling import Window
 from nammd.monitor.records import Event
 from nammd.monitor.state import State
@@ -272,11 +272,17 @@ def _likenesses(
 def _flags(state: State, places: Sequence[float]) -> tuple[Flag, ...]:
     shown = ("note", "tolerance changed", "reference changed", "batch refused")
     found: list[tuple[float, Event]] = []
+    refused = {alarm.opened: alarm.text for alarm in state.open_alarms if alarm.cause == "refused"}
+    keys = [told.batch.key for told in state.told]
     for event in state.events:
         if event.kind not in shown or not state.told:
             continue
+        if event.kind == "batch refused" and refused.get(event.key) != event.text:
+            continue
         at = state.places.get(event.key)
-        if at is None:  # about no batch: at the first that came after it
+        if at is None and event.key:  # a batch that is not there: where it would be
+            at = min(in_order([*keys, event.key]).index(len(keys)), len(keys) - 1)
+        elif at is None:  # about no batch: at the first that came after it
             later = [i for i, told in enumerate(state.told) if told.batch.added >= event.at]
             at = min(later, default=len(state.told) - 1)
         if 0 <= places[at] <= 1:
