@@ -25,7 +25,7 @@ from nammd.data.arrays import FloatArray
 from nammd.datasets.laws.different import TRIPLES, known_triple
 from nammd.kernels import Kernel
 from nammd.statistics.betting import FixedHull, Half
-from nammd.statistics.stream import BETS, strength
+from nammd.statistics.stream import BETS, path
 
 PAST = 5
 """The witness points to the rows of so many batches before."""
@@ -81,20 +81,12 @@ def exact_paths(
             step = hull.bets(_half(kernel, x, chosen, batch), _half(kernel, x, batch, chosen), eps)
         past.append(step)
         before.append(batch)
-    return {"past": _path(np.array(past)), "halves": _path(np.array(halves))}
+    return {"past": path(np.array(past), RATE), "halves": path(np.array(halves), RATE)}
 
 
 def _half(kernel: Kernel, x: FloatArray, rows: FloatArray, others: FloatArray) -> Half:
     own, met = (kernel(rows, each).mean(axis=1) for each in (rows, others))
     return Half(own, met, kernel(rows, x).mean(axis=1, keepdims=True))
-
-
-def _path(steps: FloatArray) -> FloatArray:
-    evidence, found = np.full(len(BETS), -np.inf), []
-    for number, step in enumerate(steps, start=1):
-        evidence = RATE.entry(evidence, number) + step
-        found.append(float(strength(evidence)))
-    return np.array(found)
 
 
 def cells(settings: Bets) -> Iterator[Cell]:
@@ -161,7 +153,7 @@ def _alarms(
     stream = Stream.of([gate.distance(batch) for batch in batches], eps)
     paths = exact_paths(x, kernel, eps, batches, context.rng)
     line = np.log(RATE.line)
-    exact = {name: int(np.argmax(path >= line)) for name, path in paths.items() if (path >= line).any()}
+    exact = {name: int(np.argmax(each >= line)) for name, each in paths.items() if (each >= line).any()}
     return {name: exact.get(name, len(batches)) for name in paths} | {"scores": stream.alarm()}
 
 

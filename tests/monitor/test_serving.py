@@ -33,7 +33,7 @@ def shop(tmp_path_factory):
     rng = np.random.default_rng(0)
     tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
     made = nammd.Monitor.create(
-        folder / "shop.monitor", tolerance, rng.normal(size=(200, 2)), title=f"shop {HOSTILE}"
+        folder / "shop.monitor", tolerance, rng.normal(size=(200, 2)), title=f"shop {HOSTILE}", grace=None
     )
     for day, shift in ((1, 0.0), (2, 0.05), (3, 1.0)):
         made.add(rng.normal(shift, size=(100, 2)), key=f"2026-03-0{day}", report=folder / f"{day}.html")
@@ -89,7 +89,7 @@ def test_page_is_served_with_strict_headers_and_escaped_values(monitor):
         assert "<script>alert" not in page
         assert page.count("<script") == 1
         assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
-        assert "Beyond tolerance since 2026-03-03" in page
+        assert "Beyond tolerance: 2026-03-03 is FAR." in page
         assert ask(where, "/nothing")[0].status == 404
         assert ask(where, "/page.css")[0].headers["content-type"].startswith("text/css")
         assert json.loads(ask(where, "/state")[1])["alarm"] is True

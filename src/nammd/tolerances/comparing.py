@@ -128,8 +128,8 @@ class Comparing:
 
     def bets(self, reference: Any, candidate: Any, estimate: Estimate) -> FloatArray | None:
         """Return the logarithm of the evidence of bets on rows; None where rows belong together."""
-        evidence, plain = estimate.evidence, reference.units is None and candidate.units is None
-        if not (plain and isinstance(evidence, RowEvidence)) or estimate.pair.void:
+        evidence = estimate.evidence
+        if not isinstance(evidence, RowEvidence) or estimate.pair.void:
             return None
         around = self._around.at((1.0,))[0] if self._by_rows(reference, candidate) else None
         return bets_on_rows(evidence, around, self.tolerance.epsilon, self.engine)

@@ -63,7 +63,7 @@ def site(monitor: Monitor, guard: Guard) -> Starlette:
         return JSONResponse({"version": await run_in_threadpool(lambda: monitor.version)})
 
     async def state(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(lambda: _finite(monitor.state.to_dict())))
+        return JSONResponse(await run_in_threadpool(lambda: _finite(monitor.state_at().to_dict())))
 
     async def note(request: Request) -> Response:
         sent = await _sent(request)
@@ -139,7 +139,7 @@ def _document(monitor: Monitor, body: str) -> str:
 
 def _body(monitor: Monitor, asked: Any) -> str:
     """Return what the page shows; `asked` may narrow the time line down to some batches."""
-    version, state = monitor.version, monitor.state
+    version, state = monitor.version, monitor.state_at()
     view = _asked_view(state, asked)
     page = page_of(state, monitor.tolerance_errors(), monitor.pooled(), view)
     reported = [told.batch.key for told in page.listed if is_inside(told.batch.report)]
