@@ -57,7 +57,13 @@ def assert_the_same(one, two):
         assert here.present == there_.present
         np.testing.assert_array_equal(here.places, there_.places)
         np.testing.assert_allclose(here.rows, there_.rows, rtol=0, atol=1e-8)
-        assert (here.marks.low, here.marks.high, here.marks.below_zero, here.marks.grain, here.marks.units) == (
+        assert (
+            here.marks.low,
+            here.marks.high,
+            here.marks.below_zero,
+            here.marks.grain,
+            here.marks.units,
+        ) == (
             there_.marks.low,
             there_.marks.high,
             there_.marks.below_zero,
