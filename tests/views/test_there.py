@@ -21,7 +21,7 @@ def the_cpu_is_a_device(monkeypatch):
 
 
 def columns(seed=0, rows=ROWS):
-    """Return columns of many kinds: smooth, far out, rounded, of a few values, with a heavy one, and alike."""
+    """Return columns of many kinds: smooth, far out, rounded, of few values, with heavy ones, and huge."""
     rng = np.random.default_rng(seed)
     normal = rng.normal(size=rows)
     return np.column_stack(
