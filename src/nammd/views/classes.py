@@ -87,12 +87,12 @@ class Classes:
         """Whether the classes have an order: of numbers."""
         return self.measure.counted == "numbers"
 
-    @property
+    @cached_property
     def count(self) -> int:
         """The number of classes, without that of missing values."""
         return 1 + (len(self.edges) if self.ordered else len(self.labels))
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int, bool]:
         """How many classes and features there are, and whether the classes are ranks."""
         return self.count, self.own_features.shape[1], self.ranked
