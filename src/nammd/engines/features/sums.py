@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -226,8 +226,7 @@ class SecondOrder:
 
     def take(self, walks: Any, sample: _Sample) -> None:
         """Find those of a sample."""
-        order = np.random.default_rng(0).permutation(sample.count)
-        chosen = np.sort(order[: SECOND_ORDER_ROWS if self.k == 0 else FINER_ROWS])
+        chosen = _some_units(sample.count, SECOND_ORDER_ROWS if self.k == 0 else FINER_ROWS)
         mean, units = sample.total[self.k] / sample.weight, sample.units
         if units is None or (len(units) == sample.rows and units.weights is None):
             found = walks.second_order(sample.points, chosen, self.k, mean)
@@ -238,6 +237,12 @@ class SecondOrder:
     def product(self, x: _Sample, y: _Sample) -> float:
         """Return the sum of squared kernel sums of the chosen units of two samples, each with each."""
         return float(np.vdot(self.outer[id(x)], self.outer[id(y)]))
+
+
+@lru_cache(maxsize=8)
+def _some_units(count: int, most: int) -> Positions:
+    """Return which of so many units tell of pairs: drawn at random, always the same."""
+    return np.sort(np.random.default_rng(0).permutation(count)[:most])
 
 
 def _within(x: _Sample, k: int, order: SecondOrder) -> Any:
