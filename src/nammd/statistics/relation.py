@@ -54,6 +54,11 @@ class Units:
         found: FloatArray = weighted @ self.influences * scale[:, None, None]
         return found
 
+    def taken(self, which: NDArray[np.bool_]) -> Units:
+        """Return those of some of the pairs."""
+        share = self.share[which] if isinstance(self.share, np.ndarray) else self.share
+        return Units(share, self.weights[which], self.influences[which], self.size[which])
+
     def third(self, direction: FloatArray) -> FloatArray:
         """Return the third cumulant of an estimate along a direction."""
         along = (self.influences @ direction[:, :, None])[:, :, 0]
@@ -95,6 +100,12 @@ class Relation:
         """The squared size of the relation, without bias."""
         found: FloatArray = (self.value**2).sum(axis=1) - self.noise
         return found
+
+    def taken(self, which: NDArray[np.bool_]) -> Relation:
+        """Return some of the pairs."""
+        if which.all():
+            return self
+        return Relation(self.value[which], [part.taken(which) for part in self.parts], self.rows[which])
 
     def third(self, direction: FloatArray) -> FloatArray:
         """Return the third cumulant of the estimate along a direction."""
@@ -277,6 +288,16 @@ def beyond(x: Relation, y: Relation, margin: FloatArray) -> FloatArray:
     margin : array of shape (pairs,)
         The squared distance that is negligible, above 0.
     """
+    # Nearer than that even before the noise is taken off: then nothing is to be proven.
+    far = ((y.value - x.value) ** 2).sum(axis=1) > margin
+    found = np.ones(len(far))
+    if far.any():
+        found[far] = _beyond(x.taken(far), y.taken(far), margin[far])
+    return found
+
+
+def _beyond(x: Relation, y: Relation, margin: FloatArray) -> FloatArray:
+    """Return the same of pairs whose estimates are farther apart than the margin."""
     apart = y.value - x.value
     square = (apart**2).sum(axis=1)
     noise = _borrowed(x, y) + _borrowed(y, x)
@@ -286,9 +307,7 @@ def beyond(x: Relation, y: Relation, margin: FloatArray) -> FloatArray:
     third = 8 * ((twice * noise).sum(axis=(1, 2)) + 3 * (moved**2).sum(axis=1))
     third += 8 * (y.third(along) - x.third(along))
     second = np.maximum(second, 1e-60)  # nothing varies where a single cell is left
-    found = _tail((square - x.noise - y.noise - margin) / np.sqrt(second), third / second**1.5)
-    # Nearer than that even before the noise is taken off: then nothing is to be proven.
-    return np.where(square <= margin, 1.0, found)
+    return _tail((square - x.noise - y.noise - margin) / np.sqrt(second), third / second**1.5)
 
 
 def _borrowed(own: Relation, other: Relation) -> FloatArray:
