@@ -30,3 +30,17 @@ def test_a_bandwidth_needs_no_module_of_spatial_structures():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]
+
+
+def test_tensors_are_compared_without_modules_for_tables():
+    pytest.importorskip("torch")
+    program = (
+        "import sys, torch\n"
+        "before = set(sys.modules)\n"
+        "import nammd\n"
+        "nammd.distance(*torch.randn((2, 300, 3)))\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(sorted(new & {'narwhals', 'pandas', 'pyarrow', 'scipy', 'dask'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["[]"]
