@@ -35,7 +35,7 @@ def bent(scaled: Any) -> Any:
     size = xp.abs(scaled)
     if 0 in size.shape or size.max() <= BEND:
         return scaled
-    placed = xp.asarray(scaled, copy=True)
+    placed = 1.0 * scaled
     far = size > BEND
     out = BEND * (1.0 + xp.log(size[far] / BEND))
     again = out > BEND_AGAIN

@@ -44,7 +44,7 @@ def feature_pair_means(
     for low in range(0, m, rows_at_once):
         rows = slice(low, min(low + rows_at_once, m))
         # Each scale uses up the one before, and all of them are needed for every copy.
-        own = [xp.asarray(each, copy=True) for each in waves.of(x[rows, :])]
+        own = [1.0 * each for each in waves.of(x[rows, :])]
         totals[0] += [_summed(each) for each in own]
         for number, copy in enumerate(copies):
             for k, each in enumerate(waves.of(copy[rows, :])):

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray
+from nammd.data.arrays import Array, FloatArray, namespace, to_numpy
 from nammd.engines.features.own_units import Own, Twins, outer_of_units
 from nammd.engines.features.walks import Positions
 from nammd.engines.features.waves import Waves
@@ -222,7 +222,7 @@ class SecondOrder:
 
     k: int
     chosen: dict[int, Positions] = field(default_factory=dict)
-    outer: dict[int, FloatArray] = field(default_factory=dict)
+    outer: dict[int, Array] = field(default_factory=dict)
 
     def take(self, walks: Any, sample: _Sample) -> None:
         """Find those of a sample."""
@@ -236,7 +236,10 @@ class SecondOrder:
 
     def product(self, x: _Sample, y: _Sample) -> float:
         """Return the sum of squared kernel sums of the chosen units of two samples, each with each."""
-        return float(np.vdot(self.outer[id(x)], self.outer[id(y)]))
+        one, two = self.outer[id(x)], self.outer[id(y)]
+        if type(one) is not type(two):  # single rows, and units that were added up here
+            one, two = to_numpy(one), to_numpy(two)
+        return float(np.vdot(one, two) if isinstance(one, np.ndarray) else namespace(one).sum(one * two))
 
 
 @lru_cache(maxsize=8)
