@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
@@ -19,11 +18,11 @@ Metric = Literal["euclidean", "cityblock"]
 SAFE = 1e-140, 1e140
 """Bandwidths between these, and a hundredth of them, have squares that are numbers with all their digits."""
 
-_OWN_COLUMNS, _OWN_ROWS = 128, 32
-"""Of at most so many columns distances are not left to SciPy; so many rows are gone through at once."""
+_ROUNDING = 1e-15
+"""How much of the longest squared row a squared distance may be off for every column, at most."""
 
-_asked: list[int] = []
-"""Of how many rows the distances were worked out here, in this process."""
+_FEW = 0.05
+"""The median is looked for among at most this share of the pairs."""
 
 MEDIAN_ROWS = 2000
 """More pooled rows than this are subsampled: two million distances pin the median well enough."""
@@ -54,41 +53,48 @@ def drawn_rows(
     return rows_at(samples, each, names)
 
 
-def row_distances(rows: FloatArray, metric: Metric) -> FloatArray:
-    """Return the distances between all pairs of rows, as `scipy.spatial.distance.pdist` does, bit by bit.
+def quick_median(rows: FloatArray) -> float | None:
+    """Return the median Euclidean distance between rows; None where that would not be quick.
 
-    That takes a third of the time, but half a second to be imported: too long for a process that asks once.
+    It is that of `scipy.spatial.distance.pdist`, bit by bit, which takes half a second to be imported. From
+    one matrix product all squared distances are known up to rounding, and so is which pairs the median may be
+    among; only these are worked out as they are there.
 
     >>> import numpy as np
-    >>> row_distances(np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]), "euclidean").round(3)
-    array([5.   , 1.   , 4.243])
+    >>> quick_median(np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])).__round__(3)
+    4.243
     """
     size, columns = rows.shape
-    if columns > _OWN_COLUMNS or "scipy.spatial.distance" in sys.modules or _asked:
-        from scipy.spatial.distance import pdist
-
-        found: FloatArray = pdist(rows, metric)
-        return found
-    _asked.append(size)
-    turned, found, at = np.ascontiguousarray(rows.T), np.empty(size * (size - 1) // 2), 0
-    for start in range(0, size, _OWN_ROWS):
-        some = slice(start, min(start + _OWN_ROWS, size))
-        total = np.zeros((some.stop - start, size - start))
-        gaps = np.empty_like(total)
-        for column in turned:  # in their order: so sums are rounded in the same way
-            np.subtract(column[some, None], column[start:], out=gaps)
-            total += np.square(gaps, out=gaps) if metric == "euclidean" else np.abs(gaps, out=gaps)
-        for number, line in enumerate(total, 1):
-            found[at : at + size - start - number] = line[number:]
-            at += size - start - number
-    return np.sqrt(found, out=found) if metric == "euclidean" else found
-
-
-def _largest_gaps(rows: FloatArray) -> FloatArray:
-    from scipy.spatial.distance import pdist
-
-    found: FloatArray = pdist(rows, "chebyshev")
-    return found
+    pairs = size * (size - 1) // 2
+    if not pairs:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = rows - rows.mean(axis=0)
+        lengths = np.einsum("ij,ij->i", moved, moved)
+        products = moved @ moved.T
+        products *= -2
+        products += lengths
+        products += lengths[:, None]
+    starts = np.r_[0, np.cumsum(np.arange(size - 1, 0, -1))]
+    squares = np.empty(pairs)
+    for row, at in enumerate(starts[:-1]):
+        squares[at : at + size - 1 - row] = products[row, row + 1 :]
+    error = _ROUNDING * (columns + 8) * float(lengths.max())
+    if not np.isfinite(error):
+        return None
+    ranks = [(pairs - 1) // 2, pairs // 2]
+    low, high = np.partition(squares, ranks)[ranks] + [-2 * error, 2 * error]
+    chosen = np.flatnonzero((squares >= low) & (squares <= high))
+    if low <= 0 or len(chosen) > max(_FEW * pairs, 100):
+        return None  # many pairs are equally far apart
+    one = np.searchsorted(starts, chosen, side="right") - 1
+    two = chosen - starts[one] + one + 1
+    exact = np.zeros(len(chosen))
+    for column in rows.T:  # in their order, in which they are rounded there
+        exact += np.square(column[one] - column[two])
+    below = int(np.count_nonzero(squares < low))
+    ordered = np.sort(np.sqrt(exact))
+    return float(np.mean(ordered[[rank - below for rank in ranks]]))
 
 
 def median_distance(rows: FloatArray, metric: Metric) -> float:
@@ -98,11 +104,16 @@ def median_distance(rows: FloatArray, metric: Metric) -> float:
     ties in the data do not give a bandwidth of zero.
     """
     low, high = SAFE
-    distances = row_distances(rows, metric)
+    quick = quick_median(rows) if metric == "euclidean" else None
+    if quick is not None and low <= quick <= high:
+        return quick
+    from scipy.spatial.distance import pdist
+
+    distances = pdist(rows, metric)
     median = float(np.median(distances)) if distances.size else 0.0
     if median == 0.0:
         tiny = np.abs(rows[rows != 0]).min(initial=1.0) < low  # the squares of which are zero
-        apart = _largest_gaps(rows) > 0 if tiny else distances > 0
+        apart = pdist(rows, "chebyshev") > 0 if tiny else distances > 0
         if not apart.any():
             raise ValueError(
                 "the data is constant: every row is the same, so no bandwidth can be taken from "
@@ -111,7 +122,7 @@ def median_distance(rows: FloatArray, metric: Metric) -> float:
         median = float(np.median(distances[apart]))
     if low <= median <= high:
         return median
-    lengths = _largest_gaps(rows)
+    lengths = pdist(rows, "chebyshev")
     usual = float(np.median(lengths[lengths > 0]))
     todo = f"multiply all data by a number such as {1 / max(usual, 1e-300):.0e}"
     raise ValueError(
