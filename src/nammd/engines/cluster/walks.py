@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, take_rows
+from nammd.data.arrays import FloatArray, take_rows
 from nammd.data.pieces import Graph, Key, fresh_name, graph_of, tree
 from nammd.engines.cluster.block_pairs import alone
 from nammd.engines.features import Walks
@@ -57,7 +57,7 @@ class ClusterWalks:
         found = iter(self.computed(graph, [key for own in leaves for key in own], work))
         return [np.concatenate([next(found) for _ in own], axis=2) for own in leaves]
 
-    def second_order(self, sample: Any, rows: Positions, scale: int, mean: FloatArray) -> Array:
+    def second_order(self, sample: Any, rows: Positions, scale: int, mean: FloatArray) -> FloatArray:
         """Return the sum of outer products of features over some rows, which come here."""
         places, here = self._home.get(sample.name, (rows[:0], None))
         if here is None or not np.isin(rows, places).all():

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -222,11 +222,12 @@ class SecondOrder:
 
     k: int
     chosen: dict[int, Positions] = field(default_factory=dict)
-    outer: dict[int, Array] = field(default_factory=dict)
+    outer: dict[int, FloatArray] = field(default_factory=dict)
 
     def take(self, walks: Any, sample: _Sample) -> None:
         """Find those of a sample."""
-        chosen = _some_units(sample.count, SECOND_ORDER_ROWS if self.k == 0 else FINER_ROWS)
+        order = np.random.default_rng(0).permutation(sample.count)
+        chosen = np.sort(order[: SECOND_ORDER_ROWS if self.k == 0 else FINER_ROWS])
         mean, units = sample.total[self.k] / sample.weight, sample.units
         if units is None or (len(units) == sample.rows and units.weights is None):
             found = walks.second_order(sample.points, chosen, self.k, mean)
@@ -240,12 +241,6 @@ class SecondOrder:
         if type(one) is not type(two):  # single rows, and units that were added up here
             one, two = to_numpy(one), to_numpy(two)
         return float(np.vdot(one, two) if isinstance(one, np.ndarray) else namespace(one).sum(one * two))
-
-
-@lru_cache(maxsize=8)
-def _some_units(count: int, most: int) -> Positions:
-    """Return which of so many units tell of pairs: drawn at random, always the same."""
-    return np.sort(np.random.default_rng(0).permutation(count)[:most])
 
 
 def _within(x: _Sample, k: int, order: SecondOrder) -> Any:

@@ -71,11 +71,8 @@ class Walks:
         run(jobs, self.threads, self.progress, of_pairs=False)
         return [job.found for job in jobs]
 
-    def second_order(self, sample: Array, rows: Positions, scale: int, mean: FloatArray) -> Array:
-        """Return the sum of outer products of features less a mean, over some rows at one scale.
-
-        It is large, and stays where the sample is.
-        """
+    def second_order(self, sample: Array, rows: Positions, scale: int, mean: FloatArray) -> FloatArray:
+        """Return the sum of outer products of features less a mean, over some rows at one scale."""
         job = _Outer(self.waves, sample, scale, rows, mean)
         run([job], self.threads, self.progress, of_pairs=False)
         job.found *= self.waves.scale**2
@@ -201,8 +198,9 @@ class _Products(_Walk):
 class _Outer(_Walk):
     def __init__(self, waves: Waves, sample: Array, scale: int, rows: Positions, mean: FloatArray) -> None:
         super().__init__(waves, sample, rows)
-        self.xp = namespace(sample)
-        self.scale, self.found = scale, like(np.zeros((waves.size, waves.size)), sample, self.xp.float64)
+        self.scale, self.xp = scale, namespace(sample)
+        # It is large, and stays where the sample is.
+        self.found: FloatArray = like(np.zeros((waves.size, waves.size)), sample, self.xp.float64)
         self.mean = self.here(mean / waves.scale, sample)
         self.block = PRODUCT_ROWS if self.on_cpu else DEVICE_ROWS
         self.panel_rows = self.block
