@@ -31,7 +31,7 @@ from nammd.engines.cuda.unit_sums import arranged
 from nammd.engines.cuda.weighted_rows import only_weights
 from nammd.engines.features import by_features
 from nammd.engines.protocol import Engine, FamilyForms, FormTask, PairedForms, Summed
-from nammd.engines.sums import CrossSums, WithinSums
+from nammd.engines.sums import CrossSums, PairMeans, WithinSums
 from nammd.engines.tiles.engine import Tiles
 from nammd.engines.tiles.jobs import typical_value
 from nammd.engines.units import Units
@@ -102,6 +102,14 @@ class Cuda(Engine):
         ]
         by = self.described(samples[0])
         return [Summed(tuple(each[k] for each in found), by) for k in range(ladder.count)]
+
+    def pair_means(
+        self, kernels: Sequence[Kernel], x: Array, copies: Sequence[Array]
+    ) -> list[list[PairMeans]]:
+        """Return `PairMeans` of a sample and copies of it, computed on the device."""
+        if any(map(self.can_compute, kernels)):
+            return super().pair_means(kernels, x, copies)
+        return Tiles().pair_means(kernels, x, copies)
 
     def many_unit_sums(
         self, kernels: Sequence[Kernel], *parts: tuple[tuple[Array, Units], ...]

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
-from nammd.data.sampling import representatives
+from nammd.data.arrays import Array, FloatArray, namespace, to_numpy
 from nammd.engines.features.own_units import Own, Twins, outer_of_units
 from nammd.engines.features.walks import Positions
 from nammd.engines.features.waves import Waves
@@ -141,10 +140,7 @@ def feature_sums(
         precision = "float32"
     # The x of a pair, whatever else is asked for: the same sums have the same bits.
     first = max(parts, key=len)[0]
-    first = first[0] if isinstance(first, tuple) else first
-    some = take_rows(first, representatives(int(first.shape[0])))
-    centre = np.median(to_numpy(some).astype(np.float64), axis=0)
-    waves = Waves.of_kernels(kernels, centre, precision)  # type: ignore[arg-type]
+    waves = Waves.around(kernels, first[0] if isinstance(first, tuple) else first, precision)
     if waves is None:  # none is made of another: one after the other
         return [feature_sums([kernel], parts, walking, precision)[0] for kernel in kernels]
     walks = walking(waves)
@@ -241,7 +237,10 @@ class SecondOrder:
 
     def product(self, x: _Sample, y: _Sample) -> float:
         """Return the sum of squared kernel sums of the chosen units of two samples, each with each."""
-        return float(np.vdot(self.outer[id(x)], self.outer[id(y)]))
+        one, two = self.outer[id(x)], self.outer[id(y)]
+        if type(one) is not type(two):  # single rows, and units that were added up here
+            one, two = to_numpy(one), to_numpy(two)
+        return float(np.vdot(one, two) if isinstance(one, np.ndarray) else namespace(one).sum(one * two))
 
 
 def _within(x: _Sample, k: int, order: SecondOrder) -> Any:

@@ -198,7 +198,9 @@ class _Products(_Walk):
 class _Outer(_Walk):
     def __init__(self, waves: Waves, sample: Array, scale: int, rows: Positions, mean: FloatArray) -> None:
         super().__init__(waves, sample, rows)
-        self.scale, self.found = scale, np.zeros((waves.size, waves.size))
+        self.scale, self.xp = scale, namespace(sample)
+        # It is large, and stays where the sample is.
+        self.found: FloatArray = like(np.zeros((waves.size, waves.size)), sample, self.xp.float64)
         self.mean = self.here(mean / waves.scale, sample)
         self.block = PRODUCT_ROWS if self.on_cpu else DEVICE_ROWS
         self.panel_rows = self.block
@@ -208,9 +210,10 @@ class _Outer(_Walk):
     def reduce(self, low: int, high: int) -> Any:
         *_, waves = self.waves.of(self.rows(low, high), self.scale + 1)
         centred = waves - self.mean
-        return to_numpy(centred.T @ centred)
+        product = centred.T @ centred
+        return to_numpy(product) if self.on_cpu else self.xp.astype(product, self.xp.float64)
 
-    def add(self, low: int, high: int, part: FloatArray) -> None:
+    def add(self, low: int, high: int, part: Array) -> None:
         self.found += part
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray
-from nammd.engines.features import Walks, by_features, feature_sums
+from nammd.engines.features import Walks, by_features, feature_pair_means, feature_sums
 from nammd.engines.features.waves import Waves
 from nammd.engines.progress import Progress
 from nammd.engines.protocol import (
@@ -31,6 +31,7 @@ from nammd.engines.protocol import (
     form_work,
     repr_of_what_is_set,
 )
+from nammd.engines.sums import PairMeans
 from nammd.engines.tiles.families import FamilyJob, GridJob, PairedJob
 from nammd.engines.tiles.jobs import CrossJob, QuadraticForms, WithinJob
 from nammd.engines.tiles.pool import Buffers, run
@@ -39,6 +40,7 @@ from nammd.engines.units import Units
 from nammd.errors.checks import whole
 from nammd.kernels.base import BoundKernel, Kernel, Precision
 from nammd.kernels.family import families, of_distances, powers_of
+from nammd.kernels.operations import features_of
 
 SINGLE_VALUES = 1 << 24
 """Two samples of more pairs of rows than this, 4 096 with as many, have float32 tiles in NumPy.
@@ -139,6 +141,15 @@ class Tiles(Engine):
             for place, k in enumerate(group)
         }
         return [found[k] for k in range(len(kernels))]
+
+    def pair_means(
+        self, kernels: Sequence[Kernel], x: Array, copies: Sequence[Array]
+    ) -> list[list[PairMeans]]:
+        """Return `PairMeans` of a sample and copies of it; of kernels with features without any pairs."""
+        if all(map(features_of, kernels)):
+            precision = self.dtype or self.precision_for(x, *copies)
+            return feature_pair_means(kernels, x, copies, precision)
+        return super().pair_means(kernels, x, copies)
 
     def many_unit_sums(
         self, kernels: Sequence[Kernel], *parts: tuple[tuple[Array, Units], ...]
