@@ -396,7 +396,7 @@ class Constructors(Result):
         # Each of them compares all rows: halves with halves, blocks with what is left.
         rows, units = len(bench.points), bench.reference.units
         with passes(*[1.0] * (blocks + splits), what=comparing(rows)):
-            rungs, estimates = split_rungs(rows, bench.distance_between, blocks, splits, rng, units)
+            rungs, estimates = split_rungs(rows, bench.distances_between, blocks, splits, rng, units)
         drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
         resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
         label, value = drift.label, drift.value
