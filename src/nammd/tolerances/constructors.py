@@ -219,6 +219,7 @@ class Constructors(Result):
         )
 
     @classmethod
+    @single_threaded_blas
     def from_noise(
         cls,
         x: Any,
@@ -312,6 +313,7 @@ class Constructors(Result):
         return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway, grouping, scales=finer)
 
     @classmethod
+    @single_threaded_blas
     def from_split(
         cls,
         x: Any,
