@@ -1,9 +1,9 @@
 """A file of a hundred million rows, by blocks: ``python -m benchmarks.huge FOLDER --rows 100000000``.
 
-It writes a Parquet file in row groups, calibrates on a smaller file, sketches both, and checks one sketch against
-the other. Each command runs in a process of its own; its seconds, computing time and peak memory are told. That
-memory does not grow with the rows and time grows with them shows in runs of several sizes. Ten columns of a hundred
-million rows take 4 GB of disk, and stay there: a second run does not write them again.
+It writes a Parquet file in row groups, calibrates on a smaller file, sketches both, and checks one sketch
+against the other. Each command runs in a process of its own; its seconds, computing time and peak memory are
+told. Runs of several sizes show that memory does not grow with the rows, and time does in proportion. Ten
+columns of a hundred million rows take 4 GB of disk, and stay there: a second run does not write them again.
 """
 
 from __future__ import annotations
