@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, FloatArray, place, pooled_sample
+from nammd.data.arrays import Array, FloatArray, place, pooled_sample, take_rows
 from nammd.engines.progress import passes
 from nammd.engines.sums import CrossSums, KernelSums, PairMeans, WithinSums
 from nammd.engines.units import Units
@@ -22,6 +22,9 @@ from nammd.kernels import Kernel
 from nammd.kernels.base import Precision, precision_of
 from nammd.kernels.family import paired_values
 from nammd.kernels.operations import row_by_row
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""The positions of the rows of two parts of a sample."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,16 @@ class Engine(ABC):
                 means.append(PairMeans(own.mean, within.mean, cross.off_diagonal_mean))
             found.append(means)
         return found
+
+    def split_sums(self, kernel: Kernel, sample: Array, splits: Sequence[Split]) -> Iterator[Summed]:
+        """Yield the sums within the parts of each division of a sample into two, and between them.
+
+        A division is the positions of the rows of both parts, which together are all rows. One after the
+        other, unless an engine shares work between them.
+        """
+        for positions in splits:
+            x, y = (take_rows(sample, part) for part in positions)
+            yield self.sums(kernel, (x,), (y,), (x, y))
 
     def unit_sums(self, kernel: Kernel, *parts: tuple[tuple[Array, Units], ...]) -> Summed:
         """Return the sums of several Gram matrices over pairs of units, of rows that belong together.

@@ -225,7 +225,7 @@ class MixedStandIns:
             gram *= adder[:, None]
             gram *= adder
             return gram
-        found: FloatArray = adder @ (adder @ gram.T).T
+        found: FloatArray = adder @ (adder @ gram).T
         return found
 
     @cached_property

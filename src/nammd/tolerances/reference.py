@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,15 +13,15 @@ from nammd.data.arrays import FloatArray, is_spread, like, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all, refuse_summaries
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping
-from nammd.data.sampling import Positions
 from nammd.encoding.constants import constant_columns
 from nammd.encoding.encoding import Encoding, fit_datasets
 from nammd.encoding.farthest import naming_the_farthest
 from nammd.engines import Engine, Tiles, choose_engine, workers_read_files
 from nammd.engines.progress import aside
+from nammd.engines.protocol import Split
 from nammd.errors.advice import Advice, about, refusal
 from nammd.evidence import MIN_ROWS, gather
-from nammd.evidence.gathering import gather_at, kernels_at
+from nammd.evidence.gathering import gather_at, gather_splits, kernels_at
 from nammd.evidence.preparing import compared, prepared
 from nammd.evidence.rows import Known
 from nammd.questions.distance import Estimate
@@ -214,11 +214,9 @@ class Reference:
         found = gather_at(scales, pairs, engine=self.engine)
         return {name: [Estimate.of(each[number]) for each in found] for number, name in enumerate(others)}
 
-    def distance_between(self, one: Positions, other: Positions) -> Estimate:
-        """Estimate the distance of some rows of the reference to others."""
-        pair = self.reference.taken(one), self.reference.taken(other)
-        [evidence] = gather([pair], engine=self.engine)
-        return Estimate.of(evidence)
+    def distances_between(self, splits: Sequence[Split]) -> Iterator[Estimate]:
+        """Estimate the distances between two parts of the reference, for some divisions of all its rows."""
+        return map(Estimate.of, gather_splits(self.reference, splits, engine=self.engine))
 
     def distance_to_copy(self, copy: FloatArray, known: Known | None = None) -> Estimate:
         """Estimate the distance of the reference to a copy of it: no row is compared with its own copy.

@@ -95,7 +95,7 @@ class Marks:
         )
         if low > high:
             raise stored["low"].wrong(f"at most {high:g}, which is {stored['high'].path}")
-        grain = tuple(each.number(0) for each in stored["grain"].each())
+        grain = tuple(stored["grain"].numbers(least=0).tolist())
         if len(grain) not in (0, len(NUMBER_STEPS) + 1, len(TIME_STEPS) + 1):
             raise stored["grain"].wrong(f"{len(NUMBER_STEPS) + 1} or {len(TIME_STEPS) + 1} numbers")
         return cls(low, high, stored["below_zero"].number(0), grain, stored["units"].texts())

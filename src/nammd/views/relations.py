@@ -272,9 +272,16 @@ def _largest(features: FloatArray) -> list[tuple[int, int]]:
     """
     _, rows, columns = features.shape
     sizes, pairs, least = np.empty(0), np.empty((0, 2), np.intp), -1.0
+    buffer = np.empty((_COLUMNS_AT_ONCE, columns))
     for start in range(0, columns, _COLUMNS_AT_ONCE):
         here, others = features[:, :, start : start + _COLUMNS_AT_ONCE], features[:, :, start:]
-        size = sum((one.T @ two / rows) ** 2 for one in here for two in others)
+        size = np.zeros((here.shape[2], others.shape[2]))
+        for one in here:
+            for two in others:  # in place: a new matrix each time would take longer than the products
+                part = np.matmul(one.T, two, out=buffer[: len(size), : columns - start])
+                part /= rows
+                part *= part
+                size += part
         size[np.tril_indices(len(size), 0, columns - start)] = -1.0  # each pair once, and no column alone
         i, j = np.nonzero(size > least)
         sizes = np.append(sizes, size[i, j])

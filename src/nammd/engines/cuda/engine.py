@@ -6,7 +6,7 @@ Here stands what goes on around them: which tiles, how much at once, and adding 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -30,7 +30,7 @@ from nammd.engines.cuda.operands import Operands, padded_rows, prepare
 from nammd.engines.cuda.unit_sums import arranged
 from nammd.engines.cuda.weighted_rows import only_weights
 from nammd.engines.features import by_features
-from nammd.engines.protocol import Engine, FamilyForms, FormTask, PairedForms, Summed
+from nammd.engines.protocol import Engine, FamilyForms, FormTask, PairedForms, Split, Summed
 from nammd.engines.sums import CrossSums, PairMeans, WithinSums
 from nammd.engines.tiles.engine import Tiles
 from nammd.engines.tiles.jobs import typical_value
@@ -110,6 +110,13 @@ class Cuda(Engine):
         if any(map(self.can_compute, kernels)):
             return super().pair_means(kernels, x, copies)
         return Tiles().pair_means(kernels, x, copies)
+
+    def split_sums(self, kernel: Kernel, sample: Array, splits: Sequence[Split]) -> Iterator[Summed]:
+        """Yield the sums of divisions of a sample; those of kernels with features share their walks."""
+        self._require_device(sample)
+        if by_features([kernel], [(sample,)]):
+            return Tiles().split_sums(kernel, sample, splits)
+        return super().split_sums(kernel, sample, splits)
 
     def many_unit_sums(
         self, kernels: Sequence[Kernel], *parts: tuple[tuple[Array, Units], ...]

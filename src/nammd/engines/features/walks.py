@@ -30,6 +30,9 @@ DEVICE_ROWS = 32_768
 PRODUCT_ROWS = 2_048
 """Rows at once whose features are multiplied with themselves: long enough for a matrix product."""
 
+_FEW = 8
+"""Of more vectors at once, a matrix product takes less time than one product after the other."""
+
 Positions = NDArray[np.intp]
 
 
@@ -165,6 +168,11 @@ class _Totals(_Walk):
         found, rows = np.empty(self.found.shape), self.rows(low, high)
         ones = np.ones(high - low)
         each = [self.here(ones if w is None else w[low:high], rows) for w in self.weights]
+        if len(each) > _FEW:
+            stacked = namespace(rows).stack(each)
+            for k, waves in enumerate(self.waves.of(rows)):
+                found[k] = to_numpy(stacked @ waves)
+            return found
         for k, waves in enumerate(self.waves.of(rows)):
             for number, weight in enumerate(each):
                 found[k, number] = to_numpy(weight @ waves)
@@ -177,17 +185,23 @@ class _Totals(_Walk):
 class _Products(_Walk):
     def __init__(self, waves: Waves, sample: Array, vectors: FloatArray) -> None:
         super().__init__(waves, sample)
-        # Of moderate size whatever the weights, and each in one piece: one product after the other is quicker
-        # than a thin matrix product.
+        # Of moderate size whatever the weights, and each in one piece: of a few, one product after the other
+        # is quicker than a thin matrix product.
         sizes = np.maximum(np.abs(vectors).max(axis=1), np.finfo(np.float64).tiny)
         self.factors, small = sizes * waves.scale, np.swapaxes(vectors / sizes[:, None, :], 1, 2)
         self.vectors = [[self.here(np.ascontiguousarray(v), sample) for v in each] for each in small]
+        self.stacked = [namespace(sample).stack(each) if len(each) > _FEW else None for each in self.vectors]
         # Arrays of their own: some of them are needed much longer than others.
         self.found = [[np.empty(self.size) for _ in each] for each in self.vectors]
 
     def reduce(self, low: int, high: int) -> None:
         # Each block has its own place, so threads need not wait for each other.
         for k, waves in enumerate(self.waves.of(self.rows(low, high))):
+            if self.stacked[k] is not None:
+                every = to_numpy(self.stacked[k] @ waves.T)
+                for number, factor in enumerate(self.factors[k]):
+                    self.found[k][number][low:high] = every[number] * factor
+                continue
             for number, vector in enumerate(self.vectors[k]):
                 self.found[k][number][low:high] = to_numpy(waves @ vector) * self.factors[k, number]
 

@@ -73,7 +73,7 @@ class Waves:
     def around(cls, kernels: Sequence[Any], sample: Array, precision: Precision) -> Waves | None:
         """Return the same, with the middle of some rows of a sample for a centre."""
         some = take_rows(sample, representatives(int(sample.shape[0])))
-        return cls.of_kernels(kernels, np.median(to_numpy(some), axis=0), precision)
+        return cls.of_kernels(kernels, np.median(to_numpy(some).astype(np.float64), axis=0), precision)
 
     def __reduce__(self) -> Any:
         return Waves, (self.frequencies, self.doublings, self.centre, self.scale, self.precision)
