@@ -2,7 +2,6 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from pyarrow import parquet
 
 import nammd
@@ -33,10 +32,3 @@ def write_files(folder):
     for name, word in OUTCOMES.items():
         verdict = tolerance.check(train, folder / f"{name}.parquet")
         assert (verdict.word, bool(verdict.failures)) == (word, name == "copy")
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pipeline")
-    write_files(folder)
-    return folder

@@ -6,7 +6,6 @@ import pytest
 
 import nammd
 from nammd.integrations.mlflow import load_tolerance, log_tolerance, log_verdict, promote
-from tests.integrations.pipeline import shop  # noqa: F401
 
 pytest.importorskip("mlflow", reason="MLflow is not installed; see make test-integrations")
 pytestmark = pytest.mark.filterwarnings("default")
@@ -27,8 +26,8 @@ def mlflow(tmp_path_factory):
 
 
 @pytest.fixture
-def limit(shop):  # noqa: F811
-    return nammd.Tolerance.load(shop / "tolerance.json")
+def limit(pipeline):
+    return nammd.Tolerance.load(pipeline / "tolerance.json")
 
 
 def registered(mlflow, name):
@@ -43,11 +42,13 @@ def registered(mlflow, name):
     return made.model_id
 
 
-def test_a_verdict_is_in_the_active_run(mlflow, shop, limit):  # noqa: F811
-    verdict = limit.check(shop / "train.parquet", shop / "far.parquet")
+def test_a_verdict_is_in_the_active_run(mlflow, pipeline, limit):
+    verdict, good = (
+        limit.check(pipeline / "train.parquet", pipeline / f"{name}.parquet") for name in ("far", "close")
+    )
     with mlflow.start_run() as run:
         log_verdict(verdict)
-        log_verdict(limit.check(shop / "train.parquet", shop / "close.parquet"), name="later", report=False)
+        log_verdict(good, name="later", report=False)
     data = mlflow.get_run(run.info.run_id).data
     assert (data.tags["nammd.verdict"], data.tags["later.verdict"]) == ("FAR", "CLOSE")
     assert data.tags["nammd.answer"] == verdict.headline()
@@ -63,23 +64,23 @@ def test_a_verdict_is_in_the_active_run(mlflow, shop, limit):  # noqa: F811
     assert json.loads(kept)["pvalue_far"] == verdict.pvalue_far
 
 
-def test_a_verdict_is_in_the_run_that_is_named(mlflow, shop, limit):  # noqa: F811
+def test_a_verdict_is_in_the_run_that_is_named(mlflow, pipeline, limit):
     client = mlflow.MlflowClient()
     run = client.create_run(mlflow.get_experiment_by_name("orders").experiment_id)
-    verdict = limit.check(shop / "train.parquet", shop / "few.parquet")
+    verdict = limit.check(pipeline / "train.parquet", pipeline / "few.parquet")
     log_verdict(verdict, run_id=run.info.run_id, report=False)
     assert mlflow.active_run() is None
     assert client.get_run(run.info.run_id).data.tags["nammd.verdict"] == "UNDECIDED"
 
 
-def test_a_model_is_promoted_with_its_own_tolerance_or_not_at_all(mlflow, shop, limit):  # noqa: F811
+def test_a_model_is_promoted_with_its_own_tolerance_or_not_at_all(mlflow, pipeline, limit):
     client = mlflow.MlflowClient()
     log_tolerance(limit, registered(mlflow, "orders"))
-    log_tolerance(shop / "tolerance.json", registered(mlflow, "orders"))
+    log_tolerance(pipeline / "tolerance.json", registered(mlflow, "orders"))
     loaded = load_tolerance("models:/orders/1")
     assert (loaded.epsilon, loaded.origin) == (limit.epsilon, limit.origin)
-    train = shop / "train.parquet"
-    assert promote("orders", 1, train, shop / "close.parquet").word == "CLOSE"
+    train = pipeline / "train.parquet"
+    assert promote("orders", 1, train, pipeline / "close.parquet").word == "CLOSE"
 
     def champion():
         return str(client.get_model_version_by_alias("orders", "champion").version)
@@ -88,26 +89,26 @@ def test_a_model_is_promoted_with_its_own_tolerance_or_not_at_all(mlflow, shop, 
     assert load_tolerance("models:/orders@champion").epsilon == limit.epsilon
     for name, undecided in (("far", "pass"), ("few", "fail"), ("copy", "pass")):
         with pytest.raises(AssertionError, match="FAR" if name == "far" else "UNDECIDED"):
-            promote("orders", 2, train, shop / f"{name}.parquet", undecided=undecided)
+            promote("orders", 2, train, pipeline / f"{name}.parquet", undecided=undecided)
         assert champion() == "1"
     assert client.get_model_version("orders", "2").tags["nammd.verdict"] == "UNDECIDED"
-    promote("orders", "2", train, shop / "few.parquet", undecided="pass")
+    promote("orders", "2", train, pipeline / "few.parquet", undecided="pass")
     assert champion() == "2"
 
 
-def test_a_model_without_a_tolerance_is_not_promoted(mlflow, shop):  # noqa: F811
+def test_a_model_without_a_tolerance_is_not_promoted(mlflow, pipeline):
     registered(mlflow, "bare")
     with pytest.raises(ValueError, match="has no tolerance"):
-        promote("bare", 1, shop / "train.parquet", shop / "close.parquet")
+        promote("bare", 1, pipeline / "train.parquet", pipeline / "close.parquet")
     assert not mlflow.MlflowClient().get_registered_model("bare").aliases
 
 
-def test_a_tolerance_that_somebody_changed_is_refused(mlflow, shop, limit, tmp_path):  # noqa: F811
+def test_a_tolerance_that_somebody_changed_is_refused(mlflow, pipeline, limit, tmp_path):
     model = registered(mlflow, "changed")
     log_tolerance(limit, model)
     path = tmp_path / "tolerance.json"
-    text = (shop / "tolerance.json").read_text("utf-8")
+    text = (pipeline / "tolerance.json").read_text("utf-8")
     path.write_text(text.replace('"alpha"', '"alphb"', 1) if '"alpha"' in text else text + " ", "utf-8")
     mlflow.MlflowClient().log_model_artifact(model, str(path), "nammd")
     with pytest.raises(ValueError, match=r"tolerance\.json"):
-        promote("changed", 1, shop / "train.parquet", shop / "close.parquet")
+        promote("changed", 1, pipeline / "train.parquet", pipeline / "close.parquet")

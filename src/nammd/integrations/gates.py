@@ -28,7 +28,7 @@ def check(
     reference, candidate : dataset
         What is compared; see `nammd.distance`.
     options : mapping, optional
-        Further options of `Tolerance.check`, such as ``{"alpha": 0.01, "allow": ["new-category"]}``.
+        Further options of `Tolerance.check`, such as ``{"alpha": 0.01, "allow": ["new-categories"]}``.
     report : path, optional
         The page to write.
 
@@ -83,7 +83,7 @@ def figures(verdict: Verdict) -> dict[str, Any]:
             "answer": verdict.headline(),
             "distance": verdict.distance,
             "tolerance": verdict.epsilon,
-            "share_of_tolerance": verdict.distance / verdict.epsilon,
+            "share_of_tolerance": max(verdict.distance, 0.0) / verdict.epsilon,
             "pvalue_close": verdict.pvalue_close,
             "pvalue_far": verdict.pvalue_far,
             "rows": verdict.estimate.n,

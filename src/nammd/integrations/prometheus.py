@@ -124,8 +124,8 @@ def _of_the_last(told: tuple[Told, ...], now: datetime.datetime) -> list[Metric]
     return [
         one(
             "distance_over_margin",
-            "Distance of the last batch over its margin: 1 is at the tolerance.",
-            None if batch is None else batch.distance / batch.epsilon,
+            "Distance of the last batch over its margin, at least 0; 1 is at the tolerance.",
+            None if batch is None else max(batch.distance, 0.0) / batch.epsilon,
         ),
         one("distance", "Estimated distance of the last batch.", None if batch is None else batch.distance),
         one("margin", "The tolerance of the last batch.", None if batch is None else batch.epsilon),
