@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from nammd.monitor.batch import StoredDetails
-from nammd.monitor.state import State, Told
+from nammd.monitor.batch import Batch, StoredDetails
+from nammd.monitor.state import State
 from nammd.results.base import plain
 
 
@@ -43,25 +43,25 @@ def event_lines(state: State, after: int = 0) -> Iterator[str]:
     >>> [json.loads(line)["kind"] for line in event_lines(monitor.state)]
     ['created', 'batch']
     """
-    found = [event.to_dict() for event in state.events] + [_batch(told) for told in state.told]
+    found = [event.to_dict() for event in state.events]
+    found += [
+        {**_batch(told.batch), "decision": told.decision.value, "level": told.level} for told in state.told
+    ]
     for each in sorted(found, key=lambda each: each["number"]):
         if each["number"] > after:
             yield json.dumps(plain({"monitor": state.title} | each), allow_nan=False)
 
 
-def _batch(told: Told) -> dict[str, Any]:
-    batch = told.batch
+def _batch(batch: Batch) -> dict[str, Any]:
     assert isinstance(batch.details, StoredDetails)  # it was read from a file
     return {
         "number": batch.details.record.number,
         "at": batch.added,
         "kind": "batch",
         "key": batch.key,
-        "decision": told.decision.value,
         "distance": batch.distance,
         "interval": [batch.low, batch.high],
         "tolerance": batch.epsilon,
-        "level": told.level,
         "rows": batch.n,
         "columns": [moved.words for moved in batch.columns if moved.words],
         "failures": [words for _, words in batch.failures],

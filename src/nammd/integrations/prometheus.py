@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
-from nammd.monitor.state import State, Told
+from nammd.monitor.state import State
 from nammd.statistics.alarms import Cause
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -107,12 +107,13 @@ def metrics(state: State, now: datetime.datetime) -> list[Metric]:
             "The evidence at which the stream is in alarm.",
             {(): state.spending.levels.line},
         ),
-        *_of_the_last(state.told, now),
+        *_of_the_last(state, now),
     ]
 
 
-def _of_the_last(told: tuple[Told, ...], now: datetime.datetime) -> list[Metric]:
+def _of_the_last(state: State, now: datetime.datetime) -> list[Metric]:
     """Return what is known of the last batch: the last of the stream, and the last that came."""
+    told = state.told
     last = told[-1] if told else None
     batch = None if last is None else last.batch
     moved = () if batch is None else reversed(batch.columns)  # of two with one name, that which moved most
