@@ -91,6 +91,8 @@ class Alerts:
 
     def __call__(self, told: dict[str, Any]) -> None:
         """Tell of an alarm, later; this returns at once."""
+        if self._command is None and self._webhook is None:
+            return
         with self._lock:
             self._waiting.append((time.monotonic() + GIVEN_UP, told))
             if self._thread is None:
