@@ -166,8 +166,8 @@ def test_open_alarm_tells_what_came_after_it(tmp_path):
     far = [batch(key, z=4.0, p_far=1e-9, p_close=1.0) for key in keys[:2]]
     history = filled(tmp_path / "a", [*far, open_one(keys[2], z=0.0)])
     assert words(history) == (
-        f"In alarm since {keys[0]}: that batch is FAR, and so is 1 of the 2 since. That the data are back is not "
-        "proven."
+        f"In alarm since {keys[0]}: that batch is FAR, and so is 1 of the 2 since. That the data are back is "
+        "not proven."
     )
 
 
