@@ -35,9 +35,11 @@ def moment(text: str | None) -> datetime.datetime | None:
     """Read a time; without a zone it is universal time."""
     if text is None:
         return None
+    from nammd.monitor.calendar import universal
+
     try:
-        return datetime.datetime.fromisoformat(text)
-    except ValueError:
+        return universal(datetime.datetime.fromisoformat(text))
+    except (ValueError, OverflowError):
         raise ValueError(f"a time is given as 2026-03-01 or 2026-03-01T06:30, not as {text!r}") from None
 
 
