@@ -191,7 +191,7 @@ def test_silence_is_known_to_a_scheduler_without_a_new_batch(shop, capsys):
     words = ["monitor", "init", "c.monitor", "-r", "train.parquet", "-t", "tolerance.json", "--grace", "1"]
     code, out, _ = printed(capsys, *words, "--days", "mon-fri", "--holidays", "holidays.txt")
     assert code == 0
-    assert "every day (mon-fri, but for 1 holiday), and missed when 1 more are due" in out
+    assert "every day (mon-fri, but for 1 holiday), and missed when 1 more is due" in out
     assert printed(capsys, "monitor", "add", "c.monitor", "days/2026-03-03.parquet")[0] == 0
     status = ["monitor", "status", "c.monitor", "--now"]
     assert printed(capsys, *status, "2026-03-06T12:00")[0] == 0
