@@ -149,7 +149,11 @@ class Calendar:
         free = len(self.holidays)
         but = f"but for {free} holiday{'' if free == 1 else 's'}" if free else ""
         when = ", ".join(part for part in (self.days, but) if part)
-        more = f"when {self.grace} more {'is' if self.grace == 1 else 'are'} due" if self.grace else "as soon as its time is over"
+        more = (
+            f"when {self.grace} more {'is' if self.grace == 1 else 'are'} due"
+            if self.grace
+            else "as soon as its time is over"
+        )
         return f"A batch is expected every {self.every}{f' ({when})' if when else ''}, and missed {more}"
 
     def gaps(self, keys: Sequence[str], came: str, now: datetime.datetime | None) -> list[tuple[int, int]]:
