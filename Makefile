@@ -29,6 +29,7 @@ test: $(VENV)/.test
 INPUTS ?= 100000
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzz --inputs $(INPUTS)
+	$(BIN)/python -m tests.monitor.flood
 
 benchmark: $(VENV)/.test
 	$(BIN)/python -m benchmarks

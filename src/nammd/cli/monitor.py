@@ -18,6 +18,7 @@ from nammd.cli.errors import ERROR, sentence
 from nammd.cli.many import worst_code
 from nammd.cli.options import (
     DataOptions,
+    DownloadLimit,
     EngineName,
     KernelOptions,
     OutputOptions,
@@ -75,6 +76,7 @@ class ReadingOptions:
         int, typer.Option(metavar="N", min=0, help="The seed of everything random.", rich_help_panel=_DATA)
     ] = 0
     unpack_limit: UnpackLimit = None
+    download_limit: DownloadLimit = None
     array: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Which array of an .npz file to take.", rich_help_panel=_DATA),

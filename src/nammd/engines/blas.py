@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ContextDecorator
 from typing import Any
 
 
@@ -18,8 +19,8 @@ def _take_control() -> None:
         clear(force=True)
 
 
-class _SingleThreadedBlas:
-    """A re-entrant context in which BLAS uses one thread.
+class _SingleThreadedBlas(ContextDecorator):
+    """A re-entrant context, or decorator, in which BLAS uses one thread.
 
     The setting is the process's, not the thread's. So calls that overlap, from several threads of
     the user's program, are counted: the first one in sets it and the last one out restores it.

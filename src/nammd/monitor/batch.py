@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, get_args
 from nammd.explaining.facts import Kind
 from nammd.monitor.chain import Damaged, Record, content_of, damaged
 from nammd.monitor.records import is_digest, require_key_of
+from nammd.statistics.stream import BETS
 
 
 class Moved(NamedTuple):
@@ -146,6 +147,9 @@ class Batch:
         Of FAR as a whole: of the joint distance and of all columns that take part.
     pvalue_doubt : float
         The smallest of any view, were it the only one: nothing is CLOSE while one is in doubt.
+    bets : tuple of float
+        The logarithm of the evidence against "within" by bets on its rows, for each size of bet; empty where
+        rows belong together or are not there any more, and normal scores serve.
     failures : tuple of (str, str)
         The facts that speak against it: kinds and sentences.
     report : str
@@ -179,6 +183,7 @@ class Batch:
     pvalue_far: float
     pvalue_beyond: float
     pvalue_doubt: float
+    bets: tuple[float, ...] = ()
     failures: tuple[tuple[Kind, str], ...] = ()
     report: str = ""
     sums: str = ""
@@ -233,8 +238,9 @@ class Batch:
         failures = _pairs(content["failures"], "failures")
         if any(kind not in FAILURES for kind, _ in failures):
             raise Damaged("the facts against it are of no kind")
+        bets = _bets(content["bets"])
         batch = object.__new__(cls)
-        batch.__dict__.update(content, key=key, number=number, failures=failures, details=details)
+        batch.__dict__.update(content, key=key, number=number, bets=bets, failures=failures, details=details)
         return batch
 
 
@@ -290,6 +296,15 @@ def _impossible(content: Mapping[str, Any]) -> str:
 
 
 _KINDS_OF_VALUES = {float: "number", int: "whole number", str: "text"}
+
+
+def _bets(found: Any) -> tuple[float, ...]:
+    """Return what bets on its rows made: as many numbers as there are bets, or none."""
+    if type(found) is not list or len(found) not in (0, len(BETS)) or {*map(type, found)} - {float}:
+        raise Damaged(f"its bets are not {len(BETS)} numbers, or none")
+    if not all(map(math.isfinite, found)):
+        raise Damaged("one of its bets is no number")
+    return tuple(found)
 
 
 def _pairs(found: Any, name: str) -> tuple[tuple[str, str], ...]:

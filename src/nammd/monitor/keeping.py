@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -126,6 +127,8 @@ def line_of(text: Any, what: str) -> str:
     words = " ".join(str(text).split())
     if not words or len(words) > LONGEST_TEXT:
         raise ValueError(f"{what} must have between 1 and {LONGEST_TEXT} letters")
+    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in words):  # no page could be written
+        raise ValueError(f"{what} has letters that no text has: {words[:40]!a}; leave them out")
     return words
 
 

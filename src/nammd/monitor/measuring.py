@@ -110,6 +110,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
     pair, eps = verdict.nearest.pair, gate.tolerance.epsilon
     tested = verdict.nearest.margin_test(eps, "greater")
     given = GivenReference.of(pair, eps)
+    bets = gate.bets(opened.candidate, verdict)
     batch = Batch(
         key=key,
         number=0,  # it gets one when it is stored
@@ -135,6 +136,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
         pvalue_far=verdict.pvalue_far,
         pvalue_beyond=verdict.pvalue_beyond,
         pvalue_doubt=_doubt(verdict),
+        bets=() if bets is None else tuple(bets.tolist()),
         failures=tuple((fact.kind, str(fact)) for fact in verdict.failures[:FACTS]),
         details=Details(
             facts=_facts(verdict),

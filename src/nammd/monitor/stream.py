@@ -14,7 +14,7 @@ from nammd.monitor.batch import Batch
 from nammd.monitor.rates import Spending
 from nammd.monitor.records import Event
 from nammd.statistics.alarms import Alarm, Proofs, Watch, watch
-from nammd.statistics.stream import running_mean, score
+from nammd.statistics.stream import factors, running_mean, score
 from nammd.statistics.window import Batches, Proven, proven
 from nammd.tolerances.decision import Decision, decided
 
@@ -132,7 +132,7 @@ class Stream:
             apart=[self._apart(place) for place in range(len(self.batches))],
             by_hand=[closed.get(batch.key, ()) for batch in self.batches],
         )
-        return watch(self._scores(1.0), self._scores(-1.0), proofs, spending.levels)
+        return watch(self._beyond(), factors(self._scores(-1.0)), proofs, spending.levels)
 
     def told(self, seen: Watch, window: int) -> list[Told]:
         """Return the batches with what they mean."""
@@ -188,6 +188,19 @@ class Stream:
         shared = np.stack((features, reference) if self.population else (features,), axis=1)
         batches = Batches(u, given, pvalue, deviation, shared, rows, apart=~self.calm)
         return proven(batches, np.array(self.levels), most)
+
+    def _beyond(self) -> FloatArray:
+        """Return the logarithm of what each batch multiplies the evidence of "beyond" by, for every bet.
+
+        Bets on its rows, which are exact for this reference; normal scores where there are none, and where
+        the claim is about the population of the reference.
+        """
+        steps = factors(self._scores(1.0))
+        if not self.population:
+            for place, batch in enumerate(self.batches):
+                if batch.bets:
+                    steps[place] = batch.bets
+        return steps
 
     def _scores(self, sign: float) -> FloatArray:
         """Return the scores of "beyond", or of "within"."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.statistics.levels import Rate
-from nammd.statistics.stream import BETS, factors, strength
+from nammd.statistics.stream import BETS, strength
 
 Cause: TypeAlias = Literal["batch", "stream"]
 Ending: TypeAlias = Literal["batch", "stream", "hand"]
@@ -87,7 +87,7 @@ class Proofs:
         return cls(far, close, [False] * len(far), [()] * len(far))
 
 
-def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> Watch:
+def watch(up: FloatArray, down: FloatArray, proofs: Proofs, rate: Rate) -> Watch:
     """Go through the batches of a stream in their order.
 
     A batch that is proven to be beyond the tolerance opens an alarm, and so does the evidence of the stream
@@ -97,8 +97,9 @@ def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> 
 
     Parameters
     ----------
-    scores, below : array of shape (batches,)
-        The scores of "beyond" and of "within", with the reference fixed; NaN where a batch has none.
+    up, down : array of shape (batches, bets)
+        The logarithm of what each batch multiplies the evidence of "beyond" and of "within" by, for every
+        bet; see `nammd.statistics.stream.factors`.
     proofs : Proofs
         What single batches prove.
     rate : Rate
@@ -109,7 +110,6 @@ def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> 
     Watch
     """
     line = math.log(rate.line)
-    up, down = factors(np.asarray(scores, float)), factors(np.asarray(below, float))
     evidence, start = _nothing(), np.zeros(len(BETS), int)
     within, back = _nothing(), np.zeros(len(BETS), int)
     found = np.empty(len(up))

@@ -117,7 +117,7 @@ class Grams:
     def _within(self, side: int, some: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return products of the values within a sample with some columns, and their diagonal."""
         values, atoms = self.stand_ins[side].values, self.atoms[side]
-        product, diagonal = values @ some, np.diagonal(values)
+        product, diagonal = _product(values, some), np.diagonal(values)
         if self._plain:
             return product, diagonal
         s, mean = self._sizes(side), atoms.mean
@@ -142,12 +142,12 @@ class Grams:
         one, two = self.stand_ins
         values = one.between(two)
         if self._plain:
-            return values @ some
+            return _product(values, some)
         s, t, mean = self._sizes(0), self._sizes(1), self.atoms[0].cross_mean
         count = self._count(0) * self._count(1)
         if self.common is None:
             every = self._repeated(0, s[:, None]).sum() * self._repeated(1, t[:, None]).sum()
-            centred: FloatArray = count / every * (values @ some - mean * np.outer(s, t @ some))
+            centred: FloatArray = count / every * (_product(values, some) - mean * np.outer(s, t @ some))
             return centred
         pairs = np.outer(s, t)
         found = values - mean * pairs
@@ -178,6 +178,12 @@ class Grams:
         form = moved @ gram @ moved.T
         with single_threaded_blas:
             return top_eigenvalue((form + form.T) / 2, float(np.trace(form)))
+
+
+def _product(values: FloatArray, some: FloatArray) -> FloatArray:
+    """Return a product with a few columns: one by one takes BLAS less than half of the time."""
+    values = values.astype(np.float64, copy=False)
+    return np.stack([values @ column for column in np.ascontiguousarray(some.T)], axis=1)
 
 
 def _centring(sizes: FloatArray) -> FloatArray:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, like, namespace
+from nammd.data.arrays import Array, FloatArray, like, namespace, take_rows, to_numpy
+from nammd.data.sampling import representatives
 from nammd.engines.tiles.pool import Buffers
 from nammd.kernels.base import Precision
 from nammd.kernels.random_features import (
@@ -67,6 +68,12 @@ class Waves:
                 return None
             doublings.append(step)
         return cls(first, tuple(doublings), centre, kernels[0].scale, precision)
+
+    @classmethod
+    def around(cls, kernels: Sequence[Any], sample: Array, precision: Precision) -> Waves | None:
+        """Return the same, with the middle of some rows of a sample for a centre."""
+        some = take_rows(sample, representatives(int(sample.shape[0])))
+        return cls.of_kernels(kernels, np.median(to_numpy(some).astype(np.float64), axis=0), precision)
 
     def __reduce__(self) -> Any:
         return Waves, (self.frequencies, self.doublings, self.centre, self.scale, self.precision)
