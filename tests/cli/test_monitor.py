@@ -188,3 +188,64 @@ def test_monitor_alone_shows_its_help(capsys):
     code, out, _ = printed(capsys, "monitor")
     assert code == 2
     assert "acknowledge" in out
+
+
+def test_silence_is_known_to_a_scheduler_without_a_new_batch(shop, capsys):
+    (shop / "holidays.txt").write_text("2026-03-04 a day off\n")
+    words = ["monitor", "init", "c.monitor", "-r", "train.parquet", "-t", "tolerance.json", "--grace", "1"]
+    code, out, _ = printed(capsys, *words, "--days", "mon-fri", "--holidays", "holidays.txt")
+    assert code == 0
+    assert "every day (mon-fri, but for 1 holiday), and missed when 1 more is due" in out
+    assert printed(capsys, "monitor", "add", "c.monitor", "days/2026-03-03.parquet")[0] == 0
+    status = ["monitor", "status", "c.monitor", "--now"]
+    assert printed(capsys, *status, "2026-03-06T12:00")[0] == 0
+    code, out, _ = printed(capsys, *status, "2026-03-07")
+    assert (code, "c: Silence: 1 day is missing, 2026-03-05." in out) == (1, True)
+    found = json.loads(printed(capsys, *status, "2026-03-07", "--json")[1])
+    assert found["silence"] == [{"first": "2026-03-05", "last": "2026-03-05", "missing": 1}]
+    assert [alarm["name"] for alarm in found["alarms"]] == ["silence 2026-03-05"]
+    words = ["monitor", "acknowledge", "c.monitor", "no trade", "--now", "2026-03-07"]
+    assert printed(capsys, *words)[1] == "1 alarm was acknowledged.\n"
+    assert printed(capsys, *status, "2026-03-07")[0] == 0
+    code, out, _ = printed(capsys, "monitor", "change", "c.monitor", "--grace", "none")
+    assert (code, out) == (0, "No batch is expected at any time: silence is no alarm.\n")
+    assert printed(capsys, *status, "2030-01-01")[0] == 0
+    assert "as 2026-03-01 or" in printed(capsys, *status, "yesterday")[2]
+    assert "a whole number" in printed(capsys, "monitor", "change", "c.monitor", "--grace", "two")[2]
+
+
+def test_refused_batch_is_in_status_until_it_is_replaced(shop, capsys):
+    good = (shop / "days" / "2026-03-02.parquet").read_bytes()
+    (shop / "days" / "2026-03-02.parquet").write_text("this is no table")
+    words = ["monitor", "add", "shop.monitor", "days/2026-03-02.parquet"]
+    assert printed(capsys, *words)[0] == 2
+    status = ["monitor", "status", "shop.monitor", "--now", "2026-03-03"]
+    code, out, _ = printed(capsys, *status)
+    assert code == 1
+    assert "shop: The batch 2026-03-02 was refused: " in out
+    (shop / "days" / "2026-03-02.parquet").write_bytes(good)
+    assert printed(capsys, *words)[0] == 0
+    assert printed(capsys, *status)[0] == 0
+    assert printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-09.parquet")[0] == 2
+    assert printed(capsys, *status)[0] == 0  # a file that is not there has not been refused
+
+
+def test_past_batches_and_files_are_accepted(shop, capsys):
+    assert printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-06.parquet")[0] == 1
+    accept = ["monitor", "accept", "shop.monitor"]
+    assert "give --why" in printed(capsys, *accept, "2026-03-06")[2]
+    code, out, _ = printed(capsys, *accept, "2026-03-06", "--why", "as every spring")
+    assert code == 0
+    assert out.startswith("Data like '2026-03-06' are accepted. It holds for what is added from now on; ")
+    assert printed(capsys, "monitor", "status", "shop.monitor", "--now", "2026-03-07")[0] == 0
+    write("days/2026-03-07.parquet", 31, 4.0)
+    assert printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-07.parquet")[0] == 0
+    (shop / "days" / "2026-03-07.parquet").rename(shop / "moved.parquet")
+    code, _, err = printed(capsys, *accept, "2026-03-07", "--why", "too")
+    assert (code, "give them with --file FILE" in err) == (2, True)
+    assert printed(capsys, *accept, "2026-03-07", "--why", "too", "--file", "moved.parquet")[0] == 0
+    write("summer.parquet", 40, -3.0)
+    assert printed(capsys, *accept, "--file", "summer.parquet", "--why", "as every summer")[0] == 0
+    accepted = nammd.Monitor.open("shop.monitor").tolerance.accepted.datasets
+    assert [each.label for each in accepted][-3:] == ["2026-03-06", "2026-03-07", "summer"]
+    assert "once for each KEY" in printed(capsys, *accept, "a", "b", "--file", "x", "--why", "y")[2]

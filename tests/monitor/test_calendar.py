@@ -60,6 +60,7 @@ def test_where_keys_tell_no_time_the_arrival_of_the_last_counts():
     assert missing(days, ["b1", "b2"], "2026-03-04T12:00") == []
     assert missing(days, ["b1", "b2"], "2026-03-05T12:00") == ["2026-03-02"]
     assert missing(days, ["b1"], "2026-03-05T12:00", came="whenever") == []
+    assert missing(days, [], "2026-03-05T12:00", came="0001-01-01T00:00:00") == []
 
 
 @pytest.mark.parametrize(

@@ -343,6 +343,8 @@ def test_past_batch_is_accepted_by_its_key(season):
     state = season.state
     assert not state.alarmed
     assert next(alarm.acknowledged for alarm in state.alarms if alarm.of_data) == "as every summer"
+    over = "The alarm of batch 2026-07-01 is over: what is accepted has changed."
+    assert over in [event.text for event in state.events if event.kind == "alarm closed"]
     assert state.headline().startswith(
         "No batch has been held against the new tolerance yet; it holds since "
     )
@@ -391,3 +393,17 @@ def test_refuse_is_one_record_for_each_reason(tmp_path):
         "worse",
     ]
     assert [event.text for event in history.read().refused] == ["worse"]
+
+
+def test_verdicts_on_tables_are_those_of_a_check_with_columns_in_doubt(tmp_path):
+    train = frame(0)
+    tolerance = nammd.Tolerance.from_reference(train, margin=0.01)
+    made = nammd.Monitor.create(tmp_path / "a.monitor", tolerance, train, false_alarms="30/year")
+    gate = tolerance.with_reference(train)
+    decisions = []
+    for k, shift in enumerate((0.0, 0.0, 0.15, 0.2, 0.25, 0.3, 0.5, 1.0)):
+        data = frame(20 + k, shift, size=1500)
+        verdict = gate.check(data, alpha=30 / 365)
+        assert made.add(data, key=days(8)[k]).decision is verdict.decision
+        decisions.append((verdict.decision.value, bool(verdict.doubtful)))
+    assert len(set(decisions)) > 2

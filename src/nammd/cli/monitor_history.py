@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from nammd.cli.options import OutputOptions
 from nammd.cli.output import print_json, print_line, print_lines, require_folder
 from nammd.cli.paths import given, place, short_names
 from nammd.cli.printing import one_line
+
+if TYPE_CHECKING:
+    from nammd.monitor.records import Event
 
 EVENTS = 5
 """So many of the last events are shown."""
@@ -32,9 +35,11 @@ def moment(text: str | None) -> datetime.datetime | None:
     """Read a time; without a zone it is universal time."""
     if text is None:
         return None
+    from nammd.monitor.calendar import universal
+
     try:
-        return datetime.datetime.fromisoformat(text)
-    except ValueError:
+        return universal(datetime.datetime.fromisoformat(text))
+    except (ValueError, OverflowError):
         raise ValueError(f"a time is given as 2026-03-01 or 2026-03-01T06:30, not as {text!r}") from None
 
 
@@ -78,11 +83,17 @@ def status(monitor: MonitorFile, now: Now = None, *, output: OutputOptions) -> N
         (w.name, f"{estimated(w.distance)}, 95 % interval {interval((w.low, w.high))}") for w in windows
     ]
     lines += [("promise", state.spending.sentence()), ("expected", state.calendar.sentence())]
-    lines += [(event.at[:10], f"{event.kind}: {event.text}") for event in state.events[-EVENTS:]]
+    lines += [(event.at[:10], _event(event)) for event in state.events[-EVENTS:]]
     tone = "far" if state.alarmed else "close" if state.within_since else "neutral"
     told = [(one_line(a), one_line(b)) for a, b in lines]
     print_lines(one_line(f"{state.title}: {state.headline()}"), told, tone=tone)
     raise typer.Exit(code)
+
+
+def _event(event: Event) -> str:
+    """Say what happened, and to which batch, where its sentence is somebody's and need not say so."""
+    own = event.kind in ("note", "acknowledged", "closed by hand") and event.key
+    return f"{event.kind}{f' {event.key}' if own else ''}: {event.text}"
 
 
 def _like(shares: dict[str, float]) -> list[tuple[str, str]]:

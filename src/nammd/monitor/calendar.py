@@ -149,7 +149,11 @@ class Calendar:
         free = len(self.holidays)
         but = f"but for {free} holiday{'' if free == 1 else 's'}" if free else ""
         when = ", ".join(part for part in (self.days, but) if part)
-        more = f"when {self.grace} more are due" if self.grace else "as soon as its time is over"
+        more = (
+            f"when {self.grace} more {'is' if self.grace == 1 else 'are'} due"
+            if self.grace
+            else "as soon as its time is over"
+        )
         return f"A batch is expected every {self.every}{f' ({when})' if when else ''}, and missed {more}"
 
     def gaps(self, keys: Sequence[str], came: str, now: datetime.datetime | None) -> list[tuple[int, int]]:
@@ -168,9 +172,10 @@ class Calendar:
             return []
         times = [when for when in map(time_of, keys) if when is not None]
         if not keys or len(times) < len(keys):
-            if now is None or (since := _moment(came)) is None:
+            since = None if now is None else _moment(came, datetime.timedelta() if keys else self._period)
+            if since is None:
                 return []
-            times = [since if keys else since - self._period]
+            times = [since]
         before, after = self._before(times), self._after(times)
         ended = after[-1] if now is None else self._before([universal(now)])[0]
         starts, ends = after, np.append(before[1:], np.iinfo(np.int64).max) - 1
@@ -250,9 +255,9 @@ def universal(when: datetime.datetime) -> datetime.datetime:
     return when if when.tzinfo is None else when.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
-def _moment(text: str) -> datetime.datetime | None:
+def _moment(text: str, earlier: datetime.timedelta) -> datetime.datetime | None:
     try:
-        return universal(datetime.datetime.fromisoformat(text))
+        return universal(datetime.datetime.fromisoformat(text)) - earlier
     except (ValueError, OverflowError):  # a file may have been edited
         return None
 

@@ -7,7 +7,7 @@ that it came from; that it is the same shows its digest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from nammd.monitor.measuring import open_batch
 from nammd.monitor.replay import Snapshot
 from nammd.monitor.state import state_of
 from nammd.monitor.storage import packed_reference, reference_sums
+from nammd.monitor.words import closed_words
 from nammd.reading.places import split_sheet
 from nammd.tolerances.file import dumps
 from nammd.tolerances.gate import Gate
@@ -38,10 +39,13 @@ class NewEra:
     def begin(self, writer: Writer, at: str) -> int:
         """Write it; return the number of the era."""
         seen = writer.read()
-        if self.acknowledging is not None:
-            for alarm in state_of(seen).open_alarms:
-                if alarm.of_data and not alarm.acknowledged:
-                    writer.event(at, "acknowledged", alarm.opened, alarm.cause, self.acknowledging)
+        for alarm in state_of(seen).open_alarms:
+            if not alarm.of_data:
+                continue
+            if self.acknowledging is not None and not alarm.acknowledged:
+                writer.event(at, "acknowledged", alarm.opened, alarm.cause, self.acknowledging)
+            over = closed_words(replace(alarm, by="change"))
+            writer.event(at, "alarm closed", alarm.opened, alarm.cause, over)
         kept, content = packed_reference(self.gate, self.dataset)
         # Its digest and its sums are those of the new space.
         number = writer.keep(kept, content, reference_sums(self.gate))

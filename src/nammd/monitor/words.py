@@ -105,9 +105,7 @@ def alarm_words(alarm: StreamAlarm, state: State) -> str:
             f"In alarm since {alarm.opened}: the batches from about {alarm.since} to then are beyond "
             f"tolerance together, relative to {about}{seen}."
         )
-    reason = (
-        "" if not alarm.view else f" by {alarm.view if alarm.view == 'a fact' else f'column {alarm.view}'}"
-    )
+    reason = {"": "", "a fact": " by a fact"}.get(alarm.view, f" by column {alarm.view}")
     since = state.told[state.places[alarm.opened] + 1 :]
     if not since:
         return f"Beyond tolerance: {alarm.opened} is FAR{reason}{seen}."

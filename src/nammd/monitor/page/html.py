@@ -265,7 +265,7 @@ def _row(told: Told, address: str) -> Markup:
     return tag(
         "tr",
         tag("td", batch.key, class_="key"),
-        tag("td", sign(told.word), told.word),
+        tag("td", sign(told.word), told.word, class_="key"),
         tag("td", estimated(batch.distance), class_="number"),
         tag("td", _interval(batch.low, batch.high), class_="number"),
         tag("td", str(batch.n), class_="number"),
