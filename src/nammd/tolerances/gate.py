@@ -12,6 +12,7 @@ from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
 from nammd.encoding.changes import Changes, changes
 from nammd.engines import Engine, workers_read_files
+from nammd.engines.blas import single_threaded_blas
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS
 from nammd.evidence.preparing import prepared
@@ -167,6 +168,7 @@ class Gate:
         opened = self.candidate(self._open(candidate), RowGrouping(groups, row_weights))
         return self.verdict(opened, alpha, joint_only=joint_only, rules=rules)
 
+    @single_threaded_blas
     def verdict(
         self, candidate: Candidate, alpha: float, *, joint_only: bool = False, rules: FactRules | None = None
     ) -> Verdict:
