@@ -1,7 +1,8 @@
 """Hold BLAS to one thread.
 
-While tiles run in threads of their own; and where products are small and many, as in a check: there the threads
-of BLAS mostly wait for each other, which takes twice the computing time, and sums would depend on their number.
+While tiles run in threads of their own; and where products are small and many, as in a check. There the
+threads of BLAS mostly wait for each other, which takes several times the computing time; and with one thread
+sums have the same bits on any machine.
 """
 
 from __future__ import annotations
