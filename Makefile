@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-spark fuzz benchmark experiments docs lint format clean
+.PHONY: demo test test-spark test-integrations fuzz benchmark experiments docs lint format clean
 
 demo: $(VENV)/.demo
 	@echo "== Handwritten digits by different people =="
@@ -30,10 +30,22 @@ SPARK ?= pyspark>=4.0,<4.1
 test-spark: $(VENV)-spark/.test
 	$(VENV)-spark/bin/python -m pytest tests/data/test_spark_tables.py
 
+# Orchestrators and registries, each in a local run, in environments of their own: Airflow excludes what others need.
+# The packages are imported first, since tests of those that are missing would be skipped.
+INTEGRATIONS := .venv-integrations
+RUN_INTEGRATIONS := -m pytest -W default -p no:cacheprovider -rs tests/integrations/test_gates.py
+test-integrations: $(INTEGRATIONS)/pipelines/.done $(INTEGRATIONS)/airflow/.done
+	$(INTEGRATIONS)/pipelines/bin/python -c "import dagster, great_expectations, mlflow"
+	$(INTEGRATIONS)/pipelines/bin/python $(RUN_INTEGRATIONS) tests/integrations/test_dagster.py \
+		tests/integrations/test_mlflow.py tests/integrations/test_great_expectations.py docs/integrations
+	$(INTEGRATIONS)/airflow/bin/python -c "import airflow"
+	$(INTEGRATIONS)/airflow/bin/python $(RUN_INTEGRATIONS) tests/integrations/test_airflow.py
+
 # Hostile inputs; INPUTS=1000000 for a night. What is found is told by its number.
 INPUTS ?= 100000
 fuzz: $(VENV)/.test
 	$(BIN)/python -m tests.fuzz --inputs $(INPUTS)
+	$(BIN)/python -m tests.monitor.flood
 
 benchmark: $(VENV)/.test
 	$(BIN)/python -m benchmarks
@@ -57,7 +69,7 @@ format: $(VENV)/.lint
 	$(BIN)/python -m ruff format .
 
 clean:
-	rm -rf $(VENV) $(VENV)-spark demo docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-spark $(INTEGRATIONS) demo docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # pip 25.1 is the first that installs dependency groups.
 $(VENV)/.base: pyproject.toml
@@ -87,4 +99,15 @@ $(VENV)-spark/.test: pyproject.toml
 
 $(VENV)/.docs: $(VENV)/.base
 	$(PIP) install --group docs
+	touch $@
+
+# What is installed may be anything that Airflow allows, but the versions were tried together.
+$(INTEGRATIONS)/airflow/.done: CONSTRAINTS := --constraint tests/integrations/airflow-constraints.txt
+$(INTEGRATIONS)/airflow/.done: EXTRAS := airflow
+$(INTEGRATIONS)/airflow/.done: tests/integrations/airflow-constraints.txt
+$(INTEGRATIONS)/pipelines/.done: EXTRAS := dagster,great-expectations,mlflow
+$(INTEGRATIONS)/%/.done: pyproject.toml
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade "pip>=25.1"
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install $(CONSTRAINTS) --editable ".[$(EXTRAS)]" --group integrations
 	touch $@

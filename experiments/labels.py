@@ -63,6 +63,7 @@ CALIBRATION = (
     "calibration-sketch-samples",
     "calibration-group-totals",
     "calibration-monitor",
+    "calibration-exact-bets",
 )
 """The study of level, coverage and power that the paper lacks."""
 

@@ -101,8 +101,12 @@ def test_the_methods_that_are_loaded_by_name_are_a_call_that_goes_up():
 
 
 def test_no_room_imports_a_public_name_beside_the_rooms():
-    outside = {(m, t) for m, t, _ in imports() if room(t) not in ROOMS}
-    assert {t for _, t in outside} == {"__version__"}
+    outside = {(m, t) for m, t, _ in imports() if room(t) not in ROOMS and t != "__version__"}
+    one_function_says_when_a_check_has_passed = {
+        ("integrations.gates", "testing"),
+        ("integrations.mlflow", "testing"),
+    }
+    assert outside == one_function_says_when_a_check_has_passed
 
 
 def names_in(module_prefix, words):

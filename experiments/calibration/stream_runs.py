@@ -18,7 +18,7 @@ from nammd.datasets.laws.families import KnownPair, known_pair
 from nammd.questions.distance import Estimate
 from nammd.statistics.levels import Budget
 from nammd.statistics.margin import margin, upper_tail
-from nammd.statistics.stream import GivenReference, path, running_mean
+from nammd.statistics.stream import GivenReference, factors, path, running_mean
 from nammd.tolerances.bars import pvalues
 from nammd.tolerances.gate import Gate
 
@@ -201,7 +201,7 @@ class Stream:
         `about` is what U is with this reference, if the batches are to be at the margin of just this one.
         """
         scores = np.array([g.score(paid=paid) - about / g.deviation for g in self.given])
-        return _first(path(scores, RATE) >= np.log(RATE.line))
+        return _first(path(factors(scores), RATE) >= np.log(RATE.line))
 
     def single(self, level: float) -> int:
         """Return the first batch that is beyond by itself; the number of batches where none is."""

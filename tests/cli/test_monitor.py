@@ -43,18 +43,21 @@ def test_stream_is_watched_from_the_shell(shop, capsys):
     code, out, _ = printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-01.parquet")
     assert code == 0
     assert out.startswith("2026-03-01 is CLOSE")
-    assert "Within tolerance since 2026-03-01." in out
+    assert "Within tolerance: 2026-03-01 is CLOSE." in out
     code, out, _ = printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-06.parquet")
     assert code == 1
     assert "ALARM OPENED: The batch 2026-03-06 is beyond the tolerance: amount: " in out
-    code, out, _ = printed(capsys, "monitor", "status", "shop.monitor")
+    now = ("--now", "2026-03-07")
+    code, out, _ = printed(capsys, "monitor", "status", "shop.monitor", *now)
     assert code == 1
-    assert "Beyond tolerance since 2026-03-06" in out
-    assert printed(capsys, "monitor", "acknowledge", "shop.monitor", "known")[0] == 0
-    assert "(acknowledged)" in printed(capsys, "monitor", "status", "shop.monitor")[1]
+    assert (
+        "Beyond tolerance: 2026-03-06 is FAR. Silence: 3 days are missing, 2026-03-02 to 2026-03-04." in out
+    )
+    assert printed(capsys, "monitor", "acknowledge", "shop.monitor", "known", *now)[0] == 0
+    assert "is FAR (acknowledged).\n" in printed(capsys, "monitor", "status", "shop.monitor", *now)[1]
     code, out, _ = printed(capsys, "monitor", "forget", "shop.monitor", "2026-03-06")
     assert code == 0
-    assert printed(capsys, "monitor", "status", "shop.monitor")[0] == 0
+    assert printed(capsys, "monitor", "status", "shop.monitor", *now)[0] == 0
     assert printed(capsys, "monitor", "note", "shop.monitor", "a note", "--key", "2026-03-01")[0] == 0
     assert printed(capsys, "monitor", "page", "shop.monitor", "-o", "page.html")[0] == 0
     assert "a note" in (shop / "page.html").read_text(encoding="utf-8")
@@ -91,7 +94,9 @@ def test_same_numbers_as_in_python(shop, capsys):
     for name in ("key", "decision", "distance", "interval", "pvalue_close", "pvalue_far", "level"):
         assert told[name] == verdict.to_dict()[name]
     assert document["stream"]["state"] == verdict.state.headline()
-    status = json.loads(printed(capsys, "monitor", "status", "shop.monitor", "--json")[1])
+    status = json.loads(
+        printed(capsys, "monitor", "status", "shop.monitor", "--json", "--now", "2026-03-02")[1]
+    )
     assert status["alarm"] is False
     assert status["batches"] == 1
 
@@ -122,16 +127,21 @@ def test_other_data_need_replace(shop, capsys):
 
 def test_alarm_runs_a_command_and_its_failure_is_a_note(shop, capsys):
     words = ["monitor", "add", "shop.monitor", "days/2026-03-06.parquet", "--on-alarm"]
-    code, out, _ = printed(capsys, *words, f"{sys.executable} -c 'raise SystemExit(7)'")
+    code, _, err = printed(capsys, *words, f"{sys.executable} -c 'raise SystemExit(7)'")
     assert code == 1
-    assert "exit code 7; the batch was added all the same" in out
-    assert len(nammd.Monitor.open("shop.monitor").state.told) == 1
+    assert (
+        "The alarm of 2026-03-06 (batch) was not told: the command for alarms failed with exit code 7." in err
+    )
+    state = nammd.Monitor.open("shop.monitor").state
+    assert len(state.told) == 1
+    assert ("note", "2026-03-06") in [(event.kind, event.key) for event in state.events]
 
 
 def test_undecided_and_reports(shop, capsys):
     write("few.parquet", 60, 1.0, size=20)
     words = ["monitor", "add", "shop.monitor", "few.parquet", "--key", "2026-04-01"]
-    assert printed(capsys, *words)[0] == 3
+    code, out, _ = printed(capsys, *words)
+    assert (code, out.startswith("2026-04-01 is quiet: it shows nothing")) == (0, True)
     words[-1] = "2026-04-02"
     assert printed(capsys, *words, "--undecided", "fail")[0] == 1
     (shop / "reports").mkdir()
@@ -178,3 +188,64 @@ def test_monitor_alone_shows_its_help(capsys):
     code, out, _ = printed(capsys, "monitor")
     assert code == 2
     assert "acknowledge" in out
+
+
+def test_silence_is_known_to_a_scheduler_without_a_new_batch(shop, capsys):
+    (shop / "holidays.txt").write_text("2026-03-04 a day off\n")
+    words = ["monitor", "init", "c.monitor", "-r", "train.parquet", "-t", "tolerance.json", "--grace", "1"]
+    code, out, _ = printed(capsys, *words, "--days", "mon-fri", "--holidays", "holidays.txt")
+    assert code == 0
+    assert "every day (mon-fri, but for 1 holiday), and missed when 1 more is due" in out
+    assert printed(capsys, "monitor", "add", "c.monitor", "days/2026-03-03.parquet")[0] == 0
+    status = ["monitor", "status", "c.monitor", "--now"]
+    assert printed(capsys, *status, "2026-03-06T12:00")[0] == 0
+    code, out, _ = printed(capsys, *status, "2026-03-07")
+    assert (code, "c: Silence: 1 day is missing, 2026-03-05." in out) == (1, True)
+    found = json.loads(printed(capsys, *status, "2026-03-07", "--json")[1])
+    assert found["silence"] == [{"first": "2026-03-05", "last": "2026-03-05", "missing": 1}]
+    assert [alarm["name"] for alarm in found["alarms"]] == ["silence 2026-03-05"]
+    words = ["monitor", "acknowledge", "c.monitor", "no trade", "--now", "2026-03-07"]
+    assert printed(capsys, *words)[1] == "1 alarm was acknowledged.\n"
+    assert printed(capsys, *status, "2026-03-07")[0] == 0
+    code, out, _ = printed(capsys, "monitor", "change", "c.monitor", "--grace", "none")
+    assert (code, out) == (0, "No batch is expected at any time: silence is no alarm.\n")
+    assert printed(capsys, *status, "2030-01-01")[0] == 0
+    assert "as 2026-03-01 or" in printed(capsys, *status, "yesterday")[2]
+    assert "a whole number" in printed(capsys, "monitor", "change", "c.monitor", "--grace", "two")[2]
+
+
+def test_refused_batch_is_in_status_until_it_is_replaced(shop, capsys):
+    good = (shop / "days" / "2026-03-02.parquet").read_bytes()
+    (shop / "days" / "2026-03-02.parquet").write_text("this is no table")
+    words = ["monitor", "add", "shop.monitor", "days/2026-03-02.parquet"]
+    assert printed(capsys, *words)[0] == 2
+    status = ["monitor", "status", "shop.monitor", "--now", "2026-03-03"]
+    code, out, _ = printed(capsys, *status)
+    assert code == 1
+    assert "shop: The batch 2026-03-02 was refused: " in out
+    (shop / "days" / "2026-03-02.parquet").write_bytes(good)
+    assert printed(capsys, *words)[0] == 0
+    assert printed(capsys, *status)[0] == 0
+    assert printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-09.parquet")[0] == 2
+    assert printed(capsys, *status)[0] == 0  # a file that is not there has not been refused
+
+
+def test_past_batches_and_files_are_accepted(shop, capsys):
+    assert printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-06.parquet")[0] == 1
+    accept = ["monitor", "accept", "shop.monitor"]
+    assert "give --why" in printed(capsys, *accept, "2026-03-06")[2]
+    code, out, _ = printed(capsys, *accept, "2026-03-06", "--why", "as every spring")
+    assert code == 0
+    assert out.startswith("Data like '2026-03-06' are accepted. It holds for what is added from now on; ")
+    assert printed(capsys, "monitor", "status", "shop.monitor", "--now", "2026-03-07")[0] == 0
+    write("days/2026-03-07.parquet", 31, 4.0)
+    assert printed(capsys, "monitor", "add", "shop.monitor", "days/2026-03-07.parquet")[0] == 0
+    (shop / "days" / "2026-03-07.parquet").rename(shop / "moved.parquet")
+    code, _, err = printed(capsys, *accept, "2026-03-07", "--why", "too")
+    assert (code, "give them with --file FILE" in err) == (2, True)
+    assert printed(capsys, *accept, "2026-03-07", "--why", "too", "--file", "moved.parquet")[0] == 0
+    write("summer.parquet", 40, -3.0)
+    assert printed(capsys, *accept, "--file", "summer.parquet", "--why", "as every summer")[0] == 0
+    accepted = nammd.Monitor.open("shop.monitor").tolerance.accepted.datasets
+    assert [each.label for each in accepted][-3:] == ["2026-03-06", "2026-03-07", "summer"]
+    assert "once for each KEY" in printed(capsys, *accept, "a", "b", "--file", "x", "--why", "y")[2]

@@ -40,9 +40,9 @@ class Chatty(SQLiteDialect_pysqlite):
             raise sqlite3.OperationalError(f"no route to {url.password} or {url.query} of {Chatty.told}")
         return sqlite3.connect(Chatty.file)
 
-    def do_execute(self, cursor, statement, parameters, context=None):
+    def do_execute_no_params(self, cursor, statement, context=None):
         if not statement.startswith("SET "):
-            super().do_execute(cursor, statement, parameters, context)
+            super().do_execute_no_params(cursor, statement, context)
 
 
 class ChattyFiles(LocalFileSystem):
@@ -55,12 +55,20 @@ class ChattyFiles(LocalFileSystem):
     def _strip_protocol(cls, path):
         return path
 
-    def get_file(self, path, target, **options):
+    def found(self, path):
         warnings.warn(f"fetching {path}", UserWarning, stacklevel=1)
         if ChattyFiles.fails:
             raise OSError(f"no route to {path}, with the password {SECRET}")
-        name = re.search(r"(\w+\.parquet)", path)[1]
-        super().get_file(str(ChattyFiles.folder / name), target)
+        return str(ChattyFiles.folder / re.search(r"(\w+\.parquet)", path)[1])
+
+    def get_file(self, path, target, **options):
+        super().get_file(self.found(path), target)
+
+    def _open(self, path, mode="rb", block_size=None, **options):
+        return super()._open(self.found(path), mode, block_size, **options)
+
+    def info(self, path, **options):
+        return super().info(self.found(path), **options) if path.startswith("chatty:") else super().info(path)
 
     def isdir(self, path):
         return False

@@ -13,6 +13,7 @@ from nammd.engines.cuda.operands import prepare
 from nammd.engines.protocol import FormTask
 from nammd.kernels.family import powers_of
 from nammd.kernels.networks import mlp
+from nammd.kernels.operations import at_scale
 
 pytest.importorskip("triton", reason="Triton is not installed")
 
@@ -72,6 +73,17 @@ def test_any_number_of_columns(d):
 def test_pairs_of_the_same_row_number(name):
     ours, exact = both(*samples(SEVERAL_TILES[0], SEVERAL_TILES[0]), KERNELS[name])
     assert ours.xy_diagonal == pytest.approx(exact.xy_diagonal, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "features"])
+def test_means_of_copies_at_several_scales(name):
+    kernel = nammd.RandomFeatures(nammd.Gaussian(2.0), 32, rng=0) if name == "features" else KERNELS[name]
+    x, noise = samples(SEVERAL_TILES[0], SEVERAL_TILES[0])
+    kernels = [kernel, at_scale(kernel, 0.5)]
+    ours = nammd.Cuda().pair_means(kernels, *there(x), there(x + noise))
+    exact = nammd.Tiles().pair_means(kernels, x.astype("float64"), [(x + noise).astype("float64")])
+    for [one], [two] in zip(ours, exact, strict=True):
+        np.testing.assert_allclose([one.x, one.y, one.cross], [two.x, two.y, two.cross], atol=2e-7)
 
 
 def test_matrices_larger_than_the_buffers_are_done_in_turns(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 
 import nammd
 from nammd.engines.cluster.walks import ClusterWalks
-from nammd.engines.features import Walks, by_features, feature_sums
+from nammd.engines.features import Walks, by_features, feature_sums, split_sums, splits
 from nammd.engines.features import sums as module
 from nammd.engines.features.waves import Waves
 from nammd.engines.units import Units
@@ -55,6 +55,20 @@ def test_kernels_that_are_not_made_of_each_other():
     every = [GAUSSIAN, nammd.RandomFeatures(nammd.Gaussian(1.7), 60), TRIPLED]
     for found, kernel in zip(by_walks(every, PARTS), every, strict=True):
         assert_same(found, nammd.Tiles().sums(kernel, *PARTS).parts)
+
+
+@pytest.mark.parametrize("at_once", [1, 9])
+def test_divisions_of_a_sample_share_their_walks(at_once, monkeypatch):
+    # Nine divisions at once are more than a few, and one at once is the usual way.
+    monkeypatch.setattr(splits, "MOST_PRODUCTS", 2 * len(Y) * at_once)
+    rng, parts = np.random.default_rng(3), []
+    for size in range(10, 55, 5):
+        order = rng.permutation(len(Y))
+        parts.append((order[:size], order[size:]))
+    found = split_sums(GAUSSIAN, Y, parts, Walks, "float64")
+    for sums, (one, other) in zip(found, parts, strict=True):
+        x, y = Y[one], Y[other]
+        assert_same(sums, nammd.Tiles().sums(GAUSSIAN, (x,), (y,), (x, y)).parts)
 
 
 def units(weighted, reach, apart):

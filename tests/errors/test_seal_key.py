@@ -97,10 +97,10 @@ def test_a_monitor_that_was_changed_is_refused_with_its_key(tmp_path):
     with nammd.seal_key(KEY):
         load = save_monitor(path)
         edit(path, "UPDATE record SET body = replace(body, '0.', '1.') WHERE kind = 'batch'")
-        with pytest.raises(ValueError, match=r"record 5 \(batch a\) is not what was written"):
+        with pytest.raises(ValueError, match=r"record 6 \(batch a\) is not what was written"):
             load(path)
         done = nammd.Monitor.repair(path)
-        assert done.missing == ("record 5 (batch a) is not what was written",)
+        assert done.missing == ("record 6 (batch a) is not what was written",)
         load(done.path)
     with pytest.raises(ValueError, match="sealed with a key"):
         load(done.path)
@@ -161,7 +161,7 @@ def test_from_the_shell(shop, capsys):
     assert run(capsys, "calibrate", "train.npy", "good.npy", "-o", "t.json", *key)[0] == 0
     assert run(capsys, "monitor", "init", "s.monitor", "-r", "train.npy", "-t", "t.json", *key)[0] == 0
     assert run(capsys, "monitor", "add", "s.monitor", "2026-03-01.npy", *key)[0] in (0, 3)
-    assert run(capsys, "monitor", "status", "s.monitor", *key)[0] == 0
+    assert run(capsys, "monitor", "status", "s.monitor", "--now", "2026-03-02", *key)[0] == 0
     checks = ("check", "train.npy", "good.npy", "--tolerance", "t.json")
     assert run(capsys, *checks, *key)[0] in (0, 3)
     code, _, err = run(capsys, *checks)

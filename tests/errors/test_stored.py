@@ -38,6 +38,7 @@ def packed(values: Any, kind: str = "<f8", fold: bool = False) -> str:
         ([[1], [1, 2]], lambda s: s.numbers(2, 2), "a must be lists of one length"),
         ([1, 2, 3], lambda s: s.pair(), "a must be a list of two"),
         (["x", 3], lambda s: s.texts(), "a[1] must be text, not 3"),
+        ("\ud800", lambda s: s.text(), r"a must be text, not '\ud800'"),
         ("?", lambda s: s.unpacked(), "a must be the bytes of numbers"),
         (packed([1.0, np.nan]), lambda s: s.unpacked(), "a must hold finite numbers only"),
         (packed([1.0]), lambda s: s.unpacked(2), "a must hold 2 numbers, not 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import sqlite3
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.monitor.records import resealed
 
 Random = np.random.Generator
 NAME = "m.monitor"
+NOW = datetime.datetime(2026, 3, 12)
 
 
 @lru_cache(maxsize=1)
@@ -38,6 +40,12 @@ def _whole(folder: Path) -> tuple[bytes, Any]:
     monitor.note("hello", key="2026-03-02")
     monitor.add(rng.normal(size=(30, 2)), key="2026-03-02", replace=True)
     monitor.forget("2026-03-03")
+    for key in ("2026-03-05", "2026-03-06"):
+        with contextlib.suppress(ValueError):
+            monitor.add(rng.normal(size=(30, 3)), key=key)
+    monitor.acknowledge("an old format", key="2026-03-05", now=NOW)
+    monitor.expect(grace=1, days="mon-fri", holidays=["2026-03-02"])
+    monitor.acknowledge("nobody was there", key="2025-01-02", now=NOW)
     monitor.change(tolerance=tolerance)
     monitor.add(rng.normal(size=(30, 2)), key="2026-03-04")
     return path.read_bytes(), _meaning(path)
@@ -48,7 +56,7 @@ def _meaning(path: Path) -> Any:
     monitor = nammd.Monitor.open(path)
     seen = monitor._history.read()
     monitor._history.require_contents()
-    state = state_of(seen)
+    state = state_of(seen, NOW)
     windows = monitor.pooled()
     render(page_of(state, monitor.tolerance_errors(), windows))
     columns_of(state)

@@ -41,6 +41,8 @@ STRANGE: tuple[Any, ...] = (
         "",
         "x",
         "é",
+        "\ud800",
+        "\x1b[31m\u202e<b>::error::\x00",
         "nan",
         "AAAA",
         "gaussian",
@@ -116,7 +118,7 @@ def _other_text(rng: Random, text: str) -> str:
         else:
             numbers[place] = rng.choice([0, 1, 2**31 - 1])
         return base64.b64encode(rezip(numbers.tobytes())).decode("ascii")
-    return mutated(rng, text.encode()).decode("utf-8", "replace")
+    return mutated(rng, text.encode(errors="surrogatepass")).decode("utf-8", "replace")
 
 
 def _edits(rng: Random, value: Any) -> Any:

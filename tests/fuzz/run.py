@@ -12,6 +12,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,13 +39,39 @@ class Outcome:
     tried: Counter[str] = field(default_factory=Counter)
     findings: list[dict[str, Any]] = field(default_factory=list)
 
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(self.tried + other.tried, self.findings + other.findings)
+
+    def table(self) -> str:
+        """Return what was tried, by kind, as a table for the documentation."""
+        from tests.fuzz.trials import TRIALS
+
+        found = Counter(each["kind"] for each in self.findings)
+        rows = [
+            (str(trial.__doc__).partition("\n")[0].rstrip("."), trial.__name__)
+            for trial, _ in TRIALS
+            if self.tried[trial.__name__]
+        ]
+        lines = [f"| {words} | {_spaced(self.tried[name])} | {found[name]} |" for words, name in rows]
+        total = f"| in all | {_spaced(self.tried.total())} | {found.total()} |"
+        return "\n".join(["| what must hold | inputs | findings |", "|---|---|---|", *lines, total])
+
+
+def _spaced(count: int) -> str:
+    return f"{count:,}".replace(",", " ")
+
+
+def _quick_folder() -> str | None:
+    """Return a folder in memory, where there is one: nobody waits for the disk there."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
 
 def work(seed: int, numbers: range) -> None:
     """Try inputs one after the other, and tell about each on stdout; run by `run` in a process of its own."""
     from tests.fuzz.rules import Finding
     from tests.fuzz.trials import attempt, name_of
 
-    with tempfile.TemporaryDirectory(prefix="nammd-fuzz-") as folder:
+    with tempfile.TemporaryDirectory(prefix="nammd-fuzz-", dir=_quick_folder()) as folder:
         for number in {name_of(number): number for number in range(100)}.values():
             _quietly(attempt, seed + 1, number, Path(folder))  # imports and caches are not growth
         before = _peak()
@@ -81,13 +108,26 @@ def _tell(message: dict[str, Any]) -> None:
     print(json.dumps(message), flush=True)
 
 
-def run(seed: int, start: int, inputs: int, *, say: Any = None, until: float = float("inf")) -> Outcome:
-    """Try so many inputs from a number on; stop early at a moment of `time.monotonic`."""
+def run(seed: int, start: int, inputs: int, *, jobs: int = 1) -> Outcome:
+    """Try so many inputs from a number on, in several processes.
+
+    An input follows from the seed and its number, whichever process tries it.
+    """
+
+    def work(job: int) -> Outcome:
+        return _run(seed, range(start + job, start + inputs, jobs))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return sum(pool.map(work, range(jobs)), Outcome())
+
+
+def _run(seed: int, numbers: range) -> Outcome:
     from tests.fuzz.trials import name_of
 
-    outcome, number, end = Outcome(), start, start + inputs
-    while number < end and time.monotonic() < until:
-        command = [sys.executable, "-m", "tests.fuzz", "--work", str(seed), str(number), str(end)]
+    outcome = Outcome()
+    while numbers:
+        told = map(str, (seed, numbers.start, numbers.stop, numbers.step))
+        command = [sys.executable, "-m", "tests.fuzz", "--work", *told]
         environment = os.environ | {
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
@@ -96,16 +136,16 @@ def run(seed: int, start: int, inputs: int, *, say: Any = None, until: float = f
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
         ) as process:
-            current = _watch(process, number, outcome, say, until)
+            current = _watch(process, numbers.start, outcome)
             process.kill()
             errors = process.stderr.read() if process.stderr else ""
-        if current is None or time.monotonic() >= until:
+        if current is None:
             break
         known = any(found["number"] == current for found in outcome.findings)
         if not known:
             how = f"the process ended with {process.returncode}: {errors[-1500:]}"
             outcome.findings.append({"number": current, "kind": name_of(current), "finding": how})
-        number = current + 1
+        numbers = range(current + numbers.step, numbers.stop, numbers.step)
     return outcome
 
 
@@ -121,7 +161,7 @@ def _used(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _watch(process: Any, number: int, outcome: Outcome, say: Any, until: float) -> int | None:
+def _watch(process: Any, number: int, outcome: Outcome) -> int | None:
     """Read what a process tells; return the input at which it ended, None where it came to its end."""
     from tests.fuzz.trials import name_of
 
@@ -145,7 +185,3 @@ def _watch(process: Any, number: int, outcome: Outcome, say: Any, until: float) 
             return None
         current, begun = message["start"], _used(process.pid)
         outcome.tried[name_of(current)] += 1
-        if time.monotonic() >= until:
-            return current
-        if say is not None and outcome.tried.total() % 1000 == 0:
-            say(outcome)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,34 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and sign
 
 def test_hostile_inputs_are_answered_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "TIME_LIMIT", GUARD)  # how quick the machine is, is not the question here
-    outcome = running.run(seed=12, start=0, inputs=800)
+    outcome = running.run(seed=12, start=0, inputs=800, jobs=2)
     assert outcome.findings == []
     assert outcome.tried.total() == 800
     assert set(outcome.tried) == {trial.__name__ for trial, _ in TRIALS}
+    assert outcome.table().count("\n") == 2 + len(TRIALS)
+    assert "| in all | 800 | 0 |" in outcome.table()
+
+
+def test_a_long_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.fuzz import __main__ as program
+
+    tried: list[int] = []
+
+    def count(seed: int, start: int, inputs: int, *, jobs: int) -> running.Outcome:
+        tried.extend(range(start, start + inputs))
+        return running.Outcome(Counter({"array_file": inputs}), [])
+
+    monkeypatch.setattr(program, "run", count)
+    record = str(tmp_path / "record.json")
+    for inputs in ("30000", "30000", "45000"):
+        monkeypatch.setattr(
+            sys, "argv", ["fuzz", "--inputs", inputs, "--start", "7", "--kills", "0", "--record", record]
+        )
+        assert program.main() == 0
+    assert tried == list(range(7, 45_007))
+    monkeypatch.setattr(sys, "argv", ["fuzz", "--seed", "1", "--record", record])
+    with pytest.raises(SystemExit, match="another --seed or --start"):
+        program.main()
 
 
 def test_writers_that_are_killed_while_they_write_leave_whole_files(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from nammd.monitor.chain import COLUMNS, Head, Record
 from nammd.monitor.history import History
 from nammd.monitor.records import Kept
 
-SETTINGS = {"rate": "budget", "amount": 1.0, "every": "day", "claim": "reference"}
+SETTINGS = {"rate": "budget", "amount": 1.0, "every": "day", "claim": "reference", "window": 30}
 
 
 def batch(key, *, z=-3.0, p_far=0.9, p_close=1e-6, digest="d", **changed):
@@ -38,8 +38,11 @@ def batch(key, *, z=-3.0, p_far=0.9, p_close=1e-6, digest="d", **changed):
         "pvalue_close": p_close,
         "pvalue_far": p_far,
         "pvalue_beyond": p_far,
+        "pvalue_doubt": changed.get("pvalue_beyond", p_far),
     }
-    details = {name: changed.pop(name) for name in ("cautions", "columns", "settings") if name in changed}
+    details = {
+        name: changed.pop(name) for name in ("facts", "cautions", "columns", "settings") if name in changed
+    }
     return Batch(**(found | changed), details=Details(**details))
 
 

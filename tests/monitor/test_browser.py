@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import nammd
+from nammd.monitor.alarms import refuse
 from nammd.monitor.batch import Moved
+from nammd.monitor.calendar import Calendar
 from nammd.monitor.page import page_of, render
 from nammd.monitor.state import state_of
 from tests import browsers
@@ -27,7 +29,10 @@ def fits(browser, width):
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     history = new_history(folder / "shop.monitor")
+    history.write(lambda writer: writer.expect(Calendar("day", 2)))
     for k, key in enumerate(days(40)):
+        if k in (25, 26):
+            continue
         far = 15 <= k < 18
         moved = (Moved(HOSTILE, f"{HOSTILE}: 7 % higher", 1 + k / 40), Moved("age", "age: older", 0.5))
         one = batch(
@@ -41,6 +46,7 @@ def page(tmp_path_factory):
         )
         add(history, one)
     history.write(lambda writer: writer.event("2026-01-02T00:00:00+00:00", "note", days(40)[5], text=HOSTILE))
+    history.write(lambda writer: refuse(writer, "2026-01-02T00:00:00+00:00", days(40)[25], HOSTILE))
     path = folder / "page.html"
     path.write_text(render(page_of(state_of(history.read()), {1: 0.004})), encoding="utf-8")
     return path
@@ -51,7 +57,8 @@ def test_static_page_opens_without_errors_and_fits_a_phone(browser, page):
     assert browser.get_log("browser") == []
     fits(browser, 390)
     now = browser.find_element("css selector", ".now")
-    assert "Within tolerance since" in now.text
+    assert "Silence: 2 days are missing, 2020-01-26 to 2020-01-27." in now.text
+    assert f"The batch 2020-01-26 was refused: {HOSTILE}." in now.text
     assert now.rect["y"] + now.rect["height"] < PHONE["height"]
     assert "<script" not in page.read_text()
     assert browser.execute_script("return document.scripts.length") == 0
@@ -60,8 +67,9 @@ def test_static_page_opens_without_errors_and_fits_a_phone(browser, page):
 def test_verdicts_are_told_apart_without_colour(browser, page):
     opened(browser, page.as_uri(), DESK)
     count = "return document.querySelectorAll('.wide ' + arguments[0]).length"
-    found = [browser.execute_script(count, shape) for shape in ("circle.CLOSE", "path.FAR", "path.UNDECIDED")]
-    assert found == [24, 3, 13]
+    shapes = ("circle.CLOSE", "path.FAR", "path.UNDECIDED", "circle.ring", "rect.missing")
+    found = [browser.execute_script(count, shape) for shape in shapes]
+    assert found == [22, 3, 1, 12, 1]
     assert browser.execute_script("return document.querySelectorAll('.multiples svg').length") == 2
     link = browser.find_element("css selector", ".batches a")
     assert link.get_attribute("href").endswith("/reports/a%20b.html")
@@ -86,7 +94,7 @@ def test_page_of_no_batches_opens(browser, tmp_path):
 def monitor(tmp_path):
     rng = np.random.default_rng(1)
     tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
-    made = nammd.Monitor.create(tmp_path / "shop.monitor", tolerance, rng.normal(size=(200, 2)))
+    made = nammd.Monitor.create(tmp_path / "shop.monitor", tolerance, rng.normal(size=(200, 2)), grace=None)
     for key in days(8):
         made.add(rng.normal(size=(100, 2)), key=key)
     return made

@@ -369,8 +369,8 @@ def test_notes_and_keys_are_checked(monitor):
 def test_printing_says_verdict_and_stream(monitor):
     text = str(monitor.add(rows(1), key="2026-03-01"))
     assert text.startswith("2026-03-01 is CLOSE: within the tolerance")
-    assert "Within tolerance since 2026-03-01." in text
-    assert str(monitor) == "shop: Within tolerance since 2026-03-01."
+    assert "Within tolerance: 2026-03-01 is CLOSE." in text
+    assert str(monitor) == "shop: Within tolerance: 2026-03-01 is CLOSE."
     found = monitor.add(rows(1), key="2026-03-01").to_dict()
     json.dumps(found, allow_nan=False)
     assert found["stream"]["batches"] == 1
@@ -403,7 +403,8 @@ def test_columns_in_words_and_facts_are_kept(tmp_path):
     assert verdict.headline().startswith("2026-03-01 is FAR: city: ")
     assert any("Paris" in words for words in verdict.columns)
     assert "Paris" in next(e.text for e in verdict.events if e.kind == "alarm opened")
-    assert "new-categories" in " ".join(code for code, _ in made.state.told[0].batch.cautions)
+    assert "new-categories" in " ".join(code for code, _ in made.state.told[0].batch.facts)
+    assert "new-categories" in [caution.code for caution in verdict.warnings]
     assert made.state.told[0].batch.columns[0].name == "city"
     assert made.state.told[0].batch.columns[0].ratio > 1
     assert "Paris" in made.page(tmp_path / "page.html").read_text(encoding="utf-8")
@@ -495,15 +496,3 @@ def test_what_batches_are_like_is_kept_told_and_drawn(tmp_path):
     page = made.page(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "What batches are like" in page
     assert 'class="like like-0"' in page
-
-
-def test_an_alarm_is_acknowledged_by_accepting_the_data(tmp_path):
-    train = frame(0, size=400)
-    tolerance = nammd.Tolerance.from_reference(train, margin=0.02)
-    made = nammd.Monitor.create(tmp_path / "a.monitor", tolerance, train)
-    assert made.add(frame(1, 1.0, size=400), key="a").decision == "FAR"
-    assert made.acknowledge("as every summer", accept=frame(1, 1.0, size=400)) == 1
-    assert made.add(frame(2, 1.0, size=400), key="b").decision != "FAR"
-    [kept] = made.tolerance.accepted.datasets
-    assert kept.reason == "as every summer"
-    assert any("accepted from here on" in event.text for event in made.state.events)

@@ -57,7 +57,7 @@ def look(path):
 def test_a_monitor_is_read_on_a_full_disk(monitor):
     expected = look(monitor)
     assert on_a_full_disk(lambda: look(monitor)) == str(expected)
-    assert on_a_full_disk(lambda: main(["monitor", "status", str(monitor)])) == "0"
+    assert on_a_full_disk(lambda: main(["monitor", "status", str(monitor), "--now", "2026-03-02"])) == "0"
     note = on_a_full_disk(lambda: nammd.Monitor.open(monitor).note("hello"))
     assert (
         note
@@ -70,7 +70,7 @@ def test_a_read_only_monitor_is_read_and_not_written_by_root_either(monitor, tmp
     path = shutil.copy(monitor, tmp_path / "shop.monitor")
     path.chmod(0o444)
     before = path.read_bytes()
-    assert main(["monitor", "status", str(path)]) == 0
+    assert main(["monitor", "status", str(path), "--now", "2026-03-02"]) == 0
     assert main(["monitor", "page", str(path), "-o", str(tmp_path / "page.html")]) == 0
     name, *more = command
     assert main(["monitor", name, str(path), *more]) == 2

@@ -18,6 +18,7 @@ import pytest
 
 import nammd
 from nammd.monitor.serving.guard import Guard, require_safe
+from tests.monitor.flood import flood
 from tests.waiting import GUARD, running, until
 
 pytest.importorskip("uvicorn")
@@ -32,7 +33,7 @@ def shop(tmp_path_factory):
     rng = np.random.default_rng(0)
     tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
     made = nammd.Monitor.create(
-        folder / "shop.monitor", tolerance, rng.normal(size=(200, 2)), title=f"shop {HOSTILE}"
+        folder / "shop.monitor", tolerance, rng.normal(size=(200, 2)), title=f"shop {HOSTILE}", grace=None
     )
     for day, shift in ((1, 0.0), (2, 0.05), (3, 1.0)):
         made.add(rng.normal(shift, size=(100, 2)), key=f"2026-03-0{day}", report=folder / f"{day}.html")
@@ -88,7 +89,7 @@ def test_page_is_served_with_strict_headers_and_escaped_values(monitor):
         assert "<script>alert" not in page
         assert page.count("<script") == 1
         assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
-        assert "Beyond tolerance since 2026-03-03" in page
+        assert "Beyond tolerance: 2026-03-03 is FAR." in page
         assert ask(where, "/nothing")[0].status == 404
         assert ask(where, "/page.css")[0].headers["content-type"].startswith("text/css")
         assert json.loads(ask(where, "/state")[1])["alarm"] is True
@@ -187,13 +188,43 @@ def test_who_does_not_read_the_answer_is_not_waited_for(monitor):
         until(lambda: not server.server_state.connections, "the server to close it")
 
 
-def test_so_many_connections_are_open_and_no_more(monitor):
-    with listening(monitor, connections=5, request=GUARD) as (port, _), contextlib.ExitStack() as stack:
+def test_so_many_connections_are_open_and_the_oldest_makes_room(monitor):
+    with listening(monitor, connections=5, request=GUARD) as (port, server), contextlib.ExitStack() as stack:
         idle = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(20)]
-        refused = [until_closed(connection) for connection in idle[5:]]
+        refused = [until_closed(connection) for connection in idle[:15]]
         assert all(said.startswith("HTTP/1.1 503 ") for said in refused)
-        idle[0].close()
-        until(lambda: ask(urlsplit(f"http://127.0.0.1:{port}"))[0].status == 200, "a place that is free")
+        assert len(server.server_state.connections) == 5
+        assert ask(urlsplit(f"http://127.0.0.1:{port}"))[0].status == 200
+
+
+def test_who_keeps_a_connection_after_an_answer_makes_room_without_a_word(monitor):
+    with listening(monitor, connections=1, request=GUARD) as (port, _):
+        kept = http.client.HTTPConnection("127.0.0.1", port, timeout=GUARD)
+        kept.request("GET", "/version")
+        assert kept.getresponse().read()
+        assert ask(urlsplit(f"http://127.0.0.1:{port}"))[0].status == 200
+        assert until_closed(kept.sock) == ""
+        kept.close()
+
+
+def test_what_is_no_request_has_the_usual_headers(monitor):
+    with listening(monitor) as (port, _):
+        for sent in (b"\0\1\2\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"GET / HTTP/1.1\r\nx: " + b"x" * 100_000):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(sent)
+                said = until_closed(connection)
+                assert said.startswith("HTTP/1.1 400 ")
+                assert "default-src 'none'" in said
+
+
+def test_connections_that_go_no_further_keep_nobody_out(monitor):
+    """A small one; ``python -m tests.monitor.flood`` opens 2 000 against the command."""
+    with listening(monitor, connections=20, request=1.0) as (port, server):
+        found = flood(port, os.getpid(), count=200, step=20)
+        assert len(found.honest) == 10  # each was answered
+        assert set(found.statuses) <= {"408", "503", "nothing"}
+        assert found.statuses.total() == 200
+        until(lambda: not server.server_state.connections, "the server to forget them")
 
 
 def test_other_names_are_not_served(monitor):
@@ -228,6 +259,10 @@ def test_notes_that_are_no_notes_are_refused(monitor):
         assert post(where, "/note", {"text": ""})[0].status == 400
         assert post(where, "/note", ["a"])[0].status == 400
         assert post(where, "/note", {"text": {"a": 1}})[0].status == 400
+        for letter in ("\ud800", "\0", "\x1b[31m"):  # a page with them could never be written again
+            assert post(where, "/note", {"text": f"a{letter}b"})[0].status == 400
+            assert post(where, "/acknowledge", {"text": f"a{letter}b"})[0].status == 400
+        assert ask(where)[0].status == 200
         origin = {"origin": f"http://{where.hostname}:{where.port}", "x_nammd_monitor": "1"}
         for deep in ("[" * 9000, '{"text":' * 1000, '{"text": ' + "9" * 9000 + "}"):
             answer, _ = ask(where, "/note", "POST", deep, content_type="application/json", **origin)

@@ -54,7 +54,8 @@ def test_slow_drift_is_an_alarm_though_no_batch_is_far(tmp_path):
     assert alarm.since == keys[10]
     assert keys[10] < alarm.opened <= keys[17]
     assert alarm.closed == keys[18]
-    assert state.headline() == f"Within tolerance since {keys[18]}."
+    assert (alarm.by, alarm.proof) == ("batch", keys[18])
+    assert state.headline() == f"Within tolerance: {keys[21]} is CLOSE; without a gap since {keys[18]}."
 
 
 def test_events_tell_of_alarms_once(tmp_path):
@@ -131,7 +132,7 @@ def test_batches_without_a_test_are_undecided_and_no_evidence(tmp_path):
 
 def test_stream_without_proof_says_so(tmp_path):
     state = state_of(filled(tmp_path / "a", [batch("a", z=0.0, p_close=0.5, p_far=0.5)]).read())
-    assert state.headline() == "Nothing is proven yet; 1 batch is undecided, and there is no alarm."
+    assert state.headline() == "Nothing is proven yet: 1 batch is quiet."
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ def test_page_of_many_batches_has_marks_that_share(tmp_path):
     page = page_of(state_of(history.read()), {})
     assert page.shared == 3
     assert len(page.marks) <= MARKS
-    assert sum(mark.decision is Decision.FAR for mark in page.marks) == 1
+    assert sum(mark.word == "FAR" for mark in page.marks) == 1
     near = page_of(state_of(history.read()), {}, view=(days(1000)[900], days(1000)[950]))
     assert (near.shared, len(near.marks)) == (1, 51)
     assert (near.marks[0].place, near.marks[-1].place) == (0.0, 1.0)

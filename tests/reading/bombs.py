@@ -19,10 +19,14 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from tests.reading import parquet_lies
+from tests.reading.parquet_lies import Page
+
 MANY = 40
 """So many times a block of 8 MiB is packed: 320 MiB."""
 
 _BLOCK = 1 << 23
+_PAGE = 3 << 29
 
 
 def png(path: Path, width: int, height: int, pixels: int | None = None) -> None:
@@ -139,6 +143,23 @@ def long_words(path: Path) -> None:
     parquet.write_table(pa.table({"a": column}), path, compression="zstd", store_schema=False)
 
 
+def page(path: Path) -> None:
+    """Write a page that unpacks to far more than its footer says."""
+    parquet_lies.write(path, [Page("data", _PAGE, parquet_lies.zeros(_PAGE))])
+
+
+def dictionary(path: Path) -> None:
+    """Write a dictionary of one word, and zeros behind it."""
+    codes = Page("data", 3, parquet_lies.whole(b"\1\2\0"), parquet_lies.DICTIONARY_CODES)
+    parquet_lies.write(path, [Page("dictionary", _PAGE, parquet_lies.zeros(_PAGE)), codes])
+
+
+def words(path: Path, encoding: int) -> None:
+    """Write a page of one word that claims as many lengths as a number can tell."""
+    told = Page("data", 1024, parquet_lies.lengths(1 << 30), encoding)
+    parquet_lies.write(path, [told], parquet_lies.BYTE_ARRAY)
+
+
 def arrow(path: Path) -> None:
     """Write packed batches of zeros."""
     batch = pa.record_batch({"a": pa.array(np.zeros(1 << 22, np.float64))})
@@ -176,6 +197,11 @@ BOMBS: dict[str, Callable[[Path], Any]] = {
     "rows.parquet": row_groups,
     "nulls.parquet": nulls,
     "words.parquet": long_words,
+    "page.parquet": page,
+    "dictionary.parquet": dictionary,
+    "lengths.parquet": lambda path: words(path, parquet_lies.DELTA_LENGTH),
+    "differences.parquet": lambda path: words(path, parquet_lies.DELTA_STRINGS),
+    "columns.parquet": lambda path: parquet_lies.write_columns(path, 4, 900_000),
     "x.arrow": arrow,
 }
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import pytest
 from pyarrow import feather, parquet
 
 from nammd.tables import batches, read, unpack_limit
+from tests.reading import parquet_lies
 from tests.reading.bombs import BOMBS, png
+from tests.reading.parquet_lies import Page
 from tests.waiting import GUARD
 
 ROOT = Path(__file__).parents[2]
@@ -85,6 +88,60 @@ def test_the_limit_can_be_raised(tmp_path, name):
     assert name in str(caught.value)
     rows = sum(len(batch) for batch in batches(path))
     assert read(path).rows == rows >= 40
+
+
+GOOD = Page("data", 8, parquet_lies.whole(bytes(8)))
+LIES = {
+    "more bytes": ([GOOD, Page("data", 1 << 24, parquet_lies.zeros(1 << 24))], 2, "would unpack to 16.8 MB"),
+    "more values": ([GOOD, GOOD], 1, None),
+    "more values at once": (
+        [replace(GOOD, values=2)],
+        1,
+        "pages claim more values than the footer, which has 1",
+    ),
+    "fewer than none": ([replace(GOOD, claims=-1)], 1, "a page has a negative size"),
+    "more words": ([Page("dictionary", 8, GOOD.packed, values=9), GOOD], 1, "of 8 bytes claims 9 words"),
+    "lengths": (
+        [replace(GOOD, encoding=6, packed=parquet_lies.lengths(2), claims=1024)],
+        1,
+        "claims 2 lengths",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_pages_of_parquet_claim_no_more_than_their_footer(tmp_path, lie):
+    pages, values, why = LIES[lie]
+    kind = parquet_lies.BYTE_ARRAY if lie == "lengths" else parquet_lies.INT64
+    parquet_lies.write(tmp_path / "x.parquet", pages, kind, values)
+    with unpack_limit(1e-2):
+        if why is None:  # what is not read is not looked at
+            assert read(tmp_path / "x.parquet").data.to_pydict() == {"a": [0]}
+            return
+        for place in (tmp_path / "x.parquet", tmp_path):
+            with pytest.raises(ValueError, match=rf"x\.parquet.*{why}"):
+                read(place)
+
+
+@pytest.mark.parametrize("encoding", [None, "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("packing", ["none", "snappy", "gzip", "zstd", "brotli", "lz4"])
+def test_pages_of_honest_files_are_read(tmp_path, packing, version, encoding):
+    rows = range(3000)
+    table = pa.table(
+        {
+            "n": pa.array([None if k % 7 == 0 else k for k in rows]),
+            "s": [None if k % 5 == 0 else f"word{k % 50}" * (k % 4) for k in rows],
+            "r": [{"a": k, "b": str(k) if k % 3 else None} for k in rows],
+        }
+    )
+    chosen = {} if encoding is None else {"column_encoding": dict.fromkeys(("s", "r.b"), encoding)}
+    path = tmp_path / "x.parquet"
+    parquet.write_table(
+        table, path, row_group_size=1100, data_page_size=500, compression=packing,
+        data_page_version=version, use_dictionary=encoding is None, **chosen,
+    )  # fmt: skip
+    assert read(path, columns=["n", "s"]).data.equals(table.select(["n", "s"]))
 
 
 def test_pixels_are_counted_before_they_are_unpacked(tmp_path, monkeypatch):

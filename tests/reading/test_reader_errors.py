@@ -1,6 +1,7 @@
 """Whatever is wrong with a file is said in one sentence that names it."""
 
 import gzip
+import os
 import sys
 import zipfile
 
@@ -296,3 +297,11 @@ def test_a_home_folder_is_found(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     write_csv(people(), tmp_path / "x.csv")
     assert read("~/x.csv").rows == 500
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names of any bytes")
+def test_a_name_that_is_not_utf8_is_said_to_be_the_reason(tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff.csv")
+    path.write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(ValueError, match=r"has a name that is not UTF-8, .*; rename it"):
+        read(path)

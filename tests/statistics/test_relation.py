@@ -113,3 +113,32 @@ def test_tails_are_those_of_a_gamma_law(skewness):
     else:
         expected = norm.sf(places)
     assert _tail(places, np.full(14, skewness)) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("ranks", [(0, 0), (3, 2), (0, 2)])
+@pytest.mark.parametrize("samples", [1, 2])
+def test_the_noise_is_the_trace_of_the_covariance(ranks, samples):
+    parts = [cells(drawn(seed, 60), ranks=ranks, share=1 / samples) for seed in range(samples)]
+    before, now = aligned(parts, cells(drawn(7, 90), ranks=ranks))
+    for found in (relation_of(before), relation_of([now])):
+        assert found.noise == pytest.approx(np.trace(found.covariance, axis1=1, axis2=2), rel=1e-10)
+
+
+def test_pairs_that_are_looked_at_together_have_the_p_values_of_each_alone():
+    x, y = ([cells(drawn(seed, 200)) for seed in seeds] for seeds in ((1, 2, 3), (4, 5, 6)))
+    margin = np.array([1e-4, 1.0, 1e-3])
+
+    def stacked(samples):
+        table, size, one, two = (
+            np.concatenate([getattr(s, n) for s in samples]) for n in ("table", "size", "one", "two")
+        )
+        return relation_of([Cells(table, size, one, two)])
+
+    together = beyond(stacked(x), stacked(y), margin)
+    alone = [
+        beyond(relation_of([a]), relation_of([b]), margin[k : k + 1])[0]
+        for k, (a, b) in enumerate(zip(x, y, strict=True))
+    ]
+    assert together.tolist() == pytest.approx(alone, rel=1e-12)
+    assert together[1] == 1.0
+    assert together[0] < 1.0

@@ -11,7 +11,7 @@ from nammd.evidence import gather, prepare
 from nammd.statistics.alarms import Alarm, Proofs, watch
 from nammd.statistics.atom_pair import pair_of_rows
 from nammd.statistics.levels import Budget, Discoveries, Ever, share
-from nammd.statistics.stream import BETS, GivenReference, path, running_mean
+from nammd.statistics.stream import BETS, GivenReference, factors, path, running_mean
 
 KERNEL = nammd.Gaussian(1.0)
 
@@ -90,13 +90,14 @@ def test_nothing_to_test_with_is_no_evidence():
     x = np.random.default_rng(0).normal(size=(30, 1))
     assert np.isnan(GivenReference.of(pair_of(x, x.copy()), 0.05).score())
     scores = np.array([1.0, np.nan, 2.0])
-    assert path(scores, Budget(0.01))[[0, 2]] == pytest.approx(path(scores[[0, 2]], Budget(0.01)))
+    steps = factors(scores)
+    assert path(steps, Budget(0.01))[[0, 2]] == pytest.approx(path(steps[[0, 2]], Budget(0.01)))
 
 
 @pytest.mark.parametrize("rate", [Budget(1 / 365), Ever(0.05)], ids=repr)
 def test_evidence_is_over_every_start_of_the_change(rate):
     scores = np.random.default_rng(2).normal(0.3, 1, size=25)
-    found = path(scores, rate)
+    found = path(factors(scores), rate)
     for t in range(25):
         per_bet = []
         for bet in BETS:
@@ -112,9 +113,9 @@ def test_false_alarms_of_exact_scores_are_within_their_claims():
     """At the margin, scores are standard normal: the run length and the probability of ever an alarm."""
     scores = np.random.default_rng(5).normal(size=(2000, 365))
     budget, ever = Budget(1 / 100), Ever(0.05)
-    alarms = (path(scores, budget) >= np.log(budget.line)).any(axis=1).mean()
+    alarms = (path(factors(scores), budget) >= np.log(budget.line)).any(axis=1).mean()
     assert alarms < 0.5  # a mean run length of 100 or more; in fact the evidence is cautious
-    assert 0.001 < (path(scores, ever) >= np.log(ever.line)).any(axis=1).mean() < 0.05
+    assert 0.001 < (path(factors(scores), ever) >= np.log(ever.line)).any(axis=1).mean() < 0.05
 
 
 def test_levels_of_a_budget_are_all_the_same():
@@ -150,13 +151,17 @@ def test_share_of_false_discoveries_is_bounded_where_tests_depend_on_each_other(
     assert np.mean(proportions) < 0.2
 
 
+def watched(scores, below, proofs, rate):
+    return watch(factors(scores), factors(below), proofs, rate)
+
+
 def no(scores):
     return [False] * len(scores)
 
 
 def test_slow_drift_opens_an_alarm_and_says_since_when():
     scores = np.array([-1.0] * 20 + [1.5] * 10)
-    seen = watch(scores, -scores, Proofs.of(no(scores), no(scores)), Budget(1 / 365))
+    seen = watched(scores, -scores, Proofs.of(no(scores), no(scores)), Budget(1 / 365))
     [alarm] = seen.alarms
     assert (alarm.cause, alarm.since, alarm.closed) == ("stream", 20, None)
     assert 22 < alarm.opened < 29
@@ -165,7 +170,7 @@ def test_slow_drift_opens_an_alarm_and_says_since_when():
 
 def test_alarm_is_closed_by_evidence_of_within_and_then_starts_anew():
     scores = np.array([2.5] * 6 + [-2.5] * 8 + [2.5] * 6)
-    first, second = watch(scores, -scores, Proofs.of(no(scores), no(scores)), Budget(1 / 365)).alarms
+    first, second = watched(scores, -scores, Proofs.of(no(scores), no(scores)), Budget(1 / 365)).alarms
     assert first.closed is not None
     assert 6 < first.closed < 14
     assert second.since == 14
@@ -175,13 +180,13 @@ def test_single_batch_opens_an_alarm_that_the_next_proof_closes():
     scores = np.zeros(6)
     far = [False, True, True, False, False, False]
     close = [False, False, False, False, True, False]
-    seen = watch(scores, -scores, Proofs.of(far, close), Budget(1 / 365))
-    assert seen.alarms == (Alarm("batch", 1, 1, 4),)
+    seen = watched(scores, -scores, Proofs.of(far, close), Budget(1 / 365))
+    assert seen.alarms == (Alarm("batch", 1, 1, 4, "batch", 4),)
 
 
 def test_silence_closes_no_alarm():
     scores = np.full(5, np.nan)
-    seen = watch(scores, scores, Proofs.of([True, *no(scores)[1:]], no(scores)), Budget(1 / 365))
+    seen = watched(scores, scores, Proofs.of([True, *no(scores)[1:]], no(scores)), Budget(1 / 365))
     assert seen.alarms == (Alarm("batch", 0, 0, None),)
 
 
@@ -210,8 +215,8 @@ def test_alarm_of_a_column_is_not_closed_by_the_distance():
     far, close = no(scores), no(scores)
     far[1], close[9] = True, True
     apart = Proofs(far, close, far, [()] * 12)
-    assert watch(scores, -scores, apart, Budget(1 / 365)).alarms == (Alarm("batch", 1, 1, 9),)
-    by_distance = watch(scores, -scores, Proofs.of(far, close), Budget(1 / 365)).alarms
+    assert watched(scores, -scores, apart, Budget(1 / 365)).alarms == (Alarm("batch", 1, 1, 9, "batch", 9),)
+    by_distance = watched(scores, -scores, Proofs.of(far, close), Budget(1 / 365)).alarms
     assert by_distance[0].closed < 9
 
 
@@ -219,7 +224,7 @@ def test_people_can_close_an_alarm():
     scores = np.array([3.0] * 8)
     hands = [()] * 8
     hands[4] = ("stream",)
-    first, second = watch(
+    first, second = watched(
         scores, -scores, Proofs(no(scores), no(scores), no(scores), hands), Budget(1 / 365)
     ).alarms
     assert (first.cause, first.closed) == ("stream", 4)

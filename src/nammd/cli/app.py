@@ -14,7 +14,9 @@ from nammd.cli.check import check
 from nammd.cli.compare import compare, rank
 from nammd.cli.demo import demo
 from nammd.cli.measure import distance, plan, two_sample
-from nammd.cli.monitor import add, group, init
+from nammd.cli.monitor import add, group
+from nammd.cli.monitor_export import events, metrics
+from nammd.cli.monitor_history import accept as accept_batch
 from nammd.cli.monitor_history import (
     acknowledge,
     change,
@@ -25,6 +27,7 @@ from nammd.cli.monitor_history import (
     serve,
     status,
 )
+from nammd.cli.monitor_init import init
 from nammd.cli.options import lesson, with_options
 from nammd.cli.sketch import sketch
 
@@ -54,8 +57,11 @@ _MONITOR: list[tuple[str, Callable[..., None]]] = [
     ("status", status),
     ("page", page),
     ("serve", serve),
+    ("metrics", metrics),
+    ("events", events),
     ("note", note),
     ("acknowledge", acknowledge),
+    ("accept", accept_batch),
     ("forget", forget),
     ("change", change),
     ("repair", repair),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +18,7 @@ from nammd.cli.errors import ERROR, sentence
 from nammd.cli.many import worst_code
 from nammd.cli.options import (
     DataOptions,
+    DownloadLimit,
     EngineName,
     KernelOptions,
     OutputOptions,
@@ -27,7 +26,7 @@ from nammd.cli.options import (
     lesson,
     with_options,
 )
-from nammd.cli.output import print_json, print_line, print_lines, require_folder
+from nammd.cli.output import print_json, print_line, print_lines, print_notes
 from nammd.cli.paths import given, place
 from nammd.cli.printing import one_line
 from nammd.cli.progress import Working
@@ -38,21 +37,6 @@ if TYPE_CHECKING:
     from nammd.tolerances.many_datasets import Turn
 
 _ENGINE, _DATA = "Where it is computed", "Which data"
-
-
-class Rate(StrEnum):
-    """What may go wrong."""
-
-    budget = "budget"
-    ever = "ever"
-    discoveries = "discoveries"
-
-
-class Claim(StrEnum):
-    """What the evidence of the stream is about."""
-
-    reference = "reference"
-    population = "population"
 
 
 @dataclass(frozen=True)
@@ -92,6 +76,7 @@ class ReadingOptions:
         int, typer.Option(metavar="N", min=0, help="The seed of everything random.", rich_help_panel=_DATA)
     ] = 0
     unpack_limit: UnpackLimit = None
+    download_limit: DownloadLimit = None
     array: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Which array of an .npz file to take.", rich_help_panel=_DATA),
@@ -127,88 +112,6 @@ Reference = Annotated[
 ]
 
 
-def init(
-    monitor: MonitorFile,
-    reference: Annotated[
-        Path,
-        typer.Option(
-            "--reference", "-r", parser=place, metavar="FILE", help="What batches are compared with."
-        ),
-    ],
-    tolerance: Annotated[
-        Path, typer.Option("--tolerance", "-t", metavar="FILE", help="A file from 'nammd calibrate'.")
-    ],
-    false_alarms: Annotated[
-        str, typer.Option(metavar="N/PERIOD", help="How many false alarms are acceptable.")
-    ] = "1/year",
-    every: Annotated[
-        str,
-        typer.Option(metavar="PERIOD", help="How often batches come: hour, day, week, month, or N a year."),
-    ] = "day",
-    rate: Annotated[
-        Rate,
-        typer.Option(
-            help="What is bounded: the false alarms a year (budget), the probability of ever one (ever), or "
-            "their share of all alarms (discoveries); the latter two by --alpha."
-        ),
-    ] = Rate.budget,
-    alpha: Annotated[float, typer.Option(help="The bound, for --rate ever and discoveries.")] = 0.05,
-    claim: Annotated[
-        Claim,
-        typer.Option(
-            help="Whether the evidence of the stream is about these rows of the reference, or about the "
-            "population that they were drawn from, which notices slow drift later."
-        ),
-    ] = Claim.reference,
-    title: Annotated[
-        str | None, typer.Option(help="What is watched; by default the name of the file.")
-    ] = None,
-    *,
-    reading: ReadingOptions,
-    machine: MachineOptions,
-    output: OutputOptions,
-) -> None:
-    """Begin to watch a stream: MONITOR is made, with the reference and the tolerance inside.
-
-    For example:
-        nammd monitor init shop.monitor --reference train.parquet --tolerance tolerance.json
-        nammd monitor init shop.monitor -r train.parquet -t tolerance.json --false-alarms 1/year --every day
-
-    The false alarms that are acceptable and how often batches come make the level of every test: one a year
-    with a batch a day is 1/365. The file is all that is needed from here on.
-
-    Exit codes: 0 done, 2 error.
-    """
-    require_folder(monitor)
-    with computing(machine.chosen), Working(quiet=output.json) as working:
-        data = reading.open(reference, tolerance, machine, working, first=0)
-        from nammd.monitor import Monitor
-
-        made = Monitor.create(
-            monitor,
-            tolerance,
-            data,
-            false_alarms=false_alarms,
-            every=every,
-            rate=rate.value,
-            alpha=alpha,
-            claim=claim.value,
-            title=title,
-            engine=None if not data.keeps_rows else _engine(machine, working),
-        )
-    state = made.state
-    if output.json:
-        print_json({"command": "monitor init", "monitor": str(monitor), **state.to_dict(), "exit_code": 0})
-        return
-    level = f"{state.spending.sentence()}"
-    lines = [
-        ("promise", level[0].upper() + level[1:]),
-        ("reference", f"{reference}, {made.reference_rows} rows"),
-        ("next", f"nammd monitor add {shlex.quote(str(monitor))} FILE"),
-    ]
-    print_lines(one_line(f"{monitor} is ready: {state.title}."), [(a, one_line(b)) for a, b in lines])
-
-
 def add(
     monitor: MonitorFile,
     batches: Annotated[
@@ -237,9 +140,21 @@ def add(
             "input. It is run without a shell.",
         ),
     ] = None,
+    webhook: Annotated[
+        str | None,
+        typer.Option(
+            envvar="NAMMD_WEBHOOK",
+            metavar="URL",
+            help="An address that the same JSON is sent to, with retries. Better in the variable than on the "
+            "command line.",
+        ),
+    ] = None,
     undecided: Annotated[
         Undecided | None,
-        typer.Option(help="Let an undecided batch exit with 0 (ok) or 1 (fail) instead of 3."),
+        typer.Option(
+            help="Let undecided batches exit with 0 (ok) or 1 (fail); else quiet ones exit with 0, others "
+            "with 3."
+        ),
     ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Of several batches, print alarms and the state only.")
@@ -259,7 +174,10 @@ def add(
     Adding the same batch twice changes nothing. Batches may come late and in any order: the state of the
     stream is worked out anew from all of them.
 
-    Exit codes as those of 'nammd check', for the worst of the batches: 0 close, 1 far, 3 undecided, 2 error.
+    A batch that proves nothing by itself and shows nothing is quiet; the last ones together say more. Data
+    that cannot be taken are noted in the history, and an alarm until they are replaced or acknowledged.
+
+    Exit codes, for the worst of the batches: 0 close or quiet, 1 far, 3 undecided, 2 error.
     """
     keys = [_key_of(path, key, key_from_name, len(batches)) for path in batches]
     twice = [name for name, times in Counter(keys).items() if times > 1]
@@ -267,8 +185,11 @@ def add(
         raise ValueError(f"two of the files would be the batch {twice[0]!r}; give each a key of its own")
     if reports is not None and not reports.is_dir():
         raise FileNotFoundError(f"there is no folder {str(reports)!r} for reports")
+    from nammd.integrations.alerts import Alerts
     from nammd.monitor import Monitor
 
+    untold: list[str] = []
+    alerts = Alerts(on_alarm, webhook, say=untold.append)
     with computing(machine.chosen), Working(quiet=output.json) as working:
         watched = Monitor.open(monitor, reference=None if reference is None else given(reference))
         limit = watched.tolerance
@@ -276,33 +197,40 @@ def add(
 
         def read(name: str) -> Any:
             data = reading.open(files[name], limit, machine, working, first=1)
-            watched.engine = None if not data.keeps_rows else _engine(machine, working)
+            watched.engine = None if not data.keeps_rows else engine_for(machine, working)
             return data
 
         turns = watched.add_all(
             {name: partial(read, name) for name in keys},
             replace=replace,
             report=None if reports is None else lambda name: reports / f"{_file_name(name)}.html",
-            on_alarm=on_alarm,
+            on_alarm=alerts,
             errors="raise" if len(keys) == 1 else "keep",
             progress=lambda done, total, _: working.among(done + 1, total),
         )
-    code = worst_code([ERROR if t.result is None else exit_code(t.result, undecided) for t in turns])
-    if output.json:
-        _print_for_programs(turns, code)
-    else:
+    code = worst_code([ERROR if t.result is None else batch_code(t.result, undecided) for t in turns])
+    if not output.json:
         _print_for_people(turns, quiet)
+    alerts.wait()  # the batches are stored, and people can read of them
+    if output.json:
+        _print_for_programs(turns, untold, code)
+    else:
+        print_notes(untold)
     raise typer.Exit(code)
 
 
-def _print_for_programs(turns: list[Turn[BatchVerdict]], code: int) -> None:
+def batch_code(result: BatchVerdict, undecided: Undecided | None) -> int:
+    """Return the exit code of a batch; one that is quiet is well, unless somebody said otherwise."""
+    return 0 if result.quiet and undecided is None else exit_code(result, undecided)
+
+
+def _print_for_programs(turns: list[Turn[BatchVerdict]], notes: list[str], code: int) -> None:
     told = [turn.result.to_dict() for turn in turns if turn.result is not None]
     stream = told[-1]["stream"] if told else None
     batches = [{name: value for name, value in each.items() if name != "stream"} for each in told]
     errors = [{"batch": t.name, "error": sentence(t.error)} for t in turns if t.error is not None]
-    print_json(
-        {"command": "monitor add", "batches": batches, "errors": errors, "stream": stream, "exit_code": code}
-    )
+    told_of = {"command": "monitor add", "batches": batches, "errors": errors, "stream": stream}
+    print_json({**told_of, "notes": notes, "exit_code": code})
 
 
 def _print_for_people(turns: list[Turn[BatchVerdict]], quiet: bool) -> None:
@@ -322,9 +250,12 @@ def _print_for_people(turns: list[Turn[BatchVerdict]], quiet: bool) -> None:
         else:
             print_line(one_line(f"{turn.name} was not added: {sentence(turn.error or ValueError())}"))
     if results:
-        counts = Counter(result.decision.value for result in results)
+        from nammd.monitor.words import counted
+
+        counts = Counter(result.word for result in results)
         told = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
-        print_line(one_line(f"{len(results)} batches: {told}. {results[-1].state.headline()}"))
+        many = counted(len(results), "batch")
+        print_line(one_line(f"{many}: {told}. {results[-1].state.headline()}"))
 
 
 def _print_events(result: BatchVerdict) -> None:
@@ -352,7 +283,8 @@ def _file_name(key: str) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in key)
 
 
-def _engine(machine: MachineOptions, working: Working) -> Engine | None:
+def engine_for(machine: MachineOptions, working: Working) -> Engine | None:
+    """Return the engine that was asked for."""
     from nammd.engines import Cluster, OnDevice, Tiles
 
     if machine.engine is EngineName.dask:

@@ -2,32 +2,60 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nammd.cli.monitor import MonitorFile, opened
+from nammd.cli.monitor_init import Days, Holidays, grace_of, holidays_of
 from nammd.cli.options import OutputOptions
 from nammd.cli.output import print_json, print_line, print_lines, require_folder
 from nammd.cli.paths import given, place, short_names
 from nammd.cli.printing import one_line
 
+if TYPE_CHECKING:
+    from nammd.monitor.records import Event
+
 EVENTS = 5
 """So many of the last events are shown."""
 
 
-def status(monitor: MonitorFile, *, output: OutputOptions) -> None:
-    """Tell the state of a stream: within tolerance or not, since when, and how sure.
+Now = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="What time it is, as 2026-03-01 or 2026-03-01T06:30; by default the clock of this computer.",
+    ),
+]
+
+
+def moment(text: str | None) -> datetime.datetime | None:
+    """Read a time; without a zone it is universal time."""
+    if text is None:
+        return None
+    from nammd.monitor.calendar import universal
+
+    try:
+        return universal(datetime.datetime.fromisoformat(text))
+    except (ValueError, OverflowError):
+        raise ValueError(f"a time is given as 2026-03-01 or 2026-03-01T06:30, not as {text!r}") from None
+
+
+def status(monitor: MonitorFile, now: Now = None, *, output: OutputOptions) -> None:
+    """Tell the state of a stream: within tolerance or not, since when, by what, and what is missing.
 
     For example:
         nammd monitor status shop.monitor
         nammd monitor status shop.monitor --json
 
+    Run it by a scheduler: it knows of batches that have not come, without a new one.
+
     Exit codes: 0 no alarm, 1 an alarm is open, 2 error.
     """
     watched = opened(monitor)
-    state, windows = watched.state, watched.pooled()
+    state, windows = watched.state_at(moment(now)), watched.pooled()
     code = 1 if state.alarmed else 0
     if output.json:
         pooled = [{"name": w.name, "distance": w.distance, "interval": [w.low, w.high]} for w in windows]
@@ -43,7 +71,8 @@ def status(monitor: MonitorFile, *, output: OutputOptions) -> None:
     if state.told:
         last = state.told[-1]
         lines += [
-            ("last", f"{last.batch.key}, {last.decision}, distance {estimated(last.batch.distance)}"),
+            ("last", f"{last.batch.key}, {last.word}, distance {estimated(last.batch.distance)}"),
+            *_like(last.batch.settings.get("like", {})),
             ("evidence", evidence_words(last, state)),
             (
                 "mean distance",
@@ -53,17 +82,30 @@ def status(monitor: MonitorFile, *, output: OutputOptions) -> None:
     lines += [
         (w.name, f"{estimated(w.distance)}, 95 % interval {interval((w.low, w.high))}") for w in windows
     ]
-    lines.append(("promise", state.spending.sentence()))
-    lines += [(event.at[:10], f"{event.kind}: {event.text}") for event in state.events[-EVENTS:]]
+    lines += [("promise", state.spending.sentence()), ("expected", state.calendar.sentence())]
+    lines += [(event.at[:10], _event(event)) for event in state.events[-EVENTS:]]
     tone = "far" if state.alarmed else "close" if state.within_since else "neutral"
     told = [(one_line(a), one_line(b)) for a, b in lines]
     print_lines(one_line(f"{state.title}: {state.headline()}"), told, tone=tone)
     raise typer.Exit(code)
 
 
+def _event(event: Event) -> str:
+    """Say what happened, and to which batch, where its sentence is somebody's and need not say so."""
+    own = event.kind in ("note", "acknowledged", "closed by hand") and event.key
+    return f"{event.kind}{f' {event.key}' if own else ''}: {event.text}"
+
+
+def _like(shares: dict[str, float]) -> list[tuple[str, str]]:
+    from nammd.tolerances.verdict_words import like_in_words
+
+    return [("like", like_in_words(tuple(shares.items())))] if len(shares) > 1 else []
+
+
 def page(
     monitor: MonitorFile,
     out: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")],
+    now: Now = None,
     *,
     output: OutputOptions,
 ) -> None:
@@ -77,7 +119,7 @@ def page(
     require_folder(out)
     if out.exists() and out.resolve() == monitor.resolve():
         raise ValueError(f"{str(out)!r} is the history itself: writing a page over it would destroy it")
-    written = opened(monitor).page(out)
+    written = opened(monitor).page(out, now=moment(now))
     if output.json:
         print_json({"command": "monitor page", "page": str(written), "exit_code": 0})
     else:
@@ -148,35 +190,64 @@ def acknowledge(
     close: Annotated[
         bool, typer.Option("--close", help="Close all open alarms too, without waiting for proof.")
     ] = False,
-    accept: Annotated[
-        Path | None,
-        typer.Option(
-            "--accept",
-            parser=place,
-            metavar="FILE",
-            help="Data that were fine: batches may be like them from now on.",
-        ),
-    ] = None,
+    now: Now = None,
 ) -> None:
-    """Acknowledge alarms: somebody has seen them. They stay open until the data are proven to be back.
+    """Acknowledge alarms: somebody has seen them. Those of data stay open until these are proven to be back.
+
+    Silence and refused batches are closed by it.
 
     For example:
         nammd monitor acknowledge shop.monitor "a supplier changed units; fixed tomorrow"
         nammd monitor acknowledge shop.monitor "fixed" --close
-        nammd monitor acknowledge shop.monitor "as every year" --accept december.parquet
+        nammd monitor acknowledge shop.monitor "no trade that day" --key 2026-03-05
 
     Exit codes: 0 done, 2 error.
     """
-    watched = opened(monitor)
-    fine = None if accept is None else {short_names([accept])[0]: accept}
-    count = watched.acknowledge(text, key, accept=fine)
-    closed = watched.close(text) if close else 0
-    if fine is not None:
-        print_line(f"Data like {str(accept)!r} are accepted from here on.")
-    elif not count and not closed:
+    watched, when = opened(monitor), moment(now)
+    count = watched.acknowledge(text, key, now=when)
+    closed = watched.close(text, now=when) if close else 0
+    if not count and not closed:
         raise ValueError("there is no alarm to acknowledge")
     done, number = ("closed", closed) if close else ("acknowledged", count)
     print_line(f"{number} {'alarm was' if number == 1 else 'alarms were'} {done}.")
+
+
+def accept(
+    monitor: MonitorFile,
+    keys: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY]...", help="Batches that were fine after all.")
+    ] = None,
+    why: Annotated[str, typer.Option("--why", metavar="TEXT", help="Why that is fine.")] = "",
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--file",
+            parser=place,
+            metavar="FILE",
+            help="The data: of the batches in their order, where their files are not where they were; or "
+            "without a KEY any data.",
+        ),
+    ] = None,
+) -> None:
+    """Take data into what is accepted: from here on batches may be like them too.
+
+    For example:
+        nammd monitor accept shop.monitor 2026-12-24 --why "as every year"
+        nammd monitor accept shop.monitor 2026-12-24 --why "as every year" --file archive/2026-12-24.parquet
+        nammd monitor accept shop.monitor --file december.parquet --why "as every year"
+
+    The history keeps no rows of batches: they are read from their files again, and must be the same. Open
+    alarms of data are acknowledged and end; the evidence and the budget of false alarms start anew.
+
+    Exit codes: 0 done, 2 error.
+    """
+    if not why.strip():
+        raise ValueError("why is that fine? give --why TEXT, which is kept")
+    names, files = list(keys or ()), list(file or ())
+    if names and files and len(names) != len(files):
+        raise ValueError("give --file once for each KEY, or leave KEY out")
+    data = dict(zip(names or short_names(files), files, strict=True)) if files else names
+    print_line(one_line(opened(monitor).accept(data, why)))
 
 
 def forget(
@@ -203,19 +274,37 @@ def change(
     tolerance: Annotated[
         Path | None, typer.Option("--tolerance", "-t", metavar="FILE", help="The new tolerance.")
     ] = None,
+    grace: Annotated[
+        str | None, typer.Option(metavar="N", help="How many further periods may end; see 'init'.")
+    ] = None,
+    days: Days = None,
+    holidays: Holidays = None,
 ) -> None:
-    """Hold the batches to come against another tolerance or reference. The evidence starts anew.
+    """Hold the batches to come against another tolerance or reference, or expect them at other times.
 
     For example:
         nammd monitor change shop.monitor --reference train-2027.parquet --tolerance tolerance-2027.json
+        nammd monitor change shop.monitor --holidays 2027.txt --days mon-fri
+
+    With another tolerance or reference the evidence starts anew.
 
     Exit codes: 0 done, 2 error.
     """
-    if reference is None and tolerance is None:
-        raise ValueError("what changes? give --reference FILE, --tolerance FILE or both")
-    new = None if reference is None else given(reference)
-    opened(monitor).change(tolerance=tolerance, reference=new)
-    print_line("From here on batches are held against that.")
+    compared, expected = (reference, tolerance), (grace, days, holidays)
+    if not any(each is not None for each in (*compared, *expected)):
+        raise ValueError("what changes? give --reference, --tolerance, --grace, --days or --holidays")
+    watched = opened(monitor)
+    if any(each is not None for each in expected):
+        was = watched.state.calendar
+        watched.expect(
+            grace=was.grace if grace is None else grace_of(grace),
+            days=was.days if days is None else days,
+            holidays=was.holidays if holidays is None else holidays_of(holidays),
+        )
+        print_line(f"{watched.state.calendar.sentence()}.")
+    if any(each is not None for each in compared):
+        watched.change(tolerance=tolerance, reference=None if reference is None else given(reference))
+        print_line("From here on batches are held against that.")
 
 
 def repair(

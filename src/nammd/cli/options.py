@@ -21,7 +21,7 @@ import typer
 from typer.models import ArgumentInfo
 
 from nammd.cli.command_line import remember
-from nammd.errors.limits import set_unpack_limit
+from nammd.errors.limits import set_download_limit, set_unpack_limit
 
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
 _ENGINE, _ROWS = "Where it is computed", "Rows that belong together"
@@ -74,6 +74,18 @@ UnpackLimit = Annotated[
         callback=set_unpack_limit,
         help="How many gigabytes a small file may unpack to, or a folder of images; 0.5 unless said "
         "otherwise. An image may have 2^25 pixels for each.",
+        rich_help_panel=_DATA,
+    ),
+]
+
+DownloadLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--download-limit",
+        metavar="GB",
+        callback=set_download_limit,
+        help="How many gigabytes are fetched from one address, or from standard input; 16 unless said "
+        "otherwise.",
         rich_help_panel=_DATA,
     ),
 ]
@@ -131,6 +143,7 @@ class DataOptions:
         ),
     ] = None
     unpack_limit: UnpackLimit = None
+    download_limit: DownloadLimit = None
     group: Annotated[
         str | None,
         typer.Option(

@@ -23,6 +23,7 @@ from nammd.data.arrays import (
     FloatArray,
     as_columns,
     is_foreign_array,
+    is_torch,
     library_of,
     namespace,
     take_rows,
@@ -103,7 +104,7 @@ def open_content(data: Any, name: str, source: Source | None = None) -> Dataset:
         return _open_spread(spark_pieces(data, name), name, source)
     if getattr(type(data), "keeps_no_rows", False):  # not by its class, which is made of what is here
         return SummaryDataset(name, data, source=source, summary=data)
-    if not isinstance(data, (np.ndarray, list, tuple)):
+    if not isinstance(data, (np.ndarray, list, tuple)) and not is_torch(data):
         found = held_or_pieces(data, name)
         if isinstance(found, MappedPieces):
             return _open_spread(found, name, source)
@@ -342,9 +343,10 @@ def _checked_array(data: Any, name: str) -> Array:
 
 
 def _as_array(data: Any, name: str) -> Any:
-    if isinstance(data, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array; fill or drop the masked values first")
     if isinstance(data, np.ndarray):
+        # In this order: masked arrays are a module that is imported when somebody names it.
+        if type(data) is not np.ndarray and isinstance(data, np.ma.MaskedArray):
+            raise TypeError(f"{name} is a masked array; fill or drop the masked values first")
         return np.asarray(data)
     if is_foreign_array(data):
         return data.detach() if hasattr(data, "detach") else data

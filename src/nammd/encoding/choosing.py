@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -118,23 +118,30 @@ def _fit_vectors(name: str, values: Values, weight: float) -> Column | LeftOut:
 def robust_scale(present: FloatArray) -> float:
     """Return the standard deviation of the middle of the values, or of all where that is zero."""
     low, _, high = _quartiles(present)
+    return scale_between(low, high) or min(float(deviation(present)), float(np.finfo(np.float64).max))
+
+
+def scale_between(low: float, high: float) -> float:
+    """Return the standard deviation of normal values with these quartiles."""
     spread = (
         (high / _NORMAL_IQR - low / _NORMAL_IQR) if math.isinf(high - low) else (high - low) / _NORMAL_IQR
     )
-    return min(spread or float(deviation(present)), float(np.finfo(np.float64).max))
+    return min(spread, float(np.finfo(np.float64).max))
 
 
-def _quartiles(values: FloatArray) -> tuple[float, float, float]:
-    """Return the quartiles and the median, as `numpy.quantile` and `numpy.median` do.
+def quartile_ranks(rows: int) -> list[int]:
+    """Return the ranks, from 0 on, of the values that quartiles and the median are between."""
+    last = rows - 1
+    places = [int(last * share) for share in (0.25, 0.5, 0.75)]
+    return sorted({near for place in places for near in (place, min(place + 1, last))})
 
-    These look at their arguments for ten times as long as a column of a few rows takes.
-    """
-    last = len(values) - 1
-    at = [(last * share, int(last * share)) for share in (0.25, 0.5, 0.75)]
-    places = sorted({near for _, place in at for near in (place, min(place + 1, last))})
-    ordered = np.partition(values, places)
 
-    def between(place: float, left: int) -> float:
+def quartiles_of(ordered: Mapping[int, float] | FloatArray, rows: int) -> tuple[float, float, float]:
+    """Return the quartiles and the median, given the values at their ranks."""
+    last = rows - 1
+
+    def between(share: float) -> float:
+        place, left = last * share, int(last * share)
         low, high = float(ordered[left]), float(ordered[min(left + 1, last)])
         part, apart = place - left, high - low
         if math.isinf(apart):
@@ -146,7 +153,16 @@ def _quartiles(values: FloatArray) -> tuple[float, float, float]:
     middle = (left + right) / 2
     if math.isinf(middle):  # beyond the largest number
         middle = left / 2 + right / 2
-    return between(*at[0]), middle, between(*at[2])
+    return between(0.25), middle, between(0.75)
+
+
+def _quartiles(values: FloatArray) -> tuple[float, float, float]:
+    """Return the quartiles and the median, as `numpy.quantile` and `numpy.median` do.
+
+    These look at their arguments for ten times as long as a column of a few rows takes.
+    """
+    rows = len(values)
+    return quartiles_of(np.partition(values, quartile_ranks(rows)), rows)
 
 
 def _numbers_rows(name: str, parts: Sequence[Values]) -> bool:

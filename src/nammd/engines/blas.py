@@ -1,8 +1,14 @@
-"""Hold BLAS to one thread while tiles run in threads of their own."""
+"""Hold BLAS to one thread.
+
+While tiles run in threads of their own; and where products are small and many, as in a check. There the
+threads of BLAS mostly wait for each other, which takes several times the computing time; and with one thread
+sums have the same bits on any machine.
+"""
 
 from __future__ import annotations
 
 import threading
+from contextlib import ContextDecorator
 from typing import Any
 
 
@@ -18,8 +24,8 @@ def _take_control() -> None:
         clear(force=True)
 
 
-class _SingleThreadedBlas:
-    """A re-entrant context in which BLAS uses one thread.
+class _SingleThreadedBlas(ContextDecorator):
+    """A re-entrant context, or decorator, in which BLAS uses one thread.
 
     The setting is the process's, not the thread's. So calls that overlap, from several threads of
     the user's program, are counted: the first one in sets it and the last one out restores it.

@@ -89,10 +89,12 @@ class MappedWalks:
             for sample, each in zip(samples, vectors, strict=True)
         ]
 
-    def second_order(self, sample: Any, rows: Positions, scale: int, mean: FloatArray) -> FloatArray:
-        """Return the sum of outer products of features over some rows, which are at home."""
-        here = take_rows(sample, rows)
-        return Walks(self.waves).second_order(here, np.arange(len(rows)), scale, mean)
+    def second_order(
+        self, samples: Sequence[Any], rows: Sequence[Positions], scale: int, means: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """Return, for each sample, the sum of outer products of features over some rows, which are here."""
+        here = [take_rows(sample, some) for sample, some in zip(samples, rows, strict=True)]
+        return Walks(self.waves).second_order(here, [np.arange(len(some)) for some in rows], scale, means)
 
 
 def _totals(walks: Walks, points: FloatArray) -> Any:

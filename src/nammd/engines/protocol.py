@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, FloatArray, place, pooled_sample
+from nammd.data.arrays import Array, FloatArray, place, pooled_sample, take_rows
 from nammd.engines.progress import passes
-from nammd.engines.sums import CrossSums, KernelSums, WithinSums
+from nammd.engines.sums import CrossSums, KernelSums, PairMeans, WithinSums
 from nammd.engines.units import Units
 from nammd.kernels import Kernel
 from nammd.kernels.base import Precision, precision_of
 from nammd.kernels.family import paired_values
+from nammd.kernels.operations import row_by_row
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""The positions of the rows of two parts of a sample."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +166,35 @@ class Engine(ABC):
         within_x, within_y, cross = self.sums(kernel, (x,), (y,), (x, y))
         return KernelSums(within_x, within_y, cross, float(kernel.bound))
 
+    def pair_means(
+        self, kernels: Sequence[Kernel], x: Array, copies: Sequence[Array]
+    ) -> list[list[PairMeans]]:
+        """Return `PairMeans` of a sample with each of some copies of it, for every kernel.
+
+        From their sums, unless an engine knows means without them. The kernel of the largest bandwidth is
+        the first.
+        """
+        every = self.many_sums(kernels, (x,), *((copy,) for copy in copies), *((x, copy) for copy in copies))
+        found, count = [], len(copies)
+        for kernel, (own, *parts) in zip(kernels, every, strict=True):
+            means = []
+            for copy, within, cross in zip(copies, parts[:count], parts[count:], strict=True):
+                if cross.diagonal is None:  # not known where it costs more
+                    cross = replace(cross, diagonal=float(row_by_row(kernel, x, copy).sum()))
+                means.append(PairMeans(own.mean, within.mean, cross.off_diagonal_mean))
+            found.append(means)
+        return found
+
+    def split_sums(self, kernel: Kernel, sample: Array, splits: Sequence[Split]) -> Iterator[Summed]:
+        """Yield the sums within the parts of each division of a sample into two, and between them.
+
+        A division is the positions of the rows of both parts, which together are all rows. One after the
+        other, unless an engine shares work between them.
+        """
+        for positions in splits:
+            x, y = (take_rows(sample, part) for part in positions)
+            yield self.sums(kernel, (x,), (y,), (x, y))
+
     def unit_sums(self, kernel: Kernel, *parts: tuple[tuple[Array, Units], ...]) -> Summed:
         """Return the sums of several Gram matrices over pairs of units, of rows that belong together.
 
@@ -243,6 +276,7 @@ __all__ = [
     "FamilyForms",
     "FormTask",
     "KernelSums",
+    "PairMeans",
     "PairedForms",
     "Summed",
     "WithinSums",

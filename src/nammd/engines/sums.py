@@ -96,6 +96,23 @@ class CrossSums:
         return CrossSums(self.cols, self.rows, self.squares, self.diagonal)
 
 
+@dataclass(frozen=True)
+class PairMeans:
+    """Mean kernel values of two samples whose rows belong to each other: row i of x and row i of y.
+
+    Attributes
+    ----------
+    x, y : float
+        Of two distinct rows within each sample.
+    cross : float
+        Of a row of x and one of y that does not belong to it.
+    """
+
+    x: float
+    y: float
+    cross: float
+
+
 @dataclass(frozen=True, eq=False)
 class KernelSums:
     """All that is kept of the three Gram matrices of two samples.

@@ -1,7 +1,7 @@
-"""How much a file may unpack to: a small one must not take all memory.
+"""How much a file may unpack to, and how much is fetched: memory and disks must not be filled by others.
 
-What unpacks to 64 times its size is usual. What unpacks to more may take half a gigabyte, unless somebody
-says that it may be more.
+What unpacks to 64 times its size is usual. What unpacks to more may take half a gigabyte, and a copy of what
+is elsewhere 16, unless somebody says that it may be more.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Any
 
 from nammd.errors.advice import Advice, refusal
@@ -21,9 +21,27 @@ USUAL = 64
 TEXT = 8
 """A letter may become a number, which takes so many times its memory."""
 
-_GB, _DEFAULT = 1 << 30, 0.5
-_VARIABLE = "NAMMD_UNPACK_LIMIT"
-_given: ContextVar[float | None] = ContextVar("unpack_limit", default=None)
+_GB = 1 << 30
+
+
+class _Limit:
+    """A number of gigabytes: as it was given, else by a variable, else the usual one."""
+
+    def __init__(self, name: str, usual: float) -> None:
+        self.name, self.usual = name, usual
+        self.given: ContextVar[float | None] = ContextVar(name, default=None)
+
+    def set(self, gigabytes: float | None, name: str) -> Token[float | None]:
+        return self.given.set(None if gigabytes is None else _checked(gigabytes, name))
+
+    def bytes(self) -> int:
+        given, variable = self.given.get(), f"NAMMD_{self.name.upper()}"
+        if given is None and os.environ.get(variable):
+            given = _checked(os.environ[variable], variable)
+        return int((self.usual if given is None else given) * _GB)
+
+
+_UNPACK, _DOWNLOAD = _Limit("unpack_limit", 0.5), _Limit("download_limit", 16.0)
 
 
 @contextmanager
@@ -44,17 +62,60 @@ def unpack_limit(gigabytes: float) -> Iterator[None]:
     >>> with unpack_limit(4):
     ...     pass  # nammd.distance("scans-may/", "scans-june/")
     """
-    token = _given.set(_checked(gigabytes, "unpack_limit"))
+    token = _UNPACK.set(gigabytes, "unpack_limit")
     try:
         yield
     finally:
-        _given.reset(token)
+        _UNPACK.given.reset(token)
+
+
+@contextmanager
+def download_limit(gigabytes: float) -> Iterator[None]:
+    """Let more than 16 gigabytes be fetched from an address, or read from standard input, or less.
+
+    Parameters
+    ----------
+    gigabytes : float
+        How much may be copied from one place into a temporary folder. A folder counts as one.
+
+    Examples
+    --------
+    >>> import nammd
+    >>> from nammd.tables import download_limit
+    >>> with download_limit(100):
+    ...     pass  # nammd.distance("s3://shop/2025/", "s3://shop/2026/")
+    """
+    token = _DOWNLOAD.set(gigabytes, "download_limit")
+    try:
+        yield
+    finally:
+        _DOWNLOAD.given.reset(token)
 
 
 def set_unpack_limit(gigabytes: float | None) -> float | None:
     """Set the limit from here on, as an option of the command line does; None for the usual one."""
-    _given.set(None if gigabytes is None else _checked(gigabytes, "--unpack-limit"))
+    _UNPACK.set(gigabytes, "--unpack-limit")
     return gigabytes
+
+
+def set_download_limit(gigabytes: float | None) -> float | None:
+    """Set the limit from here on, as an option of the command line does; None for the usual one."""
+    _DOWNLOAD.set(gigabytes, "--download-limit")
+    return gigabytes
+
+
+def require_download(size: int, name: str) -> None:
+    """Refuse to fetch so many bytes from a place."""
+    most = _DOWNLOAD.bytes()
+    if size > most:
+        raise refusal(
+            ValueError,
+            f"{name} has {_size(size)} or more, and {_size(most)} are fetched of one place",
+            Advice(
+                "if that is meant, read it within nammd.tables.download_limit(GIGABYTES)",
+                "if that is meant, give --download-limit GIGABYTES",
+            ),
+        )
 
 
 def allowed(packed: int, text: bool = False) -> int:
@@ -63,12 +124,12 @@ def allowed(packed: int, text: bool = False) -> int:
     >>> allowed(1000), allowed(1000, text=True), allowed(10**8)
     (536870912, 67108864, 6400000000)
     """
-    return max(int(_limit() * _GB) // (TEXT if text else 1), USUAL * packed)
+    return max(_UNPACK.bytes() // (TEXT if text else 1), USUAL * packed)
 
 
 def most_pixels() -> int:
     """Return how many pixels an image may have: each takes up to 32 bytes while it is worked on."""
-    return int(_limit() * _GB) // 32
+    return _UNPACK.bytes() // 32
 
 
 def require_unpacked(claimed: int, packed: int, name: str, text: bool = False) -> None:
@@ -114,14 +175,6 @@ class Bounded:
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
-
-
-def _limit() -> float:
-    given = _given.get()
-    if given is not None:
-        return given
-    variable = os.environ.get(_VARIABLE)
-    return _DEFAULT if not variable else _checked(variable, _VARIABLE)
 
 
 def _checked(value: Any, name: str) -> float:

@@ -133,8 +133,8 @@ class Stored:
         return value
 
     def text(self) -> str:
-        """Return a text."""
-        if not isinstance(self.value, str):
+        """Return a text, which can be written."""
+        if not isinstance(self.value, str) or not _can_be_written(self.value):
             raise self.wrong("text")
         return self.value
 
@@ -225,3 +225,12 @@ def _range(what: str, least: float, most: float, above: float | None) -> str:
         if above is None
         else f"{what} above {start:g} and up to {most:g}"
     )
+
+
+def _can_be_written(text: str) -> bool:
+    """Tell whether a text has no half of a pair of codes, which JSON can hold and no file."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -176,6 +176,11 @@ def _lock(handle: int) -> bool | None:
     return True
 
 
+_quoted = json.encoder.encode_basestring_ascii
+_encoded = json.JSONEncoder(allow_nan=False).encode
+"""What ``json.dumps`` does to a text and to other values, without an encoder made for each of them."""
+
+
 def indented(value: Any, gap: str = "\n") -> str:
     r"""Return what ``json.dumps(value, indent=1, allow_nan=False)`` does; the names of mappings must be text.
 
@@ -195,7 +200,7 @@ def indented(value: Any, gap: str = "\n") -> str:
     if isinstance(value, dict) and value:
         if not all(isinstance(name, str) for name in value):
             raise TypeError("the names of a mapping must be text")
-        parts = [f"{json.dumps(name)}: {indented(each, deeper)}" for name, each in value.items()]
+        parts = [f"{_quoted(name)}: {indented(each, deeper)}" for name, each in value.items()]
         return f"{{{deeper}{f',{deeper}'.join(parts)}{gap}}}"
     if isinstance(value, (list, tuple)) and value:
         if any(isinstance(each, (dict, list, tuple)) for each in value):
@@ -203,4 +208,4 @@ def indented(value: Any, gap: str = "\n") -> str:
         else:
             inside = json.dumps(value, allow_nan=False, separators=(f",{deeper}", ": "))[1:-1]
         return f"[{deeper}{inside}{gap}]"
-    return json.dumps(value, allow_nan=False)
+    return _encoded(value)

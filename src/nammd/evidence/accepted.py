@@ -225,7 +225,7 @@ class MixedStandIns:
             gram *= adder[:, None]
             gram *= adder
             return gram
-        found: FloatArray = adder @ (adder @ gram.T).T
+        found: FloatArray = adder @ (adder @ gram).T
         return found
 
     @cached_property
@@ -294,15 +294,20 @@ class SumsBetween:
 
 def _apart(kernel: Kernel, one: Rows, two: Rows, sums: CrossSums) -> tuple[FloatArray, FloatArray, float]:
     """Return sums between corners of the same units, without those of a unit with itself."""
-    mine, theirs = (np.arange(each.points.shape[0]) for each in (one, two))
-    if one.units is None:  # its units are their places
-        here, there = mine if two.units is None else two.units, theirs
-    elif two.units is None or one.units is two.units:
-        here, there = mine, one.units if two.units is None else mine
-    else:
-        _, here, there = np.intersect1d(one.units, two.units, assume_unique=True, return_indices=True)
+    here, there = same_units(one, two)
     values = row_by_row(kernel, take_rows(one.points, here), take_rows(two.points, there))
     rows, cols = sums.rows.copy(), sums.cols.copy()
     rows[here] -= values
     cols[there] -= values
     return rows, cols, sums.squares - float(values @ values)
+
+
+def same_units(one: Rows, two: Rows) -> tuple[Positions, Positions]:
+    """Return the places in two corners of one sample where they have the same units."""
+    mine, theirs = (np.arange(each.points.shape[0]) for each in (one, two))
+    if one.units is None:  # its units are their places
+        return mine if two.units is None else two.units, theirs
+    if two.units is None or one.units is two.units:
+        return mine, one.units if two.units is None else mine
+    _, here, there = np.intersect1d(one.units, two.units, assume_unique=True, return_indices=True)
+    return here, there

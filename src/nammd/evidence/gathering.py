@@ -6,14 +6,14 @@ summed once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from nammd.data.row_units import numbered
 from nammd.encoding.farthest import naming_the_farthest
 from nammd.engines import Engine, choose_engine
-from nammd.engines.protocol import Summed
+from nammd.engines.protocol import Split, Summed
 from nammd.engines.sums import KernelSums
 from nammd.engines.units import Units, UnitSums, UnitWithin
 from nammd.errors.advice import about
@@ -58,6 +58,29 @@ def gather(
     """
     known_there = None if known is None else [known]
     return gather_at((1.0,), pairs, cross=cross, engine=engine, known=known_there, beside=beside)[0]
+
+
+def gather_splits(
+    sample: Sample, splits: Sequence[Split], *, engine: Engine | None = None
+) -> Iterator[Evidence]:
+    """Yield what each of some divisions of a sample into two parts is known from.
+
+    A division is the positions of the rows of both parts, which together are all rows. Of large data they
+    share the walks over the rows; of rows that belong together each is a pair of its own.
+    """
+    if sample.units is not None:
+        for one, other in splits:
+            yield from gather([(sample.taken(one), sample.taken(other))], engine=engine)
+        return
+    kernel = sample.space.kernel
+    with about(sample.name), naming_the_farthest({sample.name: sample.points}, sample.space.encoding):
+        every = choose_engine(engine, sample.points).split_sums(kernel, sample.points, splits)
+        for positions, summed in zip(splits, every, strict=True):
+            x, y = (sample.taken(part) for part in positions)
+            stand_ins = SampleStandIns(x, kernel), SampleStandIns(y, kernel)
+            within_x, within_y, across = summed
+            sums = KernelSums(within_x, within_y, across, float(kernel.bound))
+            yield RowEvidence(x, y, summed.by, stand_ins, sums)
 
 
 def gather_at(

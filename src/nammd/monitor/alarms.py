@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import shlex
 import subprocess
@@ -17,8 +18,10 @@ from nammd.monitor.measuring import MeasuredBatch
 from nammd.monitor.pooling import WINDOWS, members
 from nammd.monitor.records import Era, Event, EventKind
 from nammd.monitor.replay import Snapshot
-from nammd.monitor.state import State, StreamAlarm, state_of
+from nammd.monitor.state import State, state_of
+from nammd.monitor.stream import StreamAlarm
 from nammd.monitor.verdict import BatchVerdict
+from nammd.monitor.words import closed_words, opened_words, withdrawn_words
 from nammd.results import Caution
 
 
@@ -71,44 +74,55 @@ def store(
 def follow(writer: Writer, at: str, was: Snapshot, now: Snapshot) -> tuple[tuple[Event, ...], State]:
     """Tell what became of the alarms after a change; return the new events and the new state."""
     before, after = state_of(was), state_of(now)
-    kinds: list[tuple[EventKind, StreamAlarm]] = []
-    for alarm in after.alarms:
+    said: list[tuple[EventKind, StreamAlarm, str]] = []
+    for alarm in _of_data(after):
         earlier = _same_alarm(alarm, before, after)
-        if earlier is None:
-            kinds.append(("alarm opened", alarm))
+        if earlier is None or (alarm.open and not earlier.open):
+            said.append(("alarm opened", alarm, opened_words(alarm, after)))
         if not alarm.open and (earlier is None or earlier.open):
-            kinds.append(("alarm closed", alarm))
-        if alarm.open and earlier is not None and not earlier.open:
-            kinds.append(("alarm opened", alarm))
-    kinds += [
-        ("alarm withdrawn", alarm) for alarm in before.alarms if _same_alarm(alarm, after, after) is None
-    ]
-    new = tuple(
-        writer.event(at, kind, alarm.opened, alarm.cause, _words(kind, alarm, now)) for kind, alarm in kinds
-    )
+            said.append(("alarm closed", alarm, closed_words(alarm)))
+    for alarm in _of_data(before):
+        if _same_alarm(alarm, after, after) is None:
+            said.append(("alarm withdrawn", alarm, withdrawn_words(alarm)))
+    new = tuple(writer.event(at, kind, alarm.opened, alarm.cause, words) for kind, alarm, words in said)
     return new, replace(after, events=(*after.events, *new))
 
 
-def close(writer: Writer, at: str, text: str) -> int:
+def refuse(writer: Writer, at: str, key: str, text: str) -> None:
+    """Note that a batch could not be taken, unless just that is known already."""
+    known = writer.replay.refused.get(key)
+    if known is None or known.text != text:
+        writer.event(at, "batch refused", key, "refused", text)
+
+
+def close(writer: Writer, at: str, text: str, now: datetime.datetime | None = None) -> int:
     """Close the alarms that are open, as of the last batch; return how many."""
-    state = state_of(writer.read())
-    causes = {alarm.cause for alarm in state.open_alarms}
-    for cause in sorted(causes):
+    state = state_of(writer.read(), now)
+    for cause in sorted({alarm.cause for alarm in state.open_alarms if alarm.of_data}):
         writer.event(at, "closed by hand", state.told[-1].batch.key, cause, text)
-    return len(causes)
+    for alarm in state.open_alarms:
+        if not alarm.of_data:
+            writer.event(at, "acknowledged", alarm.opened, alarm.cause, text)
+    return len(state.open_alarms)
 
 
-def acknowledge(writer: Writer, at: str, text: str, key: str | None) -> int:
-    """Acknowledge the alarms that are open, or that of a batch; return how many."""
-    state = state_of(writer.read())
+def acknowledge(
+    writer: Writer, at: str, text: str, key: str | None, now: datetime.datetime | None = None
+) -> int:
+    """Acknowledge the alarms that are open, or those of a batch; return how many."""
+    state = state_of(writer.read(), now)
     found = [
         alarm
         for alarm in state.alarms
-        if (alarm.open if key is None else alarm.opened == key) and not alarm.acknowledged
+        if (alarm.open if key is None else key in (alarm.opened, alarm.since)) and not alarm.acknowledged
     ]
     for alarm in found:
         writer.event(at, "acknowledged", alarm.opened, alarm.cause, text)
     return len(found)
+
+
+def _of_data(state: State) -> list[StreamAlarm]:
+    return [alarm for alarm in state.alarms if alarm.of_data]
 
 
 def _same_alarm(alarm: StreamAlarm, others: State, order: State) -> StreamAlarm | None:
@@ -121,32 +135,11 @@ def _same_alarm(alarm: StreamAlarm, others: State, order: State) -> StreamAlarm 
         return start, places.get(each.closed, len(places)) if each.closed else len(places)
 
     first, last = span(alarm)
-    for other in others.alarms:
+    for other in _of_data(others):
         start, end = span(other)
         if other.cause == alarm.cause and start <= last and first <= end:
             return other
     return None
-
-
-_WORDS: dict[tuple[str, str], str] = {
-    ("alarm opened", "batch"): "The batch {opened} is beyond the tolerance.",
-    (
-        "alarm opened",
-        "stream",
-    ): "The batches since about {since} are beyond the tolerance, relative to this reference.",
-    ("alarm closed", "batch"): "Within the tolerance again by {closed}.",
-    ("alarm closed", "stream"): "Within the tolerance again by {closed}.",
-    ("alarm withdrawn", "batch"): "The alarm of {opened} does not stand any more: the batches have changed.",
-    ("alarm withdrawn", "stream"): "The alarm of {opened} does not stand any more: the batches have changed.",
-}
-
-
-def _words(kind: EventKind, alarm: StreamAlarm, now: Snapshot) -> str:
-    words = _WORDS[kind, alarm.cause].format(opened=alarm.opened, since=alarm.since, closed=alarm.closed)
-    if (kind, alarm.cause) == ("alarm opened", "batch") and (batch := now.batch(alarm.opened)) is not None:
-        moved = "; ".join(each.words for each in batch.columns if each.words)
-        words = f"{words.removesuffix('.')}: {moved}." if moved else words
-    return words
 
 
 TIME_LIMIT = 30.0

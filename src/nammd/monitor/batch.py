@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, get_args
 from nammd.explaining.facts import Kind
 from nammd.monitor.chain import Damaged, Record, content_of, damaged
 from nammd.monitor.records import is_digest, require_key_of
+from nammd.statistics.stream import BETS
 
 
 class Moved(NamedTuple):
@@ -36,6 +37,20 @@ class Moved(NamedTuple):
     words: str
     ratio: float
 
+    @property
+    def told(self) -> str:
+        """What became of it, in any case: where nothing is proven, that is said.
+
+        >>> Moved("amount", "", 0.7).told
+        'amount: 70 % of its tolerance, not proven'
+        """
+        if self.words:
+            return self.words
+        if not math.isfinite(self.ratio):
+            return f"{self.name}: changed, not proven"
+        much = f"{self.ratio:.2g} times" if self.ratio >= 10 else f"{100 * self.ratio:.3g} % of"
+        return f"{self.name}: {much} its tolerance, not proven"
+
 
 @dataclass(frozen=True)
 class Details:
@@ -43,14 +58,17 @@ class Details:
 
     Attributes
     ----------
+    facts : tuple of (str, str)
+        What can be counted and is worth knowing: codes and sentences.
     cautions : tuple of (str, str)
-        What to know before relying on it: codes and sentences.
+        What makes its numbers less sure, likewise.
     columns : tuple of Moved
         The columns that moved, the first most.
     settings : dict
-        How it was computed, what it is like, and the level of its interval.
+        How it was computed, what it is like, the level of its interval, and the path of its file.
     """
 
+    facts: tuple[tuple[str, str], ...] = ()
     cautions: tuple[tuple[str, str], ...] = ()
     columns: tuple[Moved, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
@@ -82,10 +100,11 @@ class StoredDetails:
         """Return them, if they can be."""
         try:
             found = content_of(self.text)
-            if found.keys() != {"cautions", "columns", "settings"}:
+            if found.keys() != {"facts", "cautions", "columns", "settings"}:
                 raise Damaged("its details are not those of a batch")
             _require_settings(found["settings"])
-            return Details(_pairs(found["cautions"], "cautions"), _moved(found["columns"]), found["settings"])
+            facts, cautions = (_pairs(found[name], name) for name in ("facts", "cautions"))
+            return Details(facts, cautions, _moved(found["columns"]), found["settings"])
         except Damaged as error:
             raise damaged(self.path, Damaged(f"{self.record.told()} cannot be: {error}")) from None
 
@@ -126,6 +145,11 @@ class Batch:
         Of "within the tolerance" and "beyond", of the joint distance.
     pvalue_beyond : float
         Of FAR as a whole: of the joint distance and of all columns that take part.
+    pvalue_doubt : float
+        The smallest of any view, were it the only one: nothing is CLOSE while one is in doubt.
+    bets : tuple of float
+        The logarithm of the evidence against "within" by bets on its rows, for each size of bet; empty where
+        rows belong together or are not there any more, and normal scores serve.
     failures : tuple of (str, str)
         The facts that speak against it: kinds and sentences.
     report : str
@@ -158,14 +182,21 @@ class Batch:
     pvalue_close: float
     pvalue_far: float
     pvalue_beyond: float
+    pvalue_doubt: float
+    bets: tuple[float, ...] = ()
     failures: tuple[tuple[Kind, str], ...] = ()
     report: str = ""
     sums: str = ""
     details: Details | StoredDetails = Details()
 
     @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What can be counted and is worth knowing: codes and sentences."""
+        return self.details.read().facts
+
+    @property
     def cautions(self) -> tuple[tuple[str, str], ...]:
-        """What to know before relying on it: codes and sentences."""
+        """What makes its numbers less sure: codes and sentences."""
         return self.details.read().cautions
 
     @property
@@ -177,6 +208,15 @@ class Batch:
     def settings(self) -> dict[str, Any]:
         """How it was computed."""
         return self.details.read().settings
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """What moved most, at most three, in words; never nothing: else it is all columns together."""
+        columns = self.columns
+        proven = [each for each in columns if each.words]
+        found = [each.told for each in (proven or columns)[:MOST_TOLD]]
+        share = 100 * max(self.distance, 0.0) / self.epsilon
+        return tuple(found) or (f"all columns together: {share:.3g} % of the tolerance",)
 
     def content(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return all but its key and its number, which its record tells, as plain values; details apart."""
@@ -198,17 +238,20 @@ class Batch:
         failures = _pairs(content["failures"], "failures")
         if any(kind not in FAILURES for kind, _ in failures):
             raise Damaged("the facts against it are of no kind")
+        bets = _bets(content["bets"])
         batch = object.__new__(cls)
-        batch.__dict__.update(content, key=key, number=number, failures=failures, details=details)
+        batch.__dict__.update(content, key=key, number=number, bets=bets, failures=failures, details=details)
         return batch
 
 
 _CONTENT = {each.name for each in dataclasses.fields(Batch)} - {"key", "number", "details"}
 _NUMBERS = tuple(each.name for each in dataclasses.fields(Batch) if each.type == "float")
 _COUNTS, _TEXTS = ("m", "n", "era"), ("digest", "added", "source", "report", "sums")
-_PROBABILITIES = ("pvalue_close", "pvalue_far", "pvalue_beyond")
+_PROBABILITIES = ("pvalue_close", "pvalue_far", "pvalue_beyond", "pvalue_doubt")
 _DEVIATIONS = ("deviation", "given", "reference", "features", "error")
 _DISTANCES = ("u", "distance")
+MOST_TOLD = 3
+"""So many columns are told of a batch."""
 FAILURES = get_args(Kind)
 MOST_ROWS = 2**53
 """So many can be counted."""
@@ -221,8 +264,8 @@ def _possible(content: Mapping[str, Any]) -> bool:
     """Tell whether the fields of a batch can be; a number may be NaN, where a test could not be made."""
     if list(map(type, _TYPED(content))) != _TYPES:
         return False
-    close, far, beyond, *deviations, u, distance = _SIGNED(content)
-    for value in (close, far, beyond):
+    close, far, beyond, doubt, *deviations, u, distance = _SIGNED(content)
+    for value in (close, far, beyond, doubt):
         if value < 0 or value > 1:
             return False
     for value in deviations:
@@ -255,6 +298,15 @@ def _impossible(content: Mapping[str, Any]) -> str:
 _KINDS_OF_VALUES = {float: "number", int: "whole number", str: "text"}
 
 
+def _bets(found: Any) -> tuple[float, ...]:
+    """Return what bets on its rows made: as many numbers as there are bets, or none."""
+    if type(found) is not list or len(found) not in (0, len(BETS)) or {*map(type, found)} - {float}:
+        raise Damaged(f"its bets are not {len(BETS)} numbers, or none")
+    if not all(map(math.isfinite, found)):
+        raise Damaged("one of its bets is no number")
+    return tuple(found)
+
+
 def _pairs(found: Any, name: str) -> tuple[tuple[str, str], ...]:
     """Return a list of pairs of texts."""
     if found == []:
@@ -278,6 +330,8 @@ def _require_settings(found: Any) -> None:
     if type(found) is not dict:
         raise Damaged("its settings are no mapping")
     like, level = found.get("like", {}), found.get("interval_level")
+    if type(found.get("path", "")) is not str:
+        raise Damaged("the path of its file is no text")
     if type(like) is not dict or not all(type(share) in (int, float) for share in like.values()):
         raise Damaged("what it is like are no numbers")
     if not all(-0.01 <= share <= 1.01 for share in like.values()):  # up to rounding

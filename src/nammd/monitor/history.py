@@ -20,6 +20,7 @@ from typing import Any
 from nammd.errors.seal_key import require_key, wrong_key
 from nammd.monitor import schema
 from nammd.monitor.batch import Batch
+from nammd.monitor.calendar import Calendar
 from nammd.monitor.chain import COLUMNS, KEYED, Damaged, Head, Record, is_whole, require_chain
 from nammd.monitor.file import JOURNAL, committed, reading, require_sqlite, sentences, writing
 from nammd.monitor.records import Era, Event, EventKind, Kept
@@ -221,6 +222,10 @@ class Writer:
         content = {"number": number, "since": at, "tolerance": tolerance, "reference": reference}
         self.append("era", "", content)
         return number
+
+    def expect(self, calendar: Calendar) -> None:
+        """Begin to expect batches by a calendar."""
+        self.append("calendar", "", calendar.to_dict())
 
     def keep(self, kept: Kept, content: bytes, sums: bytes = b"") -> int:
         """Keep a reference with its sums; return its number."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import importlib.util
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -29,8 +31,25 @@ class HistoryView:
 
     @property
     def state(self) -> State:
-        """The state of the stream, worked out from the batches that there are now."""
+        """The state of the stream, worked out from the batches that there are now.
+
+        As of the last batch: the same at any time. Whether batches are late says `state_at`.
+        """
         return state_of(self._history.read())
+
+    def state_at(self, now: datetime.datetime | None = None) -> State:
+        """Return the state of the stream at some time, which knows of batches that are late.
+
+        Parameters
+        ----------
+        now : datetime, optional
+            The time; by default that of this computer. Without a zone it is universal time.
+
+        Returns
+        -------
+        State
+        """
+        return state_of(self._history.read(), clock() if now is None else now)
 
     @property
     def version(self) -> str:
@@ -85,13 +104,15 @@ class HistoryView:
         limit = loads(era.tolerance.encode(), self.path)
         return pooled(limit, sketch_file.loads(reference, what), sketches)
 
-    def page(self, path: str | Path) -> Path:
+    def page(self, path: str | Path, *, now: datetime.datetime | None = None) -> Path:
         """Write a page about the stream: one HTML file that needs nothing else.
 
         Parameters
         ----------
         path : str or Path
             The file to write; it is replaced if it is there.
+        now : datetime, optional
+            The time; by default that of this computer.
 
         Returns
         -------
@@ -100,11 +121,16 @@ class HistoryView:
         """
         from nammd.monitor.page import write_page
 
-        return write_page(self.state, Path(path), self.tolerance_errors(), self.pooled())
+        return write_page(self.state_at(now), Path(path), self.tolerance_errors(), self.pooled())
 
     def __str__(self) -> str:
         state = self.state
         return f"{state.title}: {state.headline()}"
+
+
+def clock() -> datetime.datetime:
+    """Return the time of this computer."""
+    return datetime.datetime.now(datetime.UTC)
 
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
@@ -132,6 +158,9 @@ def columns_of(state: State) -> dict[str, list[Any]]:
         "key": [b.key for b in batches],
         "time": [time_of(b.key) for b in batches],
         "decision": [each.decision.value for each in told],
+        "word": [each.word for each in told],
+        "proven": [each.side for each in told],
+        "together": [each.by for each in told],
         "level": [each.level for each in told],
     }
     for name in (
@@ -154,7 +183,8 @@ def columns_of(state: State) -> dict[str, list[Any]]:
         "reference_rows": [b.m for b in batches],
         "rows": [b.n for b in batches],
         "columns": ["; ".join(moved.words for moved in b.columns if moved.words) for b in batches],
-        "cautions": ["; ".join(code for code, _ in b.cautions) for b in batches],
+        "cautions": ["; ".join(code for code, _ in (*b.facts, *b.cautions)) for b in batches],
+        "like": [json.dumps(b.settings.get("like", {})) for b in batches],
         "source": [b.source for b in batches],
         "report": [b.report for b in batches],
         "added": [b.added for b in batches],
@@ -163,10 +193,23 @@ def columns_of(state: State) -> dict[str, list[Any]]:
     return found
 
 
-_TEXT = ("key", "decision", "columns", "cautions", "source", "report", "added", "digest")
+_TEXT = (
+    "key",
+    "decision",
+    "word",
+    "proven",
+    "columns",
+    "cautions",
+    "like",
+    "source",
+    "report",
+    "added",
+    "digest",
+)
 
 
 def _schema(names: Iterable[str], nw: Any) -> dict[str, Any]:
     """Return the types of the columns, which an empty table would not tell."""
     kinds: dict[str, Any] = {name: nw.String if name in _TEXT else nw.Float64 for name in names}
-    return kinds | {"time": nw.Datetime("us"), "reference_rows": nw.Int64, "rows": nw.Int64}
+    whole = dict.fromkeys(("reference_rows", "rows", "together"), nw.Int64)
+    return kinds | {"time": nw.Datetime("us")} | whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 _DAY = r"(?P<year>\d{4})-?(?P<month>0[1-9]|1[0-2])-?(?P<day>0[1-9]|[12]\d|3[01])"
@@ -36,6 +37,7 @@ def as_key(value: Any) -> str:
     return text
 
 
+@lru_cache(maxsize=2**16)
 def time_of(key: str) -> datetime.datetime | None:
     """Return when a batch was, where its key says so: a day, a time, a week or a month.
 

@@ -17,7 +17,7 @@ from nammd.data.opening import open_content, open_dataset
 from nammd.monitor.batch import Batch, Details, Moved
 from nammd.monitor.pooling import sketched, sums_of
 from nammd.monitor.records import Era
-from nammd.monitor.storage import source_name
+from nammd.monitor.storage import source_name, source_path
 from nammd.results import Caution
 from nammd.sketches import Sketch
 from nammd.sketches import file as sketch_file
@@ -49,20 +49,21 @@ class OpenedBatch:
         The batch, ready for a check; where the reference is a sketch, a sketch.
     digest : str
         Of its rows as points, in their order; of a sketch, of its sums.
-    source : str
-        The name of its file; empty where it was data in memory.
+    source, path : str
+        The name of its file, and where that is; empty where it was data in memory, or at an address.
     """
 
     candidate: Candidate
     digest: str
     source: str
+    path: str
 
 
 def open_batch(gate: Gate, data: Any, key: str) -> OpenedBatch:
     """Open a batch; rows are sketched where the reference is a sketch."""
     space = gate.tolerance.space
     dataset = open_dataset(data, f"the batch {key}", reading=space.encoding.for_files)
-    source = source_name(dataset, otherwise="")
+    source, path = source_name(dataset, otherwise=""), source_path(dataset)
     if not gate.reference.keeps_rows and dataset.keeps_rows:
         like: Sketch = gate.reference.sketch  # type: ignore[attr-defined]
         sketch = sketched(gate, dataset, like.features, like.kept_scales)
@@ -72,7 +73,7 @@ def open_batch(gate: Gate, data: Any, key: str) -> OpenedBatch:
         digest = digest_of(space.encoding.points(candidate.sample.dataset))
     else:
         digest = sums_digest(candidate.sample.sketch)
-    return OpenedBatch(candidate, digest, source)
+    return OpenedBatch(candidate, digest, source, path)
 
 
 def sums_digest(sketch: Sketch) -> str:
@@ -109,6 +110,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
     pair, eps = verdict.nearest.pair, gate.tolerance.epsilon
     tested = verdict.nearest.margin_test(eps, "greater")
     given = GivenReference.of(pair, eps)
+    bets = gate.bets(opened.candidate, verdict)
     batch = Batch(
         key=key,
         number=0,  # it gets one when it is stored
@@ -133,15 +135,19 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
         pvalue_close=verdict.pvalue_close,
         pvalue_far=verdict.pvalue_far,
         pvalue_beyond=verdict.pvalue_beyond,
+        pvalue_doubt=_doubt(verdict),
+        bets=() if bets is None else tuple(bets.tolist()),
         failures=tuple((fact.kind, str(fact)) for fact in verdict.failures[:FACTS]),
         details=Details(
-            cautions=_cautions(verdict, level),
+            facts=_facts(verdict),
+            cautions=tuple((c.code, c.message) for c in (*verdict.warnings, *few_carriers(verdict, level))),
             columns=_moved(verdict),
             settings={
                 "engine": verdict.engine,
                 "nammd": __version__,
                 "like": dict(verdict.like),
                 "interval_level": verdict.interval_level,
+                "path": opened.path,
             },
         ),
     )
@@ -149,12 +155,18 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
     return MeasuredBatch(batch, verdict, b"" if sums is None else sketch_file.dumps(sums))
 
 
-def _cautions(verdict: Verdict, level: float) -> tuple[tuple[str, str], ...]:
-    """Return what to know of a batch: facts, and what makes its numbers less sure."""
+def _facts(verdict: Verdict) -> tuple[tuple[str, str], ...]:
     told = [fact for fact in verdict.facts if fact.chance != "likely"]
-    facts = [(fact.code, str(fact)) for fact in told[:FACTS]]
-    unsure = [(c.code, c.message) for c in (*verdict.warnings, *few_carriers(verdict, level))]
-    return (*facts, *unsure)
+    return tuple((fact.code, str(fact)) for fact in told[:FACTS])
+
+
+def _doubt(verdict: Verdict) -> float:
+    """Return the smallest p-value of any view, as if it were the only one; zero next to another reference."""
+    found = [verdict.pvalue_far]
+    if verdict.judged:
+        found += [each.pvalue for each in verdict.columns] + [each.adjusted for each in verdict.pairs]
+    known = [each for each in found if not math.isnan(each)]
+    return 0.0 if verdict.other_reference else min(known, default=math.nan)
 
 
 def few_carriers(verdict: Verdict, level: float) -> tuple[Caution, ...]:

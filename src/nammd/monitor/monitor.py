@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from nammd.engines import Engine
+from nammd.errors.addresses import without_addresses
+from nammd.errors.advice import in_shell
 from nammd.errors.checks import choice
-from nammd.errors.naming import listed
 from nammd.errors.seal_key import current_key
 from nammd.monitor import alarms
 from nammd.monitor.alarms import OnAlarm, tell
+from nammd.monitor.calendar import GRACE, Calendar
+from nammd.monitor.changing import NewEra, named_data, tolerance_words
 from nammd.monitor.history import History, Writer
-from nammd.monitor.history_view import HistoryView
+from nammd.monitor.keeping import LONGEST_TEXT, HistoryKeeping, line_of, stamp
 from nammd.monitor.keys import as_key
 from nammd.monitor.measuring import measure, open_batch
 from nammd.monitor.rates import RateName, Spending
+from nammd.monitor.records import EventKind
 from nammd.monitor.repair import Repair, repair
+from nammd.monitor.replay import LONGEST_WINDOW
 from nammd.monitor.state import next_level, state_of
-from nammd.monitor.storage import CurrentGate, opened_reference, packed_reference, reference_sums
+from nammd.monitor.storage import (
+    CurrentGate,
+    opened_reference,
+    packed_reference,
+    reference_sums,
+    source_name,
+)
 from nammd.monitor.verdict import BatchVerdict
 from nammd.tolerances.file import dumps
 from nammd.tolerances.many_datasets import Errors, Turn, TurnProgress, in_turn
@@ -28,8 +40,11 @@ from nammd.tolerances.tolerance import Tolerance
 
 Claim: TypeAlias = Literal["reference", "population"]
 
+WINDOW = 30
+"""So many batches are taken together at most: a month of days, since a longer one says little about today."""
 
-class Monitor(HistoryView):
+
+class Monitor(HistoryKeeping):
     """A stream of batches, watched against a tolerance, with its history in one file.
 
     Make one with `Monitor.create`, and open it again with `Monitor.open`. There are two layers, each with a
@@ -52,7 +67,7 @@ class Monitor(HistoryView):
     >>> print(monitor.add(rng.normal(loc=1.0, size=(300, 2)), key="2026-03-02").decision)
     FAR
     >>> nammd.Monitor.open(path).state.headline()
-    'Beyond tolerance since 2026-03-02: that batch is FAR.'
+    'Beyond tolerance: 2026-03-02 is FAR.'
     """
 
     def __init__(self, path: str | Path, *, reference: Any = None, engine: Engine | None = None) -> None:
@@ -72,6 +87,10 @@ class Monitor(HistoryView):
         rate: RateName = "budget",
         alpha: float = 0.05,
         claim: Claim = "reference",
+        window: int = WINDOW,
+        grace: int | None = GRACE,
+        days: str | None = None,
+        holidays: Iterable[Any] = (),
         title: str | None = None,
         engine: Engine | None = None,
     ) -> Monitor:
@@ -89,7 +108,8 @@ class Monitor(HistoryView):
         false_alarms : str or float
             How many false alarms are acceptable: ``"1/year"``, ``"2/month"``, or a number of them a year.
         every : str or float
-            How often batches come: ``"hour"``, ``"day"``, ``"week"``, ``"month"``, or how many a year.
+            How often batches come: ``"hour"``, ``"day"``, ``"week"``, ``"month"``, or how many a year. The
+            first four are an expectation: one that does not come is an alarm.
         rate : {"budget", "ever", "discoveries"}
             What is bounded: the expected false alarms a year; the probability that there is ever one, by
             `alpha`; or the expected share of false ones among all alarms, by `alpha`.
@@ -99,6 +119,14 @@ class Monitor(HistoryView):
             What the stream's evidence is about: these rows of the reference, or the population that they
             were drawn from. The latter takes the error of the reference into account, and notices slow drift
             later.
+        window : int
+            How many of the last batches are taken together at most, where the last alone proves nothing.
+        grace : int or None
+            How many further periods may end before a batch that has not come is an alarm; None for never.
+        days : str, optional
+            The days of the week on which batches are expected: ``"mon-fri"``, ``"mon,wed"``; by default all.
+        holidays : iterable of dates
+            Days on which none is expected.
         title : str, optional
             What is watched; by default the name of the file.
         engine : Engine, optional
@@ -112,22 +140,26 @@ class Monitor(HistoryView):
         limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
         choice(claim, "claim", get_args(Claim))
         spending = Spending.of(false_alarms, every, rate, alpha)
+        calendar = Calendar.of(spending.every, grace, days, holidays)
+        if type(window) is not int or not 1 <= window <= LONGEST_WINDOW:
+            raise ValueError(f"window must be a number of batches from 1 to {LONGEST_WINDOW}, not {window!r}")
         dataset = opened_reference(limit, reference)
         gate = limit.with_reference(dataset, engine=engine)
         kept, content = packed_reference(gate, dataset)
         sums = reference_sums(gate)
-        now = _now()
+        now = stamp()
 
         def begin(writer: Writer) -> None:
             number = writer.keep(kept, content, sums)
             writer.begin_era(now, dumps(limit).decode(), number)
+            writer.expect(calendar)
             writer.event(
                 now, "created", text=f"Batches are compared with {kept.name}; {spending.sentence()}."
             )
 
         from nammd import __version__
 
-        settings = spending.to_dict() | {"claim": claim}
+        settings = spending.to_dict() | {"claim": claim, "window": window}
         name = where.stem if title is None else str(title)
         head = {"created": now, "made_by": f"nammd {__version__}", "title": name, "settings": settings}
         History.create(where, head, begin, current_key())
@@ -187,7 +219,9 @@ class Monitor(HistoryView):
         Parameters
         ----------
         data : dataset
-            The batch; see `distance`. Where the reference is a sketch, rows are sketched like it.
+            The batch; see `distance`. Where the reference is a sketch, rows are sketched like it. It may be a
+            function that returns it. Data that cannot be taken are an event of the history, and an alarm
+            until it is acknowledged or a batch of the same key comes.
         key : str, date or int
             What the batch is called. Where all keys tell a time, that is the order of the stream; else their
             names. The same batch under the same key changes nothing; other data under it are refused.
@@ -207,13 +241,15 @@ class Monitor(HistoryView):
         name = as_key(key)
         seen = self._history.read()
         era, gate = self._current_gate.load(self._history, seen, self.engine)
-        batch = open_batch(gate, data, name)
+        with self._noting_refusal(name):
+            batch = open_batch(gate, data() if callable(data) else data, name)
         if alarms.is_there(seen, name, batch.digest, replace):
             return BatchVerdict.of(state_of(seen), name)
-        measured = measure(gate, batch, name, era, next_level(seen))
+        with self._noting_refusal(name):
+            measured = measure(gate, batch, name, era, next_level(seen))
         if report is not None:
             measured = measured.with_report(measured.verdict.report(report), self.path)
-        found, state = self._history.write(lambda writer: alarms.store(writer, measured, replace, _now()))
+        found, state = self._history.write(lambda writer: alarms.store(writer, measured, replace, stamp()))
         if found is None:  # another process was quicker with the same batch
             return BatchVerdict.of(state, name)
         return tell(on_alarm, self.path, BatchVerdict.of(state, name, measured.verdict, found))
@@ -254,87 +290,48 @@ class Monitor(HistoryView):
             page = None if report is None else report(as_key(key))
             return self.add(data, key, replace=replace, report=page, on_alarm=on_alarm)
 
-        return list(in_turn(batches, add, "batch", errors, progress))
+        # `add` calls what is a function, so that what goes wrong there is noted too.
+        kept = {key: (partial(_itself, data)) for key, data in batches.items()}
+        return list(in_turn(kept, add, "batch", errors, progress))
 
-    def note(self, text: str, key: Any = None) -> None:
-        """Write a note into the history.
+    @contextmanager
+    def _noting_refusal(self, key: str) -> Iterator[None]:
+        """Write an event about a batch that cannot be taken; that its file is not there is silence."""
+        try:
+            yield
+        except (FileNotFoundError, PermissionError, IsADirectoryError):
+            raise
+        except (ValueError, TypeError, OSError) as error:
+            words = " ".join(without_addresses(in_shell(error)).split())[:LONGEST_TEXT]
+            # What went wrong is more important than that it cannot be written down.
+            with suppress(ValueError, OSError):
+                self._history.write(lambda writer: alarms.refuse(writer, stamp(), key, words))
+            raise
+
+    def accept(self, what: Any, why: str) -> str:
+        """Take data into what is accepted: from here on batches may be like them; see `Tolerance.accepting`.
+
+        Open alarms of data are acknowledged and end with the next batch; the evidence and the budget of
+        false alarms start anew.
 
         Parameters
         ----------
-        text : str
-            The note.
-        key : str, date or int, optional
-            The batch that it is about.
-        """
-        words, name = _line(text, "a note"), "" if key is None else as_key(key)
-        self._history.write(lambda writer: writer.event(_now(), "note", name, text=words))
-
-    def acknowledge(self, text: str = "", key: Any = None, *, accept: Any = None) -> int:
-        """Acknowledge the alarms that are open, or that of a batch; they stay open until the data are back.
-
-        Parameters
-        ----------
-        text : str
-            What is to be said about it.
-        key : str, date or int, optional
-            The batch that opened the alarm; by default all that are open.
-        accept : dataset, or mapping of str to dataset, optional
-            Data that were fine after all, such as those of that batch: from here on batches may be like
-            them; see `Tolerance.accepting`.
+        what : str, date or int; or an iterable of these; or mapping of str to dataset
+            The keys of batches, whose files are read again where they were: of their rows nothing is kept.
+            Or data by name; under the key of a batch they must be that batch.
+        why : str
+            Why that is fine; the tolerance keeps it.
 
         Returns
         -------
-        int
-            How many alarms were acknowledged.
+        str
+            What is accepted, and from where on.
         """
-        words, name = _line(text, "a note") if text else "", None if key is None else as_key(key)
-        if accept is not None:
-            _, gate = self._current_gate.load(self._history, self._history.read(), self.engine)
-            if not isinstance(accept, Mapping):
-                accept = {name or f"accepted {_now()}": accept}
-            limit = gate.tolerance.accepting(accept, reason=words)
-        count = int(self._history.write(lambda writer: alarms.acknowledge(writer, _now(), words, name)))
-        if accept is not None:
-            self.change(tolerance=limit)
-        return count
-
-    def close(self, text: str = "") -> int:
-        """Close the alarms that are open, as of the last batch; what comes next may open others.
-
-        An alarm closes by itself when the data are proven to be back. Where batches are too small to prove
-        anything, or one column was beyond, somebody who knows can say so.
-
-        Parameters
-        ----------
-        text : str
-            Why.
-
-        Returns
-        -------
-        int
-            How many alarms were closed.
-        """
-        words = _line(text, "a note") if text else ""
-        return int(self._history.write(lambda writer: alarms.close(writer, _now(), words)))
-
-    def forget(self, key: Any) -> None:
-        """Remove a batch, as if it had never come; that it was there stays among the events.
-
-        Parameters
-        ----------
-        key : str, date or int
-            The batch.
-        """
-        name = as_key(key)
-
-        def remove(writer: Writer) -> None:
-            seen = writer.read()
-            if seen.batch(name) is None:
-                raise ValueError(f"the monitor {self.path} has no batch {name!r}")
-            gone = writer.event(_now(), "batch forgotten", name, text=f"The batch {name} was removed.")
-            alarms.follow(writer, _now(), seen, seen.without_batch(name).with_events(gone))
-
-        self._history.write(remove)
+        words, seen = line_of(why, "why"), self._history.read()
+        _, gate = self._current_gate.load(self._history, seen, self.engine)
+        limit = gate.tolerance.accepting(named_data(seen, gate, what, self.path), reason=words)
+        self._begin(limit, None, acknowledging=words)
+        return self._history.read().events[-1].text
 
     def change(self, *, tolerance: Tolerance | str | Path | None = None, reference: Any = None) -> None:
         """Hold the batches to come against another tolerance or reference; the evidence starts anew.
@@ -348,50 +345,30 @@ class Monitor(HistoryView):
         """
         if tolerance is None and reference is None:
             raise TypeError("give a tolerance, a reference or both")
-        _, gate = self._current_gate.load(self._history, self._history.read(), self.engine)
-        limit = gate.tolerance
+        limit: Tolerance | None = None
         if tolerance is not None:
             limit = tolerance if isinstance(tolerance, Tolerance) else Tolerance.load(tolerance)
-        dataset = opened_reference(limit, self._current_gate.dataset if reference is None else reference)
-        new = limit.with_reference(dataset, engine=self.engine)
-        kept, content = packed_reference(new, dataset)
-        sums = reference_sums(new)
-        now = _now()
+        self._begin(limit, reference)
 
-        def begin(writer: Writer) -> int:
-            number = writer.keep(kept, content, sums)  # its digest and its sums are those of the new space
-            if tolerance is not None:
-                words = _changed(gate.tolerance, limit)
-                writer.event(now, "tolerance changed", text=words)
-            if reference is not None:
-                writer.event(
-                    now, "reference changed", text=f"Batches are compared with {kept.name} from here on."
-                )
-            return writer.begin_era(now, dumps(limit).decode(), number)
-
-        number = self._history.write(begin)
+    def _begin(self, limit: Tolerance | None, reference: Any, acknowledging: str | None = None) -> None:
+        """Begin to hold batches against something else."""
+        _, gate = self._current_gate.load(self._history, self._history.read(), self.engine)
+        tolerance = gate.tolerance if limit is None else limit
+        dataset = opened_reference(tolerance, self._current_gate.dataset if reference is None else reference)
+        new = tolerance.with_reference(dataset, engine=self.engine)
+        events: list[tuple[EventKind, str]] = []
         if reference is not None:
-            self._current_gate = CurrentGate(None if content else reference)
+            events.append(("reference changed", f"Batches are compared with {source_name(dataset)}."))
+        if limit is not None:
+            events.append(("tolerance changed", tolerance_words(gate.tolerance, limit)))
+        era = NewEra(new, dataset, tuple(events), acknowledging)
+        number = self._history.write(lambda writer: era.begin(writer, stamp()))
+        if reference is not None:
+            kept = self._history.read().references[-1]
+            self._current_gate = CurrentGate(None if kept.content else reference)
         self._current_gate.gate, self._current_gate.dataset = (number, new), dataset
 
 
-def _changed(before: Tolerance, after: Tolerance) -> str:
-    """Say what is different about a tolerance."""
-    known = () if before.accepted is None else before.accepted.labels
-    more = [
-        label for label in (() if after.accepted is None else after.accepted.labels) if label not in known
-    ]
-    if more and after.epsilon == before.epsilon:
-        return f"Data like {listed(more)} are accepted from here on."
-    return f"The tolerance is {after.epsilon:.4g} from here on; it was {before.epsilon:.4g}."
-
-
-def _line(text: Any, what: str) -> str:
-    words = " ".join(str(text).split())
-    if not words or len(words) > 2000:
-        raise ValueError(f"{what} must have between 1 and 2000 letters")
-    return words
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+def _itself(data: Any) -> Any:
+    """Return data that are asked for as they were given."""
+    return data

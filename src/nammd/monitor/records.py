@@ -26,10 +26,12 @@ EventKind: TypeAlias = Literal[
     "reference changed",
     "batch replaced",
     "batch forgotten",
+    "batch refused",
+    "calendar changed",
     "repaired",
 ]
 EVENTS: frozenset[str] = frozenset(get_args(EventKind))
-CAUSES = ("", "batch", "stream")
+CAUSES = ("", "batch", "stream", "silence", "refused")
 KINDS = ("table", "column", "array", "sketch", "file", "elsewhere")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -74,7 +76,7 @@ class Event:
     key : str
         The batch that it is about; empty where it is about none.
     cause : str
-        Of an alarm: whether a batch or the stream opened it.
+        Of an alarm: a batch, the stream, silence, or that a batch was refused.
     text : str
         A sentence.
     """
@@ -155,18 +157,21 @@ class Era:
         The tolerance, as its file has it.
     reference : int
         The number of the reference.
+    tests : int
+        How many tests there had been before it: what may go wrong is spent anew from here on.
     """
 
     number: int
     since: str
     tolerance: str = field(repr=False)
     reference: int
+    tests: int = 0
 
     @classmethod
-    def read(cls, references: int, content: Mapping[str, Any]) -> Era:
-        """Return the era in a record, if it can be one after so many references."""
+    def read(cls, references: int, tests: int, content: Mapping[str, Any]) -> Era:
+        """Return the era in a record, if it can be one after so many references and tests."""
         require_texts(content, "since", "tolerance")
         reference = content.get("reference")
         if type(reference) is not int or not 1 <= reference <= references:
             raise Damaged("its reference is not there")
-        return cls(content["number"], content["since"], content["tolerance"], reference)
+        return cls(content["number"], content["since"], content["tolerance"], reference, tests)

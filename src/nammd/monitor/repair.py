@@ -162,7 +162,7 @@ def _chained(rows: list[Row], head: Head | None, key: bytes | None) -> Iterator[
 
 
 def _gap(first: int, last: int, name: str, there: set[Any]) -> Gap:
-    known = first == last and (name in ("monitor", "reference", "era") or _is_event(name))
+    known = first == last and (name in ("monitor", "reference", "era", "calendar") or _is_event(name))
     changed = first == last and first in there
     words = f"{told(first, name)} is not what was written" if changed else gone(first, last, name)
     return Gap(words, 0 if known else min(last - first + 1, MOST_LOST))

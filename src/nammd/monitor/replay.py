@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nammd.monitor.batch import Batch, StoredDetails
+from nammd.monitor.calendar import Calendar
 from nammd.monitor.chain import Damaged, Head, Record, content_of
 from nammd.monitor.rates import Spending
 from nammd.monitor.records import EVENTS, Era, Event, Kept, require_texts
@@ -16,6 +17,9 @@ MOST_LOST = 100_000
 """So many tests may be missing in one place of a history that was repaired."""
 
 CLAIMS = ("reference", "population")
+
+LONGEST_WINDOW = 1000
+"""So many batches are looked at together at most."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,10 @@ class Snapshot:
         In the order of arrival.
     events : tuple of Event
         In the order in which they happened.
+    refused : tuple of Event
+        The batches that could not be taken, unless one of their key has come since, or somebody has seen it.
+    calendar : Calendar
+        When batches are expected.
     tests : int
         How many tests there have been.
     summed : mapping of str to str
@@ -51,6 +59,8 @@ class Snapshot:
     references: tuple[Kept, ...]
     batches: tuple[Batch, ...]
     events: tuple[Event, ...]
+    refused: tuple[Event, ...]
+    calendar: Calendar
     tests: int
     summed: Mapping[str, str]
     version: str
@@ -61,7 +71,9 @@ class Snapshot:
 
     def with_batch(self, batch: Batch) -> Snapshot:
         """Return the same after a batch was inserted, the last of all so far."""
-        return replace(self, batches=(*self.without_batch(batch.key).batches, batch), tests=batch.number)
+        others = self.without_batch(batch.key).batches
+        refused = tuple(event for event in self.refused if event.key != batch.key)
+        return replace(self, batches=(*others, batch), refused=refused, tests=batch.number)
 
     def without_batch(self, key: str) -> Snapshot:
         """Return the same after a batch was removed."""
@@ -84,6 +96,8 @@ class Replay:
     batches: dict[str, Batch] = field(default_factory=dict)
     summed: dict[str, str] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    refused: dict[str, Event] = field(default_factory=dict)
+    calendar: dict[str, Any] = field(default_factory=lambda: Calendar("").to_dict())
     tests: int = 0
 
     @property
@@ -93,7 +107,7 @@ class Replay:
 
     def copy(self) -> Replay:
         """Return one that can go on by itself."""
-        mutable = ("references", "eras", "batches", "summed", "events")
+        mutable = ("references", "eras", "batches", "summed", "events", "refused")
         return replace(self, **{name: getattr(self, name).copy() for name in mutable})
 
     def take(self, record: Record) -> None:
@@ -116,6 +130,7 @@ class Replay:
                 raise Damaged("it was not held against what held then")
             self.forget(key)  # the order is that of arrival
             self.tests += 1
+            self.refused.pop(key, None)
             self.batches[key] = batch
             if batch.sums:
                 self.summed[key] = batch.sums
@@ -123,6 +138,10 @@ class Replay:
             event = Event.read(record.number, kind, key, content)
             if kind == "batch forgotten" and not self.forget(key):
                 raise Damaged("there is no such batch")
+            if kind == "batch refused":
+                self.refused[key] = event
+            elif kind == "acknowledged" and event.cause == "refused" and not self.refused.pop(key, None):
+                raise Damaged("there is no such batch that was refused")
             self.events.append(event)
         elif kind == "sums dropped":
             if self.summed.pop(key, None) is None:
@@ -132,8 +151,14 @@ class Replay:
             self.references.append(Kept.read(content))
         elif kind == "era":
             self._require_next(content, len(self.eras))
-            self.eras.append(Era.read(len(self.references), content))
+            self.eras.append(Era.read(len(self.references), self.tests, content))
             self.summed.clear()  # sums of different spaces do not add up
+        elif kind == "calendar":
+            try:
+                Calendar.from_dict(self.beginning["settings"]["every"], content)
+            except ValueError as error:
+                raise Damaged(str(error)) from None
+            self.calendar = content
         elif kind == "lost":
             if type(content.get("tests")) is not int or not 0 <= content["tests"] <= MOST_LOST:
                 raise Damaged("its number of tests is none")
@@ -171,6 +196,8 @@ class Replay:
             references=tuple(self.references),
             batches=tuple(self.batches.values()),
             events=tuple(self.events),
+            refused=tuple(self.refused.values()),
+            calendar=Calendar.from_dict(self.beginning["settings"]["every"], self.calendar),
             tests=self.tests,
             summed=dict(self.summed),
             version=version_of(self.head),
@@ -188,6 +215,9 @@ def require_beginning(content: Mapping[str, Any]) -> None:
     settings = content.get("settings")
     if type(settings) is not dict or settings.get("claim") not in CLAIMS:
         raise Damaged("its settings are none")
+    window = settings.get("window")
+    if type(window) is not int or not 1 <= window <= LONGEST_WINDOW:
+        raise Damaged("its window is none")
     try:
         Spending.from_dict(settings)
     except (KeyError, TypeError, ValueError, OverflowError) as error:

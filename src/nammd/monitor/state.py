@@ -2,10 +2,16 @@
 
 Nothing of it is stored. So a batch that came late, was corrected or was added twice leaves no trace in it,
 but for the levels that are spent in the order of arrival.
+
+Each batch is tested by itself, and together with those before it (`statistics.window`); all batches are
+evidence (`statistics.alarms`). An alarm has one of four causes: a batch, the stream, silence where batches
+were expected (`calendar`), and a batch that was refused. The first two end with proof, the others when the
+batch comes or somebody acknowledges them. `words` says all of it in sentences.
 """
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,70 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray
+from nammd.monitor import words
 from nammd.monitor.batch import Batch
+from nammd.monitor.calendar import Calendar, Gap
 from nammd.monitor.keys import in_order
 from nammd.monitor.rates import Spending
-from nammd.monitor.records import Event
+from nammd.monitor.records import Era, Event
 from nammd.monitor.replay import Snapshot
-from nammd.statistics.alarms import Cause, Proofs, watch
-from nammd.statistics.stream import running_mean, score
-from nammd.tolerances.decision import Decision, decided
+from nammd.monitor.stream import QUIET, Stream, StreamAlarm, Told
+from nammd.tolerances.decision import Decision
 
-
-@dataclass(frozen=True)
-class Told:
-    """A batch with what it means in its stream.
-
-    Attributes
-    ----------
-    batch : Batch
-        What was found of it.
-    level : float
-        The level of its tests.
-    decision : Decision
-        What they say.
-    evidence : float
-        The logarithm of the evidence of the stream after it.
-    mean, mean_low, mean_high : float
-        The mean of the distances up to it, with an interval that holds at all times.
-    """
-
-    batch: Batch
-    level: float
-    decision: Decision
-    evidence: float
-    mean: float
-    mean_low: float
-    mean_high: float
-
-
-@dataclass(frozen=True)
-class StreamAlarm:
-    """An alarm, by the keys of batches.
-
-    Attributes
-    ----------
-    cause : {"batch", "stream"}
-        Whether one batch is beyond the tolerance, or several together.
-    opened, since : str
-        The batch that opened it, and the one from which on the evidence was gathered.
-    closed : str
-        The batch that closed it; empty while it is open.
-    acknowledged : str
-        What was said when somebody acknowledged it; empty where nobody has.
-    """
-
-    cause: Cause
-    opened: str
-    since: str
-    closed: str = ""
-    acknowledged: str = ""
-
-    @property
-    def open(self) -> bool:
-        """Whether it is open."""
-        return not self.closed
+__all__ = ["State", "StreamAlarm", "Told", "next_level", "state_of"]
 
 
 @dataclass(frozen=True)
@@ -92,13 +45,19 @@ class State:
     told : tuple of Told
         The batches in the order of the stream.
     alarms : tuple of StreamAlarm
-        All alarms, in the order in which they were opened.
+        All alarms: those of data in the order in which they were opened, then silence and refused batches.
     events : tuple of Event
         What happened, in the order in which it happened.
-    era : int
+    era : Era
         What batches are held against now.
     population : bool
         Whether the stream's claim is about the population of the reference, and not about its rows.
+    window : int
+        How many batches are taken together at most.
+    calendar : Calendar
+        When batches are expected.
+    gaps : tuple of Gap
+        Those that have not come.
     """
 
     title: str
@@ -106,8 +65,11 @@ class State:
     told: tuple[Told, ...] = field(repr=False)
     alarms: tuple[StreamAlarm, ...]
     events: tuple[Event, ...] = field(repr=False)
-    era: int
+    era: Era = field(repr=False)
     population: bool
+    window: int
+    calendar: Calendar
+    gaps: tuple[Gap, ...]
 
     @property
     def open_alarms(self) -> tuple[StreamAlarm, ...]:
@@ -129,184 +91,163 @@ class State:
         """The place of every batch in the stream, by its key."""
         return {told.batch.key: place for place, told in enumerate(self.told)}
 
+    @cached_property
+    def current(self) -> tuple[Told, ...]:
+        """The batches that were held against what holds now."""
+        return tuple(told for told in self.told if told.batch.era == self.era.number)
+
     def counts(self, told: Sequence[Told] | None = None) -> dict[str, int]:
-        """Return how many batches there are of each decision."""
-        these = self.told if told is None else told
-        return {decision.value: sum(t.decision is decision for t in these) for decision in Decision}
+        """Return how many batches there are of each word."""
+        said = [each.word for each in (self.told if told is None else told)]
+        return {word: said.count(word) for word in (*(d.value for d in Decision), QUIET)}
+
+    @cached_property
+    def covered(self) -> int:
+        """How many of the last batches are proven to be within: each by itself, or in such a window.
+
+        Zero where the last one is not.
+        """
+        end = start = len(self.current)
+        if not end or self.current[-1].side != "within":
+            return 0
+        keys = {told.batch.key: place for place, told in enumerate(self.current)}
+        first = max((keys.get(alarm.proof, 0) for alarm in self.alarms if alarm.of_data), default=0)
+        for place in range(end - 1, first - 1, -1):
+            if place < start - 1:
+                break
+            if self.current[place].side == "within":
+                start = min(start, max(place + 1 - self.current[place].by, first))
+        return end - start
 
     @property
     def within_since(self) -> str:
-        """The first batch after the last alarm; empty while one is open, or where nothing is proven."""
-        if self.alarmed or not self.told:
+        """The first batch from which on all are proven to be within; empty in an alarm, or without proof."""
+        if self.alarmed or not self.covered:
             return ""
-        start = max((self.places[alarm.closed] for alarm in self.alarms), default=0)
-        proven = any(told.decision is Decision.CLOSE for told in self.told[start:])
-        return self.told[start].batch.key if proven or self.alarms else ""
+        return self.current[-self.covered].batch.key
 
     def headline(self) -> str:
-        """Return the state in a sentence."""
-        if not self.told:
-            return "No batch has been added yet."
-        if self.alarmed:
-            known = {alarm.opened for alarm in self.open_alarms if alarm.cause == "batch"}
-            # What one batch shows by itself need not be said again of the batches since then.
-            told = [a for a in self.open_alarms if a.cause == "batch" or a.since not in known]
-            return " ".join(_alarm_words(alarm) for alarm in told)
-        start = max((self.places[alarm.closed] for alarm in self.alarms), default=0)
-        undecided = self.counts(self.told[start:])["UNDECIDED"]
-        batches = "batch is" if undecided == 1 else "batches are"
-        rest = f"; {undecided} {batches} undecided" if undecided else ""
-        if self.within_since:
-            return f"Within tolerance since {self.within_since}{rest}."
-        return f"Nothing is proven yet{rest}, and there is no alarm."
+        """Return the state in a sentence or two."""
+        return words.headline(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a program may want to know, ready for JSON."""
-        last = self.told[-1] if self.told else None
-        return {
-            "title": self.title,
-            "state": self.headline(),
-            "alarm": self.alarmed,
-            "alarms": [
-                {
-                    "cause": alarm.cause,
-                    "opened": alarm.opened,
-                    "since": alarm.since,
-                    "closed": alarm.closed or None,
-                    "acknowledged": alarm.acknowledged or None,
-                }
-                for alarm in self.alarms
-            ],
-            "batches": len(self.told),
-            "decisions": self.counts(),
-            "rate": self.spending.to_dict() | {"line": self.spending.levels.line},
-            "claim": "population" if self.population else "reference",
-            "evidence": None if last is None else float(np.exp(min(last.evidence, 700.0))),
-            "last": None if last is None else last.batch.key,
-            "mean": None if last is None else [last.mean, last.mean_low, last.mean_high],
-        }
+        return words.as_values(self)
 
 
-def _alarm_words(alarm: StreamAlarm) -> str:
-    seen = " (acknowledged)" if alarm.acknowledged else ""
-    if alarm.cause == "batch":
-        return f"Beyond tolerance since {alarm.opened}: that batch is FAR{seen}."
-    return (
-        f"Beyond tolerance since about {alarm.since}, relative to this reference: all batches up to "
-        f"{alarm.opened} together say so{seen}."
-    )
+def state_of(history: Snapshot, now: datetime.datetime | None = None) -> State:
+    """Work the state out from the batches.
 
-
-def state_of(history: Snapshot) -> State:
-    """Work the state out from the batches."""
+    Parameters
+    ----------
+    history : Snapshot
+        The history.
+    now : datetime, optional
+        The time, for batches that are late. By default that of the last batch, so that the same history has
+        the same state at any time.
+    """
     spending = Spending.from_dict(history.settings)
     population = history.settings.get("claim") == "population"
     arrived = history.batches
-    levels = _levels(arrived, spending)
+    levels = _levels(history, spending)
     ordered = [arrived[i] for i in in_order([batch.key for batch in arrived])]
     told: dict[str, Told] = {}
     alarms: list[StreamAlarm] = []
     for era in sorted({batch.era for batch in ordered}):
-        stream = [batch for batch in ordered if batch.era == era]
-        found, raised = _stream(stream, [levels[b.key] for b in stream], spending, population, history.events)
-        told |= {each.batch.key: each for each in found}
-        alarms += raised
-    current = history.eras[-1].number
+        stream = Stream([batch for batch in ordered if batch.era == era], levels, population)
+        seen = stream.watched(spending, history.events)
+        told |= {each.batch.key: each for each in stream.told(seen, int(history.settings["window"]))}
+        alarms += [stream.alarm(each) for each in seen.alarms]
+    current = history.eras[-1]
     places = {batch.key: place for place, batch in enumerate(ordered)}
     # An alarm about what batches are not held against any more is over.
     beginnings = {b.era: b.key for b in reversed(ordered)}
     alarms = [
-        replace(a, closed=beginnings.get(current, a.opened))
-        if a.open and told[a.opened].batch.era != current
+        replace(a, closed=beginnings.get(current.number, a.opened), by="change")
+        if a.open and told[a.opened].batch.era != current.number
         else a
         for a in alarms
     ]
-    seen = [_acknowledged(alarm, history.events, places) for alarm in alarms]
+    known = [_acknowledged(alarm, history.events, places) for alarm in alarms]
+    known.sort(key=lambda alarm: (places[alarm.opened], alarm.cause))
+    gaps = _gaps(history, [batch.key for batch in ordered], now)
     return State(
         title=history.title,
         spending=spending,
         told=tuple(told[batch.key] for batch in ordered),
-        alarms=tuple(sorted(seen, key=lambda alarm: (places[alarm.opened], alarm.cause))),
+        alarms=(*known, *map(_of_gap, gaps), *map(_of_refused, history.refused)),
         events=history.events,
         era=current,
         population=population,
+        window=int(history.settings["window"]),
+        calendar=history.calendar,
+        gaps=gaps,
     )
 
 
-def _levels(arrived: Sequence[Batch], spending: Spending) -> dict[str, float]:
-    """Return the level of every batch: tests spend in the order in which they were made."""
-    levels = spending.levels.levels(_pvalues(arrived, max((batch.number for batch in arrived), default=0)))
-    return {batch.key: levels[batch.number - 1] for batch in arrived}
+def _levels(history: Snapshot, spending: Spending) -> dict[str, float]:
+    """Return the level of every batch: tests spend in the order of arrival, in every era anew."""
+    found: dict[str, float] = {}
+    for era in history.eras:
+        batches = [batch for batch in history.batches if batch.era == era.number]
+        tests = max((batch.number for batch in batches), default=era.tests) - era.tests
+        levels = spending.levels.levels(_pvalues(batches, era.tests, tests))
+        found |= {batch.key: levels[batch.number - era.tests - 1] for batch in batches}
+    return found
 
 
 def next_level(history: Snapshot) -> float:
     """Return the level of the next test."""
-    pvalues = _pvalues(history.batches, history.tests)
+    era = history.eras[-1]
+    batches = [batch for batch in history.batches if batch.era == era.number]
+    pvalues = _pvalues(batches, era.tests, history.tests - era.tests)
     return Spending.from_dict(history.settings).levels.levels([*pvalues, 1.0])[-1]
 
 
-def _pvalues(arrived: Sequence[Batch], tests: int) -> list[float]:
+def _pvalues(batches: Sequence[Batch], before: int, tests: int) -> list[float]:
     """Return the p-values of all tests in their order; of batches that are gone nothing is known."""
     found = [float("nan")] * tests
-    for batch in arrived:
-        found[batch.number - 1] = batch.pvalue_beyond
+    for batch in batches:
+        found[batch.number - before - 1] = batch.pvalue_beyond
     return found
 
 
-def _stream(
-    stream: Sequence[Batch],
-    levels: Sequence[float],
-    spending: Spending,
-    population: bool,
-    events: Sequence[Event],
-) -> tuple[list[Told], list[StreamAlarm]]:
-    decisions = [_decision(batch, level) for batch, level in zip(stream, levels, strict=True)]
-    above, below = _scores(stream, population)
-    closed: dict[str, set[str]] = {}
-    for event in events:
-        if event.kind == "closed by hand":
-            closed.setdefault(event.key, set()).add(event.cause)
-    far = [decision is Decision.FAR for decision in decisions]
-    proofs = Proofs(
-        far=far,
-        close=[decision is Decision.CLOSE for decision in decisions],
-        apart=[f and not b.pvalue_far <= level for f, b, level in zip(far, stream, levels, strict=True)],
-        by_hand=[closed.get(batch.key, ()) for batch in stream],
-    )
-    seen = watch(above, below, proofs, spending.levels)
-    values, errors = (np.array([getattr(b, name) for b in stream]) for name in ("distance", "error"))
-    mean = running_mean(values, errors, stream[-1].epsilon)
-    told = [
-        Told(
-            batch,
-            levels[t],
-            decisions[t],
-            *(float(a[t]) for a in (seen.evidence, mean.value, mean.low, mean.high)),
-        )
-        for t, batch in enumerate(stream)
+def _gaps(history: Snapshot, keys: Sequence[str], now: datetime.datetime | None) -> tuple[Gap, ...]:
+    """Return the batches that have not come, those that somebody has acknowledged apart."""
+    calendar = history.calendar
+    if not calendar.expects:
+        return ()
+    came = max((batch.added for batch in history.batches), default=history.created)
+    missing = [(first, last, "") for first, last in calendar.gaps(keys, came, now)]
+    for event in history.events if missing else ():
+        seen = calendar.numbers(event.key) if (event.kind, event.cause) == _SILENCE_SEEN else None
+        if seen is not None:
+            missing = [part for gap in missing for part in _parted(gap, *seen, event.text or "seen")]
+    return tuple(calendar.named(*each) for each in missing)
+
+
+_SILENCE_SEEN = ("acknowledged", "silence")
+
+
+def _parted(gap: tuple[int, int, str], first: int, last: int, text: str) -> list[tuple[int, int, str]]:
+    """Return the parts of a gap before, within and after what somebody has acknowledged."""
+    start, end, said = gap
+    parts = [
+        (start, min(end, first - 1), said),
+        (max(start, first), min(end, last), text),
+        (max(start, last + 1), end, said),
     ]
-    keys = [batch.key for batch in stream]
-    alarms = [
-        StreamAlarm(a.cause, keys[a.opened], keys[a.since], "" if a.closed is None else keys[a.closed])
-        for a in seen.alarms
-    ]
-    return told, alarms
+    return [part for part in parts if part[0] <= part[1]]
 
 
-def _decision(batch: Batch, level: float) -> Decision:
-    against = {kind for kind, _ in batch.failures}
-    return decided(batch.pvalue_close, batch.pvalue_beyond, level, against=against)
+def _of_gap(gap: Gap) -> StreamAlarm:
+    closed = gap.name if gap.acknowledged else ""
+    by = "hand" if gap.acknowledged else ""
+    return StreamAlarm("silence", gap.name, gap.first, closed, gap.acknowledged, by=by)
 
 
-def _scores(stream: Sequence[Batch], population: bool) -> tuple[FloatArray, FloatArray]:
-    """Return the scores of "beyond" and of "within"."""
-
-    def of(sign: float) -> FloatArray:
-        return np.array(
-            [score(sign * b.u, b.given, b.features, b.reference if population else 0.0) for b in stream]
-        )
-
-    return of(1.0), of(-1.0)
+def _of_refused(event: Event) -> StreamAlarm:
+    return StreamAlarm("refused", event.key, event.key, text=event.text)
 
 
 def _acknowledged(alarm: StreamAlarm, events: Sequence[Event], places: dict[str, int]) -> StreamAlarm:

@@ -42,11 +42,15 @@ def source_name(dataset: Dataset, otherwise: str | None = None) -> str:
     return place.name if isinstance(place, Path) else shown(place)
 
 
+def source_path(dataset: Dataset) -> str:
+    """Return the path of the file that a dataset came from; an address may hold a password: not kept."""
+    place = None if dataset.source is None else dataset.source.path
+    return str(place.resolve()) if isinstance(place, Path) else ""
+
+
 def packed(dataset: Dataset, rows: int, digest: str, largest: int = LARGEST) -> tuple[Kept, bytes]:
     """Return a reference as it is to be kept, with its content."""
-    place = None if dataset.source is None else dataset.source.path
-    # An address may hold a password, so it is not kept.
-    path = str(place.resolve()) if isinstance(place, Path) else ""
+    path = source_path(dataset)
     name = source_name(dataset)
     kind, content = ("elsewhere", b"") if dataset.on_cluster else _content(dataset)
     if len(content) > largest:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from nammd.monitor.records import Event
-from nammd.monitor.state import State, Told
+from nammd.monitor.state import State
+from nammd.monitor.stream import QUIET, Told
+from nammd.monitor.words import window_name
 from nammd.results import Caution, Result, Tone, estimated, interval, number, probability
 from nammd.tolerances.decision import Decision
 from nammd.tolerances.verdict import Verdict
@@ -31,6 +33,13 @@ class BatchVerdict(Result):
         What the batch is called.
     decision : Decision
         CLOSE, FAR or UNDECIDED, at the level that the budget of false alarms allows.
+    quiet : bool
+        Whether an UNDECIDED batch shows nothing: no view is in doubt, no fact is against it, no alarm is
+        open, and the last batches together are not beyond the tolerance.
+    side : {"within", "beyond", ""}
+        What is proven: of the batch, or of the last batches together.
+    by : int
+        Of how many batches, with this one as the last; 0 where nothing is proven.
     level : float
         That level.
     distance : float
@@ -46,7 +55,9 @@ class BatchVerdict(Result):
     events : tuple of Event
         What happened to the alarms of the stream.
     columns : tuple of str
-        The columns that moved most, in words.
+        The columns that are proven to have moved, in words.
+    moved : tuple of str
+        What moved most, proven or not, in words that say which.
     failures : tuple of str
         The facts that speak against the batch, in words; see `Verdict.failures`.
     warnings : tuple of Caution
@@ -59,6 +70,9 @@ class BatchVerdict(Result):
 
     key: str
     decision: Decision
+    quiet: bool
+    side: str
+    by: int
     level: float
     distance: float
     interval: tuple[float, float]
@@ -68,6 +82,7 @@ class BatchVerdict(Result):
     repeated: bool
     events: tuple[Event, ...]
     columns: tuple[str, ...]
+    moved: tuple[str, ...]
     failures: tuple[str, ...]
     warnings: tuple[Caution, ...]
     state: State = field(repr=False, compare=False)
@@ -83,6 +98,9 @@ class BatchVerdict(Result):
         return cls(
             key=key,
             decision=told.decision,
+            quiet=told.quiet,
+            side=told.side,
+            by=told.by,
             level=told.level,
             distance=batch.distance,
             interval=(batch.low, batch.high),
@@ -92,8 +110,9 @@ class BatchVerdict(Result):
             repeated=verdict is None,
             events=events,
             columns=tuple(moved.words for moved in batch.columns if moved.words),
+            moved=batch.moved,
             failures=tuple(words for _, words in batch.failures),
-            warnings=tuple(Caution(code, message) for code, message in batch.cautions),
+            warnings=tuple(Caution(code, message) for code, message in (*batch.facts, *batch.cautions)),
             state=state,
             verdict=verdict,
         )
@@ -107,6 +126,11 @@ class BatchVerdict(Result):
     def is_far(self) -> bool:
         """Whether the batch is proven to be beyond the tolerance."""
         return self.decision is Decision.FAR
+
+    @property
+    def word(self) -> str:
+        """What the batch is called in its stream: CLOSE, FAR, UNDECIDED, or quiet."""
+        return QUIET if self.quiet else self.decision.value
 
     @property
     def tone(self) -> Tone:
@@ -123,12 +147,12 @@ class BatchVerdict(Result):
         again = " It had been added before; nothing has changed." if self.repeated else ""
         distance, eps = estimated(self.distance), number(self.epsilon)
         told = f"distance {distance}, tolerance {eps}"
-        meaning = _MEANING[self.decision]
+        meaning = "it shows nothing" if self.quiet else _MEANING[self.decision]
         if not self.is_close and self.failures:
             meaning = self.failures[0]
         elif self.is_far and self.columns:
             meaning = self.columns[0]
-        return f"{self.key} is {self.decision}: {meaning} ({told}).{again}"
+        return f"{self.key} is {self.word}: {meaning} ({told}).{again}"
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
@@ -144,8 +168,10 @@ class BatchVerdict(Result):
             ("rows", f"{told.batch.m} reference, {told.batch.n} in this batch"),
         ]
         rows += [("against it", fact) for fact in self.failures]
-        if self.columns:
-            rows.append(("moved most", "; ".join(self.columns[:3])))
+        if self.is_far or self.columns:
+            rows.append(("moved most", "; ".join(self.moved)))
+        if self.by > 1 and told.batch.era == self.state.era.number:
+            rows.append(("together", f"{window_name(self.state, told)} are {self.side} the tolerance"))
         return [*rows, ("stream", self.state.headline()), ("evidence", evidence_words(told, self.state))]
 
     def to_dict(self) -> dict[str, Any]:

@@ -45,7 +45,9 @@ def charset_of(path: Path, head: bytes, given: str | None) -> tuple[str, tuple[s
 
 
 def not_utf8(path: Path, where: str = "") -> ValueError:
-    """Return the error where a file is in an encoding that is not known."""
+    """Return the error where a file is in an encoding that is not known, or its name is."""
+    if not str(path).isprintable() and ascii(str(path)).count("\\udc"):
+        return ValueError(f"{path} has a name that is not UTF-8, so that it cannot be opened; rename it")
     return refusal(
         ValueError,
         f"{path} is not UTF-8 text{where}",

@@ -16,7 +16,7 @@ from nammd.errors.limits import require_unpacked
 from nammd.errors.naming import chosen_columns
 from nammd.reading.arrow_claims import claimed_bytes
 from nammd.reading.formats import explained, files_in, optional, require_magic
-from nammd.reading.parquet_claims import require_parquet_fits
+from nammd.reading.parquet_claims import checked_footer
 from nammd.reading.sources import TableFile, TableStream, sliced
 
 PIECE_ROWS = 131_072
@@ -35,9 +35,8 @@ def _open_file(path: Path) -> TableFile:
     parquet = optional("pyarrow.parquet", "app", "reading Parquet files")
     require_magic(path, "Parquet")
     with explained(path, "Parquet"):
-        footer = parquet.read_metadata(path.absolute())
+        footer = checked_footer(path)
         schema = footer.schema.to_arrow_schema()
-        require_parquet_fits(path, footer)
 
     def stream(columns: list[str], batch_rows: int, keep: bool) -> Iterator[Any]:
         # Without pre_buffer a row group is read as it is needed, not all at once.
@@ -93,7 +92,6 @@ def checking_pages() -> Any:
 def folder_dataset(folder: Path) -> Any:
     """Return the Parquet files of a folder as one Arrow dataset; the types of columns suit all of them."""
     pa = optional("pyarrow", "app", "reading Parquet files")
-    parquet = optional("pyarrow.parquet", "app", "reading Parquet files")
     datasets = optional("pyarrow.dataset", "app", "reading Parquet folders")
     files = files_in(folder, (".parquet", ".pq"))
     schemas = []
@@ -102,9 +100,7 @@ def folder_dataset(folder: Path) -> Any:
             raise ValueError(f"{file} is empty: it has no bytes at all")
         require_magic(file, "Parquet")
         with explained(file, "Parquet"):
-            footer = parquet.read_metadata(file.absolute())
-            schemas.append(footer.schema.to_arrow_schema())
-            require_parquet_fits(file, footer)
+            schemas.append(checked_footer(file).schema.to_arrow_schema())
 
     def dataset(schema: Any = None) -> Any:
         return datasets.dataset(
@@ -129,10 +125,9 @@ def folder_dataset(folder: Path) -> Any:
 def file_dataset(path: Path) -> Any:
     """Return one Parquet file as an Arrow dataset."""
     datasets = optional("pyarrow.dataset", "app", "reading Parquet files")
-    parquet = optional("pyarrow.parquet", "app", "reading Parquet files")
     require_magic(path, "Parquet")
     with explained(path, "Parquet"):
-        require_parquet_fits(path, parquet.read_metadata(path.absolute()))
+        checked_footer(path)
         return datasets.dataset(str(path.absolute()), format="parquet")
 
 

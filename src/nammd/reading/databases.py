@@ -90,9 +90,8 @@ def _driver(scheme: str) -> Any:
 def _by_adbc(module: Any, kind: str, address: str, query: str) -> Any:
     # What is begun is never committed.
     with closing(module.connect(address)) as connection, closing(connection.cursor()) as cursor:
-        if kind in READ_ONLY:
-            cursor.execute(READ_ONLY[kind])
-        cursor.execute(query)
+        for statement in (*READ_ONLY.get(kind, ()), query):
+            cursor.execute(statement)
         return cursor.fetch_arrow_table()
 
 
@@ -101,9 +100,9 @@ def _by_sqlalchemy(kind: str, address: str, query: str) -> Any:
     engine = sqlalchemy.create_engine(address)
     try:
         with engine.connect() as connection:
-            if kind in READ_ONLY:
-                connection.execute(sqlalchemy.text(READ_ONLY[kind]))
-            answer = connection.execute(sqlalchemy.text(query))
+            plain = connection.execution_options(no_parameters=True)  # a colon or % is no place for a value
+            for statement in (*READ_ONLY.get(kind, ()), query):
+                answer = plain.exec_driver_sql(statement)
             names, rows = list(answer.keys()), answer.fetchall()
     finally:
         engine.dispose()

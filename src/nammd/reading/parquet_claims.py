@@ -7,16 +7,24 @@ from typing import Any
 
 from nammd.errors.limits import allowed, require_unpacked
 from nammd.reading.formats import optional
+from nammd.reading.parquet_pages import require_pages_fit
 
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 _OFFSET = 8
 _FEW_ROWS = 64
 
 
-def require_parquet_fits(path: Path, footer: Any) -> None:
-    """Refuse a file whose values would take far more memory than it has bytes."""
-    packed = path.stat().st_size
+def checked_footer(path: Path) -> Any:
+    """Return the footer of a file, unless its values would take far more memory than it has bytes."""
     parquet = optional("pyarrow.parquet", "app", "reading Parquet files")
+    require_pages_fit(path)
+    footer = parquet.read_metadata(path.absolute())
+    _require_values_fit(parquet, path, footer)
+    return footer
+
+
+def _require_values_fit(parquet: Any, path: Path, footer: Any) -> None:
+    packed = path.stat().st_size
     _require_sound_groups(parquet, path, footer, packed)
     total, doubtful = 0, []
     for group in range(footer.num_row_groups):

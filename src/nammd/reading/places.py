@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import tempfile
 import zipfile
@@ -18,8 +17,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from nammd.errors.addresses import STDIN, driver_words, ending_of, is_address, local_path, shown, user_of
-from nammd.reading.formats import COMPRESSIONS, ENDINGS, open_text, optional, suffix_of
+from nammd.errors.addresses import STDIN, is_address, local_path
+from nammd.reading.fetching import fetched, kept
+from nammd.reading.formats import COMPRESSIONS, open_text, suffix_of
 
 _SHEET = re.compile(r"(.+\.(?:xlsx|xlsm))#(.+)", re.IGNORECASE | re.DOTALL)
 _DATABASES = (
@@ -61,13 +61,12 @@ def local(place: str | os.PathLike[str]) -> Iterator[Path]:
         yield local_path(place)
         return
     with tempfile.TemporaryDirectory(prefix="nammd-") as folder:
-        yield _from_stdin(Path(folder)) if place == STDIN else _fetched(str(place), Path(folder))
+        yield _from_stdin(Path(folder)) if place == STDIN else fetched(str(place), Path(folder))
 
 
 def _from_stdin(folder: Path) -> Path:
     path = folder / "standard input"
-    with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+    kept(sys.stdin.buffer, path, "standard input")
     if not path.stat().st_size:
         raise ValueError("standard input is empty: it has no bytes at all")
     with path.open("rb") as file:
@@ -93,61 +92,3 @@ def _is_workbook(path: Path) -> bool:
 
 def _text_suffix(head: bytes) -> str:
     return ".jsonl" if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")) else ".csv"
-
-
-def _fetched(address: str, folder: Path) -> Path:
-    """Copy what is at an address into a folder."""
-    # An ending that tells the format is all that the name of the copy has from the address.
-    target = folder / f"data{ending_of(address, ENDINGS)}"
-    try:
-        if address.startswith(("http://", "https://")):
-            _download(address, target)
-        else:
-            _copy(address, target)
-        return target
-    except Exception as error:
-        refused = _refused(error, address)
-    raise refused  # here, where no error of the driver hangs on to it
-
-
-def _download(address: str, target: Path) -> None:
-    from urllib.request import (  # takes as long to import as all of this room
-        HTTPBasicAuthHandler,
-        HTTPPasswordMgrWithDefaultRealm,
-        build_opener,
-    )
-
-    known = HTTPPasswordMgrWithDefaultRealm()
-    account = user_of(address)
-    if account is not None:
-        # Sent to the host that asks for it, and not to where that host leads.
-        user, password, address = account
-        known.add_password(None, address, user, password)
-    with build_opener(HTTPBasicAuthHandler(known)).open(address) as answer, target.open("wb") as file:
-        shutil.copyfileobj(answer, file)
-
-
-def _copy(address: str, target: Path) -> None:
-    core = optional("fsspec.core", "remote", "reading from addresses")
-    system, path = core.url_to_fs(address)
-    if system.isdir(path):
-        system.get(path.rstrip("/") + "/", str(target) + "/", recursive=True)
-    else:
-        system.get_file(path, str(target))
-
-
-def _refused(error: Exception, address: str) -> Exception:
-    """Return what to say about an address that cannot be read."""
-    from urllib.error import HTTPError, URLError
-
-    name, words = shown(address), driver_words(error, address)
-    if isinstance(error, HTTPError):
-        return FileNotFoundError(f"{name} cannot be read: {words.removeprefix('HTTP Error ')}")
-    if isinstance(error, URLError):
-        return ConnectionError(f"{name} cannot be reached: {words}")
-    if isinstance(error, FileNotFoundError):
-        return FileNotFoundError(f"there is nothing at {name}")
-    if isinstance(error, ImportError):
-        return ImportError(f"{name} cannot be read: {words}")
-    advice = "; give a path, or an address that fsspec knows" if isinstance(error, ValueError) else ""
-    return ValueError(f"{name} cannot be read: {words}{advice}")

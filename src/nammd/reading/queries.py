@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import re
 
+_SESSION = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
+_TRANSACTION = "SET TRANSACTION READ ONLY"
+
 READ_ONLY = {
-    **dict.fromkeys(("postgresql", "postgres", "cockroachdb", "oracle"), "SET TRANSACTION READ ONLY"),
-    **dict.fromkeys(("mysql", "mariadb"), "SET SESSION TRANSACTION READ ONLY"),
+    # The session too: an address can ask for a transaction of its own for every statement.
+    **dict.fromkeys(("postgresql", "postgres"), (_SESSION, _TRANSACTION)),
+    **dict.fromkeys(("cockroachdb", "oracle"), (_TRANSACTION,)),
+    **dict.fromkeys(("mysql", "mariadb"), ("SET SESSION TRANSACTION READ ONLY",)),
 }
 """How a transaction is made one that only reads, where the database has such."""
 
@@ -18,6 +23,9 @@ _BEGINS = re.compile(r"\(*\s*(select|with|values|table|from|show|describe)\b", r
 _LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"")
 _DOUBTFUL = re.compile(r"--|/\*|[#$\\`\[]|\bq'", re.IGNORECASE)
 """What quotes or comments in some databases and not in others."""
+
+_WRITES_FILES = re.compile(r"/\*M?!|\binto\b", re.IGNORECASE)
+"""How MySQL writes files of its own, also in a read-only transaction; comments with an ! are statements."""
 
 _CHANGES = re.compile(
     r"\b(insert|update|delete|merge|into|exec|execute|call|truncate|drop|alter|create|grant|revoke|deny|copy|"
@@ -59,6 +67,8 @@ def require_reading(query: str, kind: str) -> None:
         raise ValueError(
             f"the query begins with {_first_word(text)!r}, and may only read; give a 'select ...'"
         )
+    if kind in ("mysql", "mariadb") and (found := _WRITES_FILES.search(bare)):
+        raise ValueError(f"the query has {found[0]!r}, and may only read; leave it out")
     if kind not in READ_ONLY and (found := _CHANGES.search(bare)):
         raise ValueError(
             f"the query has the word {found[0]!r}, and {kind} has no read-only transactions; ask for a view, "

@@ -11,9 +11,10 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.statistics.levels import Rate
-from nammd.statistics.stream import BETS, factors, strength
+from nammd.statistics.stream import BETS, strength
 
 Cause: TypeAlias = Literal["batch", "stream"]
+Ending: TypeAlias = Literal["batch", "stream", "hand"]
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,18 @@ class Alarm:
         The batch from which on the evidence was gathered: about where the change began.
     closed : int or None
         The batch that closed it; None while it is open.
+    by : {"batch", "stream", "hand"} or None
+        What closed it: that batch, which is proven to be within the tolerance; several together; or somebody.
+    proof : int or None
+        The batch from which on the evidence that closed it was gathered.
     """
 
     cause: Cause
     opened: int
     since: int
     closed: int | None = None
+    by: Ending | None = None
+    proof: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ class Proofs:
         return cls(far, close, [False] * len(far), [()] * len(far))
 
 
-def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> Watch:
+def watch(up: FloatArray, down: FloatArray, proofs: Proofs, rate: Rate) -> Watch:
     """Go through the batches of a stream in their order.
 
     A batch that is proven to be beyond the tolerance opens an alarm, and so does the evidence of the stream
@@ -90,8 +97,9 @@ def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> 
 
     Parameters
     ----------
-    scores, below : array of shape (batches,)
-        The scores of "beyond" and of "within", with the reference fixed; NaN where a batch has none.
+    up, down : array of shape (batches, bets)
+        The logarithm of what each batch multiplies the evidence of "beyond" and of "within" by, for every
+        bet; see `nammd.statistics.stream.factors`.
     proofs : Proofs
         What single batches prove.
     rate : Rate
@@ -102,38 +110,40 @@ def watch(scores: FloatArray, below: FloatArray, proofs: Proofs, rate: Rate) -> 
     Watch
     """
     line = math.log(rate.line)
-    up, down = factors(np.asarray(scores, float)), factors(np.asarray(below, float))
     evidence, start = _nothing(), np.zeros(len(BETS), int)
-    within = _nothing()
+    within, back = _nothing(), np.zeros(len(BETS), int)
     found = np.empty(len(up))
     alarms: list[Alarm] = []
     open_ones: list[Alarm] = []
     for t in range(len(up)):
         start[evidence <= rate.fresh(t + 1)] = t
         evidence = rate.entry(evidence, t + 1) + up[t]
-        found[t] = strength(evidence)
+        found[t] = now = float(strength(evidence))
         if open_ones:
+            back[within <= rate.fresh(t + 1)] = t
             within = rate.entry(within, t + 1) + down[t]
             proven = strength(within) >= line
             ended = [a for a in open_ones if proofs.close[t] or (proven and not proofs.apart[a.opened])]
-            alarms += [replace(a, closed=t) for a in ended]
+            since = t if proofs.close[t] else int(back[int(np.argmax(within))])
+            by: Ending = "batch" if proofs.close[t] else "stream"
+            alarms += [replace(a, closed=t, by=by, proof=since) for a in ended]
             open_ones = [a for a in open_ones if a not in ended]
             if ended:
-                evidence = _nothing()
+                evidence, now = _nothing(), -math.inf
             if proofs.close[t]:
                 continue
-        new: list[Alarm] = []
-        causes = {alarm.cause for alarm in open_ones}
-        if proofs.far[t] and "batch" not in causes:
-            new.append(Alarm("batch", t, t))
-        if strength(evidence) >= line and "stream" not in causes:
-            new.append(Alarm("stream", t, int(start[int(np.argmax(evidence))])))
-        if new and not open_ones:
-            within = _nothing()
-        open_ones += new
-        dropped = [a for a in open_ones if a.cause in proofs.by_hand[t]]
-        if dropped:
-            alarms += [replace(a, closed=t) for a in dropped]
+        if proofs.far[t] or now >= line:
+            new: list[Alarm] = []
+            causes = {alarm.cause for alarm in open_ones}
+            if proofs.far[t] and "batch" not in causes:
+                new.append(Alarm("batch", t, t))
+            if now >= line and "stream" not in causes:
+                new.append(Alarm("stream", t, int(start[int(np.argmax(evidence))])))
+            if new and not open_ones:
+                within = _nothing()
+            open_ones += new
+        if dropped := [a for a in open_ones if a.cause in proofs.by_hand[t]]:
+            alarms += [replace(a, closed=t, by="hand", proof=t) for a in dropped]
             open_ones, evidence = [a for a in open_ones if a not in dropped], _nothing()
     alarms += open_ones
     return Watch(found, tuple(sorted(alarms, key=lambda alarm: (alarm.opened, alarm.cause))))

@@ -12,7 +12,6 @@ effective number, ``(sum s)² / sum s²``, and so all that is made of them holds
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -71,18 +70,22 @@ class Atoms:
 
     def sum(self, *factors: FloatArray | float) -> float:
         """Return the sum over all units of a product; a number is the same for all of them."""
-        same, arrays = 1.0, [] if self.counts is None else [self.counts]
+        # This is asked for fifty times a pair, and there may be thousands of pairs: no lists, no wrappers.
+        same = 1.0
+        product: Any = None
+        last: Any = self.counts
         for factor in factors:
-            if isinstance(factor, np.ndarray):
-                arrays.append(factor)
-            else:
+            if not isinstance(factor, np.ndarray):
                 same *= factor
-        if len(arrays) == (self.counts is not None):  # nothing varies
+            elif last is None:
+                last = factor
+            else:
+                product, last = last if product is None else product * last, factor
+        if product is not None:
+            return same * float(product @ last)
+        if last is self.counts:  # nothing varies
             return same * self.count
-        if len(arrays) == 1:
-            return same * float(arrays[0].sum())
-        *first, last = arrays
-        return same * float(math.prod(first[1:], start=first[0]) @ last)
+        return same * float(np.add.reduce(last))
 
     def others(self, values: FloatArray | float) -> Any:
         """Return, for every unit, the sum of the values of the units that it was compared with."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.statistics.margin import BOLD_DEGREES, SWITCH, within_reach
+from nammd.statistics.margin import BOLD_DEGREES, SWITCH, well_carried, within_reach
 from nammd.statistics.moments import Moments
 from nammd.statistics.moved_law import MovedLaw
 from nammd.statistics.near_zero import chances_below, lower_tails
@@ -54,7 +54,11 @@ class _DrawnMargins:
         if greater:
             cubic, quadratic = (1.0 - share) * cubic, (1.0 - share) * quadratic
         bolder = (2 * cubic + 3 * quadratic > 0) == greater
-        known = np.where(bolder, np.maximum(1.0 - BOLD_DEGREES / self._group_degrees, 0.0), 1.0)
+        sure = np.maximum(1.0 - BOLD_DEGREES / self._group_degrees, 0.0)
+        if greater:
+            x, y = map(well_carried, (self.moments.x.size, self.moments.y.size), self._skewness)
+            sure = sure * np.minimum(x, y)
+        known = np.where(bolder, sure, 1.0)
         cubic, quadratic = known * cubic, known * quadratic
         cubic = cubic + self.law.pilot.approximation_cubic(self.eps)
         if greater:
@@ -101,18 +105,25 @@ class _DrawnMargins:
         visible: BoolArray = value > VISIBLE * np.sqrt(_combined(*parts, due)[0])
         return visible
 
+    @cached_property
+    def _skewness(self) -> list[FloatArray]:
+        """The skewness of the influences of both samples."""
+        found = []
+        for one, side in zip((self.moments.x, self.moments.y), self.law.draws.sides, strict=True):
+            second = max(one.v1, 0.0) * (self.slope - 1.0) ** 2 + side.second
+            found.append(np.where(second > 0, side.third / second / np.sqrt(second), 0.0))
+        return found
+
     def _near_zero(self, quadratic: FloatArray, added: float, some: BoolArray) -> tuple[Any, ...]:
         """Return the centre, the noise along, the rest and the degrees of the laws of some samples."""
         centre, a = max(self.eps * self.scale, sys.float_info.min), self.slope
         outward = math.sqrt(centre) - np.sqrt(np.maximum(self.moments.mmd2[some], 0.0))
         noise, visible = [], self._visible[some]
-        for one, side, top in zip(
-            (self.moments.x, self.moments.y), self.law.draws.sides, self.law.eigenvalues, strict=True
+        for one, skewed, top in zip(
+            (self.moments.x, self.moments.y), self._skewness, self.law.eigenvalues, strict=True
         ):
-            own = max(one.v1, 0.0)
+            own, skewness = max(one.v1, 0.0), skewed[some]
             variance = (math.sqrt(top) + (a - 1.0) * math.sqrt(own / centre)) ** 2
-            second = own * (a - 1.0) ** 2 + side.second[some]
-            skewness = np.where(second > 0, side.third[some] / second / np.sqrt(second), 0.0)
             unsigned = np.maximum(np.abs(skewness) - math.sqrt(6 / one.size), 0.0)
             noise.append((variance, one.size, np.where(visible, skewness, unsigned)))
         total = sum(variance / size for variance, size, _ in noise)

@@ -19,10 +19,66 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
+from nammd.statistics.tails import gamma_tails, normal_below
 
 _ROUNDS = 10
 _SYMMETRIC = 1e-3
 """Below this skewness a law is taken to be normal."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellInfluences:
+    """What a row in each cell of a table does to an estimate, by what its two classes do.
+
+    A row in the classes a and b does ``(one[a] two[b] + first[a] + second[b]) times[a, b]``, so that averages
+    of squares need no array of all cells and features, which is large.
+
+    Attributes
+    ----------
+    one, two : array of shape (pairs, classes, features)
+        The features of the classes of either column, less their means.
+    first, second : array of shape (pairs, classes, features of one, features of two)
+        What belongs to one of the two classes alone.
+    times : array of shape (pairs, classes, classes), optional
+        How much a row counts.
+    """
+
+    one: FloatArray = field(repr=False)
+    two: FloatArray = field(repr=False)
+    first: FloatArray = field(repr=False)
+    second: FloatArray = field(repr=False)
+    times: FloatArray | None = field(default=None, repr=False)
+
+    def each(self) -> FloatArray:
+        """Return them one by one, as an array of shape (pairs, cells, features)."""
+        found = self.one[:, :, None, :, None] * self.two[:, None, :, None, :]
+        found += self.first[:, :, None]
+        found += self.second[:, None]
+        if self.times is not None:
+            found *= self.times[:, :, :, None, None]
+        return found.reshape(len(found), self.one.shape[1] * self.two.shape[1], -1)
+
+    def squares(self, weights: FloatArray) -> FloatArray:
+        """Return the weighted sums of their squared lengths, given weights of shape (pairs, cells)."""
+        w = weights.reshape(len(weights), self.one.shape[1], self.two.shape[1])
+        if self.times is not None:
+            w = w * self.times**2
+        u, v, p, q = self.one, self.two, self.first, self.second
+        rows, columns = w.sum(axis=2), w.sum(axis=1)
+        lengths = [(each**2).sum(axis=tuple(range(2, each.ndim))) for each in (u, v, p, q)]
+        found = np.einsum("pa,pa->p", lengths[0], (w @ lengths[1][:, :, None])[:, :, 0])
+        found += (rows * lengths[2]).sum(axis=1) + (columns * lengths[3]).sum(axis=1)
+        twice = np.einsum("paf,pag,pafg->p", u, w @ v, p, optimize=True)
+        twice += np.einsum("pbf,pbg,pbfg->p", w.transpose(0, 2, 1) @ u, v, q, optimize=True)
+        met = w @ q.reshape(*q.shape[:2], -1)
+        twice += (p.reshape(met.shape) * met).sum(axis=(1, 2))
+        total: FloatArray = found + 2 * twice
+        return total
+
+    def taken(self, which: NDArray[np.bool_]) -> CellInfluences:
+        """Return those of some of the pairs."""
+        times = None if self.times is None else self.times[which]
+        return CellInfluences(self.one[which], self.two[which], self.first[which], self.second[which], times)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +91,7 @@ class Units:
         How much of a mixture the sample is.
     weights : array of shape (pairs, units)
         How much each unit counts; their sum is one.
-    influences : array of shape (pairs, units, features)
+    given : CellInfluences, or array of shape (pairs, units, features)
         What it does, on average zero.
     size : array of shape (pairs,)
         How many units there are; with weights that stand for cells, how many rows.
@@ -43,16 +99,38 @@ class Units:
 
     share: float | FloatArray
     weights: FloatArray = field(repr=False)
-    influences: FloatArray = field(repr=False)
+    given: FloatArray | CellInfluences = field(repr=False)
     size: FloatArray = field(repr=False)
+
+    @cached_property
+    def influences(self) -> FloatArray:
+        """What each unit does."""
+        return self.given.each() if isinstance(self.given, CellInfluences) else self.given
+
+    @property
+    def _scale(self) -> FloatArray:
+        found: FloatArray = self.share**2 / np.maximum(self.size - 1, 1.0)
+        return found
 
     @cached_property
     def covariance(self) -> FloatArray:
         """How much an estimate varies by them."""
         weighted = (self.influences * self.weights[:, :, None]).transpose(0, 2, 1)
-        scale = self.share**2 / np.maximum(self.size - 1, 1.0)
-        found: FloatArray = weighted @ self.influences * scale[:, None, None]
+        found: FloatArray = weighted @ self.influences * self._scale[:, None, None]
         return found
+
+    @cached_property
+    def noise(self) -> FloatArray:
+        """The expected squared error of an estimate by them: the trace of their covariance."""
+        if isinstance(self.given, CellInfluences):
+            return self.given.squares(self.weights) * self._scale
+        return _trace(self.covariance)
+
+    def taken(self, which: NDArray[np.bool_]) -> Units:
+        """Return those of some of the pairs."""
+        share = self.share[which] if isinstance(self.share, np.ndarray) else self.share
+        given = self.given.taken(which) if isinstance(self.given, CellInfluences) else self.given[which]
+        return Units(share, self.weights[which], given, self.size[which])
 
     def third(self, direction: FloatArray) -> FloatArray:
         """Return the third cumulant of an estimate along a direction."""
@@ -88,13 +166,19 @@ class Relation:
     @cached_property
     def noise(self) -> FloatArray:
         """The expected squared error of the estimate."""
-        return _trace(self.covariance)
+        return sum((part.noise for part in self.parts[1:]), self.parts[0].noise)
 
     @property
     def squared(self) -> FloatArray:
         """The squared size of the relation, without bias."""
         found: FloatArray = (self.value**2).sum(axis=1) - self.noise
         return found
+
+    def taken(self, which: NDArray[np.bool_]) -> Relation:
+        """Return some of the pairs."""
+        if which.all():
+            return self
+        return Relation(self.value[which], [part.taken(which) for part in self.parts], self.rows[which])
 
     def third(self, direction: FloatArray) -> FloatArray:
         """Return the third cumulant of the estimate along a direction."""
@@ -151,7 +235,7 @@ def relation_of(samples: Sequence[Cells]) -> Relation:
     for sample, each in zip(samples, influences, strict=True):
         seen = sample.table if sample.seen is None else sample.seen
         if sample.seen is not None:
-            each = each * sample.counts_as.reshape(len(value), -1, 1)
+            each = replace(each, times=sample.counts_as)
         parts.append(Units(sample.share, seen.reshape(len(value), -1), each, sample.size))
     return Relation(value, parts, sum((sample.size for sample in samples), np.zeros(len(value))))
 
@@ -170,8 +254,8 @@ def relation_of_groups(
     weights : array of shape (rows,), optional
         How much each row counts.
     """
-    value, [influences] = _influences([sample])
-    influences = influences * sample.counts_as.reshape(1, -1, 1)
+    value, [found] = _influences([sample])
+    influences = replace(found, times=sample.counts_as).each()
     each = influences[0, cells] if weights is None else influences[0, cells] * weights[:, None]
     count = int(groups.max()) + 1
     sums: FloatArray = np.column_stack([np.bincount(groups, column, count) for column in each.T])
@@ -223,7 +307,7 @@ def _spread(values: float | FloatArray) -> FloatArray:
     return np.asarray(values).reshape(-1, 1, 1)
 
 
-def _influences(samples: Sequence[Cells]) -> tuple[FloatArray, list[FloatArray]]:
+def _influences(samples: Sequence[Cells]) -> tuple[FloatArray, list[CellInfluences]]:
     """Return the cross-covariance, and what a row in each cell of every sample does to it."""
     margins = [(s.table.sum(axis=2)[:, None], s.table.sum(axis=1)[:, None]) for s in samples]
     mean_one = sum(_spread(s.share) * (rows @ s.one) for s, (rows, _) in zip(samples, margins, strict=True))
@@ -237,16 +321,19 @@ def _influences(samples: Sequence[Cells]) -> tuple[FloatArray, list[FloatArray]]
         bias = own - (rows @ one).transpose(0, 2, 1) * (cols @ two)
         unseen = sample.share**2 / np.maximum(sample.size - 1, 1.0)
         value += (_spread(sample.share) * own + _spread(unseen) * bias).reshape(pairs, -1)
-        each = one[:, :, None, :, None] * two[:, None, :, None, :]
+        features = one.shape[2], two.shape[2]
+        lifts = [np.zeros((pairs, each.shape[1], *features)) for each in (one, two)]
         first, second = sample.ranks
         if first:
-            each[:, :first] += _of_ranks(sample.table, one, two, first)[:, :, None]
+            lifts[0][:, :first] = _of_ranks(sample.table, one, two, first)
         if second:
             lifted = _of_ranks(sample.table.transpose(0, 2, 1), two, one, second)
-            each[:, :, :second] += lifted.transpose(0, 1, 3, 2)[:, None]
-        each = each.reshape(pairs, -1, value.shape[1])
-        each -= sample.table.reshape(pairs, 1, -1) @ each
-        found.append(each)
+            lifts[1][:, :second] = lifted.transpose(0, 1, 3, 2)
+        mean = own.copy()
+        for margin, lift in zip((rows, cols), lifts, strict=True):
+            mean += (margin @ lift.reshape(pairs, lift.shape[1], -1)).reshape(mean.shape)
+        lifts[0] -= mean[:, None]
+        found.append(CellInfluences(one, two, lifts[0], lifts[1]))
     return value, found
 
 
@@ -277,6 +364,16 @@ def beyond(x: Relation, y: Relation, margin: FloatArray) -> FloatArray:
     margin : array of shape (pairs,)
         The squared distance that is negligible, above 0.
     """
+    # Nearer than that even before the noise is taken off: then nothing is to be proven.
+    far = ((y.value - x.value) ** 2).sum(axis=1) > margin
+    found = np.ones(len(far))
+    if far.any():
+        found[far] = _beyond(x.taken(far), y.taken(far), margin[far])
+    return found
+
+
+def _beyond(x: Relation, y: Relation, margin: FloatArray) -> FloatArray:
+    """Return the same of pairs whose estimates are farther apart than the margin."""
     apart = y.value - x.value
     square = (apart**2).sum(axis=1)
     noise = _borrowed(x, y) + _borrowed(y, x)
@@ -286,9 +383,7 @@ def beyond(x: Relation, y: Relation, margin: FloatArray) -> FloatArray:
     third = 8 * ((twice * noise).sum(axis=(1, 2)) + 3 * (moved**2).sum(axis=1))
     third += 8 * (y.third(along) - x.third(along))
     second = np.maximum(second, 1e-60)  # nothing varies where a single cell is left
-    found = _tail((square - x.noise - y.noise - margin) / np.sqrt(second), third / second**1.5)
-    # Nearer than that even before the noise is taken off: then nothing is to be proven.
-    return np.where(square <= margin, 1.0, found)
+    return _tail((square - x.noise - y.noise - margin) / np.sqrt(second), third / second**1.5)
 
 
 def _borrowed(own: Relation, other: Relation) -> FloatArray:
@@ -307,11 +402,10 @@ def _trace(matrices: FloatArray) -> FloatArray:
 
 def _tail(standardized: FloatArray, skewness: FloatArray) -> FloatArray:
     """Return the upper tail of a gamma law with mean 0, variance 1 and a skewness."""
-    from scipy.special import gammainc, gammaincc, ndtr
-
     flat = np.abs(skewness) < _SYMMETRIC
     shape = 4 / np.where(flat, 1.0, skewness) ** 2
     place = np.maximum(shape + standardized * np.sqrt(shape) * np.sign(skewness), 0.0)
-    tail = np.where(skewness > 0, gammaincc(shape, place), gammainc(shape, place))
-    found: FloatArray = np.where(flat, ndtr(-standardized), tail)
+    below, above = gamma_tails(shape, place)
+    tail = np.where(skewness > 0, above, below)
+    found: FloatArray = np.where(flat, normal_below(-standardized), tail)
     return found

@@ -1,10 +1,11 @@
 """Many batches against one reference: what they say together.
 
 All of them share the error of the reference, which never averages out. So what is said of a stream is said
-of *this* reference: with it fixed, batches are independent, and each adds a normal score ``z = U / s``, s
-the deviation of U over draws of the batch alone. Then ``exp(l z - l^2 / 2)`` has a mean of at most one as
-long as the batch is within the tolerance, for every l > 0, and products of such factors are evidence against
-"all of them are".
+of *this* reference: with it fixed, batches are independent. Where rows stand for themselves the evidence is
+that of bets on them (`nammd.statistics.betting`), which is exact. Else each batch adds a normal score
+``z = U / s``, s the deviation of U over draws of the batch alone: ``exp(l z - l^2 / 2)`` has a mean of at
+most one as long as the batch is within the tolerance, for every l > 0, and products of such factors are
+evidence against "all of them are". Variances are estimated there, so that holds as batches grow.
 
 The evidence of a change that begins at any batch is an e-detector (Shin, Ramdas and Rinaldo, E-detectors: a
 nonparametric framework for sequential change detection, New England Journal of Statistics in Data Science 2,
@@ -111,13 +112,13 @@ def strength(evidence: FloatArray) -> FloatArray:
     return found
 
 
-def path(scores: FloatArray, rate: Rate) -> FloatArray:
+def path(steps: FloatArray, rate: Rate) -> FloatArray:
     """Return the logarithm of the evidence after every batch, without regard to alarms.
 
     Parameters
     ----------
-    scores : array of shape (..., batches)
-        The scores of one stream, or of many.
+    steps : array of shape (..., batches, bets)
+        The logarithm of what each batch multiplies the evidence by, of one stream, or of many; see `factors`.
     rate : Rate
         What may go wrong.
 
@@ -129,15 +130,14 @@ def path(scores: FloatArray, rate: Rate) -> FloatArray:
     --------
     >>> import numpy as np
     >>> from nammd.statistics.levels import Budget
-    >>> from nammd.statistics.stream import path
-    >>> evidence = path(np.array([-1.0, 1.5, 2.0, 2.5]), Budget(1 / 365))
+    >>> from nammd.statistics.stream import factors, path
+    >>> evidence = path(factors(np.array([-1.0, 1.5, 2.0, 2.5])), Budget(1 / 365))
     >>> [f"{value:.1f}" for value in np.exp(evidence)]
     ['0.4', '2.2', '9.8', '127.8']
     """
-    steps = factors(scores)
-    evidence = np.full((*scores.shape[:-1], len(BETS)), -np.inf)
-    found = np.empty(scores.shape)
-    for test in range(scores.shape[-1]):
+    evidence = np.full((*steps.shape[:-2], len(BETS)), -np.inf)
+    found = np.empty(steps.shape[:-1])
+    for test in range(steps.shape[-2]):
         evidence = rate.entry(evidence, test + 1) + steps[..., test, :]
         found[..., test] = strength(evidence)
     return found

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nammd.data.arrays import FloatArray
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.evidence.accepted import AcceptedRows
+from nammd.evidence.bets import bets_on_rows
 from nammd.evidence.gathering import gather_at
 from nammd.evidence.nearest import nearest_accepted
 from nammd.evidence.preparing import compared
@@ -123,6 +125,14 @@ class Comparing:
         around = self._around.at(scales) if self._by_rows(reference, candidate) else []
         evidence = [each.evidence for each in estimates]
         return nearest_accepted(scales, evidence, accepted.datasets, around, self.engine)
+
+    def bets(self, reference: Any, candidate: Any, estimate: Estimate) -> FloatArray | None:
+        """Return the logarithm of the evidence of bets on rows; None where rows belong together."""
+        evidence = estimate.evidence
+        if not isinstance(evidence, RowEvidence) or estimate.pair.void:
+            return None
+        around = self._around.at((1.0,))[0] if self._by_rows(reference, candidate) else None
+        return bets_on_rows(evidence, around, self.tolerance.epsilon, self.engine)
 
 
 @dataclass(frozen=True, eq=False)

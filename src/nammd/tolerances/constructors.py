@@ -15,6 +15,7 @@ from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
 from nammd.encoding import Encoding
 from nammd.encoding.encoding import fit_datasets
 from nammd.engines import Engine
+from nammd.engines.blas import single_threaded_blas
 from nammd.engines.progress import comparing, passes
 from nammd.errors.advice import Caution
 from nammd.errors.checks import between, choice
@@ -52,6 +53,7 @@ class Constructors(Result):
     """What `nammd.Tolerance` is made by."""
 
     @classmethod
+    @single_threaded_blas
     def from_reference(
         cls,
         x: Any,
@@ -217,6 +219,7 @@ class Constructors(Result):
         )
 
     @classmethod
+    @single_threaded_blas
     def from_noise(
         cls,
         x: Any,
@@ -310,6 +313,7 @@ class Constructors(Result):
         return cls._made(bench, (bar,), "noise", rungs, chosen.label, columns, anyway, grouping, scales=finer)
 
     @classmethod
+    @single_threaded_blas
     def from_split(
         cls,
         x: Any,
@@ -394,7 +398,7 @@ class Constructors(Result):
         # Each of them compares all rows: halves with halves, blocks with what is left.
         rows, units = len(bench.points), bench.reference.units
         with passes(*[1.0] * (blocks + splits), what=comparing(rows)):
-            rungs, estimates = split_rungs(rows, bench.distance_between, blocks, splits, rng, units)
+            rungs, estimates = split_rungs(rows, bench.distances_between, blocks, splits, rng, units)
         drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
         resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
         label, value = drift.label, drift.value

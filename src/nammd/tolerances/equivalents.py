@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray
+from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
 from nammd.encoding import Encoding
 from nammd.tolerances.perturbation import KINDS, applies, perturb
 
@@ -30,7 +30,7 @@ _WORDS = {
 
 
 def equivalents(
-    x: FloatArray,
+    x: Array,
     encoding: Encoding,
     distances: Callable[[FloatArray, Sequence[FloatArray]], Sequence[float]],
     epsilon: float,
@@ -42,8 +42,7 @@ def equivalents(
     missing: then all of them are.
     """
     generator = np.random.default_rng(0)
-    if len(x) > _ROWS:
-        x = x[np.sort(generator.choice(len(x), _ROWS, replace=False))]
+    x = _some(x, generator)
     kinds = [kind for kind in reversed(KINDS) if any(applies(kind, c) for c in encoding.columns)]
     steps = [(kind, level) for kind in kinds for level in _LEVELS[kind]]
     values = distances(x, [perturb(x, encoding, kind, level, generator) for kind, level in steps])
@@ -59,14 +58,21 @@ def equivalents(
 
 
 def perturbed_copies(
-    x: FloatArray, encoding: Encoding, kind: str, level: float
+    x: Array, encoding: Encoding, kind: str, level: float
 ) -> tuple[FloatArray, list[FloatArray]]:
     """Return some points, and perturbed copies of them."""
     generator = np.random.default_rng(0)
-    if len(x) > _ROWS:
-        x = x[np.sort(generator.choice(len(x), _ROWS, replace=False))]
+    x = _some(x, generator)
     # Small perturbations are drawn several times: one of them alone may by chance be next to nothing.
     return x, [perturb(x, encoding, kind, level, generator) for _ in range(_COPIES)]
+
+
+def _some(x: Array, generator: np.random.Generator) -> FloatArray:
+    """Return some rows of an array, in NumPy."""
+    size = int(x.shape[0])
+    if size > _ROWS:
+        x = take_rows(x, np.sort(generator.choice(size, _ROWS, replace=False)))
+    return to_numpy(x)
 
 
 def in_words(levels: tuple[tuple[str, float], ...]) -> str:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
 from nammd.encoding.changes import Changes, changes
 from nammd.engines import Engine, workers_read_files
+from nammd.engines.blas import single_threaded_blas
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS
 from nammd.evidence.preparing import prepared
@@ -167,6 +169,7 @@ class Gate:
         opened = self.candidate(self._open(candidate), RowGrouping(groups, row_weights))
         return self.verdict(opened, alpha, joint_only=joint_only, rules=rules)
 
+    @single_threaded_blas  # many small products: more threads would mostly wait for each other
     def verdict(
         self, candidate: Candidate, alpha: float, *, joint_only: bool = False, rules: FactRules | None = None
     ) -> Verdict:
@@ -361,6 +364,13 @@ class Gate:
     def _nearest(self, candidate: Candidate, estimates: Sequence[Estimate]) -> list[Nearest]:
         """Return a candidate with the mixture of what was accepted that is nearest to it, at every scale."""
         return self._comparing.nearest(candidate.reference, candidate.sample, estimates)
+
+    def bets(self, candidate: Candidate, verdict: Verdict) -> FloatArray | None:
+        """Return the evidence of bets on the rows of a candidate that a verdict is about; see `betting`.
+
+        Its logarithm, for every bet; None where rows belong together, or are not there any more.
+        """
+        return self._comparing.bets(candidate.reference, candidate.sample, verdict.estimate)
 
     @cached_property
     def _comparing(self) -> Comparing:

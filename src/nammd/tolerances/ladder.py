@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.data.row_units import RowUnits
-from nammd.data.sampling import Positions
+from nammd.engines.protocol import Split
 from nammd.errors.advice import Advice, refusal
 from nammd.evidence import MIN_ROWS
 from nammd.questions.distance import Estimate
@@ -89,7 +89,7 @@ def require_splits(blocks: int, splits: int) -> None:
 
 def split_rungs(
     rows: int,
-    distance: Callable[[Positions, Positions], Estimate],
+    distances: Callable[[Sequence[Split]], Iterable[Estimate]],
     blocks: int,
     splits: int,
     rng: Any,
@@ -97,28 +97,30 @@ def split_rungs(
 ) -> tuple[tuple[Rung, ...], dict[str, Estimate]]:
     """Return the distances between random halves, and of consecutive blocks from the rest.
 
-    `distance` takes the positions of the rows of each side. Rows that belong together stay together in the
-    random halves. The estimates of the blocks come along, by label.
+    `distances` takes divisions of all rows, by the positions of the rows of each side. Rows that belong
+    together stay together in the random halves. The estimates of the blocks come along, by label.
     """
     if rows < MIN_ROWS * max(blocks, 2):
         raise ValueError(
             f"the reference has {rows} rows, too few to split into {blocks} blocks of at least {MIN_ROWS}"
         )
     generator = np.random.default_rng(rng)
-    rungs, estimates = [], {}
+    every: dict[str, Split] = {}
     for k in range(splits):
-        estimate = distance(*_halves(rows, units, generator))
-        rungs.append(Rung.of(f"random halves {k + 1}", estimate, "random"))
-    edges = block_edges(rows, blocks)
-    for k, (start, stop) in enumerate(pairwise(edges)):
+        every[f"random halves {k + 1}"] = _halves(rows, units, generator)
+    for k, (start, stop) in enumerate(pairwise(block_edges(rows, blocks))):
         rest = np.concatenate([np.arange(start), np.arange(stop, rows)])
-        label = f"block {k + 1} of {blocks}"
-        estimates[label] = distance(rest, np.arange(start, stop))
-        rungs.append(Rung.of(label, estimates[label], "block"))
+        every[f"block {k + 1} of {blocks}"] = rest, np.arange(start, stop)
+    rungs, estimates = list[Rung](), dict[str, Estimate]()
+    for label, estimate in zip(every, distances(list(every.values())), strict=True):
+        kind = "random" if len(rungs) < splits else "block"
+        rungs.append(Rung.of(label, estimate, kind))
+        if kind == "block":
+            estimates[label] = estimate
     return tuple(rungs), estimates
 
 
-def _halves(rows: int, units: RowUnits | None, generator: np.random.Generator) -> tuple[Positions, Positions]:
+def _halves(rows: int, units: RowUnits | None, generator: np.random.Generator) -> Split:
     """Return random halves of the rows, or of the groups that they belong to.
 
     Groups are drawn in the order in which they come, so that groups of one row are drawn as rows are.

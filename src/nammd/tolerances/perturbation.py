@@ -23,6 +23,9 @@ from nammd.tolerances.ladder import Rung
 DEFAULT_LEVELS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 KINDS = ("noise", "flips", "missing")
 
+_CELLS = 1 << 16
+"""So many cells are perturbed at once."""
+
 
 def noise_rungs(
     x: FloatArray,
@@ -66,31 +69,79 @@ def perturb(
 ) -> FloatArray:
     """Return encoded data with every column to which the perturbation applies perturbed."""
     changed = x.copy()
-    for column in encoding.columns:
-        if not applies(kind, column):
-            continue
-        slots = encoding.slots(column.name)
-        values = changed[:, slots]  # a view
-        if kind == "noise":
-            present = values[:, -1] == 0 if column.labels[-1] == "missing" else np.ones(len(x), bool)
-            if column.kind == "vector":
-                spread = deviation(values[present, :-1], axis=0)
-                values[present, :-1] += (
-                    level * spread * rng.standard_normal((int(present.sum()), len(spread)))
-                )
-                continue
-            spread = column.weight if column.labels[-1] == "missing" else float(deviation(values[:, 0]))
-            values[present, 0] += level * spread * rng.standard_normal(int(present.sum()))
-        elif kind == "flips":
-            # To any category that occurs, all alike: drawing from the data's own mix would keep the mix.
-            chosen = np.flatnonzero(rng.random(len(x)) < level)
-            categories = np.unique(x[x[:, slots.stop - 1] == 0, slots], axis=0)
-            values[chosen] = categories[rng.integers(0, len(categories), len(chosen))]
-        else:
-            chosen = np.flatnonzero(rng.random(len(x)) < level)
-            values[chosen] = 0.0
-            values[chosen, -1] = column.weight
+    columns = [column for column in encoding.columns if applies(kind, column)]
+    change = {"noise": _add_noise, "flips": _flip, "missing": _take_out}[kind]
+    # Of many columns, some at a time; one after the other where rows are many, or several numbers are a cell.
+    one_by_one = kind == "flips" or any(column.kind == "vector" for column in columns)
+    at_once = 1 if one_by_one else max(_CELLS // len(x), 1)
+    for start in range(0, len(columns), at_once):
+        change(changed, x, encoding, columns[start : start + at_once], level, rng)
     return changed
+
+
+def _add_noise(
+    changed: FloatArray,
+    x: FloatArray,
+    encoding: Encoding,
+    columns: Sequence[Column],
+    level: float,
+    rng: np.random.Generator,
+) -> None:
+    """Add noise where there is a value, column by column."""
+    slots = [encoding.slots(column.name) for column in columns]
+    if columns[0].kind == "vector":
+        values = changed[:, slots[0]]
+        present = values[:, -1] == 0 if columns[0].labels[-1] == "missing" else np.ones(len(x), bool)
+        spread = deviation(values[present, :-1], axis=0)
+        values[present, :-1] += level * spread * rng.standard_normal((int(present.sum()), len(spread)))
+        return
+    flagged = np.array([column.labels[-1] == "missing" for column in columns])
+    there = (x[:, [own.stop - 1 for own in slots]].T == 0) | ~flagged[:, None]
+    first = [own.start for own in slots]
+    spreads = [
+        column.weight if flag else float(deviation(x[:, place]))
+        for column, flag, place in zip(columns, flagged, first, strict=True)
+    ]
+    noise = np.zeros(there.shape)
+    noise[there] = rng.standard_normal(int(there.sum()))
+    changed[:, first] += (level * np.array(spreads)[:, None] * noise).T
+
+
+def _flip(
+    changed: FloatArray,
+    x: FloatArray,
+    encoding: Encoding,
+    columns: Sequence[Column],
+    level: float,
+    rng: np.random.Generator,
+) -> None:
+    """Change some categories of a column to any one that occurs, all alike.
+
+    Drawing from the data's own mix would keep the mix.
+    """
+    [column] = columns
+    slots = encoding.slots(column.name)
+    chosen = np.flatnonzero(rng.random(len(x)) < level)
+    categories = np.unique(x[x[:, slots.stop - 1] == 0, slots], axis=0)
+    changed[chosen, slots] = categories[rng.integers(0, len(categories), len(chosen))]
+
+
+def _take_out(
+    changed: FloatArray,
+    x: FloatArray,
+    encoding: Encoding,
+    columns: Sequence[Column],
+    level: float,
+    rng: np.random.Generator,
+) -> None:
+    """Take out some values, column by column."""
+    slots = [encoding.slots(column.name) for column in columns]
+    chosen = rng.random((len(columns), len(x))) < level
+    of_slots = np.repeat(np.arange(len(slots)), [own.stop - own.start for own in slots])
+    every = np.concatenate([np.arange(own.start, own.stop) for own in slots])
+    changed[:, every] = np.where(chosen[of_slots].T, 0.0, changed[:, every])
+    flags, weights = [own.stop - 1 for own in slots], np.array([column.weight for column in columns])
+    changed[:, flags] = np.where(chosen.T, weights, changed[:, flags])
 
 
 def applies(kind: str, column: Column) -> bool:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray, is_spread, to_numpy
+from nammd.data.arrays import FloatArray, is_spread, like, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all, refuse_summaries
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping
-from nammd.data.sampling import Positions
 from nammd.encoding.constants import constant_columns
 from nammd.encoding.encoding import Encoding, fit_datasets
+from nammd.encoding.farthest import naming_the_farthest
 from nammd.engines import Engine, Tiles, choose_engine, workers_read_files
 from nammd.engines.progress import aside
-from nammd.engines.sums import KernelSums
-from nammd.errors.advice import Advice, refusal
+from nammd.engines.protocol import Split
+from nammd.errors.advice import Advice, about, refusal
 from nammd.evidence import MIN_ROWS, gather
-from nammd.evidence.gathering import gather_at
+from nammd.evidence.gathering import gather_at, gather_splits, kernels_at
 from nammd.evidence.preparing import compared, prepared
 from nammd.evidence.rows import Known
 from nammd.questions.distance import Estimate
@@ -145,13 +145,12 @@ class Reference:
         if is_spread(self.reference.points):
             return ()
         with aside():
-            points = to_numpy(self.reference.points)
-            return equivalents(points, self.space.encoding, self._distances_to_copies, epsilon)
+            return equivalents(self.reference.points, self.space.encoding, self._distances_to_copies, epsilon)
 
     def distances_made(self, kind: str, level: float, scales: Sequence[float]) -> list[float]:
         """Return the distance that a perturbation of the reference makes, at each of some scales."""
         with aside():
-            some, encoding = to_numpy(self.reference.representatives[1]), self.space.encoding
+            some, encoding = self.reference.representatives[1], self.space.encoding
             points, copies = perturbed_copies(some, encoding, kind, level)
             return [float(np.mean(each)) for each in self._distances_at(scales, points, copies)]
 
@@ -169,13 +168,18 @@ class Reference:
     def _distances_at(
         self, scales: Sequence[float], points: FloatArray, copies: Sequence[FloatArray]
     ) -> list[list[float]]:
-        # A few rows, wherever they come from, and each for itself: this is about how far, not how certain.
-        alone = replace(self.reference, dataset=replace(self.reference.dataset, units=None))
-        x = replace(alone, points=points)
-        pairs = [(x, replace(alone, points=copy)) for copy in copies]
+        # A few rows, and each for itself: this is about how far, not how certain. Where other rows are.
+        own = self.reference.points
+        at_home = isinstance(own, np.ndarray) or is_spread(own)
+        x, *others = [points, *copies] if at_home else [like(each, own) for each in (points, *copies)]
         # Other copies would differ in the second digit, so that half of a float's digits are plenty.
-        every = gather_at(scales, pairs, cross="off-diagonal", engine=Tiles(dtype="float32"))
-        return [[_distance(evidence.sums) for evidence in found] for found in every]
+        engine = Tiles(dtype="float32") if isinstance(x, np.ndarray) else choose_engine(None, x)
+        kernels = kernels_at(self.space.kernel, scales)
+        named = {self.reference.name: x}
+        with about(*named), naming_the_farthest(named, self.space.encoding):
+            every = engine.pair_means(kernels, x, others)
+        bound = float(self.space.kernel.bound)
+        return [[(m.x + m.y - 2 * m.cross) / (4 * bound - m.x - m.y) for m in found] for found in every]
 
     def opened(self, others: Mapping[str, Any], grouping: RowGrouping) -> dict[str, Dataset]:
         """Open other datasets as the space reads files; `grouping` is of the reference and of all of them."""
@@ -210,11 +214,9 @@ class Reference:
         found = gather_at(scales, pairs, engine=self.engine)
         return {name: [Estimate.of(each[number]) for each in found] for number, name in enumerate(others)}
 
-    def distance_between(self, one: Positions, other: Positions) -> Estimate:
-        """Estimate the distance of some rows of the reference to others."""
-        pair = self.reference.taken(one), self.reference.taken(other)
-        [evidence] = gather([pair], engine=self.engine)
-        return Estimate.of(evidence)
+    def distances_between(self, splits: Sequence[Split]) -> Iterator[Estimate]:
+        """Estimate the distances between two parts of the reference, for some divisions of all its rows."""
+        return map(Estimate.of, gather_splits(self.reference, splits, engine=self.engine))
 
     def distance_to_copy(self, copy: FloatArray, known: Known | None = None) -> Estimate:
         """Estimate the distance of the reference to a copy of it: no row is compared with its own copy.
@@ -226,12 +228,6 @@ class Reference:
         cross: CrossPairs = "off-diagonal" if self.reference.units is None else "full"
         [evidence] = gather([pair], cross=cross, engine=self.engine, known=known)
         return Estimate.of(evidence)
-
-
-def _distance(sums: KernelSums) -> float:
-    """Return the distance of points and a copy of them, and nothing beside it."""
-    x, y = sums.x.mean, sums.y.mean
-    return (x + y - 2 * sums.cross.off_diagonal_mean) / (4 * sums.bound - x - y)
 
 
 def opened_in(

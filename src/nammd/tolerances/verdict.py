@@ -432,13 +432,16 @@ class Verdict(Reportable):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and what it would take to settle an undecided check, ready for JSON."""
         rows, fields = self.rows_needed, super().to_dict()
+        # Of thousands of columns, each of these takes its time.
+        doubtful, failures = self.doubtful, self.failures
+        doubtful_pairs = {id(each) for each in doubtful}
         fields = {"judged" if name == "family" else name: value for name, value in fields.items()}
         found = fields | {
             "judged": self.judged,
             "held": [plain(asdict(each)) for each in self.held],
             "interval_of_tolerance": [end / self.epsilon for end in self.interval],
             "like": dict(self.like),
-            "doubtful": [each.name for each in self.doubtful],
+            "doubtful": [each.name for each in doubtful],
             "decided_by": self.decided_by,
             "rows_needed": None if rows is None else list(rows),
             "accepted_needed": self.accepted_needed,
@@ -448,9 +451,11 @@ class Verdict(Reportable):
             "scales_dropped": list(self.scales.dropped),
             "scales_unknown": list(self.scales.unknown),
             "reasons": list(self.reasons),
-            "pairs": [plain(each.to_dict()) for each in self.pairs if each.beyond or each in self.doubtful],
+            "pairs": [
+                plain(each.to_dict()) for each in self.pairs if each.beyond or id(each) in doubtful_pairs
+            ],
             "pairs_compared": len(self.pairs),
-            "facts": [fact.to_dict() | {"fails": fact in self.failures} for fact in self.facts],
+            "facts": [fact.to_dict() | {"fails": fact in failures} for fact in self.facts],
             "fact_rules": self.fact_rules.to_dict(),
         }
         return found | ({"adjusted": self.adjusted} if self.adjusted else {})

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.data.values import Values
+from nammd.statistics.tails import normal_scores
 from nammd.views.measure import Measure
 from nammd.views.support import APART
 
@@ -70,20 +72,28 @@ class Classes:
             labels = _commonest(values)
         made = cls(measure, edges, labels, len(quantiles) > 0, np.empty(0))
         codes = made._between(values, edges) if made.ordered else made.cut(values)[0]
-        shares = np.bincount(codes, minlength=made.count + 1) / max(len(codes), 1)
-        return replace(made, shares=shares), codes, quantiles
+        return made.with_rows(np.bincount(codes, minlength=made.count + 1)), codes, quantiles
+
+    @classmethod
+    def between(cls, measure: Measure, edges: FloatArray, quantiles: FloatArray) -> Classes:
+        """Return the classes of numbers between some edges, of which no rows are known yet."""
+        return cls(measure, edges, (), len(quantiles) > 0, np.empty(0))
+
+    def with_rows(self, rows: NDArray[Any]) -> Classes:
+        """Return the same, given how many rows of the reference are in every class."""
+        return replace(self, shares=rows / max(rows.sum(), 1))
 
     @property
     def ordered(self) -> bool:
         """Whether the classes have an order: of numbers."""
         return self.measure.counted == "numbers"
 
-    @property
+    @cached_property
     def count(self) -> int:
         """The number of classes, without that of missing values."""
         return 1 + (len(self.edges) if self.ordered else len(self.labels))
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int, bool]:
         """How many classes and features there are, and whether the classes are ranks."""
         return self.count, self.own_features.shape[1], self.ranked
@@ -112,10 +122,8 @@ class Classes:
     @cached_property
     def _scores(self) -> FloatArray:
         """The normal scores of the middle ranks of the classes."""
-        from scipy.special import ndtri
-
         shares = self.shares[:-1] + 1e-9
-        found: FloatArray = ndtri((np.cumsum(shares) - shares / 2) / shares.sum())
+        found: FloatArray = normal_scores((np.cumsum(shares) - shares / 2) / shares.sum())
         return found
 
     def _kernel(self, scores: FloatArray | None = None) -> FloatArray:
@@ -171,14 +179,12 @@ class Classes:
         others : list of (float, array)
             The share of every sample of the mixture, and its quantiles.
         """
-        from scipy.special import ndtri
-
         middles = quantiles[::2]
         ranks = np.zeros(len(middles))
         half = LEVELS[0] / 2
         for share, theirs in others:
             ranks += share * np.interp(middles, theirs, LEVELS, left=half, right=1 - half)
-        return self.features(ndtri(ranks))
+        return self.features(normal_scores(ranks))
 
 
 def _present(values: Values) -> FloatArray:
@@ -190,16 +196,43 @@ def _present(values: Values) -> FloatArray:
 
 def _edges(present: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return where numbers are cut, and their quantiles where classes can be ranks."""
-    some = present[:: max(len(present) // _SOME, 1)]
+    some = present[:: looked_at_every(len(present))]
     points, rows = np.unique(some, return_counts=True)
     if len(points) <= MOST:
         points = np.unique(present)
     if len(points) <= MOST:
         return (points[1:] + points[:-1]) / 2, np.empty(0)
-    quantiles = _quantiles(present)
-    if rows.max() <= _HEAVY * len(some) / MOST:
+    return edges_at(_quantiles(present), bool(rows.max() > heavy(len(some))))
+
+
+def looked_at_every(rows: int) -> int:
+    """Return that of so many rows every which one is looked at for values that many rows have."""
+    return max(rows // _SOME, 1)
+
+
+def heavy(rows: int) -> float:
+    """Return with how many of so many rows a value is too heavy for classes of equally many rows."""
+    return _HEAVY * rows / MOST
+
+
+def edges_at(quantiles: FloatArray, with_heavy: bool) -> tuple[FloatArray, FloatArray]:
+    """Return where numbers with some quantiles are cut, and these where classes can be ranks."""
+    if not with_heavy:
         return quantiles[1::2], quantiles
     return np.unique(quantiles[1::2]), np.empty(0)
+
+
+def quantile_ranks(rows: int) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return the ranks of the values that quantiles follow, and how far beyond them these are."""
+    place = LEVELS * (rows - 1)
+    left = place.astype(np.intp)
+    return left, place - left
+
+
+def quantiles_between(low: FloatArray, high: FloatArray, part: FloatArray) -> FloatArray:
+    """Return quantiles between values of neighbouring ranks."""
+    # From the nearer end, so that the result is never beyond the other.
+    return np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part))
 
 
 def _quantiles(present: FloatArray) -> FloatArray:
@@ -211,12 +244,8 @@ def _quantiles(present: FloatArray) -> FloatArray:
         found: FloatArray = np.quantile(present, LEVELS)
         return found
     ordered = np.sort(present)
-    place = LEVELS * (len(present) - 1)
-    left = place.astype(np.intp)
-    part, low = place - left, ordered[left]
-    high = ordered[np.minimum(left + 1, len(present) - 1)]
-    # From the nearer end, so that the result is never beyond the other.
-    return np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part))
+    left, part = quantile_ranks(len(present))
+    return quantiles_between(ordered[left], ordered[np.minimum(left + 1, len(present) - 1)], part)
 
 
 def _commonest(values: Values) -> tuple[str, ...]:

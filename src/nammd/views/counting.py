@@ -31,6 +31,7 @@ from nammd.views.negligible import Negligible
 from nammd.views.perturbed import block_distances, unit_block_distances
 from nammd.views.relations import Columns, RelationCounter, SampleRelations
 from nammd.views.tally import ColumnTally, Tally
+from nammd.views.there import RelationsThere, look_there
 from nammd.views.unit_negligible import negligible_by_groups
 
 T = TypeVar("T")
@@ -96,9 +97,17 @@ def tally_columns(
         together.add(measure, values)
         return _look(measure, values, units, negligible, edges)
 
+    found: dict[str, Constant] = {}
     if dataset.frame is None:
-        block = to_numpy(dataset.array)
-        columns, found = {m.name: look(m, _numbers(block, m)) for m in measures}, {}
+        array = dataset.array
+
+        def look_here(measure: Measure) -> ColumnTally:
+            return look(measure, _numbers(array, measure))
+
+        there = None
+        if units is None and not edges and not isinstance(array, np.ndarray):
+            there = look_there(array, measures, together.whole, look_here)
+        columns = there or {m.name: look_here(m) for m in measures}
     else:
         columns = look_at_columns(dataset, measures, encoding, look)
         found = constants_in(dataset.frame, constants, encoding.reading)
@@ -109,7 +118,7 @@ def tally_columns(
 class _Together:
     """How columns go together, counted while they are read: in all rows, and in blocks of them."""
 
-    whole: RelationCounter | None = None
+    whole: RelationsThere | None = None
     blocks: tuple[tuple[NDArray[np.intp], RelationCounter], ...] = ()
 
     @classmethod
@@ -119,7 +128,7 @@ class _Together:
         """Prepare for a dataset; where rows belong together in time, nothing is counted."""
         if pairs is False or (dataset.units is not None and units is None):
             return cls()
-        whole = RelationCounter(None if pairs is True else pairs, units)
+        whole = RelationsThere(None if pairs is True else pairs, units)
         blocks = []
         for ends in pairwise(edges):
             rows = np.arange(*ends)
@@ -233,7 +242,7 @@ def column_values(dataset: Dataset, measure: Measure, encoding: Encoding) -> Val
     if dataset.frame is not None:
         frame = dataset.frame.renamed(measure.name) if dataset.one_column else dataset.frame
         return encoding.values(frame, measure.name)
-    return _numbers(to_numpy(dataset.array), measure)
+    return _numbers(dataset.array, measure)
 
 
 def _numbers(block: Any, measure: Measure) -> Values:
@@ -265,7 +274,7 @@ def _column_of(block: Any, measure: Measure) -> FloatArray:
     number = int(measure.name)
     if not 0 <= number < block.shape[1]:
         raise ValueError(f"there is no column {number} in data of {block.shape[1]} columns")
-    return np.asarray(block[:, number], dtype=np.float64)
+    return to_numpy(block[:, number])
 
 
 def _count_block(block: Any, measures: Sequence[Measure]) -> dict[str, Counts]:

@@ -58,9 +58,12 @@ class NumberCounts:
                 rows = np.bincount(cell, minlength=size).astype(np.float64)
                 there = rows > 0
                 return cls(last[there], rows[there], float(missing), True, marks)
-        rows = spread_over(cell, share)
-        places, rows = _filled(start, rows)
-        return cls(places, rows, float(missing), False, marks)
+        return cls.at_points(start, spread_over(cell, share), missing, marks)
+
+    @classmethod
+    def at_points(cls, start: int, rows: FloatArray, missing: int, marks: Marks) -> NumberCounts:
+        """Return the counts of rows that are at points of the lattice, from the first point on."""
+        return cls(*_filled(start, rows), float(missing), False, marks)
 
     @property
     def low(self) -> float:

@@ -9,10 +9,12 @@ number is at most 200 away: a lattice has a hundred thousand points at most, wha
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import FloatArray
+from nammd.data.arrays import FloatArray, namespace
 
 STEP = 1.0 / 256
 """How far the points of the lattice are apart, in robust standard deviations."""
@@ -27,17 +29,18 @@ FARTHEST = 200.0
 """No place is farther out."""
 
 
-def bent(scaled: FloatArray) -> FloatArray:
+def bent(scaled: Any) -> Any:
     """Return where scaled values are; those beyond the bend come nearer, in their order."""
-    size = np.abs(scaled)
-    if not size.size or size.max() <= BEND:
+    xp = namespace(scaled)
+    size = xp.abs(scaled)
+    if 0 in size.shape or size.max() <= BEND:
         return scaled
-    placed: FloatArray = scaled.copy()
+    placed = 1.0 * scaled
     far = size > BEND
-    out = BEND * (1.0 + np.log(size[far] / BEND))
+    out = BEND * (1.0 + xp.log(size[far] / BEND))
     again = out > BEND_AGAIN
-    out[again] = BEND_AGAIN + BEND * np.log(out[again] / BEND_AGAIN)
-    placed[far] = np.sign(scaled[far]) * out
+    out[again] = BEND_AGAIN + BEND * xp.log(out[again] / BEND_AGAIN)
+    placed[far] = xp.sign(scaled[far]) * out
     return placed
 
 
@@ -54,6 +57,16 @@ def straight(placed: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):  # a little beyond the largest number, by rounding
         scaled[far] = np.sign(placed[far]) * np.nan_to_num(BEND * np.exp(out / BEND - 1.0))
     return scaled
+
+
+def cells_there(places: Any) -> tuple[Any, Any, Any]:
+    """Return the same as `cells` of the places of several columns, one in each row, where they are."""
+    xp = namespace(places)
+    position = places * (1.0 / STEP)
+    start = xp.floor(xp.min(position, axis=1))
+    position = position - start[:, None]
+    cell = xp.astype(position, xp.int64)
+    return start, cell, position - cell
 
 
 def cells(places: FloatArray) -> tuple[int, NDArray[np.int64], FloatArray]:
@@ -80,6 +93,11 @@ def spread_over(cell: NDArray[np.int64], share: FloatArray, weights: FloatArray 
     size = int(cell.max()) + 2 if cell.size else 1
     upper = share if weights is None else share * weights
     above = np.bincount(cell, upper, size).astype(np.float64, copy=False)
-    found: FloatArray = np.bincount(cell, weights, size) - above
+    return divided(np.bincount(cell, weights, size), above)
+
+
+def divided(rows: NDArray[Any], above: FloatArray) -> FloatArray:
+    """Return the rows at lattice points, given how many are in each cell, and what the upper points get."""
+    found: FloatArray = rows - above
     found[1:] += above[:-1]
     return found

@@ -62,7 +62,7 @@ class Marks:
             return cls()
         low = float(present.min())
         negative = float(np.count_nonzero(present < 0)) if low < 0 else 0.0
-        some = present[:: max(1, len(present) // _LOOKED_AT)]
+        some = present[:: looked_at_every(len(present))]
         return cls(low, float(present.max()), negative, grain_of(some, steps_of(clock)), (unit,))
 
     def __add__(self, other: Marks) -> Marks:
@@ -95,10 +95,15 @@ class Marks:
         )
         if low > high:
             raise stored["low"].wrong(f"at most {high:g}, which is {stored['high'].path}")
-        grain = tuple(each.number(0) for each in stored["grain"].each())
+        grain = tuple(stored["grain"].numbers(least=0).tolist())
         if len(grain) not in (0, len(NUMBER_STEPS) + 1, len(TIME_STEPS) + 1):
             raise stored["grain"].wrong(f"{len(NUMBER_STEPS) + 1} or {len(TIME_STEPS) + 1} numbers")
         return cls(low, high, stored["below_zero"].number(0), grain, stored["units"].texts())
+
+
+def looked_at_every(rows: int) -> int:
+    """Return that of so many rows every which one is looked at for what it is a multiple of."""
+    return max(1, rows // _LOOKED_AT)
 
 
 def steps_of(clock: str) -> tuple[float, ...]:

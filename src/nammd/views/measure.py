@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray
+from nammd.data.arrays import Array, FloatArray, is_spread, take_rows, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.sampling import sample_positions
 from nammd.data.values import Values
 from nammd.encoding import Encoding
-from nammd.encoding.choosing import robust_scale
+from nammd.encoding.choosing import quartile_ranks, quartiles_of, robust_scale, scale_between
 from nammd.encoding.columns import CategoricalColumn, CodedColumn, NumericColumn, in_units
+from nammd.engines.columns import DeviceColumns
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.lattice import bent, straight
 from nammd.views.marks import Marks
@@ -88,7 +90,8 @@ class Measure:
 
     def places(self, numbers: FloatArray) -> FloatArray:
         """Return where numbers are on the scale of the column."""
-        return bent(in_units(numbers, self.center, self.scale))
+        placed: FloatArray = bent(in_units(numbers, self.center, self.scale))
+        return placed
 
     def values(self, places: FloatArray) -> FloatArray:
         """Return the numbers at some places."""
@@ -128,17 +131,32 @@ def measures_of(encoding: Encoding, reference: Dataset) -> tuple[Measure, ...]:
 
 
 def _of_arrays(encoding: Encoding, reference: Dataset) -> tuple[Measure, ...]:
-    from nammd.data.arrays import take_rows, to_numpy
-
     if reference.array is None or len(encoding.columns) > MOST_OF_ARRAYS:
         return ()
-    chosen = sample_positions(reference.array.shape[0], _UNIT_ROWS, 0)
-    rows = to_numpy(take_rows(reference.array, chosen))
-    found = []
-    for column in encoding.columns:
-        numbers = np.asarray(rows[:, int(column.name)], dtype=np.float64)
-        scale = robust_scale(numbers)
-        if scale > 0:
-            center = float(np.median(numbers))
-            found.append(Measure(column.name, "numeric", "numbers", center, scale, of_array=True))
-    return tuple(found)
+    array, count = reference.array, int(reference.array.shape[0])
+    every = count <= _UNIT_ROWS and not is_spread(array)
+    rows = array if every else take_rows(array, sample_positions(count, _UNIT_ROWS, 0))
+    names = [column.name for column in encoding.columns]
+    return tuple(
+        Measure(name, "numeric", "numbers", center, scale, of_array=True)
+        for name, (center, scale) in zip(names, _units_of(rows, list(map(int, names))), strict=True)
+        if scale > 0
+    )
+
+
+def _units_of(rows: Array, columns: Sequence[int]) -> Iterator[tuple[float, float]]:
+    """Yield the median and the robust scale of columns of an array; on a device all are ordered at once."""
+    there = DeviceColumns.of(rows, columns)
+    if there is not None:
+        ranks = quartile_ranks(there.rows)
+        ordered = there.at_ranks(np.array(ranks))
+    for place, column in enumerate(columns):
+        scale = 0.0
+        if there is not None:
+            known = dict(zip(ranks, ordered[place].tolist(), strict=True))
+            low, center, high = quartiles_of(known, there.rows)
+            scale = scale_between(low, high)
+        if not scale:
+            numbers = to_numpy(rows[:, column])
+            center, scale = float(np.median(numbers)), robust_scale(numbers)
+        yield center, scale

@@ -211,10 +211,30 @@ def check_relations(
                 pvalues[k], changes[k] = pvalue, max(float(difference(mixture, y)[0]), 0.0) / own
             if pvalue >= HOPELESS:
                 break
-    found = [_noted(limits, reference, candidate, k, changes[k], pvalues[k]) for k in range(len(pvalues))]
-    adjusted = holm([each.pvalue for each in found])
-    noted = [replace(each, adjusted=p, beyond=p <= level) for each, p in zip(found, adjusted, strict=True)]
-    return tuple(sorted(noted, key=lambda each: (-each.beyond, -each.ratio)))
+    adjusted = holm(pvalues.tolist())
+    found = [
+        PairCheck(
+            names=(one.measure.title, two.measure.title),
+            change=change,
+            tolerance=tolerance,
+            pvalue=pvalue,
+            ordered=one.ordered and two.ordered,
+            tables=(reference.table(k), candidate.table(k)),
+            adjusted=p,
+            beyond=p <= level,
+        )
+        for k, ((one, two), change, tolerance, pvalue, p) in enumerate(
+            zip(
+                map(reference.both, range(len(pvalues))),
+                np.sqrt(changes).tolist(),
+                limits.negligible.tolist(),
+                pvalues.tolist(),
+                adjusted,
+                strict=True,
+            )
+        )
+    ]
+    return tuple(sorted(found, key=lambda each: (-each.beyond, -each.ratio)))
 
 
 def _mixtures(labels: Sequence[str], like: Mapping[str, float]) -> Iterator[list[float]]:
@@ -230,26 +250,6 @@ def _mixtures(labels: Sequence[str], like: Mapping[str, float]) -> Iterator[list
     for step in _STEPS:
         for k in range(count):
             yield [1 - step, *(step * (j == k) for j in range(count))]
-
-
-def _noted(
-    limits: RelationLimits,
-    reference: SampleRelations,
-    candidate: SampleRelations,
-    pair: int,
-    squared: float,
-    pvalue: float,
-) -> PairCheck:
-    """Return the outcome of a pair; `squared` is its change."""
-    one, two = reference.both(pair)
-    return PairCheck(
-        names=(one.measure.title, two.measure.title),
-        change=float(np.sqrt(squared)),
-        tolerance=float(limits.negligible[pair]),
-        pvalue=float(pvalue),
-        ordered=one.ordered and two.ordered,
-        tables=(reference.table(pair), candidate.table(pair)),
-    )
 
 
 def _unit(sample: SampleRelations, pair: int) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,11 @@ from nammd.statistics.relation import Cells, Relation, relation_of, relation_of_
 from nammd.views.classes import MOST, Classes
 from nammd.views.measure import Measure
 
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+
+SIZE = MOST + 1
+"""So many classes there are at most, that of missing values included."""
+
 MOST_PAIRS = 2000
 """Of more pairs those are looked at that depend on each other most in the reference."""
 
@@ -30,7 +36,6 @@ LEAST = 20
 
 _AT_ONCE = 128
 _COLUMNS_AT_ONCE = 64
-_SIZE = MOST + 1
 _SOME = 5000
 _LEADING = 2
 """So many features of a column tell how much it depends on another one, where there are many columns."""
@@ -49,7 +54,7 @@ class Columns:
     """
 
     classes: Mapping[str, Classes] = field(default_factory=dict, repr=False)
-    pairs: tuple[tuple[str, str], ...] = ()
+    pairs: Pairs = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,19 +213,40 @@ class RelationCounter:
 
     def found(self, columns: Columns | None = None) -> SampleRelations:
         """Return how they go together; `columns` where they were not known before."""
-        columns = columns or self._columns or Columns(self._made, _most_dependent(self._made, self._codes))
-        rows, units = len(next(iter(self._codes.values()), ())), self._units
+        columns = columns or self._columns or Columns(self._made, self._chosen())
+        rows, units = self.rows, self._units
         weights = None if units is None else units.weights
-        counts = np.zeros((len(columns.pairs), _SIZE, _SIZE))
-        for k, (one, two) in enumerate(columns.pairs):
-            cells = self._codes[one].astype(np.int16) * np.int16(_SIZE) + self._codes[two]
-            counts[k] = np.bincount(cells, weights, _SIZE * _SIZE).reshape(_SIZE, _SIZE)
         grouped = None
         if units is not None and rows:
             groups = units.codes if units.names is not None else np.arange(rows)
             grouped = GroupedRows(self._codes, groups, weights)
         sizes = np.full(len(columns.pairs), float(rows))
-        return SampleRelations(columns, self._quantiles, counts, sizes, grouped)
+        return SampleRelations(
+            columns, self._quantiles, self._counted(columns.pairs, weights), sizes, grouped
+        )
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self._codes.values()), ()))
+
+    def _chosen(self) -> Pairs:
+        """Return all pairs, or, of too many, those that depend on each other most in some rows."""
+        if len(self._made) * (len(self._made) - 1) // 2 <= MOST_PAIRS:
+            return tuple(combinations(self._made, 2))
+        return _most_dependent(self._made, self._some(max(self.rows // _SOME, 1)))
+
+    def _some(self, step: int) -> Mapping[str, NDArray[np.uint8]]:
+        """Return the classes of every so many rows."""
+        return {name: codes[::step] for name, codes in self._codes.items()}
+
+    def _counted(self, pairs: Pairs, weights: FloatArray | None) -> FloatArray:
+        """Return how many rows, or how much weight, is in every cell of some pairs."""
+        counts = np.zeros((len(pairs), SIZE, SIZE))
+        for k, (one, two) in enumerate(pairs):
+            cells = self._codes[one].astype(np.int16) * np.int16(SIZE) + self._codes[two]
+            counts[k] = np.bincount(cells, weights, SIZE * SIZE).reshape(SIZE, SIZE)
+        return counts
 
 
 def _can_go_together(measure: Measure) -> bool:
@@ -228,18 +254,13 @@ def _can_go_together(measure: Measure) -> bool:
     return measure.counted != "cells"
 
 
-def _most_dependent(
-    made: Mapping[str, Classes], codes: Mapping[str, NDArray[np.uint8]]
-) -> tuple[tuple[str, str], ...]:
-    """Return all pairs, or, of too many, those that depend on each other most in some rows."""
+def _most_dependent(made: Mapping[str, Classes], codes: Mapping[str, NDArray[np.uint8]]) -> Pairs:
+    """Return the pairs that depend on each other most in some rows, given their classes."""
     names = list(made)
-    if len(names) * (len(names) - 1) // 2 <= MOST_PAIRS:
-        return tuple(combinations(names, 2))
-    some = slice(None, None, max(len(codes[names[0]]) // _SOME, 1))
-    features = np.zeros((_LEADING, len(codes[names[0]][some]), len(names)))
+    features = np.zeros((_LEADING, len(codes[names[0]]), len(names)))
     for place, name in enumerate(names):
         own = made[name].own_features[:, -_LEADING:] / np.sqrt(made[name].spread)
-        features[: own.shape[1], :, place] = own.T[:, codes[name][some]]
+        features[: own.shape[1], :, place] = own.T[:, codes[name]]
     features -= features.mean(axis=1, keepdims=True)
     return tuple((names[i], names[j]) for i, j in _largest(features))
 
@@ -251,9 +272,16 @@ def _largest(features: FloatArray) -> list[tuple[int, int]]:
     """
     _, rows, columns = features.shape
     sizes, pairs, least = np.empty(0), np.empty((0, 2), np.intp), -1.0
+    buffer = np.empty((_COLUMNS_AT_ONCE, columns))
     for start in range(0, columns, _COLUMNS_AT_ONCE):
         here, others = features[:, :, start : start + _COLUMNS_AT_ONCE], features[:, :, start:]
-        size = sum((one.T @ two / rows) ** 2 for one in here for two in others)
+        size = np.zeros((here.shape[2], others.shape[2]))
+        for one in here:
+            for two in others:  # in place: a new matrix each time would take longer than the products
+                part = np.matmul(one.T, two, out=buffer[: len(size), : columns - start])
+                part /= rows
+                part *= part
+                size += part
         size[np.tril_indices(len(size), 0, columns - start)] = -1.0  # each pair once, and no column alone
         i, j = np.nonzero(size > least)
         sizes = np.append(sizes, size[i, j])

@@ -6,7 +6,7 @@ Here stands what goes on around them: which tiles, how much at once, and adding 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -30,8 +30,8 @@ from nammd.engines.cuda.operands import Operands, padded_rows, prepare
 from nammd.engines.cuda.unit_sums import arranged
 from nammd.engines.cuda.weighted_rows import only_weights
 from nammd.engines.features import by_features
-from nammd.engines.protocol import Engine, FamilyForms, FormTask, PairedForms, Summed
-from nammd.engines.sums import CrossSums, WithinSums
+from nammd.engines.protocol import Engine, FamilyForms, FormTask, PairedForms, Split, Summed
+from nammd.engines.sums import CrossSums, PairMeans, WithinSums
 from nammd.engines.tiles.engine import Tiles
 from nammd.engines.tiles.jobs import typical_value
 from nammd.engines.units import Units
@@ -102,6 +102,21 @@ class Cuda(Engine):
         ]
         by = self.described(samples[0])
         return [Summed(tuple(each[k] for each in found), by) for k in range(ladder.count)]
+
+    def pair_means(
+        self, kernels: Sequence[Kernel], x: Array, copies: Sequence[Array]
+    ) -> list[list[PairMeans]]:
+        """Return `PairMeans` of a sample and copies of it, computed on the device."""
+        if any(map(self.can_compute, kernels)):
+            return super().pair_means(kernels, x, copies)
+        return Tiles().pair_means(kernels, x, copies)
+
+    def split_sums(self, kernel: Kernel, sample: Array, splits: Sequence[Split]) -> Iterator[Summed]:
+        """Yield the sums of divisions of a sample; those of kernels with features share their walks."""
+        self._require_device(sample)
+        if by_features([kernel], [(sample,)]):
+            return Tiles().split_sums(kernel, sample, splits)
+        return super().split_sums(kernel, sample, splits)
 
     def many_unit_sums(
         self, kernels: Sequence[Kernel], *parts: tuple[tuple[Array, Units], ...]

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
-from nammd.data.sampling import PAIRED_ROWS, representatives, shuffled
+from nammd.data.arrays import Array, FloatArray, namespace, to_numpy
+from nammd.data.sampling import PAIRED_ROWS, shuffled
 from nammd.engines.features.own_units import Own, Twins, outer_of_units
 from nammd.engines.features.walks import Positions
 from nammd.engines.features.waves import Waves
@@ -49,11 +49,15 @@ def rows_of_parts(parts: Sequence[tuple[Any, ...]]) -> int:
 
 
 @dataclass(eq=False)
-class _Sample:
-    """A sample, and what is known of it so far; arrays have a first axis of scales."""
+class SummedSample:
+    """A sample, and what is known of it so far; arrays have a first axis of scales.
+
+    Where it is a part of a larger one, its rows are those `among` the points.
+    """
 
     points: Array
     units: Units | None
+    among: Positions | None = None
     total: FloatArray = field(init=False)  # S: the sum of features
     sized: FloatArray = field(init=False)  # T: the same, every unit counting by its size once more
     places: dict[int, int] = field(default_factory=dict)  # of other samples among the products
@@ -62,7 +66,12 @@ class _Sample:
 
     @property
     def rows(self) -> int:
-        return int(self.points.shape[0])
+        """The number of rows."""
+        return int(self.points.shape[0]) if self.among is None else len(self.among)
+
+    def rows_of(self, chosen: Positions) -> Positions:
+        """Return where some of its rows are among the points."""
+        return chosen if self.among is None else self.among[chosen]
 
     @property
     def weights(self) -> list[FloatArray | None]:
@@ -77,22 +86,27 @@ class _Sample:
 
     @cached_property
     def sizes(self) -> Any:
+        """The sizes of units; one number where every row is a unit."""
         return 1.0 if self.units is None else self.units.sizes
 
     @cached_property
     def same_sizes(self) -> bool:
+        """Whether all units have one size."""
         return self.units is None or bool(np.all(self.units.sizes == self.units.sizes[0]))
 
     @property
     def count(self) -> int:
+        """The number of units."""
         return self.rows if self.units is None else len(self.units)
 
     @cached_property
     def weight(self) -> float:
+        """The weight of all rows."""
         return float(self.rows if self.units is None else self.units.sizes.sum())
 
     @cached_property
     def squared_sizes(self) -> float:
+        """The sum of the squared sizes of units."""
         return float(self.rows if self.units is None else self.units.sizes @ self.units.sizes)
 
     def by_unit(self, values: FloatArray) -> FloatArray:
@@ -104,12 +118,17 @@ class _Sample:
         self.total = totals[:, 0]
         self.sized = totals[:, 1] if totals.shape[1] > 1 else totals[:, 0] * float(np.ravel(self.sizes)[0])
 
+    def mean(self, k: int) -> FloatArray:
+        """Return the mean features."""
+        found: FloatArray = self.total[k] / self.weight
+        return found
+
     def centred_sized(self, k: int) -> FloatArray:
         """Return the sum of sizes times features less their mean: zero where all sizes are the same."""
         centred: FloatArray = self.sized[k] - self.squared_sizes / self.weight * self.total[k]
         return centred
 
-    def felt(self, k: int, other: _Sample, sized: bool = False) -> FloatArray:
+    def felt(self, k: int, other: SummedSample, sized: bool = False) -> FloatArray:
         """Return the products of every row with S of a sample, or with its T."""
         at, size = self.places[id(other)], 1.0
         if sized and other.same_sizes:
@@ -142,14 +161,12 @@ def feature_sums(
     # The x of a pair, whatever else is asked for: the same sums have the same bits.
     first = max(parts, key=len)[0]
     first = first[0] if isinstance(first, tuple) else first
-    some = take_rows(first, representatives(int(first.shape[0])))
-    centre = np.median(to_numpy(some).astype(np.float64), axis=0)
-    waves = Waves.of_kernels(kernels, centre, precision)  # type: ignore[arg-type]
+    waves = Waves.around(kernels, first, precision)
     if waves is None:  # none is made of another: one after the other
         return [feature_sums([kernel], parts, walking, precision)[0] for kernel in kernels]
     walks = walking(waves)
-    samples: dict[int, _Sample] = {}
-    keyed: list[tuple[_Sample, ...]] = []
+    samples: dict[int, SummedSample] = {}
+    keyed: list[tuple[SummedSample, ...]] = []
     for part in parts:
         keyed.append(tuple(_sample(each, samples) for each in part))
     every = list(samples.values())
@@ -170,33 +187,31 @@ def feature_sums(
     }
     summed: list[list[Any]] = []
     for k in range(len(kernels)):
-        order = SecondOrder(k)
-        for sample in every:  # at one scale after the other: these are large
-            order.take(walks, sample)
+        order = SecondOrder.of(walks, every, k)  # at one scale after the other: these are large
         summed.append(
             [
-                _within(part[0], k, order)
+                within_of(part[0], k, order)
                 if len(part) == 1
-                else _cross(part[0], part[1], k, order, twins.get(part))
+                else cross_of(part[0], part[1], k, order, twins.get(part))
                 for part in keyed
             ]
         )
     return summed
 
 
-def _own(walks: Any, sample: _Sample, bound: float) -> Own:
+def _own(walks: Any, sample: SummedSample, bound: float) -> Own:
     units = sample.units
     if units is None or (len(units) == sample.rows and not units.reach):
         return Own.of_rows(units, bound, walks.waves.scales)
     return Own.of_units(walks, sample.points, units)
 
 
-def _sample(given: Any, samples: dict[int, _Sample]) -> _Sample:
+def _sample(given: Any, samples: dict[int, SummedSample]) -> SummedSample:
     points, units = given if isinstance(given, tuple) else (given, None)
-    return samples.setdefault(id(points), _Sample(points, units))
+    return samples.setdefault(id(points), SummedSample(points, units))
 
 
-def _partners(sample: _Sample, parts: Sequence[tuple[_Sample, ...]]) -> FloatArray:
+def _partners(sample: SummedSample, parts: Sequence[tuple[SummedSample, ...]]) -> FloatArray:
     """Return S and T of all samples that one meets, and remember where each is."""
     vectors: list[FloatArray] = []
     for part in parts:
@@ -228,26 +243,41 @@ class SecondOrder:
     chosen: dict[int, Positions] = field(default_factory=dict)
     outer: dict[int, FloatArray] = field(default_factory=dict)
 
-    def take(self, walks: Any, sample: _Sample) -> None:
-        """Find those of a sample."""
-        chosen = shuffled(sample.count, SECOND_ORDER_ROWS if self.k == 0 else FINER_ROWS)
-        mean, units = sample.total[self.k] / sample.weight, sample.units
-        if units is None or (len(units) == sample.rows and units.weights is None):
-            found = walks.second_order(sample.points, chosen, self.k, mean)
-        else:
-            found = outer_of_units(walks, sample.points, units, chosen, self.k, mean)
-        self.chosen[id(sample)], self.outer[id(sample)] = chosen, found
+    @classmethod
+    def of(cls, walks: Any, samples: Sequence[SummedSample], k: int) -> SecondOrder:
+        """Find those of some samples."""
+        found, plain = cls(k), list[SummedSample]()
+        for sample in samples:
+            units, most = sample.units, SECOND_ORDER_ROWS if k == 0 else FINER_ROWS
+            chosen = found.chosen[id(sample)] = shuffled(sample.count, most)
+            if units is None or (len(units) == sample.rows and units.weights is None):
+                plain.append(sample)
+            else:
+                outer = outer_of_units(walks, sample.points, units, chosen, k, sample.mean(k))
+                found.outer[id(sample)] = outer
+        if not plain:
+            return found
+        rows, means = (
+            [each.rows_of(found.chosen[id(each)]) for each in plain],
+            [each.mean(k) for each in plain],
+        )
+        every = walks.second_order([each.points for each in plain], rows, k, means)
+        found.outer |= {id(each): outer for each, outer in zip(plain, every, strict=True)}
+        return found
 
-    def product(self, x: _Sample, y: _Sample) -> float:
+    def product(self, x: SummedSample, y: SummedSample) -> float:
         """Return the sum of squared kernel sums of the chosen units of two samples, each with each."""
-        return float(np.vdot(self.outer[id(x)], self.outer[id(y)]))
+        one, two = self.outer[id(x)], self.outer[id(y)]
+        if type(one) is not type(two):  # single rows, and units that were added up here
+            one, two = to_numpy(one), to_numpy(two)
+        return float(np.vdot(one, two) if isinstance(one, np.ndarray) else namespace(one).sum(one * two))
 
 
-def _within(x: _Sample, k: int, order: SecondOrder) -> Any:
+def within_of(x: SummedSample, k: int, order: SecondOrder) -> Any:
     """Return the sums over pairs of distinct units of a sample."""
     own = x.own
     rows = x.felt(k, x) - own.rows[k]
-    mean = x.total[k] / x.weight
+    mean = x.mean(k)
     c, s, turned = float(mean @ mean), x.sizes, x.centred_sized(k)
     similar = x.by_unit(x.felt(k, x))  # F'S
     u = similar / x.weight - s * c
@@ -269,10 +299,10 @@ def _within(x: _Sample, k: int, order: SecondOrder) -> Any:
     return UnitWithin(rows, sized, squares, x.total[k])
 
 
-def _cross(x: _Sample, y: _Sample, k: int, order: SecondOrder, twins: Twins | None) -> Any:
+def cross_of(x: SummedSample, y: SummedSample, k: int, order: SecondOrder, twins: Twins | None) -> Any:
     """Return the sums over pairs of a unit of x and one of y, less units that are in both."""
     rows, cols = x.felt(k, y), y.felt(k, x)
-    one, two = x.total[k] / x.weight, y.total[k] / y.weight
+    one, two = x.mean(k), y.mean(k)
     c, s, t = float(one @ two), x.sizes, y.sizes
     similar, others = x.by_unit(rows), y.by_unit(cols)
     u, v = similar / y.weight - s * c, others / x.weight - t * c

@@ -30,6 +30,9 @@ DEVICE_ROWS = 32_768
 PRODUCT_ROWS = 2_048
 """Rows at once whose features are multiplied with themselves: long enough for a matrix product."""
 
+_FEW = 8
+"""Of more vectors at once, a matrix product takes less time than one product after the other."""
+
 Positions = NDArray[np.intp]
 
 
@@ -71,12 +74,16 @@ class Walks:
         run(jobs, self.threads, self.progress, of_pairs=False)
         return [job.found for job in jobs]
 
-    def second_order(self, sample: Array, rows: Positions, scale: int, mean: FloatArray) -> FloatArray:
-        """Return the sum of outer products of features less a mean, over some rows at one scale."""
-        job = _Outer(self.waves, sample, scale, rows, mean)
-        run([job], self.threads, self.progress, of_pairs=False)
-        job.found *= self.waves.scale**2
-        return job.found
+    def second_order(
+        self, samples: Sequence[Array], rows: Sequence[Positions], scale: int, means: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """Return, for each sample, the sum of outer products of features less a mean, over some rows."""
+        each = zip(samples, rows, means, strict=True)
+        jobs = [_Outer(self.waves, sample, scale, some, mean) for sample, some, mean in each]
+        run(jobs, self.threads, self.progress, of_pairs=False)
+        for job in jobs:
+            job.found *= self.waves.scale**2
+        return [job.found for job in jobs]
 
     def unit_features(
         self,
@@ -165,6 +172,11 @@ class _Totals(_Walk):
         found, rows = np.empty(self.found.shape), self.rows(low, high)
         ones = np.ones(high - low)
         each = [self.here(ones if w is None else w[low:high], rows) for w in self.weights]
+        if len(each) > _FEW:
+            stacked = namespace(rows).stack(each)
+            for k, waves in enumerate(self.waves.of(rows)):
+                found[k] = to_numpy(stacked @ waves)
+            return found
         for k, waves in enumerate(self.waves.of(rows)):
             for number, weight in enumerate(each):
                 found[k, number] = to_numpy(weight @ waves)
@@ -177,17 +189,23 @@ class _Totals(_Walk):
 class _Products(_Walk):
     def __init__(self, waves: Waves, sample: Array, vectors: FloatArray) -> None:
         super().__init__(waves, sample)
-        # Of moderate size whatever the weights, and each in one piece: one product after the other is quicker
-        # than a thin matrix product.
+        # Of moderate size whatever the weights, and each in one piece: of a few, one product after the other
+        # is quicker than a thin matrix product.
         sizes = np.maximum(np.abs(vectors).max(axis=1), np.finfo(np.float64).tiny)
         self.factors, small = sizes * waves.scale, np.swapaxes(vectors / sizes[:, None, :], 1, 2)
         self.vectors = [[self.here(np.ascontiguousarray(v), sample) for v in each] for each in small]
+        self.stacked = [namespace(sample).stack(each) if len(each) > _FEW else None for each in self.vectors]
         # Arrays of their own: some of them are needed much longer than others.
         self.found = [[np.empty(self.size) for _ in each] for each in self.vectors]
 
     def reduce(self, low: int, high: int) -> None:
         # Each block has its own place, so threads need not wait for each other.
         for k, waves in enumerate(self.waves.of(self.rows(low, high))):
+            if self.stacked[k] is not None:
+                every = to_numpy(self.stacked[k] @ waves.T)
+                for number, factor in enumerate(self.factors[k]):
+                    self.found[k][number][low:high] = every[number] * factor
+                continue
             for number, vector in enumerate(self.vectors[k]):
                 self.found[k][number][low:high] = to_numpy(waves @ vector) * self.factors[k, number]
 
@@ -198,7 +216,9 @@ class _Products(_Walk):
 class _Outer(_Walk):
     def __init__(self, waves: Waves, sample: Array, scale: int, rows: Positions, mean: FloatArray) -> None:
         super().__init__(waves, sample, rows)
-        self.scale, self.found = scale, np.zeros((waves.size, waves.size))
+        self.scale, self.xp = scale, namespace(sample)
+        # It is large, and stays where the sample is.
+        self.found: FloatArray = like(np.zeros((waves.size, waves.size)), sample, self.xp.float64)
         self.mean = self.here(mean / waves.scale, sample)
         self.block = PRODUCT_ROWS if self.on_cpu else DEVICE_ROWS
         self.panel_rows = self.block
@@ -208,9 +228,10 @@ class _Outer(_Walk):
     def reduce(self, low: int, high: int) -> Any:
         *_, waves = self.waves.of(self.rows(low, high), self.scale + 1)
         centred = waves - self.mean
-        return to_numpy(centred.T @ centred)
+        product = centred.T @ centred
+        return to_numpy(product) if self.on_cpu else self.xp.astype(product, self.xp.float64)
 
-    def add(self, low: int, high: int, part: FloatArray) -> None:
+    def add(self, low: int, high: int, part: Array) -> None:
         self.found += part
 
 

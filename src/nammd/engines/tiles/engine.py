@@ -12,7 +12,7 @@ and without threads: such libraries bring their own parallelism.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,17 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray
-from nammd.engines.features import Walks, by_features, feature_sums
+from nammd.engines.features import Walks, by_features, feature_pair_means, feature_sums, split_sums
 from nammd.engines.features.waves import Waves
 from nammd.engines.progress import Progress
 from nammd.engines.protocol import (
     Engine,
     FamilyForms,
     PairedForms,
+    Split,
     Summed,
     form_work,
     repr_of_what_is_set,
 )
+from nammd.engines.sums import PairMeans
 from nammd.engines.tiles.families import FamilyJob, GridJob, PairedJob
 from nammd.engines.tiles.jobs import CrossJob, QuadraticForms, WithinJob
 from nammd.engines.tiles.pool import Buffers, run
@@ -39,6 +41,7 @@ from nammd.engines.units import Units
 from nammd.errors.checks import whole
 from nammd.kernels.base import BoundKernel, Kernel, Precision
 from nammd.kernels.family import families, of_distances, powers_of
+from nammd.kernels.operations import features_of
 
 SINGLE_VALUES = 1 << 24
 """Two samples of more pairs of rows than this, 4 096 with as many, have float32 tiles in NumPy.
@@ -140,6 +143,15 @@ class Tiles(Engine):
         }
         return [found[k] for k in range(len(kernels))]
 
+    def pair_means(
+        self, kernels: Sequence[Kernel], x: Array, copies: Sequence[Array]
+    ) -> list[list[PairMeans]]:
+        """Return `PairMeans` of a sample and copies of it; of kernels with features without any pairs."""
+        if all(map(features_of, kernels)):
+            precision = self.dtype or self.precision_for(x, *copies)
+            return feature_pair_means(kernels, x, copies, precision)
+        return super().pair_means(kernels, x, copies)
+
     def many_unit_sums(
         self, kernels: Sequence[Kernel], *parts: tuple[tuple[Array, Units], ...]
     ) -> list[Summed]:
@@ -174,12 +186,20 @@ class Tiles(Engine):
     def _by_features(self, kernels: Sequence[Kernel], parts: Sequence[tuple[Any, ...]]) -> list[Summed]:
         """Return sums of kernels with features, in time proportional to the rows."""
         samples = [each[0] if isinstance(each, tuple) else each for part in parts for each in part]
-
-        def walking(waves: Waves) -> Walks:
-            return Walks(waves, self.threads, self.progress)
-
-        found = feature_sums(kernels, parts, walking, self.precision_for(*samples))
+        found = feature_sums(kernels, parts, self._walking, self.precision_for(*samples))
         return [Summed(tuple(each), self.described(samples[0])) for each in found]
+
+    def _walking(self, waves: Waves) -> Walks:
+        return Walks(waves, self.threads, self.progress)
+
+    def split_sums(self, kernel: Kernel, sample: Array, splits: Sequence[Split]) -> Iterator[Summed]:
+        """Yield the sums of divisions of a sample; those of kernels with features share their walks."""
+        if not by_features([kernel], [(sample,)]):
+            yield from super().split_sums(kernel, sample, splits)
+            return
+        by, precision = self.described(sample), self.precision_for(sample)
+        for found in split_sums(kernel, sample, splits, self._walking, precision):
+            yield Summed(found, by)
 
     def quadratic_forms(self, kernel: Kernel, z: Array, vectors: NDArray[Any]) -> FloatArray:
         """Return ``v' K v`` for every column v, K the Gram matrix of z less its diagonal."""

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from nammd.monitor.page.markup import Markup, joined, tag
 from nammd.monitor.page.model import Mark, Multiple, Page
+from nammd.monitor.stream import QUIET
 from nammd.results import estimated, number
 from nammd.tolerances.decision import Decision
 
+CLOSE, FAR = Decision.CLOSE.value, Decision.FAR.value
 TOP, BOTTOM, LEFT, RIGHT = 26.0, 24.0, 46.0, 10.0
 
 
@@ -54,6 +56,7 @@ def time_line(page: Page, width: float, height: float) -> Markup:
     frame = Frame(width, height, 0.0, high)
     parts = [
         *_alarms(page, frame),
+        *_missing(page, frame),
         *_scale(frame, [number(v) for v in _round_steps(high)], _round_steps(high)),
     ]
     parts += [*_tolerance(marks, frame), *_flags(page, frame), *_means(marks, frame)]
@@ -103,16 +106,14 @@ def small_multiple(multiple: Multiple) -> Markup:
         ),
     ]
     inner += [
-        _shape(Decision.FAR, frame.x(place), frame.y(ratio), 3.0)
-        for place, ratio, proven in multiple.points
-        if proven
+        _shape(FAR, frame.x(place), frame.y(ratio), 3.0) for place, ratio, proven in multiple.points if proven
     ]
     return _picture(frame, f"{multiple.name} over time; 1 is its tolerance.", inner)
 
 
-def sign(decision: Decision) -> Markup:
-    """Draw the mark of a decision by itself, for lists and legends."""
-    mark = _shape(decision, 8.0, 8.0, 5.0)
+def sign(word: str) -> Markup:
+    """Draw the mark of a word by itself, for lists and legends."""
+    mark = _shape(word, 8.0, 8.0, 5.0)
     return tag("svg", mark, viewBox="0 0 16 16", width="16", height="16", class_="sign", aria_hidden="true")
 
 
@@ -129,6 +130,18 @@ def _alarms(page: Page, frame: Frame) -> list[Markup]:
         found.append(
             tag("rect", x=start, y=TOP, width=max(end - start, 8.0), height=height, class_="alarmed")
         )
+    return found
+
+
+def _missing(page: Page, frame: Frame) -> list[Markup]:
+    """Draw where batches have not come."""
+    found = []
+    for each in page.missing:
+        start, end = frame.x(each.start) - 3, frame.x(each.end) + 3
+        height = frame.height - TOP - frame.bottom
+        words = tag("title", f"{each.gap.name}: no batch")
+        box = {"x": start, "y": TOP, "width": max(end - start, 6.0), "height": height}
+        found.append(tag("rect", words, **box, class_="missing"))
     return found
 
 
@@ -186,26 +199,26 @@ def _interval(mark: Mark, frame: Frame) -> Markup:
     if math.isnan(mark.low) or math.isnan(mark.high):
         return Markup("")
     at = frame.x(mark.place)
-    return tag(
-        "line", x1=at, x2=at, y1=frame.y(mark.low), y2=frame.y(mark.high), class_=f"span {mark.decision}"
-    )
+    return tag("line", x1=at, x2=at, y1=frame.y(mark.low), y2=frame.y(mark.high), class_=f"span {mark.word}")
 
 
 def _mark(mark: Mark, frame: Frame) -> Markup:
     if math.isnan(mark.distance):
         return Markup("")
     size = 4.2 if frame.width > 500 else 3.4
-    shape = _shape(mark.decision, frame.x(mark.place), frame.y(mark.distance), size)
-    told = f"{mark.name}: {mark.decision}, distance {estimated(mark.distance)}"
+    shape = _shape(mark.word, frame.x(mark.place), frame.y(mark.distance), size)
+    told = f"{mark.name}: {mark.word}, distance {estimated(mark.distance)}"
     told += f" [{number(mark.low)}, {number(mark.high)}], tolerance {number(mark.epsilon)}"
     return tag("g", tag("title", told), shape, class_="mark", data_first=mark.first, data_last=mark.last)
 
 
-def _shape(decision: Decision, x: float, y: float, r: float) -> Markup:
-    """Return a filled dot for CLOSE, a cross for FAR, and a hollow diamond for UNDECIDED."""
-    if decision is Decision.CLOSE:
+def _shape(word: str, x: float, y: float, r: float) -> Markup:
+    """Return a filled dot for CLOSE, a small ring for quiet, a cross for FAR, a diamond for UNDECIDED."""
+    if word == CLOSE:
         return tag("circle", cx=x, cy=y, r=r * 0.8, class_="CLOSE")
-    if decision is Decision.FAR:
+    if word == QUIET:
+        return tag("circle", cx=x, cy=y, r=r * 0.6, class_="ring")
+    if word == FAR:
         return tag(
             "path", d=_path((x - r, y - r), (x + r, y + r), (x - r, y + r), (x + r, y - r)), class_="FAR"
         )

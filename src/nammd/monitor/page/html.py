@@ -11,17 +11,23 @@ from urllib.parse import quote
 from nammd.monitor.page.drawing import evidence_strip, like_strip, sign, small_multiple, time_line
 from nammd.monitor.page.markup import Content, Markup, joined, tag
 from nammd.monitor.page.model import Page
-from nammd.monitor.state import State, Told
+from nammd.monitor.state import State
+from nammd.monitor.stream import QUIET, Told
 from nammd.monitor.verdict import evidence_words
+from nammd.monitor.words import counted
 from nammd.results import estimated, number
 from nammd.tolerances.decision import Decision
+
+TROUBLES = 50
+"""So many batches that have not come, or were refused, are listed."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 _MEANINGS = {
-    Decision.CLOSE: "CLOSE: proven to be within the tolerance",
-    Decision.UNDECIDED: "UNDECIDED: these rows prove neither",
-    Decision.FAR: "FAR: proven to be beyond it",
+    Decision.CLOSE.value: "CLOSE: proven to be within the tolerance",
+    QUIET: "quiet: shows nothing, and proves nothing by itself",
+    Decision.UNDECIDED.value: "UNDECIDED: proves neither, and something is in doubt",
+    Decision.FAR.value: "FAR: proven to be beyond it",
 }
 
 
@@ -64,7 +70,7 @@ def content(page: Page, *more: Markup, links: Mapping[str, str] | None = None) -
         class_="top",
     )
     now = tag("section", tag("div", word, class_="word"), tag("p", state.headline()), class_=f"now {tone}")
-    sections = [now, *more]
+    sections = [now, *more, _trouble(state)]
     if page.marks:
         sections += [_distances(page), _likenesses(page), _stream(page)]
     if page.windows:
@@ -80,7 +86,7 @@ def content(page: Page, *more: Markup, links: Mapping[str, str] | None = None) -
         )
         moved = tag("h2", "The columns that moved most")
         sections.append(tag("section", moved, what, tag("div", *figures, class_="multiples"), class_="card"))
-    sections += [_promises(state), _batches(page, links)]
+    sections += [_cautions(page), _promises(state), _batches(page, links)]
     foot = tag("footer", "Made by nammd. Distances are NAMMD: 0 for equal distributions, at most 1.")
     return joined(top, tag("main", *sections), foot)
 
@@ -88,7 +94,38 @@ def content(page: Page, *more: Markup, links: Mapping[str, str] | None = None) -
 def _word(state: State) -> tuple[str, str]:
     if state.alarmed:
         return "far", "✕ ALARM"
-    return ("close", "✓ WITHIN") if state.within_since else ("", "? NOT PROVEN")
+    if state.within_since:
+        return "close", "✓ WITHIN"
+    return "", "○ QUIET" if state.current and state.current[-1].quiet else "? NOT PROVEN"
+
+
+def _trouble(state: State) -> Markup:
+    """List what has not come, and what could not be taken."""
+    every = state.calendar.every
+    rows = [
+        (gap.name, f"{counted(gap.missing, every)} missing{_seen(gap.acknowledged)}") for gap in state.gaps
+    ]
+    rows += [(a.opened, f"refused: {a.text}") for a in state.open_alarms if a.cause == "refused"]
+    if not rows:
+        return joined()
+    items = [piece for what, words in rows[-TROUBLES:] for piece in (tag("dt", what), tag("dd", words))]
+    heading = tag("h2", "Batches that have not come, or were refused")
+    return tag("section", heading, tag("dl", *items), class_="card", id="trouble")
+
+
+def _seen(text: str) -> str:
+    return f" (acknowledged: {text})" if text else ""
+
+
+def _cautions(page: Page) -> Markup:
+    """Say once what makes the numbers of batches less sure."""
+    if not page.cautions:
+        return joined()
+    items = []
+    for each in page.cautions:
+        where = f"{counted(each.batches, 'batch')}, last {each.last}"
+        items += [tag("dt", where), tag("dd", each.message)]
+    return tag("section", tag("h2", "Read with care"), tag("dl", *items), class_="card", id="cautions")
 
 
 def _distances(page: Page) -> Markup:
@@ -98,6 +135,8 @@ def _distances(page: Page) -> Markup:
         tag("li", tag("span", class_="swatch line"), "mean of all batches so far"),
         tag("li", tag("span", class_="swatch red"), "an alarm is open"),
     ]
+    if page.missing:
+        legend.append(tag("li", tag("span", class_="swatch missing"), "no batch came"))
     flags = [
         tag(
             "li",
@@ -169,7 +208,7 @@ def _windows(page: Page) -> Markup:
             tag("td", window.name),
             tag("td", estimated(window.distance), class_="number"),
             tag("td", _interval(window.low, window.high), class_="number"),
-            tag("td", f"{window.rows} rows of {window.batches} batches"),
+            tag("td", f"{window.rows} rows of {counted(window.batches, 'batch')}"),
         )
         for window in page.windows
     ]
@@ -188,10 +227,16 @@ def _promises(state: State) -> Markup:
             f"Called FAR where it is proven to be beyond the tolerance; {state.spending.sentence()}.",
         ),
         (
+            "the last ones",
+            f"Up to {state.window} taken together where the last alone proves nothing: within or beyond, "
+            "each said falsely with at most the level of the batch.",
+        ),
+        (
             "all together",
             f"An alarm where the evidence reaches {state.spending.levels.line:.4g}; relative to {about}.",
         ),
         ("an alarm ends", "When a batch, or all since, are proven to be within the tolerance again."),
+        ("expected", f"{state.calendar.sentence()}."),
     ]
     items = [piece for what, words in rows for piece in (tag("dt", what), tag("dd", words))]
     return tag("section", tag("h2", "What is promised"), tag("dl", *items), class_="card")
@@ -210,14 +255,17 @@ def _batches(page: Page, links: Mapping[str, str] | None) -> Markup:
 
 def _row(told: Told, address: str) -> Markup:
     batch = told.batch
-    said = [moved.words for moved in batch.columns if moved.words][:3] + [
-        message for _, message in batch.cautions
-    ]
+    said = [moved.words for moved in batch.columns if moved.words][:3]
+    if told.decision is Decision.FAR and not said:
+        said = [*(words for _, words in batch.failures[:3]), *batch.moved]
+    said += [words for _, words in batch.facts if words not in said]
+    if told.by > 1:
+        said.append(f"{told.side} the tolerance, with the {counted(told.by - 1, 'batch')} before it")
     link = (" ", tag("a", "report", href=address)) if address else ()
     return tag(
         "tr",
         tag("td", batch.key, class_="key"),
-        tag("td", sign(told.decision), told.decision.value),
+        tag("td", sign(told.word), told.word, class_="key"),
         tag("td", estimated(batch.distance), class_="number"),
         tag("td", _interval(batch.low, batch.high), class_="number"),
         tag("td", str(batch.n), class_="number"),

@@ -7,10 +7,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nammd.monitor.keys import time_of
+from nammd.monitor.calendar import Gap
+from nammd.monitor.keys import in_order, time_of
 from nammd.monitor.pooling import Window
 from nammd.monitor.records import Event
-from nammd.monitor.state import State, StreamAlarm, Told
+from nammd.monitor.state import State
+from nammd.monitor.stream import QUIET, StreamAlarm, Told
 from nammd.tolerances.decision import Decision
 
 MARKS = 400
@@ -22,7 +24,7 @@ ROWS = 400
 MULTIPLES = 6
 """So many columns have a picture of their own."""
 
-WORST = (Decision.FAR, Decision.UNDECIDED, Decision.CLOSE)
+WORST = (Decision.FAR.value, Decision.UNDECIDED.value, QUIET, Decision.CLOSE.value)
 
 
 LIKENESSES = 4
@@ -39,8 +41,8 @@ class Mark:
         Where it is, from 0 to 1.
     first, last : str
         The keys of the first and the last batch.
-    decision : Decision
-        The worst of them.
+    word : str
+        The worst of theirs: FAR, UNDECIDED, quiet or CLOSE.
     distance, low, high : float
         The mean distance, and the ends of all intervals.
     epsilon, epsilon_error : float
@@ -54,7 +56,7 @@ class Mark:
     place: float
     first: str
     last: str
-    decision: Decision
+    word: str
     distance: float
     low: float
     high: float
@@ -88,6 +90,25 @@ class Period:
 
 
 @dataclass(frozen=True)
+class Missing:
+    """Batches that have not come, on the time line."""
+
+    start: float
+    end: float
+    gap: Gap
+
+
+@dataclass(frozen=True)
+class Known:
+    """A caution, said once for all batches that have it."""
+
+    code: str
+    message: str
+    batches: int
+    last: str
+
+
+@dataclass(frozen=True)
 class Multiple:
     """One column over time: its distance over its own tolerance, and whether it is proven to be beyond."""
 
@@ -117,8 +138,10 @@ class Page:
         The time line, from left to right.
     shared : int
         How many batches share a mark.
-    flags, periods : tuple
-        Changes and notes, and alarms.
+    flags, periods, missing : tuple
+        Changes and notes, alarms, and batches that have not come.
+    cautions : tuple of Known
+        What makes numbers less sure, of the batches that are listed.
     ticks : tuple of (float, str)
         What is written below the time line.
     windows : tuple of Window
@@ -138,6 +161,8 @@ class Page:
     shared: int
     flags: tuple[Flag, ...]
     periods: tuple[Period, ...]
+    missing: tuple[Missing, ...]
+    cautions: tuple[Known, ...]
     ticks: tuple[tuple[float, str], ...]
     windows: tuple[Window, ...]
     multiples: tuple[Multiple, ...]
@@ -177,6 +202,8 @@ def page_of(
         shared=shared,
         flags=_flags(state, places),
         periods=_periods(state, places),
+        missing=_missing(state, places, first, last),
+        cautions=_cautions(state.told[-ROWS:]),
         ticks=_ticks(state, places),
         windows=tuple(windows),
         multiples=_multiples(state, places),
@@ -200,7 +227,7 @@ def _places(state: State, first: int, last: int) -> list[float]:
     count = len(times)
     if first >= last:
         return [0.5 + (k - first) for k in range(count)]
-    known = [t.replace(tzinfo=datetime.UTC).timestamp() for t in times if t is not None]
+    known = [_seconds(when) for when in times if when is not None]
     if len(known) < count or known[last] <= known[first]:
         known = [float(k) for k in range(count)]
     return [(t - known[first]) / (known[last] - known[first]) for t in known]
@@ -214,7 +241,7 @@ def _mark(group: Sequence[Told], place: float, errors: dict[int, float]) -> Mark
         place=place,
         first=first.key,
         last=last.key,
-        decision=next(d for d in WORST if any(told.decision is d for told in group)),
+        word=next(word for word in WORST if any(told.word == word for told in group)),
         distance=sum(distances) / len(distances) if distances else math.nan,
         low=min((b.low for b in batches if not math.isnan(b.low)), default=math.nan),
         high=max((b.high for b in batches if not math.isnan(b.high)), default=math.nan),
@@ -243,13 +270,19 @@ def _likenesses(
 
 
 def _flags(state: State, places: Sequence[float]) -> tuple[Flag, ...]:
-    shown = ("note", "tolerance changed", "reference changed")
+    shown = ("note", "tolerance changed", "reference changed", "batch refused")
     found: list[tuple[float, Event]] = []
+    refused = {alarm.opened: alarm.text for alarm in state.open_alarms if alarm.cause == "refused"}
+    keys = [told.batch.key for told in state.told]
     for event in state.events:
         if event.kind not in shown or not state.told:
             continue
+        if event.kind == "batch refused" and refused.get(event.key) != event.text:
+            continue
         at = state.places.get(event.key)
-        if at is None:  # about no batch: at the first that came after it
+        if at is None and event.key:  # a batch that is not there: where it would be
+            at = min(in_order([*keys, event.key]).index(len(keys)), len(keys) - 1)
+        elif at is None:  # about no batch: at the first that came after it
             later = [i for i, told in enumerate(state.told) if told.batch.added >= event.at]
             at = min(later, default=len(state.told) - 1)
         if 0 <= places[at] <= 1:
@@ -266,11 +299,44 @@ def _periods(state: State, places: Sequence[float]) -> tuple[Period, ...]:
     """Return the alarms on the part of the time line that is shown."""
     found = []
     for alarm in state.alarms:
+        if not alarm.of_data:
+            continue
         start = places[state.places[alarm.opened]]
         end = places[state.places[alarm.closed]] if alarm.closed else max(places)
         if end >= 0 and start <= 1:
             found.append(Period(max(start, 0.0), min(end, 1.0), alarm))
     return tuple(found)
+
+
+def _missing(state: State, places: Sequence[float], first: int, last: int) -> tuple[Missing, ...]:
+    """Return the gaps on the part of the time line that is shown; those after the last batch at its end."""
+    times = [time_of(told.batch.key) for told in state.told]
+    known = [_seconds(when) for when in times if when is not None]
+    if len(known) < len(times) or not known or known[last] <= known[first]:
+        return ()
+    length = known[last] - known[first]
+    found = []
+    for gap in state.gaps:
+        ends = [
+            (_seconds(when) - known[first]) / length for when in map(time_of, gap.ends) if when is not None
+        ]
+        if len(ends) == 2 and ends[1] >= 0 and (ends[0] <= 1 or last == len(times) - 1):
+            found.append(Missing(min(max(ends[0], 0.0), 1.0), min(max(ends[1], 0.0), 1.0), gap))
+    return tuple(found)
+
+
+def _seconds(when: datetime.datetime) -> float:
+    return when.replace(tzinfo=datetime.UTC).timestamp()
+
+
+def _cautions(told: Sequence[Told]) -> tuple[Known, ...]:
+    """Return every caution once, in the words of the last batch that has it."""
+    found: dict[str, Known] = {}
+    for each in told:
+        for code, message in dict(each.batch.cautions).items():
+            count = found[code].batches if code in found else 0
+            found[code] = Known(code, message, count + 1, each.batch.key)
+    return tuple(sorted(found.values(), key=lambda known: -known.batches))
 
 
 def _ticks(state: State, places: Sequence[float], wanted: int = 4) -> tuple[tuple[float, str], ...]:

@@ -1,6 +1,8 @@
 """How long somebody may keep the server busy: time for a request and for its answer, and connections.
 
-The server itself knows neither: one who sends a letter a minute would hold a connection for ever.
+The server itself knows neither: one who sends a letter a minute would hold a connection for ever. Where all
+connections are taken, the one that has waited longest for its request makes room: so thousands that are
+begun and go no further keep nobody out who asks at once.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ class Limits:
 
 def limited(limits: Limits) -> type[H11Protocol]:
     """Return what speaks HTTP within limits."""
+    waiting: dict[Limited, None] = {}  # for their requests, in the order in which they began to
 
     class Limited(H11Protocol):
         """One connection."""
@@ -42,24 +45,27 @@ def limited(limits: Limits) -> type[H11Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
+            self._wait_for_request()
             if len(self.connections) > limits.connections:
-                self._end(503, "there are too many connections; try again later")
-            else:
-                self._within(limits.request)
+                next(iter(waiting))._end(503, "there are too many connections; try again later")
 
         def data_received(self, data: bytes) -> None:
             if self.transport.is_closing():
                 return
             if self._timer is None:
-                self._within(limits.request)
+                self._wait_for_request()
             super().data_received(data)
             self._wait_for_answer()
 
         def on_response_complete(self) -> None:
             if not self.cycle.more_body:
                 self._stop()
+                waiting[self] = None
             super().on_response_complete()  # the next request may be there already
             self._wait_for_answer()
+
+        def send_400_response(self, msg: str) -> None:
+            self._end(400, "this is no request of HTTP")
 
         def timeout_keep_alive_handler(self) -> None:
             super().timeout_keep_alive_handler()
@@ -67,10 +73,16 @@ def limited(limits: Limits) -> type[H11Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop()
+            waiting.pop(self, None)
             super().connection_lost(exc)
+
+        def _wait_for_request(self) -> None:
+            waiting[self] = None
+            self._within(limits.request)
 
         def _wait_for_answer(self) -> None:
             if self.cycle is not None and not self.cycle.more_body and not self.cycle.response_complete:
+                waiting.pop(self, None)
                 self._within(limits.answer)
 
         def _within(self, seconds: float) -> None:
@@ -89,9 +101,11 @@ def limited(limits: Limits) -> type[H11Protocol]:
                 self._end(408, "the request took too long")
 
         def _end(self, status: int, words: str) -> None:
-            told = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
-            head = f"HTTP/1.1 {status} {words}\r\ncontent-type: text/plain\r\nconnection: close\r\n{told}\r\n"
-            self.transport.write(f"{head}{words}\n".encode())
+            waiting.pop(self, None)
+            if self.cycle is None or not self.cycle.response_started:  # else nobody waits for an answer
+                told = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+                head = f"HTTP/1.1 {status} {words}\r\ncontent-type: text/plain\r\nconnection: close\r\n"
+                self.transport.write(f"{head}{told}\r\n{words}\n".encode())
             self.transport.close()
             self._within(limits.request)
 

@@ -58,7 +58,8 @@ def serve(
         options = uvicorn.Config(
             site(monitor, guard),
             http=limited(Limits()),
-            log_level="warning",
+            backlog=Limits.connections,  # so many more may be taken at once before others are closed
+            log_level="error",  # what somebody sends must not fill the log
             access_log=False,  # it would write tokens
             server_header=False,
             proxy_headers=False,

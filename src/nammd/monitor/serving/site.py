@@ -1,4 +1,4 @@
-"""What the server answers: the page, whether it has changed, reports, notes and acknowledgements."""
+"""What the server answers: the page, whether it has changed, metrics, reports, notes, acknowledgements."""
 
 from __future__ import annotations
 
@@ -63,7 +63,13 @@ def site(monitor: Monitor, guard: Guard) -> Starlette:
         return JSONResponse({"version": await run_in_threadpool(lambda: monitor.version)})
 
     async def state(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(lambda: _finite(monitor.state.to_dict())))
+        return JSONResponse(await run_in_threadpool(lambda: _finite(monitor.state_at().to_dict())))
+
+    async def metrics(request: Request) -> Response:
+        from nammd.integrations.prometheus import CONTENT_TYPE, metrics_text
+
+        text = await run_in_threadpool(lambda: metrics_text(monitor.state))
+        return Response(text, headers={"content-type": CONTENT_TYPE})
 
     async def note(request: Request) -> Response:
         sent = await _sent(request)
@@ -94,6 +100,7 @@ def site(monitor: Monitor, guard: Guard) -> Starlette:
         ("/body", body),
         ("/version", version),
         ("/state", state),
+        ("/metrics", metrics),
         ("/report/{key:path}", report),
         ("/page.css", asset("page.css", "text/css")),
         ("/live.js", asset("live.js", "text/javascript")),
@@ -139,7 +146,7 @@ def _document(monitor: Monitor, body: str) -> str:
 
 def _body(monitor: Monitor, asked: Any) -> str:
     """Return what the page shows; `asked` may narrow the time line down to some batches."""
-    version, state = monitor.version, monitor.state
+    version, state = monitor.version, monitor.state_at()
     view = _asked_view(state, asked)
     page = page_of(state, monitor.tolerance_errors(), monitor.pooled(), view)
     reported = [told.batch.key for told in page.listed if is_inside(told.batch.report)]
