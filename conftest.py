@@ -1,5 +1,6 @@
 """What holds for all tests: examples are doctests, and neither a GPU nor a quick machine is needed."""
 
+import gc
 import os
 import signal
 import sys
@@ -42,6 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
         "ignore:Creating scratch directories is taking a surprisingly long time",  # Dask, after a second
     ):
         config.addinivalue_line("filterwarnings", slowness)
+
+
+def pytest_collection_finish() -> None:
+    """Leave out what stays, modules and ten thousand tests, whenever garbage is collected later."""
+    gc.collect()
+    gc.freeze()
 
 
 SPREAD = (
