@@ -61,7 +61,6 @@ SPREAD = (
     "tests/cli/test_demo.py",
     "tests/statistics/test_estimated_level.py",
     "tests/statistics/test_group_level.py",
-    "tests/tolerances/test_forecast.py",
 )
 """Long files whose tests share nothing, but for those with the same parameters."""
 
