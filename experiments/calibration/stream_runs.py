@@ -202,7 +202,7 @@ class Stream:
         return cls(given, np.array(bets), np.array(far), np.array([e.value for e in estimates]), errors)
 
     def alarm(self) -> int:
-        """Return the batch at which the evidence of bets reaches its line; their number where it never does."""
+        """Return the batch at which the evidence of bets reaches its line; their number where it does not."""
         return _reached(self.bets)
 
     def alarm_by_scores(self, *, paid: bool = False) -> int:
