@@ -19,11 +19,13 @@ demo: $(VENV)/.demo
 	@$(BIN)/nammd demo --keep demo/applications
 
 # What Python compiles is kept: else every program that a test starts would compile all modules anew.
+# Types are checked beside the tests; either fails the target.
 test: $(VENV)/.test
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
-	$(BIN)/python -m mypy
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m mypy & types=$$!; \
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder; tests=$$?; \
+	wait $$types && exit $$tests
 
 # On a real Spark, in an environment of its own; Java 17 or newer must be there.
 SPARK ?= pyspark>=4.0,<4.1

@@ -257,10 +257,8 @@ class SecondOrder:
                 found.outer[id(sample)] = outer
         if not plain:
             return found
-        rows, means = (
-            [each.rows_of(found.chosen[id(each)]) for each in plain],
-            [each.mean(k) for each in plain],
-        )
+        rows = [each.rows_of(found.chosen[id(each)]) for each in plain]
+        means = [each.mean(k) for each in plain]
         every = walks.second_order([each.points for each in plain], rows, k, means)
         found.outer |= {id(each): outer for each, outer in zip(plain, every, strict=True)}
         return found
