@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test fuzz benchmark experiments docs lint format clean
+.PHONY: demo test test-integrations fuzz benchmark experiments docs lint format clean
 
 demo: $(VENV)/.demo
 	@echo "== Handwritten digits by different people =="
@@ -19,11 +19,24 @@ demo: $(VENV)/.demo
 	@$(BIN)/nammd demo --keep demo/applications
 
 # What Python compiles is kept: else every program that a test starts would compile all modules anew.
+# Types are checked beside the tests; either fails the target.
 test: $(VENV)/.test
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
-	$(BIN)/python -m mypy
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m mypy & types=$$!; \
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder; tests=$$?; \
+	wait $$types && exit $$tests
+
+# Orchestrators and registries, each in a local run, in environments of their own: Airflow excludes what others need.
+# The packages are imported first, since tests of those that are missing would be skipped.
+INTEGRATIONS := .venv-integrations
+RUN_INTEGRATIONS := -m pytest -W default -p no:cacheprovider -rs tests/integrations/test_gates.py
+test-integrations: $(INTEGRATIONS)/pipelines/.done $(INTEGRATIONS)/airflow/.done
+	$(INTEGRATIONS)/pipelines/bin/python -c "import dagster, great_expectations, mlflow"
+	$(INTEGRATIONS)/pipelines/bin/python $(RUN_INTEGRATIONS) tests/integrations/test_dagster.py \
+		tests/integrations/test_mlflow.py tests/integrations/test_great_expectations.py docs/integrations
+	$(INTEGRATIONS)/airflow/bin/python -c "import airflow"
+	$(INTEGRATIONS)/airflow/bin/python $(RUN_INTEGRATIONS) tests/integrations/test_airflow.py
 
 # Hostile inputs; INPUTS=1000000 for a night. What is found is told by its number.
 INPUTS ?= 100000
@@ -53,7 +66,7 @@ format: $(VENV)/.lint
 	$(BIN)/python -m ruff format .
 
 clean:
-	rm -rf $(VENV) demo docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(INTEGRATIONS) demo docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # pip 25.1 is the first that installs dependency groups.
 $(VENV)/.base: pyproject.toml
@@ -77,4 +90,15 @@ $(VENV)/.test: $(VENV)/.base
 
 $(VENV)/.docs: $(VENV)/.base
 	$(PIP) install --group docs
+	touch $@
+
+# What is installed may be anything that Airflow allows, but the versions were tried together.
+$(INTEGRATIONS)/airflow/.done: CONSTRAINTS := --constraint tests/integrations/airflow-constraints.txt
+$(INTEGRATIONS)/airflow/.done: EXTRAS := airflow
+$(INTEGRATIONS)/airflow/.done: tests/integrations/airflow-constraints.txt
+$(INTEGRATIONS)/pipelines/.done: EXTRAS := dagster,great-expectations,mlflow
+$(INTEGRATIONS)/%/.done: pyproject.toml
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade "pip>=25.1"
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install $(CONSTRAINTS) --editable ".[$(EXTRAS)]" --group integrations
 	touch $@

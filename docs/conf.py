@@ -35,6 +35,7 @@ default_role = "py:obj"
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
+autodoc_mock_imports = ["airflow", "great_expectations"]  # classes of theirs are bases of ours
 numpydoc_show_class_members = False  # the class template lists them
 
 html_theme = "furo"

@@ -13,6 +13,7 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from functools import cache
 from glob import glob
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 
@@ -25,6 +26,7 @@ collect_ignore_glob = ["conf.py", "_build/*", "_ext/*", "api/generated/*"]
 def enter_folder(namespace):
     namespace["home"], namespace["folder"] = os.getcwd(), tempfile.mkdtemp()
     namespace["write_demo_files"] = write_demo_files
+    namespace["installed"] = lambda package: find_spec(package) is not None
     os.chdir(namespace["folder"])
 
 

@@ -1,6 +1,10 @@
 """Every dataset is opened once, every column read once, and every pair gathered once for one question."""
 
+import importlib
+import pkgutil
 from collections import Counter
+from contextlib import suppress
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -71,15 +75,34 @@ class Counted:
             calls.clear()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def all_imported():
+    """Import all modules: one that is imported while calls are counted would count them ever after."""
+    for found in pkgutil.walk_packages(nammd.__path__, "nammd."):
+        if not found.name.endswith("__main__"):
+            with suppress(ImportError):
+                importlib.import_module(found.name)
+
+
 @pytest.fixture
 def counted(monkeypatch):
-    """Count calls; everything that is imported when it is used has been by then."""
+    """Count calls."""
 
     def begin(ask):
-        ask()
         begun = Counted(monkeypatch)
         ask()
         return begun
+
+    return begin
+
+
+@pytest.fixture
+def counted_again(counted):
+    """Count calls where something was asked before, and is known from then on."""
+
+    def begin(ask):
+        ask()
+        return counted(ask)
 
     return begin
 
@@ -166,19 +189,24 @@ def test_a_tolerance_from_splits_reads_the_reference_once_but_for_the_fit(groups
     assert found.reads("the reference") == 2
 
 
-def test_a_check_of_arrays_opens_and_gathers_once(counted):
+def test_a_check_of_arrays_opens_and_gathers_once(counted_again):
     tolerance = nammd.Tolerance.from_reference(X, Z)
-    found = counted(lambda: tolerance.check(X, Y))
+    found = counted_again(lambda: tolerance.check(X, Y))
     # What was accepted is summed with the reference in the same run.
     assert (found["opened"], found["gathered"], found["summed"]) == (2, 1, 1)
 
 
+@cache
+def of_tables():
+    return nammd.Tolerance.from_reference(ONE, THREE)
+
+
 GATES = {
     # Rows of the reference are counted with the tolerance; of groups it keeps no more than totals.
-    "accepted": (lambda: nammd.Tolerance.from_reference(ONE, THREE), (ONE, TWO), 1, 1, [1 + 1 + 4]),
+    "accepted": (of_tables, (ONE, TWO), 1, 1, [1 + 1 + 4]),
     # The reference; all pairs that mixtures are made of; and the mixture of each scale, where groups meet.
     "groups": (
-        lambda: nammd.Tolerance.from_reference(GROUPED[0], GROUPED[2], groups="user"),
+        cache(lambda: nammd.Tolerance.from_reference(GROUPED[0], GROUPED[2], groups="user")),
         GROUPED[:2],
         2,
         2 + 5,
@@ -186,20 +214,28 @@ GATES = {
     ),
     # It is the reference of the check that says what is negligible, when there is one.
     "number": (
-        lambda: nammd.Tolerance.at(0.9, space=nammd.Space.fit(ONE), negligible={"shift": 3.0}),
+        cache(lambda: nammd.Tolerance.at(0.9, space=nammd.Space.fit(ONE), negligible={"shift": 3.0})),
         (ONE, TWO),
         2,
         1,
         [2],
     ),
-    "another reference": (lambda: nammd.Tolerance.from_reference(TWO, THREE), (ONE, TWO), 2, 1, [1 + 1 + 4]),
+    "another reference": (
+        cache(lambda: nammd.Tolerance.from_reference(TWO, THREE)),
+        (ONE, TWO),
+        2,
+        1,
+        [1 + 1 + 4],
+    ),
 }
 
 
 @pytest.mark.parametrize(("make", "data", "of_reference", "gathered", "parts"), GATES.values(), ids=GATES)
-def test_a_check_reads_each_column_of_the_candidate_once(make, data, of_reference, gathered, parts, counted):
+def test_a_check_reads_each_column_of_the_candidate_once(
+    make, data, of_reference, gathered, parts, counted_again
+):
     tolerance, (x, y) = make(), data
-    found = counted(lambda: tolerance.check(x, y))
+    found = counted_again(lambda: tolerance.check(x, y))
     assert (found["opened"], found["gathered"]) == (2, gathered)
     assert found.reads("the candidate") == 1
     assert found.reads("the reference") == of_reference
@@ -207,57 +243,57 @@ def test_a_check_reads_each_column_of_the_candidate_once(make, data, of_referenc
 
 @pytest.mark.parametrize(("make", "data", "of_reference", "gathered", "parts"), GATES.values(), ids=GATES)
 def test_further_checks_of_a_gate_read_the_candidate_alone(
-    make, data, of_reference, gathered, parts, counted
+    make, data, of_reference, gathered, parts, counted_again
 ):
     gate = make().with_reference(data[0])
-    found = counted(lambda: gate.check(data[1]))
+    found = counted_again(lambda: gate.check(data[1]))
     assert (found["opened"], found["gathered"]) == (1, gathered)
     assert found.parts() == parts  # the candidate, and with the reference and all that was accepted
     assert found.reads("the candidate") == 1
     assert found.reads("the reference", (*COMPARED, "land")) == 0
 
 
-def test_a_column_left_out_is_read_for_its_type_and_for_its_value(counted):
-    tolerance = nammd.Tolerance.from_reference(ONE, THREE)
+def test_a_column_left_out_is_read_for_its_type_and_for_its_value(counted_again):
+    tolerance = of_tables()
     other = table(3, constant="d")
-    found = counted(lambda: tolerance.check(ONE, other))
+    found = counted_again(lambda: tolerance.check(ONE, other))
     assert found.reads("the candidate", ["land"]) == 2
     assert found.reads("the reference", ["land"]) == 1
 
 
-def test_words_read_no_more_than_the_columns_that_are_told_of(counted):
-    tolerance = nammd.Tolerance.from_reference(ONE, THREE)
+def test_words_read_no_more_than_the_columns_that_are_told_of(counted_again):
+    tolerance = of_tables()
     verdicts = []
-    found = counted(lambda: verdicts.append(tolerance.check(ONE, table(9, 3.0))))
+    found = counted_again(lambda: verdicts.append(tolerance.check(ONE, table(9, 3.0))))
     assert [each.name for each in verdicts[-1].beyond] == ["age"]
     found.again()
     assert "higher" in str(verdicts[-1])
     assert [name for _, name in found.calls["values"]] == ["age", "age"]
 
 
-def test_a_distance_to_a_gate_counts_no_columns(counted):
-    gate = nammd.Tolerance.from_reference(ONE, THREE).with_reference(ONE)
-    found = counted(lambda: gate.distance(TWO))
+def test_a_distance_to_a_gate_counts_no_columns(counted_again):
+    gate = of_tables().with_reference(ONE)
+    found = counted_again(lambda: gate.distance(TWO))
     assert found.reads("the candidate") == 1
     assert found.reads("the candidate", ["land"]) == 0
 
 
-def test_a_table_on_a_cluster_is_passed_over_once_for_all_of_its_columns(counted):
+def test_a_table_on_a_cluster_is_passed_over_once_for_all_of_its_columns(counted_again):
     dd = pytest.importorskip("dask.dataframe")
-    tolerance = nammd.Tolerance.from_reference(ONE, THREE)
+    tolerance = of_tables()
     x, y = (dd.from_pandas(each.to_pandas(), npartitions=3) for each in (ONE, TWO))
     gate = tolerance.with_reference(x)
-    found = counted(lambda: gate.check(y))
+    found = counted_again(lambda: gate.check(y))
     assert found["opened"] == 1
     # The sizes of the partitions, all columns, and the types in the first of the partitions.
     assert found["passes"] == 3
 
 
-def test_a_sketch_is_made_in_one_reading_and_checked_without_any(counted):
+def test_a_sketch_is_made_in_one_reading_and_checked_without_any(counted_again):
     space = nammd.Space.fit(ONE)
     tolerance = nammd.Tolerance.at(0.02, space=space)
     sketches = []
-    found = counted(lambda: sketches.append(nammd.Sketch.of(TWO, space=space)))
+    found = counted_again(lambda: sketches.append(nammd.Sketch.of(TWO, space=space)))
     assert found["opened"] == 1
     assert found.reads("x") == 1
     found.again()
@@ -266,12 +302,12 @@ def test_a_sketch_is_made_in_one_reading_and_checked_without_any(counted):
 
 
 @pytest.mark.parametrize("groups", [None, "user"], ids=["rows", "groups"])
-def test_a_monitor_opens_and_reads_a_batch_once(groups, tmp_path, counted):
+def test_a_monitor_opens_and_reads_a_batch_once(groups, tmp_path, counted_again):
     x, y, accepted = (ONE, TWO, THREE) if groups is None else GROUPED
     tolerance = nammd.Tolerance.from_reference(x, accepted, groups=groups, anyway=True)
     monitor = nammd.Monitor.create(tmp_path / "a.monitor", tolerance, x)
     keys = iter("ab")
-    found = counted(lambda: monitor.add(y, key=next(keys), replace=True))
+    found = counted_again(lambda: monitor.add(y, key=next(keys), replace=True))
     assert (found["opened"], found["gathered"]) == (1, 1 if groups is None else 7)
     assert found.reads("the batch b") == 1
 
@@ -283,7 +319,7 @@ def files(tmp_path):
     return [str(tmp_path / f"{name}.csv") for name in "xyz"]
 
 
-def test_the_command_line_reads_each_file_once(files, tmp_path, counted, capsys):
+def test_the_command_line_reads_each_file_once(files, tmp_path, capsys):
     x, y, z = files
     made = str(tmp_path / "t.json")
 

@@ -154,7 +154,7 @@ def _alarms(
     paths = exact_paths(x, kernel, eps, batches, context.rng)
     line = np.log(RATE.line)
     exact = {name: int(np.argmax(each >= line)) for name, each in paths.items() if (each >= line).any()}
-    return {name: exact.get(name, len(batches)) for name in paths} | {"scores": stream.alarm()}
+    return {name: exact.get(name, len(batches)) for name in paths} | {"scores": stream.alarm_by_scores()}
 
 
 def _section(results: Results[Bets]) -> Section:

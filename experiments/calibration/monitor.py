@@ -269,10 +269,10 @@ EXPERIMENT = Experiment(
     full=Streams(
         repetitions=5000,
         estimated=1000,
-        years=60,
-        changes=40,
+        years=30,
+        changes=20,
         laws=LAWS[:8],
-        further=("exponential", "Poisson", "Student", "Laplace"),
+        further=LAWS[8:],
         further_repetitions=1250,
         further_years=10,
     ),

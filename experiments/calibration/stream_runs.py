@@ -15,6 +15,7 @@ from experiments.experiment import Cell, Context, Values, chunks
 from experiments.settings import Settings
 from nammd.data.arrays import FloatArray
 from nammd.datasets.laws.families import KnownPair, known_pair
+from nammd.evidence.bets import bets_on_rows
 from nammd.questions.distance import Estimate
 from nammd.statistics.levels import Budget
 from nammd.statistics.margin import margin, upper_tail
@@ -176,6 +177,8 @@ class Stream:
     ----------
     given : list of GivenReference
         What each says with the reference fixed.
+    bets : array of shape (batches, bets)
+        The logarithm of the evidence of bets on the rows of each.
     far : array
         The p-values of "beyond".
     values, errors : array
@@ -183,29 +186,36 @@ class Stream:
     """
 
     given: list[GivenReference]
+    bets: FloatArray
     far: FloatArray
     values: FloatArray
     errors: FloatArray
 
     @classmethod
-    def of(cls, estimates: list[Estimate], eps: float) -> Stream:
-        """Read it off the distances."""
+    def of(cls, estimates: list[Estimate], eps: float, own: float | None = None) -> Stream:
+        """Read it off the distances; `own` is that to just this reference, where it is the one to bet on."""
         given = [GivenReference.of(e.pair, eps) for e in estimates]
+        at = eps if own is None else own
+        bets = [bets_on_rows(e.evidence, None, at, None) for e in estimates]  # type: ignore[arg-type]
         far = [margin(e.pair, eps, "corrected", "greater").pvalue("greater") for e in estimates]
         errors = np.array([g.error for g in given])
-        return cls(given, np.array(far), np.array([e.value for e in estimates]), errors)
+        return cls(given, np.array(bets), np.array(far), np.array([e.value for e in estimates]), errors)
 
-    def alarm(self, *, paid: bool = False, about: float = 0.0) -> int:
-        """Return the batch at which the evidence reaches its line; the number of batches where it never does.
+    def alarm(self) -> int:
+        """Return the batch at which the evidence of bets reaches its line; their number where it does not."""
+        return _reached(self.bets)
 
-        `about` is what U is with this reference, if the batches are to be at the margin of just this one.
-        """
-        scores = np.array([g.score(paid=paid) - about / g.deviation for g in self.given])
-        return _first(path(factors(scores), RATE) >= np.log(RATE.line))
+    def alarm_by_scores(self, *, paid: bool = False) -> int:
+        """Return the same by normal scores, perhaps about the population of the reference."""
+        return _reached(factors(np.array([g.score(paid=paid) for g in self.given])))
 
     def single(self, level: float) -> int:
         """Return the first batch that is beyond by itself; the number of batches where none is."""
         return _first(self.far <= level)
+
+
+def _reached(steps: FloatArray) -> int:
+    return _first(path(steps, RATE) >= np.log(RATE.line))
 
 
 def _first(hits: NDArray[np.bool_]) -> int:
@@ -228,21 +238,20 @@ def _year(settings: Streams, cell: Cell, context: Context) -> Values:
     counts: Counter[str] = Counter()
     for _ in range(int(cell["count"])):
         gate = _gate(pair, pair.nammd, context, m)
-        stream = Stream.of(_batches(gate, pair, context, n, settings.length), pair.nammd)
         # The distance to just this reference, from other batches: the claim of the stream is about it.
         others = [
             GivenReference.of(e.pair, pair.nammd).u for e in _batches(gate, pair, context, n, settings.length)
         ]
         own = float(np.mean(others))
         scale = gate.distance(pair.q.sample(context.rng, n)).pair.scale
-        mean = running_mean(stream.values, stream.errors, pair.nammd)
         true = pair.nammd + own / scale
+        stream = Stream.of(_batches(gate, pair, context, n, settings.length), pair.nammd, true)
+        mean = running_mean(stream.values, stream.errors, pair.nammd)
         counts["far"] += int((stream.far <= RATE.level).sum())
         counts["far, usual"] += int((stream.far <= USUAL).sum())
         counts["far at all"] += bool((stream.far <= RATE.level).any())
-        counts["stream"] += stream.alarm(about=own) < settings.length
-        counts["stream, population"] += stream.alarm() < settings.length
-        counts["stream, paid"] += stream.alarm(paid=True) < settings.length
+        counts["stream"] += stream.alarm() < settings.length
+        counts["stream, paid"] += stream.alarm_by_scores(paid=True) < settings.length
         counts["mean missed"] += bool(((mean.low > true) | (mean.high < true)).any())
     return dict(counts)
 
@@ -263,7 +272,7 @@ def _change(settings: Streams, cell: Cell, context: Context) -> Values:
         stream = Stream.of(estimates, margin_)
         found = {
             "stream": stream.alarm(),
-            "paid": stream.alarm(paid=True),
+            "paid": stream.alarm_by_scores(paid=True),
             "batch": stream.single(RATE.level),
             "usual": stream.single(USUAL),
         }

@@ -127,10 +127,14 @@ def test_other_data_need_replace(shop, capsys):
 
 def test_alarm_runs_a_command_and_its_failure_is_a_note(shop, capsys):
     words = ["monitor", "add", "shop.monitor", "days/2026-03-06.parquet", "--on-alarm"]
-    code, out, _ = printed(capsys, *words, f"{sys.executable} -c 'raise SystemExit(7)'")
+    code, _, err = printed(capsys, *words, f"{sys.executable} -c 'raise SystemExit(7)'")
     assert code == 1
-    assert "exit code 7; the batch was added all the same" in out
-    assert len(nammd.Monitor.open("shop.monitor").state.told) == 1
+    assert (
+        "The alarm of 2026-03-06 (batch) was not told: the command for alarms failed with exit code 7." in err
+    )
+    state = nammd.Monitor.open("shop.monitor").state
+    assert len(state.told) == 1
+    assert ("note", "2026-03-06") in [(event.kind, event.key) for event in state.events]
 
 
 def test_undecided_and_reports(shop, capsys):

@@ -61,3 +61,13 @@ def months(tmp_path_factory):
     assert (folder / CLOSE).exists()
     assert (folder / FAR).exists()
     return folder
+
+
+@pytest.fixture(scope="session")
+def pipeline(tmp_path_factory):
+    """A folder with the files of a pipeline, one for every outcome of a check."""
+    from tests.integrations.pipeline import write_files
+
+    folder = tmp_path_factory.mktemp("pipeline")
+    write_files(folder)
+    return folder

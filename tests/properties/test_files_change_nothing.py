@@ -31,21 +31,34 @@ def here():
         yield
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("tolerances")
+
+
+@pytest.fixture(scope="module")
+def all_loaded():
+    """The tolerances that were read so far, by their way: each is read once."""
+    return {}
+
+
 @pytest.fixture
-def both(way, tmp_path):
+def both(way, folder, all_loaded):
     """A tolerance as it was made, and as it is read again."""
     made = WAYS[way].made
-    made.save(tmp_path / "t.json")
-    return made, nammd.Tolerance.load(tmp_path / "t.json")
+    if way not in all_loaded:
+        made.save(folder / f"{way}.json")
+        all_loaded[way] = nammd.Tolerance.load(folder / f"{way}.json")
+    return made, all_loaded[way]
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_tolerance_says_the_same_of_itself(way, both, tmp_path):
+def test_a_tolerance_says_the_same_of_itself(way, both, folder, tmp_path):
     made, loaded = both
     assert differences(told(made), told(loaded), ignored=()) == []
     assert (loaded.epsilon, loaded.epsilon_error) == (made.epsilon, made.epsilon_error)
     loaded.save(tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "t.json").read_bytes()
+    assert (tmp_path / "again.json").read_bytes() == (folder / f"{way}.json").read_bytes()
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -1,5 +1,6 @@
 """Rows are groups of one row each: every number is the same, whichever of the two is said."""
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -224,6 +225,12 @@ def from_arrays(groups):
     }
 
 
+@cache
+def made(data, groups, way):
+    """Make one of them, once for all tests; no rows move in any."""
+    return data(groups)[way]()
+
+
 def power_of(tolerance):
     """All that is forecast of checks, by several sizes and distances."""
     if tolerance.to_dict()["origin"]["how"] == "given":
@@ -247,7 +254,7 @@ def power_of(tolerance):
     ],
 )
 def test_tolerances_of_arrays(way):
-    plain, grouped = (from_arrays(groups)[way]() for groups in (False, True))
+    plain, grouped = (made(from_arrays, groups, way) for groups in (False, True))
     same(plain, grouped)
 
 
@@ -264,7 +271,7 @@ def test_tolerances_of_arrays(way):
     ],
 )
 def test_forecasts_and_checks_of_arrays(way):
-    plain, grouped = (from_arrays(groups)[way]() for groups in (False, True))
+    plain, grouped = (made(from_arrays, groups, way) for groups in (False, True))
     same(power_of(plain), power_of(grouped))
     gates = plain.with_reference(X), grouped.with_reference(X, groups=np.arange(len(X)))
     for candidate in CANDIDATES.values():
@@ -325,7 +332,7 @@ def from_tables(groups):
     ],
 )
 def test_tolerances_of_tables_and_all_that_is_made_of_them(way):
-    plain, grouped = (from_tables(groups)[way]() for groups in (False, True))
+    plain, grouped = (made(from_tables, groups, way) for groups in (False, True))
     same(plain, grouped)
     same(power_of(plain), power_of(grouped))
     for name in TABLE_CANDIDATES if way in ("accepted", "ball") else ["missing"]:
@@ -353,17 +360,17 @@ NEARLY = (
 
 
 @pytest.mark.parametrize(
-    ("made", "way"),
+    ("data", "way"),
     [(from_arrays, "noise"), (from_tables, "noise"), (from_tables, "flips"), (from_tables, "missing")],
 )
-def test_tolerances_of_rows_and_their_copies(made, way):
+def test_tolerances_of_rows_and_their_copies(data, way):
     """Epsilon is the same; its error is somewhat smaller by groups, and little follows from that."""
-    plain, grouped = (made(groups)[way]() for groups in (False, True))
+    plain, grouped = (made(data, groups, way) for groups in (False, True))
     assert differences(plain, grouped, rel=1e-9, absolute=1e-13, ignored=(*SAID, *NEARLY)) == []
     assert 0.85 * plain.epsilon_error < grouped.epsilon_error < plain.epsilon_error
     assert differences(power_of(plain), power_of(grouped), absolute=0.03, ignored=SAID) == []
-    x, candidate = (X, CANDIDATES["between"]) if made is from_arrays else (TABLE, TABLE_CANDIDATES["missing"])
-    if made is from_arrays:
+    x, candidate = (X, CANDIDATES["between"]) if data is from_arrays else (TABLE, TABLE_CANDIDATES["missing"])
+    if data is from_arrays:
         verdicts = plain.check(x, candidate), grouped.check(x, candidate, groups=own_labels(x, candidate))
     else:
         verdicts = plain.check(plain_rows(x), plain_rows(candidate)), grouped.check(x, candidate)
@@ -374,7 +381,7 @@ def test_tolerances_of_rows_and_their_copies(made, way):
 
 @pytest.mark.parametrize("way", ["noise", "flips", "missing", "split"])
 def test_single_columns_are_the_same_whatever_the_tolerance_was_made_from(way):
-    plain, grouped = (from_tables(groups)[way]() for groups in (False, True))
+    plain, grouped = (made(from_tables, groups, way) for groups in (False, True))
     for candidate in TABLE_CANDIDATES.values():
         expected = plain.check(plain_rows(TABLE), plain_rows(candidate))
         found = grouped.check(TABLE, candidate)
@@ -406,7 +413,7 @@ def test_pairs_of_columns_of_whole_numbers():
 
 
 def test_monitors(tmp_path):
-    plain, grouped = (from_tables(groups)["accepted"]() for groups in (False, True))
+    plain, grouped = (made(from_tables, groups, "accepted") for groups in (False, True))
     rows = nammd.Monitor.create(tmp_path / "rows.monitor", plain, plain_rows(TABLE), title="stream")
     groups = nammd.Monitor.create(tmp_path / "groups.monitor", grouped, TABLE, title="stream")
     for key, candidate in enumerate(TABLE_CANDIDATES.values()):

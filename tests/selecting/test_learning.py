@@ -1,6 +1,7 @@
 """Learning a kernel: the criterion, what is learned, and what the split is for."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -257,22 +258,23 @@ REPETITIONS = 150
 ALPHA = 0.1
 
 
+@cache
+def learned_from_equal_laws(seed):
+    """Learn on rows of equal laws; return these rows, others, and the kernel."""
+    rng = np.random.default_rng([7, seed])
+    x, y = rng.normal(size=(2, 40, 6))
+    train, test = train_test_split(x, y, rng=rng)
+    start = nammd.Mahalanobis(np.eye(6), 3.0)
+    return train, test, learn_kernel(*train, start, epochs=8, lr=0.1, validation=0, rng=rng).kernel
+
+
 def rejection_rate(honest, repetitions):
-    """Learn on rows of equal laws; test on other rows, or on the same."""
+    """Test on other rows than those learned from, or on the same."""
     rejected = []
     for seed in range(repetitions):
-        rng = np.random.default_rng([7, seed])
-        x, y = rng.normal(size=(2, 40, 6))
-        train, test = train_test_split(x, y, rng=rng)
-        learned = learn_kernel(
-            *train, nammd.Mahalanobis(np.eye(6), 3.0), epochs=8, lr=0.1, validation=0, rng=rng
-        )
-        rows = test if honest else train
-        rejected.append(
-            nammd.two_sample_test(
-                *rows, kernel=learned.kernel, permutations=39, alpha=ALPHA, rng=rng
-            ).rejected
-        )
+        train, test, kernel = learned_from_equal_laws(seed)
+        how = {"kernel": kernel, "permutations": 39, "alpha": ALPHA, "rng": [8, seed]}
+        rejected.append(nammd.two_sample_test(*(test if honest else train), **how).rejected)
     return np.mean(rejected)
 
 

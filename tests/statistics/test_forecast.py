@@ -11,7 +11,7 @@ from nammd.statistics.forecast import estimated_rules, known_rules
 from nammd.statistics.margin import margin
 from nammd.statistics.moved_law import MovedLaw
 from nammd.statistics.power import power_at
-from tests.simulate import noise, pair_of
+from tests.simulate import noise, pair_of, pairs_of
 
 SIZES = ((150, 60), (60, 200))
 LAWS = {
@@ -62,15 +62,14 @@ def test_so_is_that_of_a_margin_which_is_estimated(law, rows):
     seen, told = np.zeros((2, 15)), np.zeros((2, 15))
     for number in range(15):
         x = apart[eps].p.sample(rng, m)
-        accepted = [pair_of(x, apart[eps].q.sample(rng, m)) for _ in range(8)]
-        first = min(accepted, key=lambda pair: abs(pair.value - eps))  # a forecast takes it for what it is
+        accepted = [apart[eps].q.sample(rng, m) for _ in range(8)]
+        candidates = [apart[distance].q.sample(rng, rows) for _ in range(15) for distance in (0.0, 2 * eps)]
+        pairs = pairs_of(x, *accepted, *candidates)
+        first = min(pairs[:8], key=lambda pair: abs(pair.value - eps))  # a forecast takes it for what it is
         rules = estimated_rules(first, m, m, rows, shared=True)
         told[:, number] = rules.close(0.0, ALPHA), rules.far(2 * eps, ALPHA)
-        for _ in range(15):
-            near, far = (
-                Difference.of(first, pair_of(x, apart[distance].q.sample(rng, rows)), shared=True)
-                for distance in (0.0, 2 * eps)
-            )
+        differences = [Difference.of(first, pair, shared=True) for pair in pairs[8:]]
+        for near, far in zip(differences[::2], differences[1::2], strict=True):
             seen[:, number] += np.array([near.closer(), far.swapped.closer()]) <= ALPHA
     error = 3 * noise(0.5, seen.size // 2 * 15)
     assert told.mean(axis=1) == pytest.approx(seen.mean(axis=1) / 15, abs=0.05 + error)
@@ -112,8 +111,9 @@ def test_all_samples_at_once_have_the_p_values_of_each(way):
             (0.2, (5e4, 1e4), False),
         ):
             law = MovedLaw(pilot, distance, sizes, frozen)
+            pairs = [one.pair for one in law.drawn()]
             for eps, blur in ((0.0, 0.0), (1e-4, 1e-5), (0.02, 0.0), (0.1, 1e-4)):
-                each = [margin(one.pair, eps, "corrected", way, blur).pvalue(way) for one in law.drawn()]
+                each = [margin(pair, eps, "corrected", way, blur).pvalue(way) for pair in pairs]
                 np.testing.assert_allclose(pvalues(law, eps, way, blur), each, rtol=1e-10, atol=1e-14)
                 seen.append(each)
     assert 0.02 < np.mean(np.array(seen) < 0.05) < 0.98

@@ -25,21 +25,36 @@ def tolerance():
     return nammd.Tolerance.from_reference(X, ACCEPTED, groups="customer", row_weights="w")
 
 
-def test_it_remembers_the_column_and_takes_it_in_every_check(tolerance):
+@pytest.fixture(scope="module")
+def close(tolerance):
+    return tolerance.check(X, CLOSE)
+
+
+@pytest.fixture(scope="module")
+def far(tolerance):
+    return tolerance.check(X, FAR)
+
+
+def test_it_remembers_the_column_and_takes_it_in_every_check(tolerance, close, far):
     assert "rows of one customer belong together" in str(tolerance)
     assert tolerance.encoding.columns[-1].name == "b"
-    close, far = tolerance.check(X, CLOSE), tolerance.check(X, FAR)
     assert (close.decision, far.decision) == ("CLOSE", "FAR")
     assert "80 and 80 by customer" in str(close)
     assert close.pvalue_close == tolerance.check(X, CLOSE, groups="customer").pvalue_close
     assert_close(X, CLOSE, tolerance)
 
 
-def test_and_from_a_file(tolerance, tmp_path):
-    tolerance.save(tmp_path / "tolerance.json")
-    loaded = nammd.Tolerance.load(tmp_path / "tolerance.json")
-    for candidate in (CLOSE, FAR):
-        one, other = (t.check(X, candidate) for t in (tolerance, loaded))
+@pytest.fixture(scope="module")
+def loaded(tolerance, tmp_path_factory):
+    """The verdicts of the tolerance from a file."""
+    path = tmp_path_factory.mktemp("saved") / "tolerance.json"
+    tolerance.save(path)
+    read = nammd.Tolerance.load(path)
+    return [read.check(X, candidate) for candidate in (CLOSE, FAR)]
+
+
+def test_and_from_a_file(close, far, loaded):
+    for one, other in zip((close, far), loaded, strict=True):
         assert one.pvalue_close == pytest.approx(other.pvalue_close, rel=1e-9)
         assert one.pvalue_far == pytest.approx(other.pvalue_far, rel=1e-9, abs=1e-300)
         assert one.rows_needed == other.rows_needed
@@ -75,10 +90,10 @@ def test_labels_that_come_with_the_data_are_asked_for():
     assert gate.check(rest[2], groups=labels[2]).pvalue_close == found.pvalue_close
 
 
-def test_the_reference_is_summed_once_for_many_checks(tolerance):
+def test_the_reference_is_summed_once_for_many_checks(tolerance, close):
     gate = tolerance.with_reference(X)
     first = gate.check(CLOSE)
-    assert gate.check(CLOSE).pvalue_close == first.pvalue_close == tolerance.check(X, CLOSE).pvalue_close
+    assert gate.check(CLOSE).pvalue_close == first.pvalue_close == close.pvalue_close
 
 
 def test_other_groups_make_another_reference(tolerance):
@@ -156,16 +171,13 @@ def by_name(verdict):
     return {each.name: each for each in verdict.columns}
 
 
-def test_single_columns_are_held_against_their_tolerances_by_groups(tolerance, tmp_path):
-    close, far = tolerance.check(X, CLOSE), tolerance.check(X, FAR)
+def test_single_columns_are_held_against_their_tolerances_by_groups(close, far, loaded):
     assert close.judged
     assert not close.beyond
     assert [each.name for each in far.beyond] == ["a"]
     assert "columns-not-judged" not in {caution.code for caution in close.warnings}
-    tolerance.save(tmp_path / "tolerance.json")
-    loaded = nammd.Tolerance.load(tmp_path / "tolerance.json")
-    for candidate, found in ((CLOSE, close), (FAR, far)):
-        again = by_name(loaded.check(X, candidate))
+    for found, other in zip((close, far), loaded, strict=True):
+        again = by_name(other)
         for name, each in by_name(found).items():
             assert again[name].pvalue == pytest.approx(each.pvalue, rel=1e-6, abs=1e-12)
             assert again[name].distance == pytest.approx(each.distance, rel=1e-9)

@@ -1,6 +1,7 @@
 """Tolerances at several scales: fine structure is found, good data are not, and words claim no more."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -33,6 +34,12 @@ FINE = {
     ),
     "a comb": (lambda z: z + 0.15 * np.sign(np.sin(8 * z)))(normal(2, 0.15)),
 }
+
+
+@cache
+def plain():
+    """The tolerance of the reference alone."""
+    return nammd.Tolerance.from_reference(X, **JOINT)
 
 
 @pytest.fixture(scope="module", params=["hull", "ball"])
@@ -74,7 +81,7 @@ def test_coarse_faults_are_told_at_the_main_scale(gates):
 
 
 def test_close_says_where_it_is_proven():
-    tolerance = nammd.Tolerance.from_reference(X, **JOINT)
+    tolerance = plain()
     verdict = tolerance.check(X, normal(4))
     assert verdict.is_close
     assert "finer scales" in str(verdict)
@@ -85,7 +92,7 @@ def test_close_says_where_it_is_proven():
 
 def test_each_scale_is_a_kernel_of_its_own():
     """Distances at finer scales are those of a smaller bandwidth, whoever computes them."""
-    tolerance = nammd.Tolerance.from_reference(X, **JOINT)
+    tolerance = plain()
     verdict = tolerance.check(X, ACCEPTED)
     for check in verdict.scales.checks:
         kernel = nammd.Gaussian(tolerance.kernel.bandwidth * check.scale)
@@ -114,10 +121,11 @@ def test_margins_are_what_is_negligible_at_each_scale():
 
 def test_scales_without_contacts_are_dropped_by_the_reference_alone():
     x, y = normal(5, columns=30), normal(6, columns=30)
-    verdict = nammd.Tolerance.from_reference(x, **JOINT).check(x, y)
+    tolerance = nammd.Tolerance.from_reference(x, **JOINT)
+    verdict = tolerance.check(x, y)
     assert 0.0625 in verdict.scales.dropped
     assert "too few rows of the reference are so near each other" in str(verdict)
-    again = nammd.Tolerance.from_reference(x, **JOINT).check(x, rounded(y, 2.0), allow=["all"])
+    again = tolerance.check(x, rounded(y, 2.0), allow=["all"])
     assert again.scales.dropped == verdict.scales.dropped
 
 
@@ -148,7 +156,7 @@ def test_files_keep_the_scales(make, tmp_path):
 def test_scales_in_a_file_are_checked(field, value):
     from nammd.tolerances import file
 
-    stored = file.to_dict(nammd.Tolerance.from_reference(X, **JOINT))
+    stored = file.to_dict(plain())
     stored["scales"][1][field] = value
     with pytest.raises(ValueError, match=r"scale|made"):
         file.from_dict(json.loads(json.dumps(stored)))
@@ -255,7 +263,7 @@ def test_a_margin_test_at_every_scale():
 
 
 def test_a_report_has_a_picture_of_the_scales():
-    verdict = nammd.Tolerance.from_reference(X, **JOINT).check(X, FINE["rounded"], allow=["all"])
+    verdict = plain().check(X, FINE["rounded"], allow=["all"])
     page = render(build(verdict))
     assert "an eighth of the typical distance" in page
     ax = scales_plot(verdict)

@@ -15,6 +15,7 @@ from nammd.cli.compare import compare, rank
 from nammd.cli.demo import demo
 from nammd.cli.measure import distance, plan, two_sample
 from nammd.cli.monitor import add, group
+from nammd.cli.monitor_export import events, metrics
 from nammd.cli.monitor_history import accept as accept_batch
 from nammd.cli.monitor_history import (
     acknowledge,
@@ -56,6 +57,8 @@ _MONITOR: list[tuple[str, Callable[..., None]]] = [
     ("status", status),
     ("page", page),
     ("serve", serve),
+    ("metrics", metrics),
+    ("events", events),
     ("note", note),
     ("acknowledge", acknowledge),
     ("accept", accept_batch),

@@ -26,7 +26,7 @@ from nammd.cli.options import (
     lesson,
     with_options,
 )
-from nammd.cli.output import print_json, print_line, print_lines
+from nammd.cli.output import print_json, print_line, print_lines, print_notes
 from nammd.cli.paths import given, place
 from nammd.cli.printing import one_line
 from nammd.cli.progress import Working
@@ -140,6 +140,15 @@ def add(
             "input. It is run without a shell.",
         ),
     ] = None,
+    webhook: Annotated[
+        str | None,
+        typer.Option(
+            envvar="NAMMD_WEBHOOK",
+            metavar="URL",
+            help="An address that the same JSON is sent to, with retries. Better in the variable than on the "
+            "command line.",
+        ),
+    ] = None,
     undecided: Annotated[
         Undecided | None,
         typer.Option(
@@ -176,8 +185,11 @@ def add(
         raise ValueError(f"two of the files would be the batch {twice[0]!r}; give each a key of its own")
     if reports is not None and not reports.is_dir():
         raise FileNotFoundError(f"there is no folder {str(reports)!r} for reports")
+    from nammd.integrations.alerts import Alerts
     from nammd.monitor import Monitor
 
+    untold: list[str] = []
+    alerts = Alerts(on_alarm, webhook, say=untold.append)
     with computing(machine.chosen), Working(quiet=output.json) as working:
         watched = Monitor.open(monitor, reference=None if reference is None else given(reference))
         limit = watched.tolerance
@@ -192,15 +204,18 @@ def add(
             {name: partial(read, name) for name in keys},
             replace=replace,
             report=None if reports is None else lambda name: reports / f"{_file_name(name)}.html",
-            on_alarm=on_alarm,
+            on_alarm=alerts,
             errors="raise" if len(keys) == 1 else "keep",
             progress=lambda done, total, _: working.among(done + 1, total),
         )
     code = worst_code([ERROR if t.result is None else batch_code(t.result, undecided) for t in turns])
-    if output.json:
-        _print_for_programs(turns, code)
-    else:
+    if not output.json:
         _print_for_people(turns, quiet)
+    alerts.wait()  # the batches are stored, and people can read of them
+    if output.json:
+        _print_for_programs(turns, untold, code)
+    else:
+        print_notes(untold)
     raise typer.Exit(code)
 
 
@@ -209,14 +224,13 @@ def batch_code(result: BatchVerdict, undecided: Undecided | None) -> int:
     return 0 if result.quiet and undecided is None else exit_code(result, undecided)
 
 
-def _print_for_programs(turns: list[Turn[BatchVerdict]], code: int) -> None:
+def _print_for_programs(turns: list[Turn[BatchVerdict]], notes: list[str], code: int) -> None:
     told = [turn.result.to_dict() for turn in turns if turn.result is not None]
     stream = told[-1]["stream"] if told else None
     batches = [{name: value for name, value in each.items() if name != "stream"} for each in told]
     errors = [{"batch": t.name, "error": sentence(t.error)} for t in turns if t.error is not None]
-    print_json(
-        {"command": "monitor add", "batches": batches, "errors": errors, "stream": stream, "exit_code": code}
-    )
+    told_of = {"command": "monitor add", "batches": batches, "errors": errors, "stream": stream}
+    print_json({**told_of, "notes": notes, "exit_code": code})
 
 
 def _print_for_people(turns: list[Turn[BatchVerdict]], quiet: bool) -> None:

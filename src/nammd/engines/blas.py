@@ -1,4 +1,9 @@
-"""Hold BLAS to one thread while tiles run in threads of their own."""
+"""Hold BLAS to one thread.
+
+While tiles run in threads of their own; and where products are small and many, as in a check. There the
+threads of BLAS mostly wait for each other, which takes several times the computing time; and with one thread
+sums have the same bits on any machine.
+"""
 
 from __future__ import annotations
 

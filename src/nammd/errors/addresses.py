@@ -89,6 +89,17 @@ def shown(place: str | os.PathLike[str]) -> str:
     return str(Path(place))
 
 
+def shown_host(address: str) -> str:
+    """Return what is shown of an address whose path is a secret too, as that of a webhook often is.
+
+    >>> shown_host("https://me:secret@hooks.example.org/services/T0/B0/x1y2")
+    'https://hooks.example.org'
+    >>> shown_host("https://me:s/ecret@hooks.example.org")
+    'https://***'
+    """
+    return "/".join(_parts(address).shown.split("/")[:3])
+
+
 def not_there(place: str | os.PathLike[str]) -> FileNotFoundError:
     """Return the error about a place where nothing is."""
     name = shown(place)

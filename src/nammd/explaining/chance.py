@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from nammd.explaining.facts import Chance
+from nammd.statistics.tails import gamma_tails
 
 RARE = 1e-5
 """What is so improbable for good data is no chance."""
@@ -53,11 +56,11 @@ def above_chance(now: Share, expected: float) -> bool:
     >>> above_chance(Share(12, 100), 0.05), above_chance(Share(30, 100), 0.05)
     (False, True)
     """
-    from scipy.special import pdtrc  # takes a while to import
-
     # Of groups there may be a part; it counts as the next smaller number.
     rows = math.floor(now.rows + 1e-6)
-    return rows > 0 and bool(pdtrc(rows - 1, now.size * expected) <= RARE)
+    # By Poisson's law there are so many or more with the probability that a gamma law has below.
+    below, _ = gamma_tails(np.array([max(rows, 1.0)]), np.array([now.size * expected]))
+    return rows > 0 and bool(below[0] <= RARE)
 
 
 def much_more(now: Share, before: Share, spare: float = 4.0) -> bool:

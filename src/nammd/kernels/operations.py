@@ -434,7 +434,7 @@ def _(kernel: RandomFeatures) -> RandomFeatures | None:
 
 # Rows that belong to each other --------------------------------------------------------------------------
 
-_PAIRED, _SINGLE_PAIRS = 256, 16_384
+_PAIRED, _SINGLE_PAIRS = 256, 512
 """So many rows are compared with their partners at once; and with more in all, waves are float32."""
 
 

@@ -224,7 +224,7 @@ class Estimate(Reportable):
         means, features = self.evidence.mean_features, features_of(self.kernel)
         if means is None or features is None:
             return None
-        one, two = (mean.reshape(-1, 2) for mean in means)
+        one, two = (mean.reshape(2, -1).T for mean in means)  # cosines come first
         together = int(self.evidence.x.points.shape[1]) if features.orthogonal else 1
         return frequency_error(one, two, max(self.value, 0.0), self.pair.scale, together)
 

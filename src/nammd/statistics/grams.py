@@ -59,6 +59,7 @@ class Grams:
         """Return the same as if units that are in both samples did not vary together."""
         return replace(self, joint=False)
 
+    @single_threaded_blas
     def form(self, side: int, g: FloatArray) -> FloatArray:
         """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct units of a sample."""
         some = self._repeated(side, g[self.stand_ins[side].chosen])
@@ -66,12 +67,14 @@ class Grams:
         found: FloatArray = (some.T @ product - (some * diagonal[:, None]).T @ some) / self._distinct(side)
         return found
 
+    @single_threaded_blas
     def felt(self, g: FloatArray) -> FloatArray:
         """Return, for the units that stand for x, the means of ``k(i, j) g_j`` over the units of y."""
         some = self._repeated(1, g[self.stand_ins[1].chosen])
         found: FloatArray = self._across(some) / self._count(1)
         return found
 
+    @single_threaded_blas
     def mean(self, g: FloatArray, felt: FloatArray) -> FloatArray:
         """Return the means of the products of influences of x and what is felt there."""
         found: FloatArray = self._repeated(0, g[self.stand_ins[0].chosen]).T @ felt / self._count(0)
@@ -157,6 +160,7 @@ class Grams:
         apart: FloatArray = count / every * (found @ some)
         return apart
 
+    @single_threaded_blas
     def _joint_eigenvalue(self) -> float:
         """Return the largest eigenvalue of the covariance of the difference of the mean embeddings."""
         one, two = self.stand_ins
@@ -176,8 +180,7 @@ class Grams:
         joined[where.reshape(-1), np.arange(len(numbers))] = parts
         moved = joined @ centred
         form = moved @ gram @ moved.T
-        with single_threaded_blas:
-            return top_eigenvalue((form + form.T) / 2, float(np.trace(form)))
+        return top_eigenvalue((form + form.T) / 2, float(np.trace(form)))
 
 
 def _product(values: FloatArray, some: FloatArray) -> FloatArray:
@@ -192,6 +195,7 @@ def _centring(sizes: FloatArray) -> FloatArray:
     return matrix
 
 
+@single_threaded_blas
 def unit_eigenvalue(
     gram: FloatArray, sizes: FloatArray, every: FloatArray, repeats: FloatArray | None = None
 ) -> float:
@@ -213,6 +217,5 @@ def unit_eigenvalue(
         centred *= roots[:, None]
         centred *= roots
         trace, count = float(repeats @ np.diagonal(gram)), float(repeats.sum())
-    with single_threaded_blas:  # many small products: more threads would mostly wait for each other
-        top = top_eigenvalue(centred, trace)
+    top = top_eigenvalue(centred, trace)
     return float(top * (len(every) / count) / (every @ every))

@@ -111,7 +111,7 @@ class Hull:
             return 0.0
         if one.units is None or one.units is two.units or two.units is None:
             return min(one.size, two.size)
-        return float(len(np.intersect1d(one.units, two.units)))
+        return float(np.isin(one.units, two.units).sum())
 
     def expected_bias(self, rows: float, reference: float) -> float:
         """Return by how much a fitted squared distance is too small for candidates like one of the corners.

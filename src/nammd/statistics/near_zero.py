@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.statistics.tails import normal_below
 
 _POINTS, _REACH = 801, 8.0
 
@@ -136,9 +137,11 @@ def chances_below(
 
 def lower_tails(scores: FloatArray, degrees: FloatArray | float) -> FloatArray:
     """Return the probabilities of at most some scores, by the normal law or by Student's."""
-    from scipy.special import ndtr, stdtr
+    if np.isinf(degrees).all():
+        return normal_below(scores)
+    from scipy.special import stdtr
 
-    tails: FloatArray = ndtr(scores) if np.isinf(degrees).all() else stdtr(degrees, scores)
+    tails: FloatArray = stdtr(degrees, scores)
     return tails
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
+from nammd.statistics.tails import gamma_tails, normal_below
 
 _ROUNDS = 10
 _SYMMETRIC = 1e-3
@@ -401,11 +402,10 @@ def _trace(matrices: FloatArray) -> FloatArray:
 
 def _tail(standardized: FloatArray, skewness: FloatArray) -> FloatArray:
     """Return the upper tail of a gamma law with mean 0, variance 1 and a skewness."""
-    from scipy.special import gammainc, gammaincc, ndtr
-
     flat = np.abs(skewness) < _SYMMETRIC
     shape = 4 / np.where(flat, 1.0, skewness) ** 2
     place = np.maximum(shape + standardized * np.sqrt(shape) * np.sign(skewness), 0.0)
-    tail = np.where(skewness > 0, gammaincc(shape, place), gammainc(shape, place))
-    found: FloatArray = np.where(flat, ndtr(-standardized), tail)
+    below, above = gamma_tails(shape, place)
+    tail = np.where(skewness > 0, above, below)
+    found: FloatArray = np.where(flat, normal_below(-standardized), tail)
     return found

@@ -25,6 +25,7 @@ from nammd.data.arrays import FloatArray
 from nammd.statistics.atom_pair import AtomPair
 from nammd.statistics.atoms import Places
 from nammd.statistics.pair import Pair
+from nammd.statistics.tails import normal_below
 from nammd.statistics.totals import TotalPair
 
 Scales: TypeAlias = Literal["all", "median"]
@@ -133,15 +134,13 @@ class JointScales:
         known = [each for each in moved if each is not None]
         if len(known) < len(moved) or len({len(each) for each in known}) > 1:
             return cls(weights)
-        from scipy.special import ndtr
-
         covariance = np.array([[one @ other for other in known] for one in known])
         deviations = np.sqrt(np.maximum(np.diagonal(covariance), np.finfo(float).tiny))
         correlations = covariance / np.outer(deviations, deviations)
         values, vectors = np.linalg.eigh(correlations)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         scores = np.random.default_rng(0).standard_normal((_DRAWS, len(scales))) @ root.T
-        return cls(weights, np.sort((ndtr(-scores) / weights).min(axis=1)))
+        return cls(weights, np.sort((normal_below(-scores) / weights).min(axis=1)))
 
     def adjusted(self, pvalues: Sequence[float]) -> FloatArray:
         """Return the p-values, each adjusted for all scales."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.data.values import Values
+from nammd.statistics.tails import normal_scores
 from nammd.views.measure import Measure
 from nammd.views.support import APART
 
@@ -121,10 +122,8 @@ class Classes:
     @cached_property
     def _scores(self) -> FloatArray:
         """The normal scores of the middle ranks of the classes."""
-        from scipy.special import ndtri
-
         shares = self.shares[:-1] + 1e-9
-        found: FloatArray = ndtri((np.cumsum(shares) - shares / 2) / shares.sum())
+        found: FloatArray = normal_scores((np.cumsum(shares) - shares / 2) / shares.sum())
         return found
 
     def _kernel(self, scores: FloatArray | None = None) -> FloatArray:
@@ -180,14 +179,12 @@ class Classes:
         others : list of (float, array)
             The share of every sample of the mixture, and its quantiles.
         """
-        from scipy.special import ndtri
-
         middles = quantiles[::2]
         ranks = np.zeros(len(middles))
         half = LEVELS[0] / 2
         for share, theirs in others:
             ranks += share * np.interp(middles, theirs, LEVELS, left=half, right=1 - half)
-        return self.features(ndtri(ranks))
+        return self.features(normal_scores(ranks))
 
 
 def _present(values: Values) -> FloatArray:

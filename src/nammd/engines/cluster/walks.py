@@ -57,12 +57,18 @@ class ClusterWalks:
         found = iter(self.computed(graph, [key for own in leaves for key in own], work))
         return [np.concatenate([next(found) for _ in own], axis=2) for own in leaves]
 
-    def second_order(self, sample: Any, rows: Positions, scale: int, mean: FloatArray) -> FloatArray:
-        """Return the sum of outer products of features over some rows, which come here."""
-        places, here = self._home.get(sample.name, (rows[:0], None))
-        if here is None or not np.isin(rows, places).all():
-            places, here = self._home[sample.name] = rows, np.asarray(take_rows(sample, rows))
-        return Walks(self.waves).second_order(here, np.searchsorted(places, rows), scale, mean)
+    def second_order(
+        self, samples: Sequence[Any], rows: Sequence[Positions], scale: int, means: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """Return, for each sample, the sum of outer products of features over some rows, which come here."""
+        found, chosen = [], []
+        for sample, some in zip(samples, rows, strict=True):
+            places, here = self._home.get(sample.name, (some[:0], None))
+            if here is None or not np.isin(some, places).all():
+                places, here = self._home[sample.name] = some, np.asarray(take_rows(sample, some))
+            found.append(here)
+            chosen.append(np.searchsorted(places, some))
+        return Walks(self.waves).second_order(found, chosen, scale, means)
 
     def _tasks(
         self, samples: Sequence[Any], functions: Sequence[Any]

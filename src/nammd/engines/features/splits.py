@@ -61,11 +61,11 @@ def split_sums(
         [products] = walks.products([points], [np.swapaxes(vectors, 1, 2)])
         for number, (one, other) in enumerate(some):
             x, y = (SummedSample(points, None, among=positions) for positions in (one, other))
-            order, met = SecondOrder(0), products[0][2 * number : 2 * number + 2]
+            met = products[0][2 * number : 2 * number + 2]
             for side, (sample, positions) in enumerate(((x, one), (y, other))):
                 sample.summed(parts[:, number, side, None])
                 sample.places = {id(x): 0, id(y): 1}
                 sample.products = [[each[positions] for each in met]]
                 sample.own = Own.of_rows(None, bound, 1)
-                order.take(walks, sample)
+            order = SecondOrder.of(walks, (x, y), 0)
             yield within_of(x, 0, order), within_of(y, 0, order), cross_of(x, y, 0, order, None)

@@ -68,6 +68,10 @@ class SummedSample:
         """The number of rows."""
         return int(self.points.shape[0]) if self.among is None else len(self.among)
 
+    def rows_of(self, chosen: Positions) -> Positions:
+        """Return where some of its rows are among the points."""
+        return chosen if self.among is None else self.among[chosen]
+
     @property
     def weights(self) -> list[FloatArray | None]:
         """The weights of rows in S, and in T where that differs."""
@@ -112,6 +116,11 @@ class SummedSample:
         """Take S and T."""
         self.total = totals[:, 0]
         self.sized = totals[:, 1] if totals.shape[1] > 1 else totals[:, 0] * float(np.ravel(self.sizes)[0])
+
+    def mean(self, k: int) -> FloatArray:
+        """Return the mean features."""
+        found: FloatArray = self.total[k] / self.weight
+        return found
 
     def centred_sized(self, k: int) -> FloatArray:
         """Return the sum of sizes times features less their mean: zero where all sizes are the same."""
@@ -177,9 +186,7 @@ def feature_sums(
     }
     summed: list[list[Any]] = []
     for k in range(len(kernels)):
-        order = SecondOrder(k)
-        for sample in every:  # at one scale after the other: these are large
-            order.take(walks, sample)
+        order = SecondOrder.of(walks, every, k)  # at one scale after the other: these are large
         summed.append(
             [
                 within_of(part[0], k, order)
@@ -235,17 +242,25 @@ class SecondOrder:
     chosen: dict[int, Positions] = field(default_factory=dict)
     outer: dict[int, FloatArray] = field(default_factory=dict)
 
-    def take(self, walks: Any, sample: SummedSample) -> None:
-        """Find those of a sample."""
-        order = np.random.default_rng(0).permutation(sample.count)
-        chosen = np.sort(order[: SECOND_ORDER_ROWS if self.k == 0 else FINER_ROWS])
-        mean, units = sample.total[self.k] / sample.weight, sample.units
-        if units is None or (len(units) == sample.rows and units.weights is None):
-            rows = chosen if sample.among is None else sample.among[chosen]
-            found = walks.second_order(sample.points, rows, self.k, mean)
-        else:
-            found = outer_of_units(walks, sample.points, units, chosen, self.k, mean)
-        self.chosen[id(sample)], self.outer[id(sample)] = chosen, found
+    @classmethod
+    def of(cls, walks: Any, samples: Sequence[SummedSample], k: int) -> SecondOrder:
+        """Find those of some samples."""
+        found, plain = cls(k), list[SummedSample]()
+        for sample in samples:
+            order, units = np.random.default_rng(0).permutation(sample.count), sample.units
+            chosen = found.chosen[id(sample)] = np.sort(order[: SECOND_ORDER_ROWS if k == 0 else FINER_ROWS])
+            if units is None or (len(units) == sample.rows and units.weights is None):
+                plain.append(sample)
+            else:
+                outer = outer_of_units(walks, sample.points, units, chosen, k, sample.mean(k))
+                found.outer[id(sample)] = outer
+        if not plain:
+            return found
+        rows = [each.rows_of(found.chosen[id(each)]) for each in plain]
+        means = [each.mean(k) for each in plain]
+        every = walks.second_order([each.points for each in plain], rows, k, means)
+        found.outer |= {id(each): outer for each, outer in zip(plain, every, strict=True)}
+        return found
 
     def product(self, x: SummedSample, y: SummedSample) -> float:
         """Return the sum of squared kernel sums of the chosen units of two samples, each with each."""
@@ -259,7 +274,7 @@ def within_of(x: SummedSample, k: int, order: SecondOrder) -> Any:
     """Return the sums over pairs of distinct units of a sample."""
     own = x.own
     rows = x.felt(k, x) - own.rows[k]
-    mean = x.total[k] / x.weight
+    mean = x.mean(k)
     c, s, turned = float(mean @ mean), x.sizes, x.centred_sized(k)
     similar = x.by_unit(x.felt(k, x))  # F'S
     u = similar / x.weight - s * c
@@ -284,7 +299,7 @@ def within_of(x: SummedSample, k: int, order: SecondOrder) -> Any:
 def cross_of(x: SummedSample, y: SummedSample, k: int, order: SecondOrder, twins: Twins | None) -> Any:
     """Return the sums over pairs of a unit of x and one of y, less units that are in both."""
     rows, cols = x.felt(k, y), y.felt(k, x)
-    one, two = x.total[k] / x.weight, y.total[k] / y.weight
+    one, two = x.mean(k), y.mean(k)
     c, s, t = float(one @ two), x.sizes, y.sizes
     similar, others = x.by_unit(rows), y.by_unit(cols)
     u, v = similar / y.weight - s * c, others / x.weight - t * c

@@ -74,12 +74,16 @@ class Walks:
         run(jobs, self.threads, self.progress, of_pairs=False)
         return [job.found for job in jobs]
 
-    def second_order(self, sample: Array, rows: Positions, scale: int, mean: FloatArray) -> FloatArray:
-        """Return the sum of outer products of features less a mean, over some rows at one scale."""
-        job = _Outer(self.waves, sample, scale, rows, mean)
-        run([job], self.threads, self.progress, of_pairs=False)
-        job.found *= self.waves.scale**2
-        return job.found
+    def second_order(
+        self, samples: Sequence[Array], rows: Sequence[Positions], scale: int, means: Sequence[FloatArray]
+    ) -> list[FloatArray]:
+        """Return, for each sample, the sum of outer products of features less a mean, over some rows."""
+        each = zip(samples, rows, means, strict=True)
+        jobs = [_Outer(self.waves, sample, scale, some, mean) for sample, some, mean in each]
+        run(jobs, self.threads, self.progress, of_pairs=False)
+        for job in jobs:
+            job.found *= self.waves.scale**2
+        return [job.found for job in jobs]
 
     def unit_features(
         self,

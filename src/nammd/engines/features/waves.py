@@ -1,7 +1,8 @@
 """The features of blocks of rows, at one scale or several: `Waves`.
 
-Frequencies of half of the bandwidth are twice as long. So the waves at a finer scale are the squares of those
-before it, as complex numbers: that costs a fifth of another cosine and sine.
+Frequencies of half of the bandwidth are twice as long. So the waves at a finer scale follow from those before
+it, by ``cos 2p = 2 cos² p - 1`` and ``sin 2p = 2 sin p cos p``. With twice the cosines and sines that is two
+products and a difference, a quarter of another cosine and sine.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class Waves:
     centre : array of shape (columns,)
         What is taken off every row first. Kernel values are the same with any; phases are short with a row
         from the middle.
-    scale : float
-        What waves are multiplied by to be features.
+    factor : float
+        What cosines and sines are multiplied by to be features.
     precision : {"float32", "float64"}
         Of the waves.
     """
@@ -49,7 +50,7 @@ class Waves:
     frequencies: FloatArray = field(repr=False)
     doublings: tuple[int, ...]
     centre: FloatArray = field(repr=False)
-    scale: float
+    factor: float
     precision: Precision
     _buffers: Buffers = field(default_factory=Buffers, repr=False)
 
@@ -76,7 +77,7 @@ class Waves:
         return cls.of_kernels(kernels, np.median(to_numpy(some).astype(np.float64), axis=0), precision)
 
     def __reduce__(self) -> Any:
-        return Waves, (self.frequencies, self.doublings, self.centre, self.scale, self.precision)
+        return Waves, (self.frequencies, self.doublings, self.centre, self.factor, self.precision)
 
     @property
     def size(self) -> int:
@@ -88,32 +89,44 @@ class Waves:
         """The number of kernels."""
         return len(self.doublings)
 
+    @property
+    def scale(self) -> float:
+        """What waves are multiplied by to be features; those of several scales are twice as high."""
+        return self.factor if self.scales == 1 else self.factor / 2
+
     def of(self, rows: Array, scales: int | None = None) -> Iterator[Array]:
-        """Yield the waves of some rows at each scale, as (rows, features); each uses up the one before."""
+        """Yield the waves of some rows at each scale, all cosines first; each uses up the one before."""
         wanted = self.doublings[:scales]
         return self._of_numpy(rows, wanted) if isinstance(rows, np.ndarray) else self._of_any(rows, wanted)
 
     def _of_numpy(self, rows: FloatArray, doublings: Sequence[int]) -> Iterator[FloatArray]:
-        # Cosine and sine of a frequency side by side are a complex number.
         half = len(self.frequencies)
-        values = self._buffers.tile(len(rows), 2 * half, self.precision)
-        turned: Any = values.view(np.complex64 if self.precision == "float32" else np.complex128)
-        phases = self._buffers.tile(len(rows), half, self.precision, "phases")
+        # A feature after the other, so that all cosines are one piece of memory: in pieces they take twice as
+        # long.
+        values = self._buffers.tile(2 * half, len(rows), self.precision)
+        cosines, sines = values[:half], values[half:]
         moved = rows - self.centre  # in float64: a large offset costs no digits
         longest = self._longest * longest_row(moved)
         require_phases(longest)
         if self.precision == "float64" or self._short(longest):
-            np.matmul(moved.astype(self.precision, copy=False), self._turned_frequencies, out=phases)
+            # Where no row has anything, as a flag of missing values, there is nothing to multiply.
+            some = moved.any(axis=0)
+            frequencies = self._rounded if some.all() else self._rounded[:, some]
+            np.matmul(frequencies, moved[:, some].astype(self.precision).T, out=cosines)
         else:
-            phases[...] = np.remainder(moved @ self.frequencies.T, 2 * math.pi)
-        np.cos(phases, out=turned.real)
-        np.sin(phases, out=turned.imag)
+            np.remainder(self.frequencies @ moved.T, 2 * math.pi, out=cosines, casting="same_kind")
+        np.sin(cosines, out=sines)
+        np.cos(cosines, out=cosines)
+        if self.scales > 1:
+            values += values
         at = 0
         for doubling in doublings:
             while at < doubling:
-                np.multiply(turned, turned, out=turned)
+                sines *= cosines
+                cosines *= cosines
+                cosines -= 2
                 at += 1
-            yield values
+            yield values.T
 
     def _of_any(self, rows: Array, doublings: Sequence[int]) -> Iterator[Array]:
         xp = namespace(rows)
@@ -122,16 +135,18 @@ class Waves:
         require_phases(longest)
         dtype = getattr(xp, self.precision)
         if self._short(longest):
-            phases = xp.astype(moved, dtype) @ like(self._turned_frequencies, rows, dtype)
+            phases = xp.astype(moved, dtype) @ like(self._rounded, rows, dtype).T
         else:
             exact = xp.remainder(moved @ like(self.frequencies.T, rows, xp.float64), 2 * math.pi)
             phases = xp.astype(exact, dtype)
         cosines, sines, at = xp.cos(phases), xp.sin(phases), 0
+        if self.scales > 1:
+            cosines, sines = 2 * cosines, 2 * sines
         for doubling in doublings:
             while at < doubling:
-                cosines, sines = 2 * cosines * cosines - 1, 2 * sines * cosines
+                cosines, sines = cosines * cosines - 2, sines * cosines
                 at += 1
-            yield xp.reshape(xp.stack([cosines, sines], axis=2), (rows.shape[0], -1))
+            yield xp.concat([cosines, sines], axis=1)
 
     def _short(self, longest: float) -> bool:
         """Tell whether float32 holds phases of at most this length, and what they are made of."""
@@ -143,6 +158,6 @@ class Waves:
         return longest_row(self.frequencies)
 
     @cached_property
-    def _turned_frequencies(self) -> FloatArray:
+    def _rounded(self) -> FloatArray:
         with np.errstate(over="ignore"):  # such frequencies are never used in float32
-            return self.frequencies.T.astype(self.precision)
+            return self.frequencies.astype(self.precision)

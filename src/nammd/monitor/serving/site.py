@@ -1,4 +1,4 @@
-"""What the server answers: the page, whether it has changed, reports, notes and acknowledgements."""
+"""What the server answers: the page, whether it has changed, metrics, reports, notes, acknowledgements."""
 
 from __future__ import annotations
 
@@ -65,6 +65,12 @@ def site(monitor: Monitor, guard: Guard) -> Starlette:
     async def state(request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(lambda: _finite(monitor.state_at().to_dict())))
 
+    async def metrics(request: Request) -> Response:
+        from nammd.integrations.prometheus import CONTENT_TYPE, metrics_text
+
+        text = await run_in_threadpool(lambda: metrics_text(monitor.state))
+        return Response(text, headers={"content-type": CONTENT_TYPE})
+
     async def note(request: Request) -> Response:
         sent = await _sent(request)
         await run_in_threadpool(monitor.note, sent.get("text", ""), sent.get("key") or None)
@@ -94,6 +100,7 @@ def site(monitor: Monitor, guard: Guard) -> Starlette:
         ("/body", body),
         ("/version", version),
         ("/state", state),
+        ("/metrics", metrics),
         ("/report/{key:path}", report),
         ("/page.css", asset("page.css", "text/css")),
         ("/live.js", asset("live.js", "text/javascript")),
