@@ -13,7 +13,7 @@ from nammd.statistics.window import Batches, lengths, proven
 WITHIN, BEYOND = -1, 1
 
 
-def batches(scores, *, given=1.0, reference=0.0, apart=(), rows=None):
+def batches(scores, *, given=1.0, reference=0.0, apart=(), doubtful=(), rows=None):
     """Batches that are so many deviations below the tolerance, each with an honest p-value."""
     scores = np.asarray(scores, float)
     ones = np.ones(len(scores))
@@ -26,6 +26,7 @@ def batches(scores, *, given=1.0, reference=0.0, apart=(), rows=None):
         shared=(reference * ones)[:, None],
         rows=100 * ones if rows is None else np.asarray(rows, float),
         apart=np.isin(np.arange(len(scores)), apart),
+        doubtful=np.isin(np.arange(len(scores)), doubtful),
     )
 
 
@@ -54,6 +55,10 @@ def test_without_batches_or_lengths_nothing_is_proven():
 def test_no_window_reaches_across_a_batch_that_speaks_against_it():
     found = proven(batches([1.4] * 9, apart=[4]), np.full(9, 0.05), 30)
     assert found.length.tolist() == [0, 0, 0, 4, 0, 0, 0, 0, 4]
+    found = proven(batches([1.4] * 9, doubtful=[4]), np.full(9, 0.05), 30)
+    assert found.length.tolist() == [0, 0, 0, 4, 0, 0, 0, 0, 4]
+    beyond = proven(batches([-1.4] * 6, doubtful=[4]), np.full(6, 0.05), 30)
+    assert beyond.length.tolist() == [0, 0, 0, 4, 4, 4]  # what is in doubt speaks not against that
     unknown = batches([1.4] * 9)
     unknown.pvalue[4] = np.nan
     assert proven(unknown, np.full(9, 0.05), 30).length.tolist() == [0, 0, 0, 4, 0, 0, 0, 0, 4]
@@ -92,9 +97,8 @@ def simulated(law, margin_, m, n, rng, count):
         pvalue = below.pvalue("less")
         rows.append((given.u, given.deviation, pvalue, above.deviation, given.reference))
     u, given_, pvalue, deviation, reference = np.array(rows).T
-    return Batches(
-        u, given_, pvalue, deviation, reference[:, None], np.full(count, float(n)), np.zeros(count, bool)
-    )
+    none = np.zeros(count, bool)
+    return Batches(u, given_, pvalue, deviation, reference[:, None], np.full(count, float(n)), none, none)
 
 
 @pytest.mark.parametrize("law", ["shifted normal", "scaled normal", "contaminated", "rare stray"])

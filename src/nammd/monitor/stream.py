@@ -186,7 +186,9 @@ class Stream:
         numbers = np.array([_NUMBERS(batch) for batch in self.batches], float).T
         u, given, pvalue, deviation, features, reference, rows = numbers
         shared = np.stack((features, reference) if self.population else (features,), axis=1)
-        batches = Batches(u, given, pvalue, deviation, shared, rows, apart=~self.calm)
+        each = zip(self.batches, self.decisions, strict=True)
+        apart = np.array([bool(b.failures) or decision is Decision.FAR for b, decision in each], bool)
+        batches = Batches(u, given, pvalue, deviation, shared, rows, apart, ~self.calm)
         return proven(batches, np.array(self.levels), most)
 
     def _beyond(self) -> FloatArray:

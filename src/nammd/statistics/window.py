@@ -59,8 +59,9 @@ class Batches:
     rows : array of shape (batches,)
         How many rows there are.
     apart : array of bool of shape (batches,)
-        The batches that no window may reach across: one of them speaks against "within" by itself, or there
-        was nothing to test with.
+        The batches that no window may reach across: what they show by themselves is told of them alone.
+    doubtful : array of bool of shape (batches,)
+        Those that no window of "within" may reach across: some view of them is in doubt.
     """
 
     u: FloatArray
@@ -70,6 +71,7 @@ class Batches:
     shared: FloatArray
     rows: FloatArray
     apart: Flags
+    doubtful: Flags
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ def proven(batches: Batches, levels: FloatArray, most: int) -> Proven:
     >>> import numpy as np
     >>> from nammd.statistics.window import Batches, proven
     >>> one, none = np.ones(6), np.zeros(6)
-    >>> quiet = Batches(-1.6 * one, one, 0.055 * one, one, none[:, None], 100 * one, none > 0)
+    >>> no = none > 0
+    >>> quiet = Batches(-1.6 * one, one, 0.055 * one, one, none[:, None], 100 * one, no, no)
     >>> proven(quiet, 0.05 * one, 30).length
     array([0, 0, 3, 3, 3, 3])
     """
@@ -126,7 +129,7 @@ def proven(batches: Batches, levels: FloatArray, most: int) -> Proven:
 
     likely = np.where(usable, np.clip(batches.pvalue, SURE, 1 - SURE), 0.5)
     scores = -batches.deviation * _quantiles(likely)
-    claims = (-1, weighted(scores)), (1, weighted(batches.u))
+    claims = (-1, weighted(scores), ~usable | batches.doubtful), (1, weighted(batches.u), ~usable)
     variances, shared = weighted(batches.given) ** 2, [weighted(each) for each in batches.shared.T]
     line = -_quantiles(levels / len(looks))
     for look in looks:
@@ -134,11 +137,10 @@ def proven(batches: Batches, levels: FloatArray, most: int) -> Proven:
             break
         ends = slice(look - 1, None)
         error = np.sqrt(_sums(variances, look) + sum(_sums(each, look) ** 2 for each in shared))
-        looked_at = (length[ends] == 0) & (_sums(~usable, look) == 0) & (error > 0)
-        for sign, values in claims:
+        for sign, values, against in claims:
+            looked_at = (length[ends] == 0) & (_sums(against, look) == 0) & (error > 0)
             found = looked_at & (_sums(values, look) >= line[ends] * error)
             side[ends][found], length[ends][found] = sign, look
-            looked_at &= ~found
     return Proven(side, length)
 
 
