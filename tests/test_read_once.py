@@ -17,7 +17,7 @@ from nammd.data import frames
 from nammd.data.opening import open_dataset
 from nammd.data.pieces import Pieces
 from nammd.engines.tiles.engine import Tiles
-from nammd.evidence.gathering import gather_at
+from nammd.evidence.gathering import gather_at, gather_splits
 from nammd.reading.files import read
 from tests.counting import count_calls, count_method
 
@@ -51,6 +51,7 @@ class Counted:
             "opened": count_calls(monkeypatch, open_dataset),
             "files": count_calls(monkeypatch, read),
             "gathered": count_calls(monkeypatch, gather_at),
+            "divided": count_calls(monkeypatch, gather_splits),
             "summed": count_method(monkeypatch, Tiles, "many_sums"),
             "by groups": count_method(monkeypatch, Tiles, "many_unit_sums"),
             "values": count_method(monkeypatch, frames.Frame, "values"),
@@ -185,7 +186,8 @@ def test_a_tolerance_from_splits_reads_the_reference_once_but_for_the_fit(groups
         lambda: nammd.Tolerance.from_split(reference, blocks=3, splits=2, groups=groups, anyway=True)
     )
     assert found["opened"] == 1
-    assert found["gathered"] == 3 + 2  # each is about other rows
+    # Of rows all divisions are made at once; each of groups is about other rows.
+    assert (found["divided"], found["gathered"]) == (1, 0 if groups is None else 3 + 2)
     assert found.reads("the reference") == 2
 
 
