@@ -268,7 +268,7 @@ EXPERIMENT = Experiment(
     quick=Streams(repetitions=100, estimated=40, years=1, changes=2, laws=("shifted normal", "exponential")),
     full=Streams(
         repetitions=5000,
-        estimated=1000,
+        estimated=500,
         years=30,
         changes=20,
         laws=LAWS[:8],

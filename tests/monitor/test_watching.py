@@ -268,6 +268,16 @@ def test_refusal_is_written_once_and_ends_when_it_is_acknowledged(monitor, tmp_p
     assert monitor.state.alarmed
 
 
+def test_who_waits_for_alarms_is_told_of_a_refusal_once(monitor):
+    told = []
+    for _ in range(2):
+        with pytest.raises(ValueError, match="3"):
+            monitor.add(rows(1)[:, [0, 1, 1]], key="2026-03-01", on_alarm=told.append)
+    [refusal] = told
+    assert (refusal["event"]["kind"], refusal["batch"]) == ("batch refused", {"key": "2026-03-01"})
+    assert refusal["state"] == monitor.state.headline()
+
+
 def test_corrupt_files_among_many_are_noted_and_files_that_are_not_there_are_not(monitor, tmp_path):
     (tmp_path / "bad.parquet").write_text("this is no table")
     batches = {

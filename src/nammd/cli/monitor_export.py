@@ -35,7 +35,7 @@ def metrics(
     from nammd.errors.writing import write_text
     from nammd.integrations.prometheus import metrics_text
 
-    text = metrics_text(opened(monitor).state)
+    text = metrics_text(opened(monitor).state_at())
     if out is None:
         print(text, end="")
     else:

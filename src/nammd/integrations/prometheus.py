@@ -54,7 +54,7 @@ def metrics_text(state: State, now: datetime.datetime | None = None) -> str:
     Parameters
     ----------
     state : State
-        That of a monitor: ``monitor.state``.
+        That of a monitor: ``monitor.state_at()``, which knows what is late by now.
     now : datetime, optional
         When the age of the last batch is taken; by default now.
 
@@ -74,7 +74,7 @@ def metrics_text(state: State, now: datetime.datetime | None = None) -> str:
     >>> path = pathlib.Path(tempfile.mkdtemp(), "shop.monitor")
     >>> monitor = nammd.Monitor.create(path, tolerance, train)
     >>> verdict = monitor.add(today, key="2026-03-01")
-    >>> print([line for line in metrics_text(monitor.state).splitlines() if "CLOSE" in line][0])
+    >>> print([line for line in metrics_text(monitor.state_at()).splitlines() if "CLOSE" in line][0])
     nammd_monitor_batches{monitor="shop",verdict="CLOSE"} 1
     """
     moment = datetime.datetime.now(datetime.UTC) if now is None else now

@@ -88,11 +88,12 @@ def follow(writer: Writer, at: str, was: Snapshot, now: Snapshot) -> tuple[tuple
     return new, replace(after, events=(*after.events, *new))
 
 
-def refuse(writer: Writer, at: str, key: str, text: str) -> None:
-    """Note that a batch could not be taken, unless just that is known already."""
+def refuse(writer: Writer, at: str, key: str, text: str) -> Event | None:
+    """Note that a batch could not be taken; None where just that is known already."""
     known = writer.replay.refused.get(key)
-    if known is None or known.text != text:
-        writer.event(at, "batch refused", key, "refused", text)
+    if known is not None and known.text == text:
+        return None
+    return writer.event(at, "batch refused", key, "refused", text)
 
 
 def close(writer: Writer, at: str, text: str, now: datetime.datetime | None = None) -> int:

@@ -230,9 +230,9 @@ class Monitor(HistoryKeeping):
         report : str or Path, optional
             A page about the batch to write; see `Verdict.report`.
         on_alarm : str, sequence of str or callable, optional
-            A command that is run where the batch opens an alarm, with the event as JSON on its standard
-            input; or a function that is called with the same. If it fails the result has a caution; the
-            batch has been added.
+            A command that is run where the batch opens an alarm, or is refused, with the event as JSON on its
+            standard input; or a function that is called with the same. If it fails the result has a caution;
+            the batch has been added.
 
         Returns
         -------
@@ -241,11 +241,11 @@ class Monitor(HistoryKeeping):
         name = as_key(key)
         seen = self._history.read()
         era, gate = self._current_gate.load(self._history, seen, self.engine)
-        with self._noting_refusal(name):
+        with self._noting_refusal(name, on_alarm):
             batch = open_batch(gate, data() if callable(data) else data, name)
         if alarms.is_there(seen, name, batch.digest, replace):
             return BatchVerdict.of(state_of(seen), name)
-        with self._noting_refusal(name):
+        with self._noting_refusal(name, on_alarm):
             measured = measure(gate, batch, name, era, next_level(seen))
         if report is not None:
             measured = measured.with_report(measured.verdict.report(report), self.path)
@@ -295,8 +295,8 @@ class Monitor(HistoryKeeping):
         return list(in_turn(kept, add, "batch", errors, progress))
 
     @contextmanager
-    def _noting_refusal(self, key: str) -> Iterator[None]:
-        """Write an event about a batch that cannot be taken; that its file is not there is silence."""
+    def _noting_refusal(self, key: str, on_alarm: OnAlarm) -> Iterator[None]:
+        """Write and tell an event of a batch that cannot be taken; that its file is not there is silence."""
         try:
             yield
         except (FileNotFoundError, PermissionError, IsADirectoryError):
@@ -305,7 +305,11 @@ class Monitor(HistoryKeeping):
             words = " ".join(without_addresses(in_shell(error)).split())[:LONGEST_TEXT]
             # What went wrong is more important than that it cannot be written down.
             with suppress(ValueError, OSError):
-                self._history.write(lambda writer: alarms.refuse(writer, stamp(), key, words))
+                event = self._history.write(lambda writer: alarms.refuse(writer, stamp(), key, words))
+                if event is not None and on_alarm is not None:
+                    state = self.state.headline()
+                    about = {"monitor": str(self.path.resolve()), "state": state, "batch": {"key": key}}
+                    alarms.alert(on_alarm, event, about)
             raise
 
     def accept(self, what: Any, why: str) -> str:

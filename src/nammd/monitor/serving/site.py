@@ -68,7 +68,7 @@ def site(monitor: Monitor, guard: Guard) -> Starlette:
     async def metrics(request: Request) -> Response:
         from nammd.integrations.prometheus import CONTENT_TYPE, metrics_text
 
-        text = await run_in_threadpool(lambda: metrics_text(monitor.state))
+        text = await run_in_threadpool(lambda: metrics_text(monitor.state_at()))
         return Response(text, headers={"content-type": CONTENT_TYPE})
 
     async def note(request: Request) -> Response:
