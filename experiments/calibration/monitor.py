@@ -243,11 +243,6 @@ def _notes(level: Sequence[Spot], estimated: Sequence[Spot]) -> list[str]:
                     f"Where {word} at 1/365 with a {what} tolerance is wrong too often: {each}; "
                     f"{grid.by_chance(spots, RATE.level)}."
                 )
-    if notes:
-        notes.append(
-            "Where about one row carries the distance on one side, as in samples that hold none of the "
-            "values that are rare, a batch has the caution `few-carriers`."
-        )
     tries = _total(level)
     far = {
         name: sum(s.counts[f"far {name}"] for s in level) / tries / value for name, value in LEVELS.items()

@@ -14,11 +14,9 @@ from pyarrow import parquet
 import nammd
 from nammd.monitor import storage
 from nammd.monitor.alarms import alert
-from nammd.monitor.measuring import few_carriers
 from nammd.monitor.records import Event
 from tests.counting import count_margins, trace_statements
 from tests.monitor.records import days
-from tests.simulate import only_decisions
 
 RNG = np.random.default_rng
 TRAIN = RNG(0).normal(size=(300, 2))
@@ -408,26 +406,6 @@ def test_columns_in_words_and_facts_are_kept(tmp_path):
     assert made.state.told[0].batch.columns[0].name == "city"
     assert made.state.told[0].batch.columns[0].ratio > 1
     assert "Paris" in made.page(tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_so_far_out_samples_that_one_row_carries_have_a_caution(tmp_path):
-    """Of rare values a small sample may have none; then the far tail is not held, and it is said."""
-    from nammd.datasets import known_pair
-
-    pair = known_pair("rare stray", 0.02)
-    rng, wrong, cautioned = RNG(0), 0, 0
-    for _ in range(300):
-        x, y = pair.sample(rng, 100, 100)
-        tolerance = nammd.Tolerance.at(pair.nammd, pair.kernel, columns=x.shape[1])
-        with only_decisions():
-            verdict = tolerance.check(x, y, alpha=1 / 365)
-        codes = [caution.code for caution in few_carriers(verdict, 1 / 365)]
-        cautioned += bool(codes)
-        wrong += verdict.is_far and not codes
-    assert cautioned < 30
-    assert wrong <= 6
-    plain = TOLERANCE.check(TRAIN, rows(1), alpha=1 / 365)
-    assert few_carriers(plain, 1 / 365) == ()
 
 
 def test_alarms_are_closed_by_those_who_know(monitor):

@@ -181,7 +181,7 @@ def test_row_of_a_far_batch_is_never_empty(tmp_path):
 
 
 def test_cautions_are_said_once_for_all_batches(tmp_path):
-    cautions = (("few-carriers", "about one row is all that moves it"),)
+    cautions = (("few-rows", "about one row is all that moves it"),)
     history = filled(tmp_path / "a", [batch(key, cautions=cautions) for key in days(5)])
     page = render(page_of(state_of(history.read()), {}))
     assert page.count("about one row is all that moves it") == 1

@@ -12,25 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray, digest_of
+from nammd.data.arrays import digest_of
 from nammd.data.opening import open_content, open_dataset
 from nammd.monitor.batch import Batch, Details, Moved
 from nammd.monitor.pooling import sketched, sums_of
 from nammd.monitor.records import Era
 from nammd.monitor.storage import source_name, source_path
-from nammd.results import Caution
 from nammd.sketches import Sketch
 from nammd.sketches import file as sketch_file
-from nammd.statistics.spread import effective_number
 from nammd.statistics.stream import GivenReference
 from nammd.tolerances.gate import Candidate, Gate
 from nammd.tolerances.verdict import Verdict
-
-FAR_OUT = 0.01
-"""Levels below this one are in the far tail, where few rows may carry all of it."""
-
-CARRIERS = 2.0
-"""Below this a sample is too uneven for the far tail."""
 
 FACTS = 10
 """So many facts are kept of a batch."""
@@ -140,7 +132,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
         failures=tuple((fact.kind, str(fact)) for fact in verdict.failures[:FACTS]),
         details=Details(
             facts=_facts(verdict),
-            cautions=tuple((c.code, c.message) for c in (*verdict.warnings, *few_carriers(verdict, level))),
+            cautions=tuple((c.code, c.message) for c in verdict.warnings),
             columns=_moved(verdict),
             settings={
                 "engine": verdict.engine,
@@ -167,35 +159,6 @@ def _doubt(verdict: Verdict) -> float:
         found += [each.pvalue for each in verdict.columns] + [each.adjusted for each in verdict.pairs]
     known = [each for each in found if not math.isnan(each)]
     return 0.0 if verdict.other_reference else min(known, default=math.nan)
-
-
-def few_carriers(verdict: Verdict, level: float) -> tuple[Caution, ...]:
-    """Return a caution where so far out in the tail a sample is too uneven for its level to hold.
-
-    Where one row is all that moves the distance on one side, values that are rare may be missing there, and
-    the variance with them: at 1/365 such a batch was seen to be called FAR in 2 % of all cases
-    (experiments/calibration/monitor.py).
-    """
-    estimate = verdict.estimate
-    if level > FAR_OUT or verdict.void or not estimate.evidence.x.keeps_rows:
-        return ()
-    sides = {"the reference": estimate.influence_x, "the batch": estimate.influence_y}
-    found = [name for name, moved in sides.items() if carriers(moved) < CARRIERS]
-    if not found:
-        return ()
-    return (
-        Caution(
-            "few-carriers",
-            f"about one row of {' and of '.join(found)} is all that moves the distance there, so rare values "
-            f"may be missing, and a level as small as {level:.2g} may not be held",
-        ),
-    )
-
-
-def carriers(moved: FloatArray) -> float:
-    """Return how many rows carry a distance, from how far each moves it; none where no row does."""
-    squares = moved**2
-    return effective_number(squares) if squares.any() else 0.0
 
 
 def _moved(verdict: Verdict) -> tuple[Moved, ...]:
