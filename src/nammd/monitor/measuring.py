@@ -148,6 +148,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
                 "like": dict(verdict.like),
                 "interval_level": verdict.interval_level,
                 "path": opened.path,
+                "fine": _fine(verdict),
             },
         ),
     )
@@ -196,6 +197,12 @@ def carriers(moved: FloatArray) -> float:
     """Return how many rows carry a distance, from how far each moves it; none where no row does."""
     squares = moved**2
     return effective_number(squares) if squares.any() else 0.0
+
+
+def _fine(verdict: Verdict) -> str:
+    """Say that all columns together are beyond at a finer scale only: the distance does not show that."""
+    fine = verdict.finest_beyond if verdict.jointly_far else None
+    return "" if fine is None else f"all columns together: {fine.told}"
 
 
 def _moved(verdict: Verdict) -> tuple[Moved, ...]:

@@ -257,7 +257,7 @@ def _row(told: Told, address: str) -> Markup:
     batch = told.batch
     said = [moved.words for moved in batch.columns if moved.words][:3]
     if told.decision is Decision.FAR and not said:
-        said = [*(words for _, words in batch.failures[:3]), *batch.moved]
+        said = [*batch.reasons(told.level, facts=3)]
     said += [words for _, words in batch.facts if words not in said]
     if told.by > 1:
         said.append(f"{told.side} the tolerance, with the {counted(told.by - 1, 'batch')} before it")
