@@ -38,4 +38,4 @@ def _told(one: dict[str, Any]) -> str:
 
 
 def _by_facts(count: float) -> str:
-    return f", and {count:.3g} by facts" if count else ""
+    return f", of these {count:.3g} by facts" if count else ""
