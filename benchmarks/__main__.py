@@ -22,6 +22,7 @@ from benchmarks import (
     real_tables,
     scaling,
     sketch,
+    streams,
     work_limit,
 )
 from benchmarks.environment import environment, environment_line
@@ -41,6 +42,7 @@ TOPICS: dict[str, Callable[[Scale], Iterator[Measurement]]] = {
     "groups": groups.measure,
     "sketch": sketch.measure,
     "real-tables": real_tables.measure,
+    "streams": streams.measure,
     "peers": peers.measure,
     "cluster": cluster.measure,
     "gpu": gpu.measure,

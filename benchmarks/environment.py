@@ -8,7 +8,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("nammd", "numpy", "scipy", "threadpoolctl", "torch", "pandas", "evidently", "alibi-detect")
+_PACKAGES = (
+    "nammd",
+    "numpy",
+    "scipy",
+    "threadpoolctl",
+    "torch",
+    "pandas",
+    "evidently",
+    "alibi-detect",
+    "river",
+)
 
 
 def environment() -> dict[str, Any]:

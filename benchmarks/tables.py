@@ -1,4 +1,4 @@
-"""Write the tables of speed, and of what is found in real data, of the documentation from result files.
+"""Write the tables of speed, and of what is found in data and streams, from result files.
 
 No number is there by hand.
 Run ``python -m benchmarks.tables`` after measuring; a test compares the tables with the files. The other
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.real_tables.pages import pages
+from benchmarks.streams.pages import overview
 
 _ROOT = Path(__file__).resolve().parent
 RESULTS = _ROOT / "results"
@@ -21,7 +22,8 @@ TABLES = _ROOT.parent / "docs" / "tables"
 def tables() -> dict[str, str]:
     """Return every table by the name of its file."""
     real = {name: _table(*page) for name, page in pages(_stored("real_tables")).items()}
-    return {"cluster.md": cluster(_stored("cluster")), "gpu.md": measured(_stored("gpu")), **real}
+    streams = {"streams.md": _table(*overview(_stored("streams")))}
+    return {"cluster.md": cluster(_stored("cluster")), "gpu.md": measured(_stored("gpu")), **real, **streams}
 
 
 def _stored(name: str) -> dict[str, Any]:

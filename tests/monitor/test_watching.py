@@ -14,6 +14,8 @@ from nammd.monitor.batch import Moved
 from nammd.monitor.calendar import Calendar
 from nammd.monitor.page import page_of, render
 from nammd.monitor.state import state_of
+from nammd.monitor.stream import StreamAlarm
+from nammd.monitor.words import closed_words
 from tests.monitor.records import add, batch, days, new_history
 
 AT = "2026-01-02T00:00:00+00:00"
@@ -417,3 +419,36 @@ def test_verdicts_on_tables_are_those_of_a_check_with_columns_in_doubt(tmp_path)
         assert made.add(data, key=days(8)[k]).decision is verdict.decision
         decisions.append((verdict.decision.value, bool(verdict.doubtful)))
     assert len(set(decisions)) > 2
+
+
+def test_what_is_proven_is_told_before_facts_and_facts_first_where_nothing_else_is():
+    copies, missing = (
+        ("data", "25 % of rows repeat an earlier row"),
+        Moved("dep_time", "dep_time: missing", 9.0),
+    )
+    proven = batch("a", p_far=1e-9, failures=(copies,), columns=(missing,))
+    assert proven.reasons(1 / 365, facts=1) == ("dep_time: missing", copies[1])
+    by_fact = batch("a", p_far=0.9, failures=(copies,), columns=(missing,))
+    assert by_fact.reasons(1 / 365, facts=1) == (copies[1], "dep_time: missing")
+
+
+def test_a_batch_that_is_beyond_at_a_finer_scale_only_says_so(tmp_path):
+    # Rounding shows at finer scales, and hardly at the main one.
+    rng = np.random.default_rng(0)
+    train, rounded = rng.normal(size=(1000, 2)), np.round(rng.normal(size=(800, 2)), 0)
+    tolerance = nammd.Tolerance.from_reference(train, rng.normal(size=(1000, 2)), negligible=False)
+    monitor = nammd.Monitor.create(
+        tmp_path / "fine.monitor", tolerance.with_facts(allow=["all"]), train, every=365
+    )
+    told = monitor.add(rounded, key="2026-03-01")
+    assert told.is_far
+    assert told.distance < told.epsilon
+    assert told.headline().startswith("2026-03-01 is FAR: all columns together: fine-grained: at ")
+    assert "all columns together: fine-grained: at " in told.events[0].text
+
+
+def test_an_alarm_that_one_batch_ends_names_it_once():
+    alarm = StreamAlarm("batch", "a", "a", closed="b", by="stream", proof="b")
+    assert closed_words(alarm).endswith("the evidence of b alone is that it is within the tolerance.")
+    several = StreamAlarm("batch", "a", "a", closed="c", by="stream", proof="b")
+    assert closed_words(several).endswith("the batches from b to c together are within the tolerance.")

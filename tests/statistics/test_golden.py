@@ -91,9 +91,13 @@ def test_uncorrected_tests_match_the_oracle(case, form, variance):
 
 
 @pytest.mark.parametrize("case", ESTIMATORS, ids=lambda c: c["name"])
-def test_corrected_test_matches_the_oracle(case):
+def test_corrected_test_matches_the_oracle(case, monkeypatch):
     expected, eps = case["hall"], case["eps"]
     estimate = nammd.distance(*samples(case), **options(case, "full"))
+    # A skewness that few rows carry is not trusted, which the oracle does not know: that only adds caution.
+    careful = margin(estimate.pair, eps, "corrected", "greater").pvalue("greater")
+    assert not careful < expected["p"] * (1 - 1e-7)
+    monkeypatch.setattr("nammd.statistics.margin.CARRIERS", (0.0, 1e-12))
     test = margin(estimate.pair, eps, "corrected", "greater")
     scale = case["K"] ** 3
     close(test.u, expected["U"])

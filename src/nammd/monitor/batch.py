@@ -210,13 +210,30 @@ class Batch:
         return self.details.read().settings
 
     @property
+    def fine(self) -> str:
+        """That it is beyond at a finer scale only, in words; empty where it is not."""
+        return str(self.settings.get("fine", ""))
+
+    @property
     def moved(self) -> tuple[str, ...]:
         """What moved most, at most three, in words; never nothing: else it is all columns together."""
         columns = self.columns
         proven = [each for each in columns if each.words]
-        found = [each.told for each in (proven or columns)[:MOST_TOLD]]
+        fine = [self.fine] if self.fine else []
+        found = [*fine, *(each.told for each in proven or columns)][:MOST_TOLD]
         share = 100 * max(self.distance, 0.0) / self.epsilon
         return tuple(found) or (f"all columns together: {share:.3g} % of the tolerance",)
+
+    def reasons(self, level: float, facts: int) -> tuple[str, ...]:
+        """Return what speaks against it, in words, with so many facts at most.
+
+        What is proven at the level comes first: where half of all values are missing, rows that are alike are
+        what comes of it. If it is FAR by facts alone, these do.
+        """
+        against = tuple(words for _, words in self.failures[:facts])
+        named = bool(self.fine) or any(each.words for each in self.columns)
+        first = named and self.pvalue_beyond <= level
+        return (*self.moved, *against) if first else (*against, *self.moved)
 
     def content(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return all but its key and its number, which its record tells, as plain values; details apart."""
@@ -330,8 +347,8 @@ def _require_settings(found: Any) -> None:
     if type(found) is not dict:
         raise Damaged("its settings are no mapping")
     like, level = found.get("like", {}), found.get("interval_level")
-    if type(found.get("path", "")) is not str:
-        raise Damaged("the path of its file is no text")
+    if {type(found.get(name, "")) for name in ("path", "fine")} != {str}:
+        raise Damaged("the path of its file, or what is said of it, is no text")
     if type(like) is not dict or not all(type(share) in (int, float) for share in like.values()):
         raise Damaged("what it is like are no numbers")
     if not all(-0.01 <= share <= 1.01 for share in like.values()):  # up to rounding

@@ -140,6 +140,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
                 "like": dict(verdict.like),
                 "interval_level": verdict.interval_level,
                 "path": opened.path,
+                "fine": _fine(verdict),
             },
         ),
     )
@@ -159,6 +160,12 @@ def _doubt(verdict: Verdict) -> float:
         found += [each.pvalue for each in verdict.columns] + [each.adjusted for each in verdict.pairs]
     known = [each for each in found if not math.isnan(each)]
     return 0.0 if verdict.other_reference else min(known, default=math.nan)
+
+
+def _fine(verdict: Verdict) -> str:
+    """Say that all columns together are beyond at a finer scale only: the distance does not show that."""
+    fine = verdict.finest_beyond if verdict.jointly_far else None
+    return "" if fine is None else f"all columns together: {fine.told}"
 
 
 def _moved(verdict: Verdict) -> tuple[Moved, ...]:

@@ -148,10 +148,11 @@ class BatchVerdict(Result):
         distance, eps = estimated(self.distance), number(self.epsilon)
         told = f"distance {distance}, tolerance {eps}"
         meaning = "it shows nothing" if self.quiet else _MEANING[self.decision]
-        if not self.is_close and self.failures:
+        batch = self.state.told[self.state.places[self.key]].batch
+        if self.is_far and (self.failures or self.columns or batch.fine):
+            meaning = batch.reasons(self.level, facts=1)[0]
+        elif not self.is_close and self.failures:
             meaning = self.failures[0]
-        elif self.is_far and self.columns:
-            meaning = self.columns[0]
         return f"{self.key} is {self.word}: {meaning} ({told}).{again}"
 
     def lines(self) -> list[tuple[str, str]]:

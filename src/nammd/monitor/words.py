@@ -154,8 +154,8 @@ def opened_words(alarm: StreamAlarm, state: State) -> str:
         return (
             f"The batches since about {alarm.since} are beyond the tolerance together, relative to {about}."
         )
-    batch = state.told[state.places[alarm.opened]].batch
-    moved = "; ".join((*(words for _, words in batch.failures[:1]), *batch.moved))
+    told = state.told[state.places[alarm.opened]]
+    moved = "; ".join(told.batch.reasons(told.level, facts=1))
     what = f"The batch {alarm.opened} is beyond the tolerance"
     if alarm.view and alarm.view != "a fact":
         what = f"The column {alarm.view} of {alarm.opened} is beyond its tolerance"
@@ -167,6 +167,8 @@ def closed_words(alarm: StreamAlarm) -> str:
     over = f"The alarm of {alarm_name(alarm)} is over"
     if alarm.by == "batch":
         return f"{over}: {alarm.closed} is CLOSE."
+    if alarm.by == "stream" and alarm.proof == alarm.closed:
+        return f"{over}: the evidence of {alarm.closed} alone is that it is within the tolerance."
     if alarm.by == "stream":
         return f"{over}: the batches from {alarm.proof} to {alarm.closed} together are within the tolerance."
     return f"{over}: {'somebody closed it' if alarm.by == 'hand' else 'what is accepted has changed'}."

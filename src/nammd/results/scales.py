@@ -48,6 +48,12 @@ class ScaleCheck:
         """What was found there, in words."""
         return f"{times(self.ratio)} what is negligible there, {p_value(self.adjusted)}"
 
+    @property
+    def told(self) -> str:
+        """What a difference is that is beyond at this scale, and not at the main one."""
+        much = f"at {self.name} between rows it is {times(self.ratio)} what is negligible there"
+        return f"fine-grained: {much} ({p_value(self.adjusted)})"
+
 
 def scale_in_words(scale: float) -> str:
     """Return a scale in words.

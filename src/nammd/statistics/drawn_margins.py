@@ -57,7 +57,7 @@ class _DrawnMargins:
         sure = np.maximum(1.0 - BOLD_DEGREES / self._group_degrees, 0.0)
         if greater:
             x, y = map(well_carried, (self.moments.x.size, self.moments.y.size), self._skewness)
-            sure = sure * np.minimum(x, y)
+            sure = np.minimum(sure, np.minimum(x, y))
         known = np.where(bolder, sure, 1.0)
         cubic, quadratic = known * cubic, known * quadratic
         cubic = cubic + self.law.pilot.approximation_cubic(self.eps)

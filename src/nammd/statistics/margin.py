@@ -18,6 +18,7 @@ from nammd.data.arrays import FloatArray
 from nammd.statistics.moments import combined
 from nammd.statistics.near_zero import NearZero, Noise, all_alike, noise_at
 from nammd.statistics.pair import Alternative, Pair
+from nammd.statistics.side import along
 from nammd.statistics.solving import root_between
 
 Variance = Literal["corrected", "delta", "paper"]
@@ -33,6 +34,9 @@ BOLD_DEGREES = 4.0
 
 CARRIERS = (2.0, 8.0)
 """A skewness that two rows carry makes no test of "farther" bolder, one that eight carry does so in full."""
+
+NOTHING = 1e-9
+"""A smaller share of the variance is none."""
 
 _REACH = 1e60
 _normal = NormalDist()
@@ -176,8 +180,10 @@ def margin(
         # Where it would make the test bolder it has to be known: not from the few groups that matter most.
         known = max(1.0 - BOLD_DEGREES / moments.degrees(a), 0.0)
         if alternative == "greater":
-            sides = ((moments.x.size, pair.skewness(0, eps)), (moments.y.size, pair.skewness(1, eps)))
-            known *= min(float(well_carried(size, skewness)) for size, skewness in sides)
+            for number, side in enumerate((pair.x, pair.y)):
+                # A side that adds nothing has no skewness but that of rounding.
+                if 4 * along(side.second(), np.array([a, -1.0])) > NOTHING * safe * side.size:
+                    known = min(known, float(well_carried(side.size, pair.skewness(number, eps))))
         cubic, quadratic = known * cubic, known * quadratic
     cubic += pair.approximation_cubic(eps)
     if alternative == "greater":

@@ -20,7 +20,6 @@ from nammd.results import (
     p_value,
     probability,
     share_of,
-    times,
     with_error,
 )
 from nammd.spaces import Sample
@@ -78,10 +77,7 @@ def _beyond_as_a_whole(verdict: Verdict, told: str) -> str:
     fine = verdict.finest_beyond
     if fine is None:
         return f"the candidate is beyond the tolerance ({told}, {p_value(verdict.pvalue_far)})"
-    return (
-        f"the difference is fine-grained: at {fine.name} between rows it is {times(fine.ratio)} what is "
-        f"negligible there ({p_value(fine.adjusted)})"
-    )
+    return f"the difference is {fine.told}"
 
 
 def _finest(verdict: Verdict) -> ScaleCheck:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from nammd.monitor.page.drawing import evidence_strip, like_strip, sign, small_multiple, time_line
 from nammd.monitor.page.markup import Content, Markup, joined, tag
-from nammd.monitor.page.model import Page
+from nammd.monitor.page.model import LIKENESSES, Page
 from nammd.monitor.state import State
 from nammd.monitor.stream import QUIET, Told
 from nammd.monitor.verdict import evidence_words
@@ -168,10 +168,12 @@ def _likenesses(page: Page) -> Markup:
         tag("li", tag("span", class_=f"swatch line like-{k}"), each.name)
         for k, each in enumerate(page.likenesses)
     ]
+    # No more than so many are drawn, so there may be others.
+    rest = "the reference" + (" or other accepted data" if len(page.likenesses) == LIKENESSES else "")
     return tag(
         "section",
         tag("h2", "What batches are like"),
-        tag("p", "How much of each is like accepted data; the rest is like the reference.", class_="quiet"),
+        tag("p", f"How much of each is like accepted data; the rest is like {rest}.", class_="quiet"),
         tag("div", like_strip(page, 860.0, 150.0), class_="wide"),
         tag("div", like_strip(page, 360.0, 150.0), class_="narrow"),
         tag("ul", *legend, class_="legend"),
@@ -257,7 +259,7 @@ def _row(told: Told, address: str) -> Markup:
     batch = told.batch
     said = [moved.words for moved in batch.columns if moved.words][:3]
     if told.decision is Decision.FAR and not said:
-        said = [*(words for _, words in batch.failures[:3]), *batch.moved]
+        said = [*batch.reasons(told.level, facts=3)]
     said += [words for _, words in batch.facts if words not in said]
     if told.by > 1:
         said.append(f"{told.side} the tolerance, with the {counted(told.by - 1, 'batch')} before it")
