@@ -1,11 +1,9 @@
 """What holds for all tests: examples are doctests, and neither a GPU nor a quick machine is needed."""
 
-import atexit
 import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from doctest import NORMALIZE_WHITESPACE
 from importlib.util import find_spec
 from pathlib import Path
@@ -56,19 +54,13 @@ collect_ignore = [
 ]
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
-    """Look for no garbage among modules and ten thousand tests: they stay, and it is a fifth of the time.
-
-    Neither while they are collected nor later.
-    """
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.freeze()
-        gc.enable()
-        atexit.register(gc.unfreeze)  # some libraries complain of what they find in memory at the very end
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Let what the tests of a file made once go with the last of them, or a worker would hold it all."""
+    if nextitem is None or nextitem.path != item.path:
+        for made in vars(getattr(item, "module", None) or object).values():
+            if hasattr(made, "cache_clear"):
+                made.cache_clear()
+        gc.collect()
 
 
 SPREAD = (
