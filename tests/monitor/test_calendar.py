@@ -120,3 +120,9 @@ def test_holidays_come_from_a_file_of_dates():
     assert Calendar.from_dict("day", calendar.to_dict()) == calendar
     with pytest.raises(ValueError, match="as a date"):
         holidays_in("tomorrow")
+
+
+def test_what_is_wrong_is_told_in_a_few_words():
+    with pytest.raises(ValueError, match="mon-fri") as error:
+        Calendar.of("day", 2, "x" * 5000, ())
+    assert len(str(error.value)) < 200

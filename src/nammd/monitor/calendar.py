@@ -125,7 +125,7 @@ class Calendar:
             parts = _SPAN.fullmatch(span)
             if parts is None or any(p is not None and p not in WEEKDAYS for p in parts.groups()):
                 raise ValueError(
-                    f"days of the week are given as mon-fri or mon,wed,sat, not as {self.days!r}"
+                    f"days of the week are given as mon-fri or mon,wed,sat, not as {self.days[:40]!r}"
                 )
             first = WEEKDAYS.index(parts["first"])
             last = first if parts["last"] is None else WEEKDAYS.index(parts["last"])

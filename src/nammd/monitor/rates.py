@@ -105,7 +105,7 @@ def per_year(text: str | float) -> float:
     found = _RATE.fullmatch(text.lower())
     period = found["period"].removesuffix("s") if found else ""
     if found is None or period not in A_YEAR:
-        raise ValueError(f"false alarms are given as 1/year or 2/month, not as {text!r}")
+        raise ValueError(f"false alarms are given as 1/year or 2/month, not as {text[:40]!r}")
     return positive(float(found["number"]) * A_YEAR[period], "false alarms")
 
 
