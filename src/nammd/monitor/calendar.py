@@ -91,7 +91,7 @@ class Calendar:
         """
         if grace is not None and (type(grace) is not int or not 0 <= grace <= MOST_GRACE):
             raise ValueError(
-                f"grace must be a whole number of periods up to {MOST_GRACE}, or None: {grace!r}"
+                f"grace must be a whole number of periods up to {MOST_GRACE}, or None: {str(grace)[:40]!r}"
             )
         words = "" if days is None else "".join(str(days).lower().split())
         free = tuple(sorted({_date(day) for day in holidays}))
