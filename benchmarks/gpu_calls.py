@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import inspect
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,6 +146,8 @@ def _tolerances(rows: int, few: int, device: dict[str, Any]) -> Iterator[Measure
 
 def _first_calls(device: dict[str, Any]) -> Iterator[Measurement]:
     """Measure what the first call of a process takes more than the third: compiling, or reading a cache."""
+    # As pip leaves a package: with bytecode, which a fresh copy of the sources has not.
+    compileall.compile_dir(Path(nammd.__file__).parent, quiet=1)
     for columns in (_COLUMNS, 768):
         with tempfile.TemporaryDirectory() as folder:
             for what, bar in (("compiling", _COMPILING), ("programs from disk", _FROM_DISK)):

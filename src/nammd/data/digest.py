@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +17,13 @@ DIGEST_ROWS = 65_536
 def digest_of_array(array: NDArray[np.float64]) -> str:
     """Return a digest of a NumPy array: its shape and its numbers."""
     whole, first = heads(array.shape)
-    starts = range(0, array.shape[0], DIGEST_ROWS)
-    return digest_of_digests(whole, [digest_of_rows(array[k : k + DIGEST_ROWS], first) for k in starts])
+    parts = [array[k : k + DIGEST_ROWS] for k in range(0, array.shape[0], DIGEST_ROWS)]
+    if len(parts) < 2:
+        return digest_of_digests(whole, [digest_of_rows(part, first) for part in parts])
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:  # hashing leaves Python to others
+        return digest_of_digests(whole, list(pool.map(digest_of_rows, parts, repeat(first))))
 
 
 def heads(shape: Sequence[int]) -> tuple[bytes, bytes]:
@@ -28,7 +35,7 @@ def heads(shape: Sequence[int]) -> tuple[bytes, bytes]:
 def digest_of_rows(rows: NDArray[np.float64], first: bytes) -> bytes:
     """Return the digest of some rows."""
     content = hashlib.sha256(first)
-    content.update(np.ascontiguousarray(rows, dtype="<f8").tobytes())
+    content.update(np.ascontiguousarray(rows, dtype="<f8"))
     return content.digest()
 
 
