@@ -122,12 +122,9 @@ def within(one: Arranged, power: int, two: bool) -> UnitWithin:
     for place, kind in enumerate(kinds):
         for other in kinds[place:]:
             alone = other is kind
-            # Units in several pieces are not on one side of a diagonal: the whole square, for its rows alone.
-            whole = alone and kind.cut
-            found = _summed((one, kind), (one, other), power, two, one.units.reach, alone and not whole)
+            found = _summed((one, kind), (one, other), power, two, one.units.reach, alone)
             _add(totals, kind, found[0], found[2])
-            if not whole:
-                _add(totals, other, found[1], found[3])
+            _add(totals, other, found[1], found[3])
             squares += found[4] if alone else 2 * found[4]
     rows, sized = totals.done(one.heaviest)
     return UnitWithin(rows, sized, squares * one.heaviest**4)
@@ -192,7 +189,7 @@ def _summed_in(
     at_once = max(1, min(blocks, _BUFFER_BYTES // (4 * parts)))
     rows, sized_rows = torch.zeros(kind.planes * kind.count, **double), torch.zeros(kind.count, **double)
     columns = torch.zeros((another.planes + 1, another.count), **double)  # the last plane: weighted by sizes
-    squares = _Squares(kind, another)
+    squares = _Squares(kind, another, triangle)
     panel = shape.panel(tiles * at_once)
     panels = -(-tiles // panel)
     for first in range(0, blocks, at_once):
@@ -246,10 +243,15 @@ def _launch(
 
 
 class _Squares:
-    """The sum of squares of sums between units, from sums between their pieces that come in turns."""
+    """The sum of squares of sums between units, from sums between their pieces that come in turns.
 
-    def __init__(self, kind: Kind, other: Kind) -> None:
+    Of a triangle, pairs of a unit and one after it are complete, and count for both of their orders; what the
+    blocks on the diagonal hold of other pairs does not count.
+    """
+
+    def __init__(self, kind: Kind, other: Kind, triangle: bool) -> None:
         self.kind = kind
+        self.triangle = triangle
         self.total: Any = 0.0  # where the data are, so that no turn waits for another
         self.ends = np.cumsum(other.each)
         self.open: Any = 0.0
@@ -270,4 +272,7 @@ class _Squares:
         done = sums[:-1] if goes_on else sums
         self.open = sums[-1] if goes_on else 0.0
         by_unit = run_sums(done.T, self.kind.each)
+        if self.triangle:
+            above, places = int(first), torch.arange(len(by_unit), device=by_unit.device)
+            by_unit = by_unit * (places[:, None] < above + places[None, : by_unit.shape[1]]) * math.sqrt(2)
         self.total = self.total + torch.sum(by_unit * by_unit)
