@@ -183,7 +183,7 @@ def test_a_tolerance_from_noise_sums_the_reference_once(groups, counted):
 def test_a_tolerance_from_splits_reads_the_reference_once_but_for_the_fit(groups, counted):
     reference = ONE if groups is None else GROUPED[0]
     found = counted(
-        lambda: nammd.Tolerance.from_split(reference, blocks=3, splits=2, groups=groups, anyway=True)
+        lambda: nammd.Tolerance.from_split(reference, n_blocks=3, n_splits=2, groups=groups, anyway=True)
     )
     assert found["opened"] == 1
     # Of rows all divisions are made at once; each of groups is about other rows.

@@ -11,7 +11,7 @@ import nammd
 from nammd.testing import assert_close, assert_within, require_close
 from pytest_nammd.gates import Gates
 
-TOLERANCE = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+TOLERANCE = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
 
 
 def draw(shift, rows=400):
@@ -86,7 +86,7 @@ def test_one_function_decides_for_both():
 
 
 def test_the_plugin_shows_no_password(tmp_path):
-    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
     item = SimpleNamespace(name="test", nodeid="test", user_properties=[])
     gates = Gates(item, tmp_path, {"reference": "", "tolerance": ""}, {}, None)
     with pytest.raises((ValueError, OSError)) as caught:

@@ -63,7 +63,7 @@ def by_nammd(setup: Setup) -> Judge:
         paired = [name for pair in verdict.pairs if pair.beyond for name in pair.names]
         facts = [fact.column or OF_ROWS for fact in verdict.failures]
         names = [each.name for each in verdict.beyond] + facts + paired
-        codes = sorted({caution.code for caution in verdict.cautions()})
+        codes = sorted({caution.code for caution in verdict.cautions})
         noticed = bool(verdict.column_facts())
         return Answer(verdict.decision.name, tuple(dict.fromkeys(names)), tuple(codes), noticed)
 

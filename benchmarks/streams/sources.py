@@ -110,7 +110,7 @@ def _known(name: str, law: str, lengths: tuple[int, int], ratio: float, number: 
     return Stream(
         name,
         reference,
-        lambda: nammd.Tolerance.at(TOLERANCE, pair.kernel, columns=width),
+        lambda: nammd.Tolerance.at(TOLERANCE, pair.kernel, n_columns=width),
         batches,
         beyond,
     )

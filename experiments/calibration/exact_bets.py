@@ -149,7 +149,7 @@ def _alarms(
     x: FloatArray, kernel: Kernel, eps: float, batches: list[FloatArray], context: Context
 ) -> dict[str, int]:
     """Return the batch of the first alarm of every rival; their number where there is none."""
-    gate = nammd.Tolerance.at(eps, kernel, columns=x.shape[1]).with_reference(x, engine=context.engine)
+    gate = nammd.Tolerance.at(eps, kernel, n_columns=x.shape[1]).with_reference(x, engine=context.engine)
     stream = Stream.of([gate.distance(batch) for batch in batches], eps)
     paths = exact_paths(x, kernel, eps, batches, context.rng)
     line = np.log(RATE.line)

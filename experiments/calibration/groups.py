@@ -160,7 +160,7 @@ def _drawn(pair: KnownPair, what: _Setting, context: Context) -> Grouped:
 def _count(what: _Setting, pair: KnownPair, data: Grouped, context: Context, counts: Counter[str]) -> None:
     how: dict[str, Any] = {"kernel": pair.kernel, "engine": context.engine}
     if data.weights is not None:
-        how["row_weights"] = data.weights
+        how["sample_weight"] = data.weights
     for name, told in (("grouped", {"groups": data.groups}), ("naive", {})):
         estimate = nammd.distance(data.x, data.y, **told, **how)
         for alternative in groups_text.asked(what.kind):
@@ -198,7 +198,7 @@ def _estimated(pair: KnownPair, what: _Setting, context: Context, counts: Counte
 
 def _series(pair: KnownPair, what: _Setting, context: Context, counts: Counter[str]) -> None:
     x, y = (series(law, context.rng, what.groups, what.correlation) for law in (pair.p, pair.q))
-    _count(what, pair, Grouped(x, y, nammd.Blocks()), context, counts)
+    _count(what, pair, Grouped(x, y, nammd.TimeBlocks()), context, counts)
 
 
 def _permutation(pair: KnownPair, what: _Setting, context: Context, counts: Counter[str]) -> None:

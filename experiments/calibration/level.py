@@ -48,7 +48,7 @@ def _run(settings: Grid, cell: Cell, context: Context) -> Values:
                 test = closeness_of(source, pair.nammd, alternative, ALPHA, variance)
                 counts[f"{alternative} {variance}"] += test.rejected
                 counts[f"{alternative} {variance} strict"] += bool(test.pvalue <= STRICT)
-                codes = {warning.code for warning in test.warnings}
+                codes = {warning.code for warning in test.cautions}
                 if variance == "corrected":
                     counts[f"{alternative} degenerate"] += "near-degenerate" in codes
                 elif alternative == "greater":

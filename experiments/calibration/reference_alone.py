@@ -95,7 +95,7 @@ def _split(counts: Counter[str], cell: Cell, context: Context) -> None:
     last = sizes.reference - np.linspace(0, sizes.reference, blocks + 1).astype(int)[-2]
     x = np.concatenate([pair.p.sample(context.rng, sizes.reference - last), pair.q.sample(context.rng, last)])
     tolerance = nammd.Tolerance.from_split(
-        x, blocks=blocks, kernel=pair.kernel, rng=context.rng, anyway=True, engine=context.engine
+        x, n_blocks=blocks, kernel=pair.kernel, rng=context.rng, anyway=True, engine=context.engine
     )
     gate = tolerance.with_reference(x, engine=context.engine)
     for name, law in (("first", pair.p), ("last", pair.q)):

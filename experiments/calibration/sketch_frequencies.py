@@ -91,7 +91,7 @@ def _run(settings: _Drawn, cell: Cell, context: Context) -> Values:
             asked: closeness_of(estimate, margin, alternative, ALPHA, "corrected").rejected
             for asked, alternative in ASKED.items()
         }
-        cautioned = any(caution.code == CAUTION for caution in estimate.warnings)
+        cautioned = any(caution.code == CAUTION for caution in estimate.cautions)
         counts.update(rejected)
         counts["cautioned"] += cautioned
         counts["close, not cautioned"] += rejected["close"] and not cautioned

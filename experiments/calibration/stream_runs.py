@@ -228,7 +228,7 @@ def _batches(gate: Gate, pair: KnownPair, context: Context, rows: int, count: in
 
 def _gate(pair: KnownPair, eps: float, context: Context, rows: int) -> Gate:
     x = pair.p.sample(context.rng, rows)
-    return nammd.Tolerance.at(eps, pair.kernel, columns=x.shape[1]).with_reference(x, engine=context.engine)
+    return nammd.Tolerance.at(eps, pair.kernel, n_columns=x.shape[1]).with_reference(x, engine=context.engine)
 
 
 def _year(settings: Streams, cell: Cell, context: Context) -> Values:

@@ -36,10 +36,10 @@ _EPOCHS = 100
 PUBLISHED: Mapping[str, Any] = {"variance": "paper", "cross": "off-diagonal"}
 OURS: Mapping[str, Any] = {"variance": "corrected", "cross": "full"}
 METHODS: Mapping[str, Mapping[str, Any]] = {
-    "paper mmd": {"statistic": "mmd2", **PUBLISHED},
-    "paper nammd": {"statistic": "nammd", **PUBLISHED},
-    "our mmd": {"statistic": "mmd2", **OURS},
-    "our nammd": {"statistic": "nammd", **OURS},
+    "paper mmd": {"metric": "mmd2", **PUBLISHED},
+    "paper nammd": {"metric": "nammd", **PUBLISHED},
+    "our mmd": {"metric": "mmd2", **OURS},
+    "our nammd": {"metric": "nammd", **OURS},
 }
 """The four tests with a known margin: either statistic, as in the paper and as in nammd."""
 
@@ -211,7 +211,7 @@ def rejections(
     names = (*known, *(name for name in TESTS if name not in known))
     found = {name: {"level": np.zeros(count, bool), "power": np.zeros(count, bool)} for name in names}
     own = known["our nammd"]
-    margins = {name: pairs.epsilon(str(_OPTIONS[name]["statistic"])) for name, pairs in known.items()}
+    margins = {name: pairs.epsilon(str(_OPTIONS[name]["metric"])) for name, pairs in known.items()}
     for k in range(count):
         engine = Counting()
         # All tests see the same rows, so that their powers can be compared closely.

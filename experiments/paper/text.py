@@ -94,7 +94,7 @@ def _unequal(context: Context) -> dict[str, float]:
     return {
         "as drawn": statistic(x, y),
         "reversed": statistic(x, y[::-1]),
-        "nammd": nammd.distance(x, y, kernel=kernel, statistic="mmd2", engine=context.engine).value,
+        "nammd": nammd.distance(x, y, kernel=kernel, metric="mmd2", engine=context.engine).value,
     }
 
 

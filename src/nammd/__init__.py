@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nammd.data.blocks_in_time import Blocks
+    from nammd.data.blocks_in_time import TimeBlocks
     from nammd.data.group_labels import Groups
     from nammd.engines import (
         Cluster,
@@ -48,7 +48,6 @@ __version__ = "0.1.0"
 # commands load what they use. Type checkers read the same from the imports above; a test compares them.
 _HOMES = {
     "BatchVerdict": "nammd.monitor",
-    "Blocks": "nammd.data.blocks_in_time",
     "Caution": "nammd.results",
     "ClosenessResult": "nammd.questions.closeness",
     "Cluster": "nammd.engines",
@@ -75,6 +74,7 @@ _HOMES = {
     "Sketch": "nammd.sketches",
     "Space": "nammd.spaces",
     "Tiles": "nammd.engines",
+    "TimeBlocks": "nammd.data.blocks_in_time",
     "Tolerance": "nammd.tolerances.tolerance",
     "TwoSampleResult": "nammd.questions.two_sample",
     "Verdict": "nammd.tolerances.verdict",
@@ -92,7 +92,6 @@ _HOMES = {
 
 __all__ = [
     "BatchVerdict",
-    "Blocks",
     "Caution",
     "ClosenessResult",
     "Cluster",
@@ -119,6 +118,7 @@ __all__ = [
     "Sketch",
     "Space",
     "Tiles",
+    "TimeBlocks",
     "Tolerance",
     "TwoSampleResult",
     "Verdict",

@@ -27,7 +27,7 @@ def assert_close(
     allow: Sequence[str] = (),
     fact_share: FactShare = None,
     groups: Any = None,
-    row_weights: Any = None,
+    sample_weight: Any = None,
 ) -> Verdict:
     """Assert that a dataset is within a tolerance of the reference.
 
@@ -48,7 +48,7 @@ def assert_close(
         Leave single columns out of the verdict; they still explain it.
     fail_on, allow, fact_share
         Which facts speak against the candidate, beside what the tolerance says; see `Tolerance.with_facts`.
-    groups, row_weights : optional
+    groups, sample_weight : optional
         Which rows belong together, and how much each counts; see `nammd.distance`. What the tolerance
         remembers need not be said again, but for arrays.
 
@@ -68,7 +68,7 @@ def assert_close(
     >>> from nammd.testing import assert_close
     >>> rng = np.random.default_rng(0)
     >>> train, today = rng.normal(size=(2, 500, 2))
-    >>> verdict = assert_close(train, today, nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2))
+    >>> verdict = assert_close(train, today, nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2))
     """
     __tracebackhide__ = True  # pytest shows the line that calls this one
     choice(undecided, "undecided", UNDECIDED)
@@ -83,7 +83,7 @@ def assert_close(
         allow=allow,
         fact_share=fact_share,
         groups=groups,
-        row_weights=row_weights,
+        sample_weight=sample_weight,
     )
     return require_close(verdict, undecided)
 
@@ -114,7 +114,7 @@ def require_close(verdict: Verdict, undecided: str = "fail") -> Verdict:
     >>> import nammd
     >>> from nammd.testing import require_close
     >>> train, today = np.random.default_rng(0).normal(size=(2, 500, 2))
-    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
     >>> require_close(tolerance.check(train, today)).word
     'CLOSE'
     """

@@ -78,7 +78,7 @@ def test_time_and_row_weights(nammd, months):
     seasons = nammd("distance", a, b, "--time", "submitted", "--period", 7, *exclude)
     assert "whole seasons of 7 rows" in seasons.out
     weighted = nammd(
-        "distance", a, b, "--row-weight", "amount", "--exclude", "submitted,application,customer"
+        "distance", a, b, "--sample-weight", "amount", "--exclude", "submitted,application,customer"
     )
     assert "by amount" in weighted.out
 
@@ -90,7 +90,7 @@ def test_time_and_row_weights(nammd, months):
         (("--group", "customer", "--time", "submitted"), "by --group or by --time, not by both"),
         (("--group", "customer", "--period", 7), "by --group or by --time, not by both"),
         (("--block", 14, "--period", 7), "or whole seasons of --period rows; give one"),
-        (("--row-weight", "purpose"), "holds no numbers"),
+        (("--sample-weight", "purpose"), "holds no numbers"),
         (("--time", "purpose"), "does not tell a time"),
     ],
 )
@@ -118,7 +118,7 @@ def tolerances(months):
     files = [months / f"{name}.json" for name in ("grouped", "plain", "blocks")]
     library.Tolerance.from_reference(*tables, groups="customer").save(files[0])
     library.Tolerance.from_reference(*plain).save(files[1])
-    library.Tolerance.from_reference(*plain, groups=library.Blocks(length=20)).save(files[2])
+    library.Tolerance.from_reference(*plain, groups=library.TimeBlocks(length=20)).save(files[2])
     return files
 
 

@@ -120,7 +120,7 @@ def test_the_same_rows_in_another_style_have_the_same_distance(
     assert found["distance"] == pytest.approx(plain["distance"], rel=1e-9)
     assert found["decision"] == plain["decision"]
     # Numbers that are written as text are no groups.
-    assert "looks-like-groups" not in {each["code"] for each in found["warnings"]}
+    assert "looks-like-groups" not in {each["code"] for each in found["cautions"]}
 
 
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {

@@ -132,7 +132,7 @@ def test_a_folder_of_images_is_compared_by_pixels(nammd, tmp_path):
             pil.fromarray(pixels).save(tmp_path / name / f"{k}.png")
     found = nammd("distance", "dark", "bright", "--json").json
     assert found["value"] > 0.3
-    assert found["warnings"][0]["code"] == "few-rows"
+    assert found["cautions"][0]["code"] == "few-rows"
 
 
 def test_other_methods_choose_kernels_of_their_own(tmp_path):

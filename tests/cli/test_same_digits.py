@@ -15,7 +15,7 @@ from tests.cli.conftest import people
 
 KINDS = ("parquet", "csv", "arrow", "npy")
 EXCLUDED = (["--exclude", "city"], {"exclude": ["city"]})
-WEIGHTED = (["--weights", "age=2,income=0.5"], {"weights": {"age": 2.0, "income": 0.5}})
+WEIGHTED = (["--weights", "age=2,income=0.5"], {"column_weights": {"age": 2.0, "income": 0.5}})
 # Together, so that one call notices whichever of them is lost on its way.
 OPTIONS = {
     "plain": ([], {}),
@@ -138,21 +138,23 @@ def test_calibrate_and_check(nammd, paths, candidate, name, way):
     words, options = OPTIONS[name]
     x, y, z = map(str, paths["parquet"])
     ways = {
-        "accepted": ([z], lambda: library.Tolerance.from_reference(x, {short(z): z}, **options)),
+        "accepted": ([z], lambda: library.Tolerance.from_reference(x, {short(z): z}, space=options)),
         "several": (
             [y, z],
-            lambda: library.Tolerance.from_reference(x, {short(y): y, short(z): z}, **options),
+            lambda: library.Tolerance.from_reference(x, {short(y): y, short(z): z}, space=options),
         ),
         "ball": (
             [z, "--ball"],
-            lambda: library.Tolerance.from_reference(x, {short(z): z}, how="ball", **options),
+            lambda: library.Tolerance.from_reference(x, {short(z): z}, how="ball", space=options),
         ),
         "margin": (
             [z, "--margin", "missing=0.1"],
-            lambda: library.Tolerance.from_reference(x, {short(z): z}, margin={"missing": 0.1}, **options),
+            lambda: library.Tolerance.from_reference(
+                x, {short(z): z}, margin={"missing": 0.1}, space=options
+            ),
         ),
-        "noise": (["--noise", "1"], lambda: library.Tolerance.from_noise(x, level=1, **options)),
-        "split": (["--split"], lambda: library.Tolerance.from_split(x, **options)),
+        "noise": (["--noise", "1"], lambda: library.Tolerance.from_noise(x, level=1, space=options)),
+        "split": (["--split"], lambda: library.Tolerance.from_split(x, space=options)),
     }
     more, make = ways[way]
     said, expected = nammd("calibrate", x, *more, *words, "-o", "t.json", "--json").json, make()

@@ -30,7 +30,7 @@ def test_a_sketch_is_written_and_described(nammd, tmp_path, reference, tolerance
     sketch = Sketch.load(tmp_path / "r.sketch")
     assert sketch.features == RandomFeatures(limit.kernel, 64, rng=3)
     table = parquet.read_table(reference)
-    whole = Sketch.of(table, sketch.features, encoding=limit.encoding)
+    whole = Sketch.of(table, sketch.features, space=limit.space)
     np.testing.assert_allclose(sketch.total, whole.total, rtol=1e-9, atol=1e-9)
     document = nammd("sketch", reference, "-o", "r.sketch", "-t", tolerance, "--json").json
     assert (document["command"], document["rows"], document["n_features"]) == ("sketch", rows, 1024)
@@ -73,7 +73,7 @@ def test_distances_of_sketches(nammd, sketches, reference, far, tolerance):
 def test_a_tolerance_under_random_features_fixes_them(nammd, tmp_path):
     rng = np.random.default_rng(0)
     features = RandomFeatures(Gaussian(1.5), 64, rng=7)
-    Tolerance.at(0.05, features, columns=2).save(tmp_path / "t.json")
+    Tolerance.at(0.05, features, n_columns=2).save(tmp_path / "t.json")
     for name in ("a", "b"):
         np.save(tmp_path / f"{name}.npy", rng.normal(size=(800, 2)))
         assert nammd("sketch", f"{name}.npy", "-o", f"{name}.sketch", "-t", "t.json").code == 0
@@ -111,7 +111,7 @@ def test_other_sketches_do_not_fit(nammd, sketches, tmp_path, reference, toleran
     assert nammd("sketch", reference, "-o", "seed.sketch", "-t", tolerance, "--seed", 6).code == 0
     words = nammd("distance", "other.sketch", "seed.sketch").sentence
     assert "different seeds (5 and 6); make both with the same --tolerance, --n-features and --seed" in words
-    Tolerance.at(0.1, Gaussian(1.0), columns=2).save(tmp_path / "other.json")
+    Tolerance.at(0.1, Gaussian(1.0), n_columns=2).save(tmp_path / "other.json")
     words = nammd("check", sketches["reference"], sketches["far"], "-t", "other.json").sentence
     assert "not sketched in this space, with its encoding" in words
     assert "make it with 'nammd sketch' and the same --tolerance" in words
@@ -127,7 +127,7 @@ def test_a_tolerance_for_other_features_or_another_kernel_does_not_fit(nammd, tm
         "kernel": Gaussian(2.0),
     }
     for name, kernel in kernels.items():
-        Tolerance.at(0.05, kernel, columns=2).save(tmp_path / f"{name}.json")
+        Tolerance.at(0.05, kernel, n_columns=2).save(tmp_path / f"{name}.json")
     for name in ("a", "b"):
         assert nammd("sketch", f"{name}.npy", "-o", f"{name}.sketch", "-t", "t.json").code == 0
     words = nammd("check", "a.sketch", "b.sketch", "-t", "seed.json").sentence
@@ -241,7 +241,7 @@ def test_a_terminal_shows_one_display_with_the_share_of_the_rows(nammd, tmp_path
     monkeypatch.setattr("nammd.engines.progress.Meter._draw", lambda *more: drawn.append(more))
     monkeypatch.setattr("nammd.cli.progress.Working.progress", lambda self, *call: told.append(call))
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(70_000, 2)))
-    Tolerance.at(0.05, Gaussian(1.5), columns=2).save(tmp_path / "t.json")
+    Tolerance.at(0.05, Gaussian(1.5), n_columns=2).save(tmp_path / "t.json")
     monkeypatch.setattr("nammd.engines.progress._UPDATE_SECONDS", 0.0)
     assert nammd("sketch", "x.npy", "-o", "x.sketch", "-t", "t.json", "--n-features", 64).code == 0
     assert drawn == []

@@ -309,13 +309,13 @@ def test_a_check_is_the_same(tolerance, reference, candidate):
     assert there.decision == here.decision
     assert there.distance == pytest.approx(here.distance, abs=1e-12)
     assert (there.pvalue_close, there.pvalue_far) == pytest.approx((here.pvalue_close, here.pvalue_far))
-    assert [w.code for w in there.warnings] == [w.code for w in here.warnings]
+    assert [w.code for w in there.cautions] == [w.code for w in here.cautions]
     assert there.estimate.engine == "Cluster()"
 
 
 def test_cautions_need_no_more_than_names_and_a_few_values(tolerance):
     verdict = tolerance.check(SPREAD["reference"], SPREAD["far"].assign(new=1.0))
-    assert [w.code for w in verdict.warnings] == ["extra-columns"]
+    assert [w.code for w in verdict.cautions] == ["extra-columns"]
     assert [fact.column for fact in verdict.facts if fact.code == "constant-changed"] == ["version"]
 
 
@@ -331,7 +331,7 @@ def test_arrays_are_checked_by_their_blocks():
     there, here = tolerance.check(SPREAD_X, SPREAD_Y + 0.1), tolerance.check(X, Y + 0.1)
     assert there.distance == pytest.approx(here.distance, abs=1e-12)
     assert there.pvalue_far == pytest.approx(here.pvalue_far, abs=1e-10)  # the reference is recognised
-    weighted = Encoding.fit(X, weights={"1": 2.0, "2": 0.0})
+    weighted = Encoding.fit(X, column_weights={"1": 2.0, "2": 0.0})
     np.testing.assert_array_equal(weighted.transform(SPREAD_X).compute(), weighted.transform(X))
 
 

@@ -39,8 +39,8 @@ def test_missing_labels_are_refused_by_default():
 
 
 def test_each_may_be_a_group_of_its_own():
-    found = nammd.distance(X, Y, groups=nammd.Groups("customer", missing="own"), row_weights="w")
-    expected = nammd.distance(labelled(X, 0), labelled(Y, 1), groups="customer", row_weights="w")
+    found = nammd.distance(X, Y, groups=nammd.Groups("customer", missing="own"), sample_weight="w")
+    expected = nammd.distance(labelled(X, 0), labelled(Y, 1), groups="customer", sample_weight="w")
     assert found.value == pytest.approx(expected.value, rel=1e-12)
     assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-12)
     assert found.to_dict()["groups"]["rows_without_group"] == [6, 4]
@@ -51,8 +51,8 @@ def test_each_may_be_a_group_of_its_own():
 
 def test_they_may_be_left_out():
     groups = nammd.Groups("customer", missing="drop")
-    found = nammd.distance(X, Y, groups=groups, row_weights="w")
-    expected = nammd.distance(X.slice(6), Y.slice(4), groups="customer", row_weights="w")
+    found = nammd.distance(X, Y, groups=groups, sample_weight="w")
+    expected = nammd.distance(X.slice(6), Y.slice(4), groups="customer", sample_weight="w")
     assert found.value == pytest.approx(expected.value, rel=1e-12)
     assert (found.m, found.n) == (114, 116)
     assert dict(found.lines())["rows without a group"] == "6 and 4, left out"

@@ -98,7 +98,7 @@ def everything(x, y, z):
     kernel = nammd.Gaussian(1.5)
     sums = nammd.kernel_sums(x, y, kernel)
     estimate = nammd.distance(x, y)
-    closeness = nammd.closeness_test(x, y, 0.1, statistic="mmd2", kernel=kernel, alternative="greater")
+    closeness = nammd.closeness_test(x, y, 0.1, metric="mmd2", kernel=kernel, alternative="greater")
     comparison = nammd.compare_pairs((x, y), (x, z))
     two_sample = nammd.two_sample_test(x, y, permutations=29, rng=0)
     return [

@@ -110,7 +110,7 @@ def test_tests_hold_their_level_with_a_season(season):
         for _ in range(200):
             x, y = (SEASONS[season](rng)[:, None] + move for move in (0.0, shift))
             how = {"kernel": pair.kernel, "engine": nammd.Tiles(threads=1)}
-            both = nammd.distance(x.astype("f4"), y.astype("f4"), groups=nammd.Blocks(), **how).pair
+            both = nammd.distance(x.astype("f4"), y.astype("f4"), groups=nammd.TimeBlocks(), **how).pair
             found.append([pvalue(both, 0.05, side) <= 0.05 for side in ("greater", "less")])
     assert np.mean(found, axis=0).max() <= 0.09
 
@@ -122,34 +122,34 @@ def table(values):
 def test_a_period_can_be_told():
     rng = np.random.default_rng(0)
     x, y = (autoregressive(rng, 300, 0.2) for _ in range(2))
-    found = nammd.distance(x, y, groups=nammd.Blocks(period=10))
+    found = nammd.distance(x, y, groups=nammd.TimeBlocks(period=10))
     assert found.to_dict()["groups"]["periods"] == [10, 10]
     assert {length % 10 for length in found.to_dict()["groups"]["block_lengths"]} == {0}
     assert "whole seasons of 10 rows" in str(found)
-    plain = nammd.distance(x, y, groups=nammd.Blocks())
+    plain = nammd.distance(x, y, groups=nammd.TimeBlocks())
     assert plain.to_dict()["groups"]["periods"] == [None, None]
     assert "season" not in str(plain)
 
 
 def test_a_season_of_one_dataset_alone_is_said():
     rng = np.random.default_rng(0)
-    found = nammd.distance(waves(rng, 400, 12), autoregressive(rng, 400, 0.3), groups=nammd.Blocks())
+    found = nammd.distance(waves(rng, 400, 12), autoregressive(rng, 400, 0.3), groups=nammd.TimeBlocks())
     assert "whole seasons of 12 rows and no season" in str(found)
 
 
 def test_what_is_told_wrongly():
     with pytest.raises(ValueError, match="period must be a whole number of at least 2, not 1"):
-        nammd.Blocks(period=1)
+        nammd.TimeBlocks(period=1)
     with pytest.raises(ValueError, match="a length or a period, by which their length is chosen; give one"):
-        nammd.Blocks(length=24, period=12)
+        nammd.TimeBlocks(length=24, period=12)
     with pytest.raises(ValueError, match=r"the 100 rows of x are 3 seasons of 30; at least 4 are needed$"):
-        nammd.distance(np.arange(100.0), np.arange(100.0), groups=nammd.Blocks(period=30))
+        nammd.distance(np.arange(100.0), np.arange(100.0), groups=nammd.TimeBlocks(period=30))
 
 
 def test_a_tolerance_remembers_the_period(tmp_path):
     rng = np.random.default_rng(0)
     x, accepted, later = (table(waves(rng, 240, 12) + shift) for shift in (0.0, 1.0, 0.0))
-    made = nammd.Tolerance.from_reference(x, accepted, groups=nammd.Blocks("when", period=12))
+    made = nammd.Tolerance.from_reference(x, accepted, groups=nammd.TimeBlocks("when", period=12))
     assert "chosen from the data in whole seasons of 12 rows, in order by when" in str(made)
     made.save(tmp_path / "tolerance.json")
     tolerance = nammd.Tolerance.load(tmp_path / "tolerance.json")
@@ -157,33 +157,33 @@ def test_a_tolerance_remembers_the_period(tmp_path):
     assert tolerance.grouping_spec.period == 12
     assert "whole seasons of 12 rows" in str(tolerance.check(x, later))
     with pytest.raises(ValueError, match=r"made with groups by .*period=12.*, not by .*period=7"):
-        tolerance.check(x, later, groups=nammd.Blocks("when", period=7))
+        tolerance.check(x, later, groups=nammd.TimeBlocks("when", period=7))
 
 
 def codes(result):
-    return [caution.code for caution in result.warnings]
+    return [caution.code for caution in result.cautions]
 
 
 def test_a_memory_that_is_too_long_is_told_of():
     rng = np.random.default_rng(0)
     long, short = fractional(rng, 600, 0.4), autoregressive(rng, 600, 0.3)
-    found = nammd.distance(short, long, groups=nammd.Blocks())
+    found = nammd.distance(short, long, groups=nammd.TimeBlocks())
     assert found.to_dict()["groups"]["block_lengths"][1] == 75
     assert "long-memory" in codes(found)
-    [caution] = [each for each in found.warnings if each.code == "long-memory"]
+    [caution] = [each for each in found.cautions if each.code == "long-memory"]
     assert str(caution).startswith("rows of y depend on rows so long before them")
-    walk = nammd.distance(short, np.cumsum(rng.normal(size=600)), groups=nammd.Blocks())
+    walk = nammd.distance(short, np.cumsum(rng.normal(size=600)), groups=nammd.TimeBlocks())
     assert "long-memory" in codes(walk)
     seasons = autoregressive(rng, 200, 0.9, 20)  # ten seasons, each much like the one before
-    assert "long-memory" in codes(nammd.distance(short, seasons, groups=nammd.Blocks(period=20)))
-    assert codes(nammd.distance(short, autoregressive(rng, 600, 0.3), groups=nammd.Blocks())) == []
-    assert "long-memory" not in codes(nammd.distance(short, long, groups=nammd.Blocks(length=20)))
+    assert "long-memory" in codes(nammd.distance(short, seasons, groups=nammd.TimeBlocks(period=20)))
+    assert codes(nammd.distance(short, autoregressive(rng, 600, 0.3), groups=nammd.TimeBlocks())) == []
+    assert "long-memory" not in codes(nammd.distance(short, long, groups=nammd.TimeBlocks(length=20)))
 
 
 def test_and_of_accepted_data_in_a_file_too(tmp_path):
     rng = np.random.default_rng(0)
     x, accepted = table(autoregressive(rng, 300, 0.3)), table(fractional(rng, 300, 0.45) + 1)
-    made = nammd.Tolerance.from_reference(x, accepted, groups=nammd.Blocks("when"), anyway=True)
+    made = nammd.Tolerance.from_reference(x, accepted, groups=nammd.TimeBlocks("when"), anyway=True)
     made.save(tmp_path / "tolerance.json")
     [kept] = nammd.Tolerance.load(tmp_path / "tolerance.json").accepted.datasets
     assert kept.units.too_long

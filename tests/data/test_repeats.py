@@ -118,9 +118,9 @@ def test_what_is_said_of_rows_is_the_same_everywhere(place):
         (np.repeat(x, 2, axis=0), y, "copied-rows"),
     ):
         found = nammd.distance(place(left), place(right), kernel=kernel)
-        assert code in [caution.code for caution in found.cautions()]
+        assert code in [caution.code for caution in found.cautions]
     once = nammd.distance(place(x), place(y), kernel=kernel)
-    assert not {"same-rows", "rows-in-common", "copied-rows"} & {each.code for each in once.cautions()}
+    assert not {"same-rows", "rows-in-common", "copied-rows"} & {each.code for each in once.cautions}
     bad = x.copy()
     bad[3, 1] = np.nan
     with pytest.raises(ValueError, match="x contains NaN or infinity in 1 of its 60 rows"):

@@ -18,7 +18,7 @@ def frame(seed=0, groups=10, rows=60, **columns):
 
 
 def test_a_column_of_groups_is_left_out_of_the_space():
-    found = nammd.distance(frame(0), frame(1), groups="customer", row_weights="weight")
+    found = nammd.distance(frame(0), frame(1), groups="customer", sample_weight="weight")
     assert set(found.columns) & {"customer", "weight"} == set()
     assert {"a", "b"} <= set(found.columns)
     assert found.to_dict()["groups"]["by"] == "customer"
@@ -26,10 +26,10 @@ def test_a_column_of_groups_is_left_out_of_the_space():
 
 def test_a_column_and_arrays_say_the_same():
     x, y = frame(0), frame(1)
-    by_column = nammd.distance(x, y, groups="customer", row_weights="weight")
+    by_column = nammd.distance(x, y, groups="customer", sample_weight="weight")
     arrays = [[t[name].to_pylist() for t in (x, y)] for name in ("customer", "weight")]
     rest = [t.drop_columns(["customer", "weight"]) for t in (x, y)]
-    by_arrays = nammd.distance(*rest, groups=arrays[0], row_weights=arrays[1])
+    by_arrays = nammd.distance(*rest, groups=arrays[0], sample_weight=arrays[1])
     assert by_arrays.value == by_column.value
     assert by_arrays.standard_error == by_column.standard_error
 
@@ -42,8 +42,8 @@ def test_a_file_of_text_says_the_same(tmp_path):
         csv.write_csv(table, tmp_path / f"{name}.csv")
     paths = [tmp_path / f"{name}.csv" for name in "xy"]
     for how in (
-        {"groups": "customer", "row_weights": "weight"},
-        {"groups": nammd.Blocks("when", 5), "row_weights": "weight"},
+        {"groups": "customer", "sample_weight": "weight"},
+        {"groups": nammd.TimeBlocks("when", 5), "sample_weight": "weight"},
     ):
         found, expected = nammd.distance(*paths, **how), nammd.distance(*tables, **how)
         assert found.value == pytest.approx(expected.value, rel=1e-9)
@@ -89,20 +89,20 @@ BAD_ARRAYS = {
     "one array for two": ({"groups": labels60}, "a pair of arrays, one for each dataset"),
     "column of an array": ({"groups": "customer"}, "x is an array, whose columns have no names"),
     "negative weight": (
-        {"row_weights": (-np.ones(60), np.ones(60))},
+        {"sample_weight": (-np.ones(60), np.ones(60))},
         "must be positive, but is -1 in 60 rows",
     ),
     "zero weight": (
-        {"row_weights": (np.ones(60), np.r_[0.0, np.ones(59)])},
-        "row_weights of y must be positive, but is 0 in 1 row",
+        {"sample_weight": (np.ones(60), np.r_[0.0, np.ones(59)])},
+        "sample_weight of y must be positive, but is 0 in 1 row",
     ),
     "missing weight": (
-        {"row_weights": (np.r_[np.nan, np.ones(59)], np.ones(60))},
-        "row_weights of x is missing in 1 row",
+        {"sample_weight": (np.r_[np.nan, np.ones(59)], np.ones(60))},
+        "sample_weight of x is missing in 1 row",
     ),
-    "infinite weight": ({"row_weights": (np.r_[np.inf, np.ones(59)], np.ones(60))}, "must be positive"),
-    "words for weights": ({"row_weights": (["a"] * 60, np.ones(60))}, "must be numbers"),
-    "blocks too long": ({"groups": nammd.Blocks(length=20)}, "are 3 blocks of 20; at least 4 are needed"),
+    "infinite weight": ({"sample_weight": (np.r_[np.inf, np.ones(59)], np.ones(60))}, "must be positive"),
+    "words for weights": ({"sample_weight": (["a"] * 60, np.ones(60))}, "must be numbers"),
+    "blocks too long": ({"groups": nammd.TimeBlocks(length=20)}, "are 3 blocks of 20; at least 4 are needed"),
 }
 
 
@@ -121,20 +121,20 @@ BAD_COLUMNS = {
         {"groups": "customer"},
         "the group of 1 row of x is missing",
     ),
-    "text as weight": ({"weight": ["much"] * 60}, {"row_weights": "weight"}, "holds no numbers"),
+    "text as weight": ({"weight": ["much"] * 60}, {"sample_weight": "weight"}, "holds no numbers"),
     "no weight": (
         {"weight": [None, *[1.0] * 59]},
-        {"row_weights": "weight"},
+        {"sample_weight": "weight"},
         "the column 'weight' of x, which gives the weights of rows, is missing in 1 row",
     ),
     "no time": (
         {"when": ["soon"] * 60},
-        {"groups": nammd.Blocks("when")},
+        {"groups": nammd.TimeBlocks("when")},
         "the column 'when' of x does not tell a time: 'soon' is no date",
     ),
     "missing time": (
         {"when": [None, *range(59)]},
-        {"groups": nammd.Blocks("when")},
+        {"groups": nammd.TimeBlocks("when")},
         "the column 'when' of x, which tells the time, is missing in 1 row",
     ),
     "lists": ({"customer": [[1, 2]] * 60}, {"groups": "customer"}, "which name no groups"),
@@ -195,18 +195,18 @@ def test_rows_are_ordered_by_the_time(times):
         when = {"numbers": np.arange(200), "dates": days, "text": np.array([str(d) for d in days])}[times]
         tables.append(pa.table({"a": values[order], "when": pa.array(when[order])}))
         ordered.append(pa.table({"a": values}))
-    found = nammd.distance(*tables, groups=nammd.Blocks("when"))
-    expected = nammd.distance(*ordered, groups=nammd.Blocks())
+    found = nammd.distance(*tables, groups=nammd.TimeBlocks("when"))
+    expected = nammd.distance(*ordered, groups=nammd.TimeBlocks())
     assert found.value == pytest.approx(expected.value, rel=1e-12)
     assert found.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
     assert "length by Politis and White's rule" in str(found)
 
 
 def test_and_not_where_it_was_said_or_where_nothing_looks_like_it():
-    assert nammd.distance(frame(0), frame(1), groups="customer").warnings[0].code == "few-groups"
+    assert nammd.distance(frame(0), frame(1), groups="customer").cautions[0].code == "few-groups"
     plain = [frame(seed).drop_columns(["customer"]) for seed in (0, 1)]
-    assert nammd.distance(*plain).warnings == ()
+    assert nammd.distance(*plain).cautions == ()
     cities = [t.append_column("city", pa.array(["Ulm", "Bonn", "Kiel"] * 20)) for t in plain]
-    assert nammd.distance(*cities).warnings == ()
+    assert nammd.distance(*cities).cautions == ()
     numbered = [t.append_column("customer_id", pa.array([f"c{k}" for k in range(60)])) for t in plain]
-    assert nammd.distance(*numbered).warnings == ()
+    assert nammd.distance(*numbered).cautions == ()

@@ -365,7 +365,7 @@ def test_an_array_is_taken_as_it_is():
 
 def test_columns_of_an_array_can_be_chosen_and_weighted():
     array = np.random.default_rng(0).normal(size=(10, 4))
-    encoding = Encoding.fit(array, columns=["0", "2", "3"], weights={"2": 3.0, "3": 0})
+    encoding = Encoding.fit(array, columns=["0", "2", "3"], column_weights={"2": 3.0, "3": 0})
     np.testing.assert_array_equal(encoding.transform(array), array[:, [0, 2]] * [1, 3])
 
 
@@ -377,7 +377,7 @@ def test_other_array_libraries_are_welcome():
 
 def test_weights_multiply_the_slots_of_a_column():
     plain = Encoding.fit(pa.table(COLUMNS))
-    encoding = Encoding.fit(pa.table(COLUMNS), weights={"age": 2.0, "city": 0.5})
+    encoding = Encoding.fit(pa.table(COLUMNS), column_weights={"age": 2.0, "city": 0.5})
     one, other = plain.transform(pa.table(COLUMNS)), encoding.transform(pa.table(COLUMNS))
     for column in encoding.columns:
         slots = encoding.slots(column.name)
@@ -433,7 +433,7 @@ def test_numbered_columns_of_pandas_are_named_by_their_numbers():
 
 
 def test_it_describes_itself():
-    encoding = Encoding.fit(table(a=[1.0, 2.0] * 2, b=["x", "y"] * 2, same=[1] * 4), weights={"a": 2})
+    encoding = Encoding.fit(table(a=[1.0, 2.0] * 2, b=["x", "y"] * 2, same=[1] * 4), column_weights={"a": 2})
     text = str(encoding)
     assert text.startswith("Encoding of 2 columns in 6 slots\n")
     assert "centred at 1.5" in text
@@ -447,6 +447,6 @@ def test_it_is_frozen_and_can_be_compared():
     one, same = Encoding.fit(pa.table(COLUMNS)), Encoding.fit(pa.table(COLUMNS))
     assert one == same
     assert hash(one) == hash(same)
-    assert one != Encoding.fit(pa.table(COLUMNS), weights={"age": 2})
+    assert one != Encoding.fit(pa.table(COLUMNS), column_weights={"age": 2})
     with pytest.raises(AttributeError):
         one.columns = ()

@@ -83,10 +83,14 @@ def test_names_that_are_the_same_as_text_are_duplicates():
 @pytest.mark.parametrize(
     ("options", "error", "sentence"),
     [
-        ({"weights": {"agee": 1}}, ValueError, "has no such column; did you mean 'age'?"),
-        ({"weights": {"age": -1}}, ValueError, "'age' must be 0, or between 1e-100 and 1e100, not -1"),
-        ({"weights": {"age": float("inf")}}, ValueError, "the weight of 'age' must be 0, or between"),
-        ({"weights": {"age": "heavy"}}, TypeError, "the weight of 'age' must be a number, not 'heavy'"),
+        ({"column_weights": {"agee": 1}}, ValueError, "has no such column; did you mean 'age'?"),
+        ({"column_weights": {"age": -1}}, ValueError, "'age' must be 0, or between 1e-100 and 1e100, not -1"),
+        ({"column_weights": {"age": float("inf")}}, ValueError, "the weight of 'age' must be 0, or between"),
+        (
+            {"column_weights": {"age": "heavy"}},
+            TypeError,
+            "the weight of 'age' must be a number, not 'heavy'",
+        ),
         ({"columns": ["zip"]}, ValueError, "the reference has no column 'zip'; its columns are 'age'"),
         ({"columns": []}, ValueError, "columns is empty"),
         ({"columns": "age"}, TypeError, "columns must be a list of names"),

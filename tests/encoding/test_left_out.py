@@ -78,14 +78,14 @@ def test_distinct_integers_called_an_identifier_are_one():
 
 
 def test_a_running_number_with_a_weight_is_compared():
-    assert left_out(np.arange(ROWS), weights={"column": 1}) is None
+    assert left_out(np.arange(ROWS), column_weights={"column": 1}) is None
     [left] = Encoding.fit(table(kept=KEPT, column=np.arange(ROWS))).left_out
-    assert str(left).endswith("(to compare it nevertheless, give it a weight: weights={'column': 1})")
+    assert str(left).endswith("(to compare it nevertheless, give it a weight: column_weights={'column': 1})")
     assert left.in_shell().endswith("give it a weight: --weights column=1)")
 
 
 def test_weight_zero_leaves_a_column_out_whatever_it_holds():
-    assert left_out([np.inf] * ROWS, weights={"column": 0}) == "weight 0"
+    assert left_out([np.inf] * ROWS, column_weights={"column": 0}) == "weight 0"
 
 
 def test_mixed_python_objects_are_left_out():

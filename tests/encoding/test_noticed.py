@@ -73,7 +73,7 @@ def said(table: pd.DataFrame, how: str, folder: Path) -> dict[str, str]:
     """Return the cautions and the facts of a check, by their codes."""
     reference = given(REFERENCE, "sketch", folder) if "s" in how[:1] or how == "added" else REFERENCE
     verdict = TOLERANCE.check(reference, given(table, how, folder))
-    return {each.code: str(each) for each in (*verdict.warnings, *verdict.facts)}
+    return {each.code: str(each) for each in (*verdict.cautions, *verdict.facts)}
 
 
 @pytest.mark.parametrize("how", SOURCES)

@@ -69,7 +69,7 @@ def test_the_way_through_json_changes_nothing(encoding):
 
 def test_what_comes_back_encodes_to_the_same_bits():
     data = pa.table(mixed_columns())
-    encoding = Encoding.fit(data, weights={"age": 0.1})
+    encoding = Encoding.fit(data, column_weights={"age": 0.1})
     again = Encoding.from_dict(json.loads(json.dumps(encoding.to_dict())))
     np.testing.assert_array_equal(again.transform(data), encoding.transform(data))
 

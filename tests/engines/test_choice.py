@@ -81,7 +81,7 @@ def test_an_engine_that_is_given_is_used_wherever_the_data_is():
     [
         (nammd.Tiles(), "Tiles()"),
         (nammd.Tiles(threads=1), "Tiles(threads=1)"),
-        (nammd.Tiles(64, dtype="float32"), "Tiles(rows=64, dtype='float32')"),
+        (nammd.Tiles(64, dtype="float32"), "Tiles(tile_rows=64, dtype='float32')"),
         (nammd.Tiles(progress=print), "Tiles()"),
         (nammd.Tiles(progress=False), "Tiles()"),
     ],
@@ -102,7 +102,7 @@ RESULTS = {
     "ranking": lambda e: nammd.rank(X, {"a": Y, "b": Y + 1}, kernel=KERNEL, engine=e),
     "two samples": lambda e: nammd.two_sample_test(X, Y, permutations=19, rng=0, engine=e),
     "fuse": lambda e: nammd.two_sample_test(X, Y, method="nammd-fuse", permutations=19, rng=0, engine=e),
-    "verdict": lambda e: nammd.Tolerance.at(0.1, KERNEL, columns=3).check(X, Y, engine=e),
+    "verdict": lambda e: nammd.Tolerance.at(0.1, KERNEL, n_columns=3).check(X, Y, engine=e),
     "bandwidth": lambda e: select_bandwidth(X, Y, engine=e),
 }
 

@@ -353,7 +353,7 @@ CALLS = {
         "250 with 250 rows",
     ),
     "check": (
-        lambda k, e: nammd.Tolerance.at(0.1, k, columns=3).check(X, Y, engine=e),
+        lambda k, e: nammd.Tolerance.at(0.1, k, n_columns=3).check(X, Y, engine=e),
         "300 with 250 rows",
     ),
     "reference": (

@@ -42,7 +42,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("engine", [nammd.Tiles(rows=16, columns=16), nammd.Tiles()])
+@pytest.mark.parametrize("engine", [nammd.Tiles(tile_rows=16, tile_columns=16), nammd.Tiles()])
 def test_they_are_those_of_the_full_matrices(case, engine):
     count, sizes, weighted, reach = CASES[case]
     rng = np.random.default_rng(0)
@@ -63,7 +63,7 @@ def test_the_bits_do_not_depend_on_the_threads():
     one, two = units(rng, 300, (1, 9)), units(rng, 250, (1, 9), first=1000)
     x, y = rng.normal(size=(len(one.labels), 3)), rng.normal(size=(len(two.labels), 3))
     parts = ((x, one),), ((x, one), (y, two))
-    alone, crowd = (nammd.Tiles(rows=64, threads=t).unit_sums(KERNEL, *parts) for t in (1, 4))
+    alone, crowd = (nammd.Tiles(tile_rows=64, threads=t).unit_sums(KERNEL, *parts) for t in (1, 4))
     for a, b in zip(alone, crowd, strict=True):
         assert a.squares == b.squares
         np.testing.assert_array_equal(a.rows, b.rows)
@@ -103,7 +103,7 @@ def test_sums_between_units_of_tensors_stay_where_they_are(monkeypatch):
     rng = np.random.default_rng(4)
     one = units(rng, 100, (1, 9))
     x = torch.asarray(rng.normal(size=(len(one.labels), 3)))
-    engine = nammd.Tiles(rows=64, columns=64)
+    engine = nammd.Tiles(tile_rows=64, tile_columns=64)
     engine.unit_sums(KERNEL, ((x, one),), ((x, one), (x, one)))
     panels = len(unit_jobs.Span.all_of(one, 64))
     assert len(moved) <= 2 * 5 * panels

@@ -17,7 +17,7 @@ TRAIN = RNG.normal(size=(60, 2))
 
 
 def tolerance():
-    return nammd.Tolerance.at(0.05, nammd.Gaussian(1.0), columns=2)
+    return nammd.Tolerance.at(0.05, nammd.Gaussian(1.0), n_columns=2)
 
 
 def save_tolerance(path):

@@ -36,7 +36,7 @@ def data():
 
 def test_the_reference_alone(data):
     x, _, y = data
-    gate = nammd.Tolerance.at(0.03, KERNEL, columns=2).with_reference(x)
+    gate = nammd.Tolerance.at(0.03, KERNEL, n_columns=2).with_reference(x)
     gram = KERNEL(x, x)
     inner = np.array([[(gram.sum() - len(x)) / (len(x) * (len(x) - 1))]])
     assert bets_of(gate, y) == pytest.approx(by_hand([x], inner, y, 0.03), rel=1e-9)
@@ -65,7 +65,7 @@ def test_a_batch_far_away_is_evidence_and_one_like_the_reference_is_none(data):
 
 def test_rows_that_belong_together_have_none(data):
     x, _, y = data
-    tolerance = nammd.Tolerance.at(0.03, KERNEL, columns=2)
+    tolerance = nammd.Tolerance.at(0.03, KERNEL, n_columns=2)
     gate = tolerance.with_reference(x, groups=np.arange(len(x)) // 4)
     candidate = gate.candidate(gate._open(y), RowGrouping(np.arange(len(y)) // 4, None))
     assert gate.bets(candidate, gate.verdict(candidate, 0.05)) is None

@@ -15,13 +15,13 @@ def months(customers, rows=1200):
 
 
 def codes(x, y):
-    return [caution.code for caution in nammd.distance(x, y).warnings]
+    return [caution.code for caution in nammd.distance(x, y).cautions]
 
 
 @pytest.mark.parametrize("customers", [60, 300, 600])
 def test_customers_who_are_others_in_another_month_are_told_of(customers):
     x, y = months(customers)
-    [caution] = nammd.distance(x, y).warnings
+    [caution] = nammd.distance(x, y).cautions
     assert caution.code == "looks-like-groups"
     assert f"customer has {customers} different values in 1200 rows, and rows of one" in str(caution)
     assert "groups='customer' (--group customer)" in str(caution)

@@ -23,7 +23,7 @@ X, Y = people(0), people(1)
 
 
 def codes(result):
-    return [caution.code for caution in result.cautions()]
+    return [caution.code for caution in result.cautions]
 
 
 def scaled(*data):
@@ -53,7 +53,7 @@ def test_a_tolerance_and_its_checks_say_it_once():
     tolerance = nammd.Tolerance.from_reference(X)
     assert CODE in [caution.code for caution in tolerance.origin.cautions]
     assert codes(tolerance.check(X, Y)).count(CODE) == 1
-    fixed = nammd.Tolerance.at(0.05, nammd.Gaussian(1e4), columns=2)
+    fixed = nammd.Tolerance.at(0.05, nammd.Gaussian(1e4), n_columns=2)
     assert codes(fixed.check(X, Y)).count(CODE) == 1
 
 
@@ -89,7 +89,7 @@ def test_columns_are_scaled_if_asked_for():
 
 
 def test_a_tolerance_keeps_the_scales(tmp_path):
-    tolerance = nammd.Tolerance.from_reference(X, scale="robust")
+    tolerance = nammd.Tolerance.from_reference(X, space={"scale": "robust"})
     tolerance.save(tmp_path / "t.json")
     again = nammd.Tolerance.load(tmp_path / "t.json")
     assert again == tolerance
@@ -102,7 +102,7 @@ def test_a_tolerance_keeps_the_scales(tmp_path):
 
 def test_scales_and_weights_go_together_and_constants_stay():
     data = np.column_stack([X, np.full(len(X), 7.0)])
-    encoding = nammd.Space.fit(data, scale="robust", weights={"0": 2.0}).encoding
+    encoding = nammd.Space.fit(data, scale="robust", column_weights={"0": 2.0}).encoding
     points, robust = encoding.transform(data), scaled(data).encoding.transform(data)
     np.testing.assert_allclose(points[:, 0], 2 * robust[:, 0])
     np.testing.assert_allclose(points[:, 2], 7.0)
@@ -137,10 +137,10 @@ def test_the_command_line_has_it(tmp_path, capsys):
         np.save(tmp_path / f"{name}.npy", data)
     files = [str(tmp_path / f"{name}.npy") for name in "xy"]
     assert main(["distance", *files, "--json"]) == 0
-    assert CODE in [each["code"] for each in json.loads(capsys.readouterr().out)["warnings"]]
+    assert CODE in [each["code"] for each in json.loads(capsys.readouterr().out)["cautions"]]
     assert main(["distance", *files, "--scale", "robust", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["warnings"] == []
+    assert found["cautions"] == []
     assert found["value"] == pytest.approx(nammd.distance(X, Y, space=scaled(X, Y)).value)
     limit = str(tmp_path / "t.json")
     assert main(["calibrate", files[0], "--scale", "robust", "--output", limit]) == 0

@@ -43,7 +43,7 @@ def test_pvalues_are_those_of_the_public_functions(samples):
     published = {"kernel": kernel, "variance": "paper", "cross": "off-diagonal"}
     plugged = nammd.distance(x, y1, kernel=kernel, cross="off-diagonal").value
     expected = {
-        "mmd": nammd.closeness_test(x, y2, 0.1, statistic="mmd2", alternative="greater", **published).pvalue,
+        "mmd": nammd.closeness_test(x, y2, 0.1, metric="mmd2", alternative="greater", **published).pvalue,
         "nammd": nammd.closeness_test(x, y2, 0.05, alternative="greater", **published).pvalue,
         "ours": nammd.closeness_test(x, y2, 0.05, kernel=kernel, alternative="greater").pvalue,
         "plugged": nammd.closeness_test(x, y2, plugged, alternative="greater", **published).pvalue,

@@ -323,7 +323,7 @@ def test_a_memorised_copy_proves_nothing(share, noise):
     y = np.concatenate(
         [x[:copied] + noise * rng.normal(size=(copied, 6)), rng.normal(size=(ROWS - copied, 6))]
     )
-    limit = nammd.Tolerance.at(0.05, nammd.Gaussian(3.0), columns=6)
+    limit = nammd.Tolerance.at(0.05, nammd.Gaussian(3.0), n_columns=6)
     verdict = limit.check(x, y)
     [fact] = verdict.failures
     assert fact.code == "near-copies"
@@ -439,7 +439,7 @@ def test_groups_of_rows_count_as_one():
         )
 
     x, y = visits(0), visits(1)
-    limit = nammd.Tolerance.at(0.2, nammd.Gaussian(1.0), x=x.drop(columns=["shop", "customer"]))
+    limit = nammd.Tolerance.at(0.2, nammd.Gaussian(1.0), x=x.drop(n_columns=["shop", "customer"]))
     for by in ("customer", "shop"):
         kept = [table[["born", "spent"]] for table in (x, y)]
         assert limit.check(*kept, groups=[x[by].to_numpy(), y[by].to_numpy()]).failures == ()

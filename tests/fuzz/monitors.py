@@ -30,7 +30,7 @@ def _whole(folder: Path) -> tuple[bytes, Any]:
     """Return a monitor with records of every kind, and what it comes to."""
     rng = np.random.default_rng(0)
     features = nammd.RandomFeatures(nammd.Gaussian(1.0), 16, rng=0)
-    tolerance = nammd.Tolerance.at(0.05, features, columns=2)
+    tolerance = nammd.Tolerance.at(0.05, features, n_columns=2)
     path = folder / "whole.monitor"
     path.unlink(missing_ok=True)
     monitor = nammd.Monitor.create(path, tolerance, rng.normal(size=(40, 2)), rate="discoveries")

@@ -173,14 +173,14 @@ def _tolerances() -> tuple[tuple[bytes, Callable[[Any], Any]], ...]:
     made = (
         (make.from_reference(*tables, space=space(), anyway=True), table),
         (make.from_reference(*tables, space=space(), anyway=True, **groups), table),
-        (make.from_reference(*tables, space=space(), anyway=True, row_weights="weight"), table),
+        (make.from_reference(*tables, space=space(), anyway=True, sample_weight="weight"), table),
         (make.from_noise(tables[0], space=space(), level=0.5, anyway=True), table),
         (make.at(0.05, space=space()), table),
         (make.from_reference(*arrays, anyway=True), array),
-        (make.from_reference(*arrays, anyway=True, groups=nammd.Blocks(length=3)), array),
+        (make.from_reference(*arrays, anyway=True, groups=nammd.TimeBlocks(length=3)), array),
         (make.from_noise(arrays[0], level=0.5, anyway=True, kernel=nammd.Laplace(2.0)), array),
-        (make.at(0.05, nammd.Gaussian(1.0) + 0.5 * nammd.Laplace(1.0), columns=2), array),
-        (make.at(0.05, nammd.RandomFeatures(nammd.Mahalanobis(np.eye(2)), 16), columns=2), array),
+        (make.at(0.05, nammd.Gaussian(1.0) + 0.5 * nammd.Laplace(1.0), n_columns=2), array),
+        (make.at(0.05, nammd.RandomFeatures(nammd.Mahalanobis(np.eye(2)), 16), n_columns=2), array),
     )
     return tuple((_content(tolerance), data) for tolerance, data in made)
 

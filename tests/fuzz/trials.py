@@ -30,7 +30,7 @@ from tests.fuzz.secrets import addresses
 
 def _require_estimate(result: Any) -> None:
     value, (low, high) = result.value, result.confidence_interval()
-    if not (-1.0001 <= value <= 1.0001) and not result.cautions():
+    if not (-1.0001 <= value <= 1.0001) and not result.cautions:
         raise Finding(f"the distance is {value}, without a caution")
     if not (low <= high or math.isnan(low + high)):
         raise Finding(f"the interval is {(low, high)}")
@@ -110,7 +110,7 @@ def _tolerances() -> tuple[Any, ...]:
     return (
         nammd.Tolerance.from_reference(train, {"a": accepted}, anyway=True),
         nammd.Tolerance.from_noise(train, level=0.5, anyway=True),
-        nammd.Tolerance.at(0.05, nammd.Gaussian(1.0), columns=2),
+        nammd.Tolerance.at(0.05, nammd.Gaussian(1.0), n_columns=2),
         nammd.Tolerance.at(0.05, space=nammd.Space.fit(_reference())),
         nammd.Tolerance.from_reference(train, {"a": accepted}, anyway=True, groups=_labels(40, 40)),
     )

@@ -37,7 +37,7 @@ def test_unreadable(nammd_gate):
 def test_undecided(nammd_gate):
     import nammd
 
-    tolerance = nammd.Tolerance.at(0.0005, nammd.Gaussian(1.0), columns=2)
+    tolerance = nammd.Tolerance.at(0.0005, nammd.Gaussian(1.0), n_columns=2)
     few = np.load("train.npy")[:20] + 0.01
     verdict = nammd_gate("train.npy", tolerance, undecided="pass").assert_close(few)
     assert not verdict.is_close and not verdict.is_far

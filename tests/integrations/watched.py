@@ -13,7 +13,7 @@ def rows(seed, shift=0.0, size=200):
 
 
 def make_monitor(folder, title=TITLE):
-    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
     return nammd.Monitor.create(folder / "shop.monitor", tolerance, rows(0, size=400), title=title)
 
 

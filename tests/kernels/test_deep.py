@@ -135,7 +135,9 @@ def test_numpy_and_torch_give_the_same_answers_everywhere(make):
 def test_threads_share_a_bound_kernel():
     x, y = RNG.normal(size=(2, 700, 3))
     one, four = (
-        nammd.distance(x, y, kernel=kernel(), engine=nammd.Tiles(rows=32, columns=64, threads=t)).value
+        nammd.distance(
+            x, y, kernel=kernel(), engine=nammd.Tiles(tile_rows=32, tile_columns=64, threads=t)
+        ).value
         for t in (1, 4)
     )
     assert one == four

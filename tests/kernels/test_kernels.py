@@ -297,7 +297,7 @@ def test_scaling_scales_the_bound_and_leaves_nammd_alone(case, factor):
 @every_kernel
 def test_scaling_scales_mmd2(case):
     plain = as_kernel(case.make())
-    before, after = (nammd.distance(X, Y, kernel=k, statistic="mmd2") for k in (plain, 3 * plain))
+    before, after = (nammd.distance(X, Y, kernel=k, metric="mmd2") for k in (plain, 3 * plain))
     assert after.value == pytest.approx(3 * before.value, rel=1e-10)
     assert after.standard_error == pytest.approx(3 * before.standard_error, rel=1e-9)
 

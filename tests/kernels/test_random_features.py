@@ -120,7 +120,7 @@ def test_a_stream_of_another_making_is_noticed():
 
 def test_a_tolerance_can_be_meant_under_random_features(tmp_path):
     features = nammd.RandomFeatures(nammd.Gaussian(1.5), 64, rng=2)
-    tolerance = nammd.Tolerance.at(0.02, features, columns=2)
+    tolerance = nammd.Tolerance.at(0.02, features, n_columns=2)
     tolerance.save(tmp_path / "tolerance.json")
     assert nammd.Tolerance.load(tmp_path / "tolerance.json").kernel == features
 

@@ -119,7 +119,7 @@ def test_permuted_statistics_are_those_of_the_relabelled_rows():
     pooled, kernel = np.concatenate([x, y]), nammd.Gaussian(1.3 / np.sqrt(2))
     [actual] = mmd_agg.permutation_statistics(x, y, [kernel], signs, nammd.Tiles())
     expected = [
-        nammd.distance(pooled[s > 0], pooled[s < 0], kernel=kernel, statistic="mmd2").value for s in signs.T
+        nammd.distance(pooled[s > 0], pooled[s < 0], kernel=kernel, metric="mmd2").value for s in signs.T
     ]
     np.testing.assert_allclose(actual, expected, rtol=1e-10)
 

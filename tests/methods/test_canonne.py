@@ -94,17 +94,17 @@ def test_a_first_sample_unlike_the_boundary_is_pointed_out():
     weights = np.r_[np.full(10, 0.09), np.full(10, 0.01)]
     skewed = DiscretePair(np.arange(20.0)[:, None], weights, weights[::-1])
     x, y = skewed.sample(200, rng=0)
-    codes = [c.code for c in canonne_test(x, y, 0.1, support=20, rng=0).warnings]
+    codes = [c.code for c in canonne_test(x, y, 0.1, support=20, rng=0).cautions]
     assert codes == ["unlike-boundary"]
-    assert not canonne_test(x, y, boundary=skewed, support=20, rng=0).warnings
-    assert canonne_test(x, y, 0.1, rng=0).warnings[0].code == "support-from-data"
+    assert not canonne_test(x, y, boundary=skewed, support=20, rng=0).cautions
+    assert canonne_test(x, y, 0.1, rng=0).cautions[0].code == "support-from-data"
 
 
 def test_the_uniform_boundary_is_hardly_ever_pointed_out_for_uniform_data():
     rng = np.random.default_rng(0)
     pair = discrete_pair(30, 0.1, rng=0)
     noted = [
-        bool(canonne_test(*pair.sample(60, rng=rng), 0.1, support=30, resamples=9, rng=0).warnings)
+        bool(canonne_test(*pair.sample(60, rng=rng), 0.1, support=30, resamples=9, rng=0).cautions)
         for _ in range(300)
     ]
     assert sum(noted) <= 5

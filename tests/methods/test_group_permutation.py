@@ -23,7 +23,7 @@ def test_the_statistic_is_the_distance(shared, weighted):
     (x, gx), (y, gy) = drawn(rng, 20), drawn(rng, 25, shift=0.5)
     gy = gy + (10 if shared else 100)
     weights = [rng.uniform(0.5, 2, len(g)) for g in (gx, gy)] if weighted else None
-    how = {"groups": (gx, gy), "row_weights": weights, "kernel": nammd.Gaussian(1.0)}
+    how = {"groups": (gx, gy), "sample_weight": weights, "kernel": nammd.Gaussian(1.0)}
     found = nammd.two_sample_test(x, y, permutations=19, rng=0, **how)
     # Signs are float32, and so is what they are multiplied with.
     assert found.statistic == pytest.approx(nammd.distance(x, y, **how).value, rel=1e-5)

@@ -124,7 +124,7 @@ def main(count: int = 2000) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(count + 100, hard), hard))
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
-        tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+        tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
         made = nammd.Monitor.create(Path(folder, "shop.monitor"), tolerance, rng.normal(size=(200, 2)))
         made.add(rng.normal(size=(100, 2)), key="2026-03-01")
         with served(made.path, 1024) as (port, pid):

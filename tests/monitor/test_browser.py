@@ -93,7 +93,7 @@ def test_page_of_no_batches_opens(browser, tmp_path):
 @pytest.fixture
 def monitor(tmp_path):
     rng = np.random.default_rng(1)
-    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
     made = nammd.Monitor.create(tmp_path / "shop.monitor", tolerance, rng.normal(size=(200, 2)), grace=None)
     for key in days(8):
         made.add(rng.normal(size=(100, 2)), key=key)

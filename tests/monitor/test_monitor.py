@@ -20,7 +20,7 @@ from tests.monitor.records import days
 
 RNG = np.random.default_rng
 TRAIN = RNG(0).normal(size=(300, 2))
-TOLERANCE = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+TOLERANCE = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
 
 
 def rows(seed, shift=0.0, size=200):
@@ -173,7 +173,7 @@ def test_tables_of_any_library_are_the_same_batch(tmp_path, kind):
     # The reference comes back from the file as it went in: its rows make the same points.
     again = nammd.Monitor.open(made.path)
     assert again.add(frame(2), key="b").distance == made.tolerance.check(train, frame(2)).distance
-    assert first.verdict.warnings == tolerance.check(train, frame(1), alpha=first.level).warnings
+    assert first.verdict.cautions == tolerance.check(train, frame(1), alpha=first.level).cautions
 
 
 def test_single_column_is_kept_as_one(tmp_path):
@@ -196,7 +196,7 @@ def test_stream_of_batches_and_dask_collections_are_batches(monitor):
 
 
 def features_tolerance():
-    return nammd.Tolerance.at(0.02, nammd.RandomFeatures(nammd.Gaussian(1.5), 64, rng=0), columns=2)
+    return nammd.Tolerance.at(0.02, nammd.RandomFeatures(nammd.Gaussian(1.5), 64, rng=0), n_columns=2)
 
 
 def test_last_days_together_are_the_distance_of_all_their_rows(path):
@@ -269,7 +269,7 @@ def test_change_of_the_tolerance_starts_the_evidence_anew(monitor):
     for k in range(3):
         monitor.add(rows(k + 1, 0.9), key=days(3)[k])
     assert monitor.state.alarmed
-    wide = nammd.Tolerance.at(0.2, nammd.Gaussian(1.5), columns=2)
+    wide = nammd.Tolerance.at(0.2, nammd.Gaussian(1.5), n_columns=2)
     monitor.change(tolerance=wide)
     added = nammd.Monitor.open(monitor.path).add(rows(9, 0.9), key=days(4)[3])
     assert added.is_close
@@ -320,7 +320,7 @@ def test_alarm_runs_a_program_with_the_event_on_its_input(monitor, tmp_path):
 
 def test_failing_program_does_not_stop_the_batch(monitor):
     failed = monitor.add(rows(2, 1.0), key="a", on_alarm=[sys.executable, "-c", "raise SystemExit(3)"])
-    assert [c.code for c in failed.warnings if "exit code 3" in c.message][:1] == ["alert-failed"]
+    assert [c.code for c in failed.cautions if "exit code 3" in c.message][:1] == ["alert-failed"]
     assert not monitor.add(rows(3), key="b").state.alarmed
     missing = monitor.add(rows(4, 1.5), key="c", on_alarm="no-such-program --now")
     assert "failed: FileNotFoundError" in str(missing)
@@ -402,7 +402,7 @@ def test_columns_in_words_and_facts_are_kept(tmp_path):
     assert any("Paris" in words for words in verdict.columns)
     assert "Paris" in next(e.text for e in verdict.events if e.kind == "alarm opened")
     assert "new-categories" in " ".join(code for code, _ in made.state.told[0].batch.facts)
-    assert "new-categories" in [caution.code for caution in verdict.warnings]
+    assert "new-categories" in [caution.code for caution in verdict.cautions]
     assert made.state.told[0].batch.columns[0].name == "city"
     assert made.state.told[0].batch.columns[0].ratio > 1
     assert "Paris" in made.page(tmp_path / "page.html").read_text(encoding="utf-8")

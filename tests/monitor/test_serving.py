@@ -31,7 +31,7 @@ def shop(tmp_path_factory):
     """A folder with a monitor and its reports, which take their time."""
     folder = tmp_path_factory.mktemp("shop")
     rng = np.random.default_rng(0)
-    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
     made = nammd.Monitor.create(
         folder / "shop.monitor", tolerance, rng.normal(size=(200, 2)), title=f"shop {HOSTILE}", grace=None
     )

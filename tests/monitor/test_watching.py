@@ -224,7 +224,7 @@ def test_acknowledged_silence_is_closed_and_what_is_missing_after_it_is_not(tmp_
 
 
 RAW = RNG(0).normal(size=(300, 2))
-TOLERANCE = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+TOLERANCE = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
 
 
 def rows(seed, shift=0.0, size=200):

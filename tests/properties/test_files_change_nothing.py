@@ -78,8 +78,10 @@ ROWS, LABELS, WEIGHTS = zip(*(groups_of_points(40 + k, shift=0.3 * k) for k in r
 SKETCHES = {
     "rows": lambda k: nammd.Sketch.of(ROWS[k], FEATURES, threads=1),
     "groups": lambda k: nammd.Sketch.of(ROWS[k], FEATURES, groups=LABELS[k], threads=1),
-    "weights": lambda k: nammd.Sketch.of(ROWS[k], FEATURES, row_weights=WEIGHTS[k], threads=1),
-    "both": lambda k: nammd.Sketch.of(ROWS[k], FEATURES, groups=LABELS[k], row_weights=WEIGHTS[k], threads=1),
+    "weights": lambda k: nammd.Sketch.of(ROWS[k], FEATURES, sample_weight=WEIGHTS[k], threads=1),
+    "both": lambda k: nammd.Sketch.of(
+        ROWS[k], FEATURES, groups=LABELS[k], sample_weight=WEIGHTS[k], threads=1
+    ),
     "added": lambda k: nammd.Sketch.of(ROWS[k][:40], FEATURES, threads=1).update(ROWS[k][40:]),
 }
 
@@ -88,7 +90,7 @@ SKETCHES = {
 def test_sketches_answer_the_same(kind, tmp_path):
     made = [SKETCHES[kind](k) for k in range(3)]
     loaded = [nammd.Sketch.load(each.save(tmp_path / f"{k}.sketch")) for k, each in enumerate(made)]
-    for how in ({"kernel": None}, {"kernel": FEATURES}, {"kernel": FEATURES, "statistic": "mmd2"}):
+    for how in ({"kernel": None}, {"kernel": FEATURES}, {"kernel": FEATURES, "metric": "mmd2"}):
         answers = [
             {
                 "distance": told(nammd.distance(x, y, **how)),
@@ -102,7 +104,7 @@ def test_sketches_answer_the_same(kind, tmp_path):
     assert repr(made) == repr(loaded)
 
 
-@pytest.fixture(params=[{}, {"groups": "customer", "row_weights": "w"}], ids=["rows", "groups"])
+@pytest.fixture(params=[{}, {"groups": "customer", "sample_weight": "w"}], ids=["rows", "groups"])
 def checks_of_tables(request, tmp_path):
     """The check of sketches of tables: as they were made, read from a file, and from a file of these."""
     said = request.param
@@ -118,9 +120,7 @@ def checks_of_tables(request, tmp_path):
             for number, each in enumerate(sketches)
         ]
 
-    made = [
-        nammd.Sketch.of(each, features, encoding=space.encoding, threads=1, **said) for each in (x, candidate)
-    ]
+    made = [nammd.Sketch.of(each, features, space=space, threads=1, **said) for each in (x, candidate)]
     loaded = read_again(made)
     return [tolerance.check(*each) for each in (made, loaded, read_again(loaded))]
 

@@ -224,15 +224,15 @@ def test_a_kernel_that_is_0_or_1_is_said(kind: Any, narrow: bool) -> None:
     groups = (np.arange(40) // 2, 100 + np.arange(42) // 2)
     for kernels, options in ((kernel, {}), (kernel, {"groups": groups}), (RandomFeatures(kernel, 64), {})):
         found = nammd.distance(x, y, kernel=kernels, **options)
-        assert "flat-kernel" in [each.code for each in found.warnings], (kernels, options)
+        assert "flat-kernel" in [each.code for each in found.cautions], (kernels, options)
         assert "the bandwidth is so" in str(found)
-    verdict = nammd.Tolerance.at(0.05, kernel, columns=2).check(x, y)
-    assert "flat-kernel" in [each.code for each in verdict.warnings]
+    verdict = nammd.Tolerance.at(0.05, kernel, n_columns=2).check(x, y)
+    assert "flat-kernel" in [each.code for each in verdict.cautions]
     twice = np.r_[y, x[:2]]
     if narrow:
         found = nammd.distance(x, twice, kernel=kernel)
         assert "exactly the same" in str(found)
-    assert "flat-kernel" not in [each.code for each in nammd.distance(x, z).warnings]
+    assert "flat-kernel" not in [each.code for each in nammd.distance(x, z).cautions]
 
 
 def test_a_sketch_whose_rows_are_all_unlike_is_refused() -> None:

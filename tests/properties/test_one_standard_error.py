@@ -33,7 +33,7 @@ def groups_of_equal_laws():
 PAIRS = {
     "far apart": lambda: (points(1, 60), points(2, 50, loc=1.0), None),
     "groups far apart": groups_far_apart,
-    "blocks far apart": lambda: (series(5), series(6, shift=2.0), nammd.Blocks(length=8)),
+    "blocks far apart": lambda: (series(5), series(6, shift=2.0), nammd.TimeBlocks(length=8)),
     "equal laws": lambda: (*equal_laws(37, 20), None),
     "equal laws, more rows": lambda: (*equal_laws(42, 60), None),
     "groups of equal laws": groups_of_equal_laws,
@@ -88,13 +88,13 @@ def test_printed_tolerances_show_one_error(name):
 @pytest.mark.parametrize("name", PAIRS)
 def test_of_each_of_several_accepted_datasets(name):
     x, accepted, groups = PAIRS[name]()
-    if groups is not None and not isinstance(groups, nammd.Blocks):
+    if groups is not None and not isinstance(groups, nammd.TimeBlocks):
         groups = (groups[0], groups[1], np.asarray(groups[1]) + 50_000)
     several = {"first": accepted, "second": accepted + 0.05}
     how = {"kernel": KERNEL, "anyway": True, **options(groups)}
     tolerance = nammd.Tolerance.from_reference(x, several, **how, how="ball")
     rungs = {rung["label"]: rung["standard_error"] for rung in tolerance.to_dict()["origin"]["rungs"]}
-    said = groups if groups is None or isinstance(groups, nammd.Blocks) else groups[:2]
+    said = groups if groups is None or isinstance(groups, nammd.TimeBlocks) else groups[:2]
     held = {
         each.label: each.standard_error for each in tolerance.check(x, accepted + 0.1, **options(said)).held
     }
@@ -119,10 +119,10 @@ def test_of_a_distance_wherever_it_is_measured(name):
     how = {"kernel": KERNEL, **options(groups)}
     expected = nammd.distance(x, y, **how).standard_error
     test = nammd.closeness_test(x, y, 0.02, alternative="greater", **how)
-    gate = nammd.Tolerance.at(0.02, KERNEL, columns=2).with_reference(
-        x, **options(groups if groups is None or isinstance(groups, nammd.Blocks) else groups[0])
+    gate = nammd.Tolerance.at(0.02, KERNEL, n_columns=2).with_reference(
+        x, **options(groups if groups is None or isinstance(groups, nammd.TimeBlocks) else groups[0])
     )
-    own = {} if groups is None or isinstance(groups, nammd.Blocks) else {"groups": groups[1]}
+    own = {} if groups is None or isinstance(groups, nammd.TimeBlocks) else {"groups": groups[1]}
     found = {
         "test": test.estimate.standard_error,
         "ranking": nammd.rank(x, {"y": y}, **how).entries[0].estimate.standard_error,

@@ -14,7 +14,7 @@ from nammd.tolerances import accepted as accepted_data
 from tests.properties.numbers import ELSEWHERE, differences
 from tests.properties.samples import FEATURES, KERNEL, LAWS, numbered, people, points, together
 
-SAID = (*ELSEWHERE, "groups", "rows", "digest", "warnings", "cautions", "pairs")
+SAID = (*ELSEWHERE, "groups", "rows", "digest", "cautions", "cautions", "pairs")
 """What tells of groups in words: a result names them, and calls few of them few groups instead of few rows.
 
 Pairs of columns have a test of their own.
@@ -57,7 +57,7 @@ def told(result, *more):
 def test_distances_and_their_influences(size, law, statistic):
     m, n = SIZES[size]
     x, y = points(1, m), points(2, n, **LAWS[law])
-    how = {"kernel": KERNEL, "statistic": statistic}
+    how = {"kernel": KERNEL, "metric": statistic}
     plain, grouped = nammd.distance(x, y, **how), nammd.distance(x, y, groups=own_labels(x, y), **how)
     # Groups are in the order of their labels.
     rows = [
@@ -126,7 +126,7 @@ def test_single_precision():
 def test_rows_that_all_weigh_the_same_have_the_distance_of_rows(weight):
     x, y = points(1, 40), points(2, 30, loc=0.4)
     plain = nammd.distance(x, y, kernel=KERNEL)
-    weighted = nammd.distance(x, y, kernel=KERNEL, row_weights=[np.full(len(z), weight) for z in (x, y)])
+    weighted = nammd.distance(x, y, kernel=KERNEL, sample_weight=[np.full(len(z), weight) for z in (x, y)])
     same([plain.value, plain.standard_error], [weighted.value, weighted.standard_error])
 
 
@@ -136,7 +136,7 @@ def test_rows_that_all_weigh_the_same_have_the_tests_of_rows(alternative, weight
     x, y = points(1, 40), points(2, 30, loc=0.4)
     weights = [np.full(len(z), weight) for z in (x, y)]
     plain, weighted = (
-        nammd.closeness_test(x, y, 0.02, kernel=KERNEL, alternative=alternative, row_weights=given)
+        nammd.closeness_test(x, y, 0.02, kernel=KERNEL, alternative=alternative, sample_weight=given)
         for given in (None, weights)
     )
     same(outcome(plain), outcome(weighted))
@@ -151,7 +151,7 @@ def test_comparisons(size, statistic, shared):
     gx, gy, gz, gw = own_labels(x, y, z, w)
     second, labels = ((x, z), (gx, gz)) if shared else ((w, z), (gw, gz))
     for alternative in ("greater", "two-sided"):
-        how = {"kernel": KERNEL, "statistic": statistic, "alternative": alternative}
+        how = {"kernel": KERNEL, "metric": statistic, "alternative": alternative}
         plain = nammd.compare_pairs((x, y), second, **how)
         grouped = nammd.compare_pairs((x, y), second, groups=((gx, gy), labels), **how)
         assert plain.shared is shared
@@ -188,7 +188,7 @@ def test_sketches():
         nammd.Sketch.of(each, FEATURES, groups=labels, threads=1)
         for each, labels in zip((x, y, z), own_labels(x, y, z), strict=True)
     ]
-    for how in ({"kernel": None}, {"kernel": FEATURES}, {"kernel": FEATURES, "statistic": "mmd2"}):
+    for how in ({"kernel": None}, {"kernel": FEATURES}, {"kernel": FEATURES, "metric": "mmd2"}):
         same(*(told(nammd.distance(a, b, **how)) for a, b, _ in (plain, grouped)))
         same(*(nammd.compare_pairs((a, b), (a, c), **how) for a, b, c in (plain, grouped)))
         for alternative in ("greater", "less"):
@@ -219,9 +219,9 @@ def from_arrays(groups):
         "ball": lambda: nammd.Tolerance.from_reference(X, ACCEPTED, how="ball", **how, **both),
         "balls": lambda: nammd.Tolerance.from_reference(X, several, how="ball", **how, **three),
         "noise": lambda: nammd.Tolerance.from_noise(X, level=0.5, levels=(0.2, 0.5), **how, **of_x),
-        "split": lambda: nammd.Tolerance.from_split(X, splits=4, **how, **of_x),
-        "given": lambda: nammd.Tolerance.at(0.03, KERNEL, columns=2),
-        "given, columns": lambda: nammd.Tolerance.at(0.03, KERNEL, columns=2, negligible=True),
+        "split": lambda: nammd.Tolerance.from_split(X, n_splits=4, **how, **of_x),
+        "given": lambda: nammd.Tolerance.at(0.03, KERNEL, n_columns=2),
+        "given, columns": lambda: nammd.Tolerance.at(0.03, KERNEL, n_columns=2, negligible=True),
     }
 
 
@@ -315,7 +315,7 @@ def from_tables(groups):
         "noise": lambda: make.from_noise(x, level=0.5, levels=(0.5,), anyway=True, **said),
         "flips": lambda: make.from_noise(x, level=0.3, levels=(0.3,), kind="flips", anyway=True, **said),
         "missing": lambda: make.from_noise(x, level=0.3, levels=(0.3,), kind="missing", anyway=True, **said),
-        "split": lambda: make.from_split(x, splits=4, anyway=True, **said),
+        "split": lambda: make.from_split(x, n_splits=4, anyway=True, **said),
         "given": lambda: make.at(0.02, space=space, negligible=True, **said),
     }
 

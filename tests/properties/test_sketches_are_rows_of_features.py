@@ -19,7 +19,7 @@ class Rows:
         self.rows, self.groups, self.weights = rows, groups, weights
         self.features = features
         said = [
-            {"groups": self._of(groups, k), "row_weights": self._of(weights, k)} for k in range(len(rows))
+            {"groups": self._of(groups, k), "sample_weight": self._of(weights, k)} for k in range(len(rows))
         ]
         self.sketches = [
             nammd.Sketch.of(each, features, threads=1, **how) for each, how in zip(rows, said, strict=True)
@@ -34,7 +34,7 @@ class Rows:
         groups, weights = (
             None if values is None else [values[k] for k in numbers] for values in (self.groups, self.weights)
         )
-        return {"kernel": self.features, "groups": groups, "row_weights": weights, **more}
+        return {"kernel": self.features, "groups": groups, "sample_weight": weights, **more}
 
 
 def grouped(shift, weighted=False, labelled=True):
@@ -82,8 +82,8 @@ def same(rows, sketched, name=""):
 def test_distances(name):
     found = SAMPLES[name]()
     for statistic in ("nammd", "mmd2"):
-        rows = nammd.distance(*found.rows[:2], **found.how(0, 1, statistic=statistic))
-        sketched = nammd.distance(*found.sketches[:2], kernel=found.features, statistic=statistic)
+        rows = nammd.distance(*found.rows[:2], **found.how(0, 1, metric=statistic))
+        sketched = nammd.distance(*found.sketches[:2], kernel=found.features, metric=statistic)
         assert sketched.value == pytest.approx(rows.value, rel=1e-9, abs=1e-13)
         assert (sketched.m, sketched.n, sketched.kernel) == (rows.m, rows.n, rows.kernel)
 
@@ -92,8 +92,8 @@ def test_distances(name):
 def test_standard_errors(name):
     found = SAMPLES[name]()
     for statistic in ("nammd", "mmd2"):
-        rows = nammd.distance(*found.rows[:2], **found.how(0, 1, statistic=statistic))
-        sketched = nammd.distance(*found.sketches[:2], kernel=found.features, statistic=statistic)
+        rows = nammd.distance(*found.rows[:2], **found.how(0, 1, metric=statistic))
+        sketched = nammd.distance(*found.sketches[:2], kernel=found.features, metric=statistic)
         near = 0.03 if name in UNEQUAL else 1e-9
         assert sketched.standard_error == pytest.approx(rows.standard_error, rel=near)
 
@@ -163,14 +163,12 @@ def test_single_columns_of_checks(customers):
 
     Of groups totals are kept: without third moments the test is not readier to call a column beyond.
     """
-    said = {} if customers is None else {"groups": "customer", "row_weights": "w"}
+    said = {} if customers is None else {"groups": "customer", "sample_weight": "w"}
     x, candidate = (people(seed, older=older, customers=customers) for seed, older in ((1, 0.0), (3, 0.9)))
     space = nammd.Space.fit(x.drop(columns=["customer", "w"], errors="ignore"))
     made = nammd.Tolerance.at(0.02, space=space, negligible=True, **said)
     first, second = (
-        nammd.Sketch.of(
-            each, nammd.RandomFeatures(space.kernel, 64, rng=0), encoding=space.encoding, threads=1, **said
-        )
+        nammd.Sketch.of(each, nammd.RandomFeatures(space.kernel, 64, rng=0), space=space, threads=1, **said)
         for each in (x, candidate)
     )
     rows, sketched = made.check(x, candidate), made.check(first, second)

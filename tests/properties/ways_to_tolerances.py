@@ -62,7 +62,7 @@ def _from_noise(x, **how):
 
 
 def _from_split(x, **how):
-    return MAKE.from_split(x, blocks=3, splits=3, anyway=True, **how)
+    return MAKE.from_split(x, n_blocks=3, n_splits=3, anyway=True, **how)
 
 
 def _arrays():
@@ -81,8 +81,8 @@ def _arrays():
         "another level": lambda: _from_noise(X).at_level(0.5),
         "split": lambda: _from_split(X),
         "split without columns": lambda: _from_split(X, negligible=False),
-        "given": lambda: MAKE.at(0.03, KERNEL, columns=2),
-        "given with columns": lambda: MAKE.at(0.03, KERNEL, columns=2, negligible={"shift": 0.2}),
+        "given": lambda: MAKE.at(0.03, KERNEL, n_columns=2),
+        "given with columns": lambda: MAKE.at(0.03, KERNEL, n_columns=2, negligible={"shift": 0.2}),
     }
     kernels = {
         "Laplace": nammd.Laplace(2.0),
@@ -111,7 +111,7 @@ def _grouped_arrays():
     for name, options in {"groups": (True, False), "weights": (False, True)}.items():
 
         def said(labels, weights, options=options):
-            how = {"groups": labels, "row_weights": weights}
+            how = {"groups": labels, "sample_weight": weights}
             return {key: value for (key, value), told in zip(how.items(), options, strict=True) if told}
 
         one, two = said(gx, wx), said((gx, ga), (wx, wa))
@@ -145,7 +145,10 @@ def _blocks():
     x, accepted = series(21), series(22, shift=2.0)
     data = {"near": series(23), "far": series(25, shift=4.5)}
     found = {}
-    for name, blocks in {"blocks": nammd.Blocks(length=8), "blocks by a rule": nammd.Blocks()}.items():
+    for name, blocks in {
+        "blocks": nammd.TimeBlocks(length=8),
+        "blocks by a rule": nammd.TimeBlocks(),
+    }.items():
         ways = {
             f"accepted, {name}": lambda blocks=blocks: MAKE.from_reference(
                 x, accepted, groups=blocks, **ANYWAY
@@ -182,7 +185,11 @@ def _tables():
         "table, balls": lambda: MAKE.from_reference(x, several, how="ball", **ANYWAY),
         "table, allowed": lambda: MAKE.from_reference(x, accepted, negligible=allowed, **ANYWAY),
         "table, weights of columns": lambda: MAKE.from_reference(
-            x, accepted, weights={"age": 2.0}, exclude=["since"], kernel=nammd.Laplace, **ANYWAY
+            x,
+            accepted,
+            space={"column_weights": {"age": 2.0}, "exclude": ["since"]},
+            kernel=nammd.Laplace,
+            **ANYWAY,
         ),
         "table, failing": lambda: MAKE.from_reference(x, accepted, **ANYWAY).with_facts(
             fail_on=["missing-values"]
@@ -202,11 +209,11 @@ def _grouped_tables():
     space = nammd.Space.fit(x.drop(columns=["customer", "w"]))
     found = {}
     for name, said in {
-        "weights": {"row_weights": "w"},
-        "both": {"groups": "customer", "row_weights": "w"},
+        "weights": {"sample_weight": "w"},
+        "both": {"groups": "customer", "sample_weight": "w"},
     }.items():
         left = [column for column in ("customer", "w") if column not in said.values()]
-        how = {**said, "exclude": left or None}
+        how = {**said, "space": {"exclude": left or None}}
         ways = {
             f"table, {name}": lambda how=how: MAKE.from_reference(x, several, **how, **ANYWAY),
             f"table, noise, {name}": lambda how=how: _from_noise(x, **how),
@@ -225,7 +232,7 @@ def _sketched():
     features = nammd.RandomFeatures(plain.kernel, 48, 0)
 
     def sketch(table):
-        return nammd.Sketch.of(table, features, encoding=plain.encoding, threads=1)
+        return nammd.Sketch.of(table, features, space=plain, threads=1)
 
     sketches = {key: sketch(table) for key, table in data.items()}
     spaces = {"sketches": plain, "sketches, same features": nammd.Space(plain.encoding, features)}

@@ -135,6 +135,6 @@ def test_unequal_sizes_and_off_diagonal_pairs_work():
 
 def test_mmd2_can_be_compared_too():
     x, a, b = data(np.random.default_rng(8), 0, 0.3, 0.8)
-    result = nammd.compare_pairs((x, a), (x, b), statistic="mmd2")
+    result = nammd.compare_pairs((x, a), (x, b), metric="mmd2")
     assert result.rejected
-    assert result.first.statistic == "mmd2"
+    assert result.first.metric == "mmd2"

@@ -11,12 +11,12 @@ from nammd.data.repeats import KeyCounts, in_common, row_keys
 KERNEL = nammd.Gaussian(1.0)
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(80, 2)), RNG.normal(0.5, 1.0, (90, 2))
-LIMIT = nammd.Tolerance.at(0.05, KERNEL, columns=2)
+LIMIT = nammd.Tolerance.at(0.05, KERNEL, n_columns=2)
 ESTIMATED = nammd.Tolerance.from_reference(X, Y, kernel=KERNEL, how="ball")
 
 
 def codes(result):
-    return [caution.code for caution in result.warnings]
+    return [caution.code for caution in result.cautions]
 
 
 @pytest.mark.parametrize("tolerance", [LIMIT, ESTIMATED], ids=["given", "estimated"])
@@ -95,7 +95,7 @@ def test_a_few_categories_repeat_by_chance():
     """Rows of small whole numbers are alike without being copies."""
     rng = np.random.default_rng(1)
     a, b = rng.integers(0, 3, (300, 2)).astype(float), rng.integers(0, 3, (280, 2)).astype(float)
-    verdict = nammd.Tolerance.at(0.05, KERNEL, columns=2).check(a, b)
+    verdict = nammd.Tolerance.at(0.05, KERNEL, n_columns=2).check(a, b)
     assert verdict.decision == "CLOSE"
     assert codes(verdict) == []
 

@@ -265,7 +265,7 @@ def test_mixing_array_libraries_is_refused(function, pair):
 @pytest.mark.parametrize("statistic", ["nammd", "mmd2"])
 def test_a_margin_of_zero_points_to_the_two_sample_test(epsilon, statistic):
     with pytest.raises(ValueError, match=r"epsilon must be strictly between 0 .* use two_sample_test"):
-        nammd.closeness_test(X, Y, epsilon, statistic=statistic, alternative="greater")
+        nammd.closeness_test(X, Y, epsilon, metric=statistic, alternative="greater")
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, 1, 1.0, 1.5, math.nan, math.inf, -math.inf, True])
@@ -278,10 +278,9 @@ def test_a_nammd_margin_lies_between_zero_and_one(epsilon):
 @pytest.mark.parametrize("epsilon", [-0.1, 6.0, 7, math.nan, math.inf])
 def test_an_mmd2_margin_lies_below_twice_the_bound(epsilon):
     with refuses(ValueError, "epsilon must be strictly between 0 and 6, not"):
-        nammd.closeness_test(X, Y, epsilon, statistic="mmd2", kernel=3 * ONE, alternative="greater")
+        nammd.closeness_test(X, Y, epsilon, metric="mmd2", kernel=3 * ONE, alternative="greater")
     assert (
-        nammd.closeness_test(X, Y, 5.9, statistic="mmd2", kernel=3 * ONE, alternative="greater").epsilon
-        == 5.9
+        nammd.closeness_test(X, Y, 5.9, metric="mmd2", kernel=3 * ONE, alternative="greater").epsilon == 5.9
     )
 
 
@@ -433,13 +432,13 @@ def test_whole_numbers_of_numpy_count_too(option):
 
 
 OPTIONS = [
-    (nammd.distance, "statistic", "'nammd', 'mmd2'"),
+    (nammd.distance, "metric", "'nammd', 'mmd2'"),
     (nammd.distance, "cross", "'full', 'off-diagonal'"),
-    (closeness_test, "statistic", "'nammd', 'mmd2'"),
+    (closeness_test, "metric", "'nammd', 'mmd2'"),
     (closeness_test, "alternative", "'greater', 'less'"),
     (closeness_test, "variance", "'corrected', 'delta', 'paper'"),
     (closeness_test, "cross", "'full', 'off-diagonal'"),
-    (compare_pairs, "statistic", "'nammd', 'mmd2'"),
+    (compare_pairs, "metric", "'nammd', 'mmd2'"),
     (compare_pairs, "alternative", "'greater', 'less', 'two-sided'"),
     (compare_pairs, "cross", "'full', 'off-diagonal'"),
 ]
@@ -630,7 +629,7 @@ def test_constant_data_leaves_nothing_to_test(m, n, values, dtype, kernel, varia
     result = nammd.closeness_test(x, y, 0.02, kernel=kernel, alternative=alternative, variance=variance)
     assert math.isnan(result.pvalue)
     assert result.rejected is False
-    assert "no-variance" in {caution.code for caution in result.warnings}
+    assert "no-variance" in {caution.code for caution in result.cautions}
 
 
 @for_constant_data
@@ -640,7 +639,7 @@ def test_constant_data_leaves_nothing_to_compare(m, n, values, dtype, kernel, al
     result = nammd.compare_pairs((x, y), (x, y[:4]), kernel=kernel, alternative=alternative)
     assert math.isnan(result.pvalue)
     assert result.rejected is False
-    assert "no-variance" in {caution.code for caution in result.warnings}
+    assert "no-variance" in {caution.code for caution in result.cautions}
 
 
 @pytest.mark.parametrize("kernel", CONSTANT_KERNELS, ids=str)

@@ -40,13 +40,13 @@ def test_the_same_groups_in_both_are_recognised_handled_jointly_and_said():
     assert joint.standard_error < 0.5 * apart.standard_error
     assert joint.to_dict()["groups"]["in_both"] == 60
     assert "60 in both" in str(joint)
-    assert [c.code for c in joint.warnings] == ["groups-in-common"]
-    assert apart.warnings == ()
+    assert [c.code for c in joint.cautions] == ["groups-in-common"]
+    assert apart.cautions == ()
 
 
 def test_few_groups_are_cautioned_of():
     few = table(4, groups=12), table(5, groups=12)
-    [caution] = nammd.distance(*few, groups="customer").warnings
+    [caution] = nammd.distance(*few, groups="customer").cautions
     assert caution.code == "few-groups"
     assert "fewer than 20 groups on a side (effectively" in str(caution)
 
@@ -101,12 +101,12 @@ def test_weights_of_rows_alone():
     rng = np.random.default_rng(6)
     x, y = rng.normal(size=(300, 2)), rng.normal(loc=0.3, size=(300, 2))
     weights = [rng.uniform(0.2, 3.0, 300) for _ in "xy"]
-    found = nammd.distance(x, y, row_weights=weights)
+    found = nammd.distance(x, y, sample_weight=weights)
     assert "row weights" in str(found)
     assert "groups" not in str(found)
-    same = nammd.distance(x, y, row_weights=[7 * w for w in weights])
+    same = nammd.distance(x, y, sample_weight=[7 * w for w in weights])
     assert found.value == pytest.approx(same.value, rel=1e-12)
-    even = nammd.distance(x, y, row_weights=[np.full(300, 3.0)] * 2)
+    even = nammd.distance(x, y, sample_weight=[np.full(300, 3.0)] * 2)
     plain = nammd.distance(x, y)
     assert even.value == pytest.approx(plain.value, rel=1e-12)
     assert even.standard_error == pytest.approx(plain.standard_error, rel=1e-9)
@@ -118,7 +118,7 @@ def test_weights_mend_a_biased_draw():
     chance = np.where(everyone[:, 0] > 0, 1.0, 0.3)
     kept = rng.random(6000) < chance
     y = everyone[kept]
-    mended = nammd.distance(x, y, row_weights=(np.ones(3000), 1 / chance[kept]))
+    mended = nammd.distance(x, y, sample_weight=(np.ones(3000), 1 / chance[kept]))
     assert nammd.distance(x, y).confidence_interval()[0] > 0.01
     assert mended.confidence_interval()[0] == 0.0
     assert mended.confidence_interval()[1] < 0.01
@@ -130,7 +130,7 @@ def test_sketches_without_groups_are_refused_with_advice():
     with pytest.raises(ValueError, match="made without groups, and not with groups; a sketch cannot be put"):
         nammd.distance(*sketches, groups=(np.arange(50), np.arange(50)))
     with pytest.raises(TypeError, match="does not keep the order of rows that blocks of time need"):
-        nammd.distance(*sketches, groups=nammd.Blocks(length=5))
+        nammd.distance(*sketches, groups=nammd.TimeBlocks(length=5))
 
 
 def test_rows_on_a_cluster_are_gathered_or_refused(monkeypatch):
@@ -170,8 +170,8 @@ def test_people_who_are_in_the_reference_and_in_both_others_cancel_in_a_comparis
         spread = np.std([c.difference for c in found])
         told = np.median([c.standard_error for c in found])
         assert told > 0.75 * spread
-    assert [c.code for c in found[0].warnings] == ["groups-in-common"] * len(found[0].warnings)
-    assert "independent of each other" in str(found[0].warnings[-1])
+    assert [c.code for c in found[0].cautions] == ["groups-in-common"] * len(found[0].cautions)
+    assert "independent of each other" in str(found[0].cautions[-1])
 
 
 def test_copies_within_a_group_are_no_obstacle():
@@ -180,9 +180,9 @@ def test_copies_within_a_group_are_no_obstacle():
     x, y = rng.normal(size=(2, 60, 2))
     groups = np.repeat(np.arange(60), 3)
     found = nammd.distance(x[groups], y[groups], groups=(groups, groups + 100))
-    assert found.warnings == ()
+    assert found.cautions == ()
     alone = nammd.distance(x, y, kernel=found.kernel, groups=(np.arange(60), np.arange(60) + 100))
     assert found.value == pytest.approx(alone.value)
     assert found.standard_error == pytest.approx(alone.standard_error)
     over = nammd.distance(x[groups], y[groups], groups=(np.arange(180), np.arange(180) + 200))
-    assert [caution.code for caution in over.warnings] == ["copied-rows"]
+    assert [caution.code for caution in over.cautions] == ["copied-rows"]

@@ -77,7 +77,7 @@ def test_the_order_of_columns_does_not_matter(pair, kernel, random):
 @given(pairs(), KERNELS, st.integers(1, 9), st.integers(1, 9), st.integers(1, 3))
 def test_tile_size_and_threads_do_not_matter(pair, kernel, rows, columns, threads):
     x, y = pair
-    engine = nammd.Tiles(rows=rows, columns=columns, threads=threads)
+    engine = nammd.Tiles(tile_rows=rows, tile_columns=columns, threads=threads)
     same(summary(x, y, kernel), summary(x, y, kernel, engine=engine))
 
 

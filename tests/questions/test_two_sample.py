@@ -13,7 +13,7 @@ def reindexed(x, y, kernel, signs, method):
     pooled = np.concatenate([x, y])
     name = "nammd" if method == "nammd" else "mmd2"
     return np.array(
-        [nammd.distance(pooled[s > 0], pooled[s < 0], kernel=kernel, statistic=name).value for s in signs.T]
+        [nammd.distance(pooled[s > 0], pooled[s < 0], kernel=kernel, metric=name).value for s in signs.T]
     )
 
 
@@ -26,7 +26,7 @@ def test_every_permutation_equals_the_statistic_of_the_relabelled_rows(m, n, met
     result = nammd.two_sample_test(x, y, method=method, kernel=kernel, permutations=25, rng=5)
     signs = random_signs(m, n, 26, np.random.default_rng(5))[:, 1:]
     np.testing.assert_allclose(result.null, reindexed(x, y, kernel, signs, method), rtol=1e-9, atol=1e-13)
-    observed = nammd.distance(x, y, kernel=kernel, statistic="nammd" if method == "nammd" else "mmd2")
+    observed = nammd.distance(x, y, kernel=kernel, metric="nammd" if method == "nammd" else "mmd2")
     assert result.statistic == pytest.approx(observed.value, rel=1e-9)
     expected = (1 + np.sum(result.null >= result.statistic - 1e-12)) / 26
     assert result.pvalue == expected
@@ -131,7 +131,8 @@ def test_float32_permutations_agree_with_float64():
 
 
 @pytest.mark.parametrize(
-    "engine", [nammd.Tiles(columns=16), nammd.Tiles(rows=1024, columns=32), nammd.Tiles(rows=7)]
+    "engine",
+    [nammd.Tiles(tile_columns=16), nammd.Tiles(tile_rows=1024, tile_columns=32), nammd.Tiles(tile_rows=7)],
 )
 def test_the_shape_of_tiles_does_not_matter(engine):
     rng = np.random.default_rng(8)

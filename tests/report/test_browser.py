@@ -84,7 +84,7 @@ def test_it_prints_without_losing_what_is_folded_away(browser, pages):
 
 def test_an_index_of_many_candidates_fits_a_phone_and_leads_to_its_pages(browser, tmp_path):
     rng = np.random.default_rng(0)
-    gate = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2).with_reference(rng.normal(size=(80, 2)))
+    gate = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2).with_reference(rng.normal(size=(80, 2)))
     weeks = {f"week {k} {SCRIPT}": rng.normal(0.4 * k, size=(60, 2)) for k in range(3)}
     found = gate.check_all({**weeks, "broken": np.zeros((9, 3))}, errors="keep")
     page = opened(browser, found.report(tmp_path / "out"))

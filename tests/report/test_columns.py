@@ -97,7 +97,7 @@ def test_pairs_that_go_together_differently_are_shown():
     rng = np.random.default_rng(71)
     x, y = rng.normal(size=(900, 2)), rng.normal(size=(900, 2))
     y[:, 1] = 0.95 * y[:, 0] + np.sqrt(1 - 0.95**2) * y[:, 1]
-    tolerance = nammd.Tolerance.at(0.002, nammd.Gaussian(1.0), columns=2, negligible=True)
+    tolerance = nammd.Tolerance.at(0.002, nammd.Gaussian(1.0), n_columns=2, negligible=True)
     parts = build(tolerance.check(x, y)).contributions
     assert parts.significant == ()
     assert parts.sentence.endswith("(adjusted p ≤ 0.0125), but pairs of them go together differently.")
@@ -220,7 +220,7 @@ def test_a_kernel_of_ones_own_sees_the_column_held_constant():
 
 def test_the_plain_mmd_is_reported_as_such():
     x, y = estimate().data
-    model = build(nammd.distance(x, y, kernel=nammd.Gaussian(1.7), statistic="mmd2"))
+    model = build(nammd.distance(x, y, kernel=nammd.Gaussian(1.7), metric="mmd2"))
     assert model.distance.name == "MMD²"
-    expected = nammd.distance(*scaled(x, y, 1), kernel=nammd.Gaussian(1.0), statistic="mmd2").value
+    expected = nammd.distance(*scaled(x, y, 1), kernel=nammd.Gaussian(1.0), metric="mmd2").value
     assert by_name(model)["column 1"].alone.value == pytest.approx(expected, rel=1e-4)

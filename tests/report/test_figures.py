@@ -117,13 +117,13 @@ def test_other_ladders_have_a_row_for_every_distance():
     accepted = {"week $1$": x + 0.5, "_week_2": rng.normal(size=(90, 2)) + 1}
     ax = ladder_plot(Tolerance.from_reference(x, accepted, how="ball"))
     assert [t.get_text() for t in ax.get_yticklabels()] == ["week $1$", "_week_2"]
-    split = ladder_plot(Tolerance.from_split(x, splits=3, blocks=2))
+    split = ladder_plot(Tolerance.from_split(x, n_splits=3, n_blocks=2))
     assert len(split.get_yticklabels()) == 5
     assert legend(split)[0].startswith("tolerance")
 
 
 def test_a_given_tolerance_has_a_ladder_without_rungs():
-    ax = ladder_plot(Tolerance.at(0.02, nammd.Gaussian(1.0), columns=2))
+    ax = ladder_plot(Tolerance.at(0.02, nammd.Gaussian(1.0), n_columns=2))
     assert not ax.get_yticklabels()
     assert legend(ax) == ["tolerance 0.02"]
 

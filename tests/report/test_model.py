@@ -82,7 +82,7 @@ def test_the_distance_is_that_of_the_result():
 def test_the_code_that_reproduces_a_result_does_so():
     x, y = estimate().data
     for result in (
-        nammd.distance(x, y, statistic="mmd2"),
+        nammd.distance(x, y, metric="mmd2"),
         nammd.closeness_test(x, y, 0.2, alternative="less", alpha=0.1, variance="delta"),
     ):
         code, _, last = build(result).reproduce.rpartition("\n")
@@ -170,7 +170,7 @@ def test_days_durations_and_hours_are_written_as_such():
 def test_arrays_in_a_verdict_have_numbered_columns_and_their_own_values():
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(40, 3)), rng.normal(size=(40, 3))
-    tolerance = nammd.Tolerance.from_reference(x, y + 1, weights={"1": 0.0, "2": 3.0})
+    tolerance = nammd.Tolerance.from_reference(x, y + 1, space={"column_weights": {"1": 0.0, "2": 3.0}})
     model = build(tolerance.check(x, y))
     table = model.examples[0]
     assert table.columns == ("column 0", "column 2")

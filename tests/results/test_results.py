@@ -41,7 +41,7 @@ OUTCOMES = {
         "95 % interval",
     ),
     "distance, MMD²": (
-        lambda: nammd.distance(X, FAR, statistic="mmd2"),
+        lambda: nammd.distance(X, FAR, metric="mmd2"),
         "The MMD² distance between the two datasets is 0.",
         "95 % interval",
     ),
@@ -66,7 +66,7 @@ OUTCOMES = {
         "NAMMD >= 0.1: not rejected at level 0.05",
     ),
     "farther, MMD²": (
-        closeness(X, FAR, statistic="mmd2"),
+        closeness(X, FAR, metric="mmd2"),
         "The two datasets are farther apart than MMD² = 0.1 (p < 0.0001).",
         "MMD² <= 0.1: rejected at level 0.05",
     ),
@@ -101,7 +101,7 @@ OUTCOMES = {
         "second NAMMD >= first NAMMD: rejected at level 0.05",
     ),
     "second not closer": (
-        comparison(NEAR, FAR, **closer, statistic="mmd2"),
+        comparison(NEAR, FAR, **closer, metric="mmd2"),
         "No evidence that the second pair is closer than the first (p = 1.0000).",
         "second MMD² >= first MMD²: not rejected at level 0.05",
     ),
@@ -295,11 +295,11 @@ CAUTIONS = {
 def test_a_caution_is_data_and_text(name):
     make, code, words = CAUTIONS[name]
     result = make()
-    [caution] = [c for c in result.warnings if c.code == code]
+    [caution] = [c for c in result.cautions if c.code == code]
     assert words in caution.message
     assert f"Note: {caution.message}" in str(result)
     assert html.escape(caution.message) in result._repr_html_()
-    assert {"code": code, "message": caution.message} in result.to_dict()["warnings"]
+    assert {"code": code, "message": caution.message} in result.to_dict()["cautions"]
     assert str(caution) == caution.message
 
 
@@ -317,13 +317,13 @@ def test_a_caution_is_data_and_text(name):
 )
 def test_ordinary_data_needs_no_caution(make):
     result = make()
-    assert result.warnings == ()
+    assert result.cautions == ()
     assert "Note:" not in str(result)
 
 
 def test_a_caution_is_given_once():
     result = nammd.compare_pairs((X[:9], NEAR[:9]), (X[:9] + 1, FAR[:9]), kernel=KERNEL)
-    assert [c.code for c in result.warnings] == ["few-rows"]
+    assert [c.code for c in result.cautions] == ["few-rows"]
 
 
 def test_cautions_are_frozen():
@@ -354,7 +354,7 @@ def test_parts_of_a_two_sample_result_agree():
 
 @either_statistic
 def test_witness_and_influence_have_one_value_per_row(statistic):
-    estimate = nammd.distance(X, FAR, statistic=statistic)
+    estimate = nammd.distance(X, FAR, metric=statistic)
     for name in ("witness", "influence"):
         of_x, of_y = getattr(estimate, f"{name}_x"), getattr(estimate, f"{name}_y")
         assert (of_x.shape, of_y.shape) == ((90,), (70,))
@@ -369,21 +369,21 @@ def test_the_witness_is_the_excess_of_ones_own_dataset_around_a_row():
     witness_y = (yy.sum(1) - 1) / 69 - xy.mean(0)
     np.testing.assert_allclose(estimate.witness_x, witness_x, atol=1e-12)
     np.testing.assert_allclose(estimate.witness_y, witness_y, atol=1e-12)
-    mmd2 = nammd.distance(X, FAR, kernel=KERNEL, statistic="mmd2").value
+    mmd2 = nammd.distance(X, FAR, kernel=KERNEL, metric="mmd2").value
     assert witness_x.mean() + witness_y.mean() == pytest.approx(mmd2)
 
 
 @either_statistic
 def test_squared_influences_add_up_to_the_variance(statistic):
     x, y = RNG.normal(size=(600, 2)), RNG.normal(1.5, 1, size=(500, 2))
-    estimate = nammd.distance(x, y, statistic=statistic)
+    estimate = nammd.distance(x, y, metric=statistic)
     total = (estimate.influence_x**2).sum() + (estimate.influence_y**2).sum()
     assert total == pytest.approx(estimate.standard_error**2, rel=0.02)
 
 
 @either_statistic
 def test_the_influence_of_a_row_is_what_leaving_it_out_changes(statistic):
-    options = {"kernel": KERNEL, "statistic": statistic}
+    options = {"kernel": KERNEL, "metric": statistic}
     estimate = nammd.distance(X, FAR, **options)
     without_x = [nammd.distance(np.delete(X, i, 0), FAR, **options).value for i in range(90)]
     without_y = [nammd.distance(X, np.delete(FAR, j, 0), **options).value for j in range(70)]
@@ -398,7 +398,7 @@ LEVELS = [0.1, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
 @either_statistic
 @pytest.mark.parametrize("y", [NEAR, FAR, X[:50] + 0.01], ids=["near", "far", "copy"])
 def test_confidence_intervals_nest(statistic, y):
-    estimate = nammd.distance(X, y, kernel=KERNEL, statistic=statistic)
+    estimate = nammd.distance(X, y, kernel=KERNEL, metric=statistic)
     intervals = np.array([estimate.confidence_interval(level) for level in LEVELS])
     assert (np.diff(intervals[:, 0]) <= 0).all()
     assert (np.diff(intervals[:, 1]) >= 0).all()
@@ -410,7 +410,7 @@ def test_confidence_intervals_nest(statistic, y):
 @either_statistic
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_confidence_interval_contains_a_positive_estimate(statistic, level):
-    estimate = nammd.distance(X, FAR, statistic=statistic)
+    estimate = nammd.distance(X, FAR, metric=statistic)
     low, high = estimate.confidence_interval(level)
     assert 0 < low < estimate.value < high
 
@@ -445,7 +445,7 @@ def test_the_interval_of_a_comparison_surrounds_the_difference(level):
 
 @either_statistic
 def test_without_variance_an_interval_claims_nothing(statistic):
-    estimate = nammd.distance(SAME, ONES, kernel=KERNEL, statistic=statistic)
+    estimate = nammd.distance(SAME, ONES, kernel=KERNEL, metric=statistic)
     assert estimate.confidence_interval() == (0.0, 1.0 if statistic == "nammd" else 2.0)
 
 

@@ -10,7 +10,7 @@ from nammd.tolerances.bars import Perturbed
 from tests.sketches.samples import FEATURES, KERNEL, X, Y, Z
 
 A, B, C = (nammd.Sketch.of(data, FEATURES) for data in (X, Y, Z))
-LIMIT = nammd.Tolerance.at(0.05, KERNEL, columns=3)
+LIMIT = nammd.Tolerance.at(0.05, KERNEL, n_columns=3)
 
 
 def test_an_engine_is_refused_wherever_sketches_are():
@@ -86,7 +86,7 @@ def near(value, *, error=0.0, n_features=64, rows=2000):
     x, y = rng.normal(size=(rows, 3)), rng.normal(0.4, 1.0, size=(rows, 3))
     one, two = nammd.Sketch.of(x, features), nammd.Sketch.of(y, features)
     eps = value * nammd.distance(one, two).value
-    limit = nammd.Tolerance.at(eps, KERNEL, columns=3)
+    limit = nammd.Tolerance.at(eps, KERNEL, n_columns=3)
     if error:
         limit = replace(limit, bars=(Perturbed("noise", eps, error**2, None, limit.farthest.pilot),))
     verdict = limit.check(one, two)

@@ -133,20 +133,24 @@ def test_without_features_the_bandwidth_is_the_median_distance():
 def test_mixed_tables_go_through_their_encoding(tmp_path):
     encoding = Encoding.fit(FRAME)
     whole = nammd.Sketch.of(encoding.transform(FRAME), FEATURES)
-    sketch = nammd.Sketch.of(FRAME, FEATURES, encoding=encoding)
+    sketch = nammd.Sketch.of(FRAME, FEATURES, space=nammd.Space(encoding, FEATURES))
     same(sketch, whole)
     assert sketch.encoding
     assert whole.encoding == ""
     parquet.write_table(pa.Table.from_pandas(FRAME), tmp_path / "x.parquet")
     FRAME.to_csv(tmp_path / "x.csv", index=False)
     for name in ("x.parquet", "x.csv"):
-        made = nammd.Sketch.of_file(tmp_path / name, FEATURES, encoding=encoding, batch_rows=150)
+        made = nammd.Sketch.of_file(
+            tmp_path / name, FEATURES, space=nammd.Space(encoding, FEATURES), batch_rows=150
+        )
         same(made, sketch)
         assert made.encoding == sketch.encoding
     frame = dask.dataframe.from_pandas(FRAME, npartitions=3)
-    same(nammd.Sketch.of(frame, FEATURES, encoding=encoding), sketch)
+    same(nammd.Sketch.of(frame, FEATURES, space=nammd.Space(encoding, FEATURES)), sketch)
     same(
-        nammd.Sketch.of(FRAME[:100], FEATURES, encoding=encoding).update(FRAME[100:], encoding=encoding),
+        nammd.Sketch.of(FRAME[:100], FEATURES, space=nammd.Space(encoding, FEATURES)).update(
+            FRAME[100:], space=nammd.Space(encoding, FEATURES)
+        ),
         sketch,
     )
 
@@ -233,8 +237,6 @@ def test_what_cannot_be_sketched_is_refused(tmp_path):
     parquet.write_table(TABLES["arrow"], tmp_path / "x.parquet")
     with pytest.raises(TypeError, match=r"cannot sketch .*x.parquet: x is a table.*; give the space of"):
         nammd.Sketch.of_file(tmp_path / "x.parquet", FEATURES)
-    with pytest.raises(TypeError, match="give either space or encoding, not both"):
-        nammd.Sketch.of(X, FEATURES, space=SPACE, encoding=SPACE.encoding)
 
 
 ONE_DATASET = {
@@ -335,7 +337,7 @@ OTHERS = {
     "kernel": (nammd.Sketch.of(X, nammd.RandomFeatures(nammd.Gaussian(2.0), 64, rng=4)), "kernels differ"),
     "columns": (nammd.Sketch.of(X[:, :2], FEATURES), "3 and 2 columns"),
     "encoding": (
-        nammd.Sketch.of(X, FEATURES, encoding=Encoding.fit(X, weights={"0": 2.0})),
+        nammd.Sketch.of(X, FEATURES, space=nammd.Space(Encoding.fit(X, column_weights={"0": 2.0}), FEATURES)),
         "different encodings",
     ),
 }

@@ -16,7 +16,7 @@ REPETITIONS = 400
 
 
 def cautioned(result):
-    return any(caution.code == "few-frequencies" for caution in result.warnings)
+    return any(caution.code == "few-frequencies" for caution in result.cautions)
 
 
 def estimates(kernel, columns, n_features, shift=1.5):
@@ -121,10 +121,10 @@ def test_comparisons_of_pairs_use_student_too():
 def test_the_caution_says_how_many_and_what_to_do():
     few = nammd.RandomFeatures(KERNEL, 16, rng=4)
     x, y = nammd.Sketch.of(X, few), nammd.Sketch.of(Y, few)
-    [caution] = [c for c in nammd.distance(x, y).warnings if c.code == "few-frequencies"]
+    [caution] = [c for c in nammd.distance(x, y).cautions if c.code == "few-frequencies"]
     assert "of the 8 random frequencies carry this distance" in str(caution)
     assert "take more features, or an epsilon from the same features" in str(caution)
-    limit = nammd.Tolerance.at(0.2, KERNEL, columns=3)
+    limit = nammd.Tolerance.at(0.2, KERNEL, n_columns=3)
     assert cautioned(limit.check(x, y))
     assert not cautioned(nammd.distance(x, y, kernel=few))  # then they are the kernel, all of it
 

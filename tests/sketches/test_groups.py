@@ -63,14 +63,14 @@ def test_weights_of_rows_count():
     weights = [np.random.default_rng(k).uniform(0.2, 3.0, len(z)) for k, z in enumerate((X, Y))]
     groups = GX, GY
     sketches = [
-        nammd.Sketch.of(z, FEATURES, groups=g, row_weights=w)
+        nammd.Sketch.of(z, FEATURES, groups=g, sample_weight=w)
         for z, g, w in zip((X, Y), groups, weights, strict=True)
     ]
-    rows = nammd.distance(X, Y, kernel=FEATURES, groups=groups, row_weights=weights)
+    rows = nammd.distance(X, Y, kernel=FEATURES, groups=groups, sample_weight=weights)
     found = nammd.distance(*sketches, kernel=FEATURES)
     assert found.value == pytest.approx(rows.value, rel=1e-9)
     assert found.standard_error == pytest.approx(rows.standard_error, rel=0.01)
-    alone = [nammd.Sketch.of(z, FEATURES, row_weights=w) for z, w in zip((X, Y), weights, strict=True)]
+    alone = [nammd.Sketch.of(z, FEATURES, sample_weight=w) for z, w in zip((X, Y), weights, strict=True)]
     assert "row weights" in str(nammd.distance(*alone))
     with pytest.raises(ValueError, match="one was made with groups by group, the other without groups"):
         nammd.distance(sketches[0], alone[1])
@@ -79,11 +79,11 @@ def test_weights_of_rows_count():
 def test_weights_of_parts_keep_their_proportion():
     x = table(3)
     space = nammd.Space.fit(x.drop_columns(["customer", "w"]))
-    how = {"space": space, "groups": "customer", "row_weights": "w"}
+    how = {"space": space, "groups": "customer", "sample_weight": "w"}
     whole = nammd.Sketch.of(x, **how)
     parts = nammd.Sketch.of_batches([x.slice(0, 100), x.slice(100)], **how)
     np.testing.assert_allclose(parts.units.totals.products, whole.units.totals.products, rtol=1e-9)
-    rest, alone = x.drop_columns(["customer"]), {"space": space, "row_weights": "w"}
+    rest, alone = x.drop_columns(["customer"]), {"space": space, "sample_weight": "w"}
     parts = nammd.Sketch.of_batches([rest.slice(0, 100), rest.slice(100)], **alone)
     whole = nammd.Sketch.of(rest, **alone)
     assert parts.units.count == whole.units.count == len(x)
@@ -130,7 +130,7 @@ def test_a_file_is_sketched_by_its_groups(tmp_path):
     x = table(6)
     csv.write_csv(x, tmp_path / "x.csv")
     space = nammd.Space.fit(x.drop_columns(["customer", "w"]))
-    how = {"space": space, "groups": "customer", "row_weights": "w"}
+    how = {"space": space, "groups": "customer", "sample_weight": "w"}
     found = nammd.Sketch.of_file(tmp_path / "x.csv", batch_rows=300, **how)
     np.testing.assert_allclose(found.total, nammd.Sketch.of(x, **how).total, rtol=1e-9)
     assert "600 groups by customer weighted by w" in repr(found)
@@ -153,16 +153,16 @@ def test_a_group_in_two_sketches_that_are_added_is_told_of():
     shared = len(set(GX[half]) & set(GX[~half]))
     merged = one + two
     assert merged.units.split == shared > 300
-    warnings = {caution.code: str(caution) for caution in nammd.distance(merged, PAIR[1]).warnings}
-    assert f"{shared} times rows of x came apart" in warnings["split-groups"]
-    assert "standard error too small" in warnings["split-groups"]
+    cautions = {caution.code: str(caution) for caution in nammd.distance(merged, PAIR[1]).cautions}
+    assert f"{shared} times rows of x came apart" in cautions["split-groups"]
+    assert "standard error too small" in cautions["split-groups"]
     assert nammd.distance(merged, PAIR[1]).standard_error < nammd.distance(*PAIR).standard_error
 
 
 def test_groups_in_both_sketches_are_told_of():
     points, labels = drawn(9, prefix=1)  # the customers of the first
     found = nammd.distance(PAIR[0], nammd.Sketch.of(points, FEATURES, groups=labels))
-    assert "groups-in-common" in {caution.code for caution in found.warnings}
+    assert "groups-in-common" in {caution.code for caution in found.cautions}
     assert "600 in both" in str(found)
 
 
@@ -176,12 +176,12 @@ def test_a_trace_estimates_what_it_does_not_keep():
 def test_a_file_keeps_groups(tmp_path):
     x = table(10)
     space = nammd.Space.fit(x.drop_columns(["customer", "w"]))
-    made = nammd.Sketch.of(x, space=space, groups="customer", row_weights="w")
+    made = nammd.Sketch.of(x, space=space, groups="customer", sample_weight="w")
     read = nammd.Sketch.load(made.save(tmp_path / "x.sketch"))
     assert repr(read) == repr(made)
     np.testing.assert_array_equal(read.units.totals.products, made.units.totals.products)
     np.testing.assert_array_equal(read.units.trace.hashes, made.units.trace.hashes)
-    again = read + nammd.Sketch.of(x.slice(0, 50), space=space, groups="customer", row_weights="w")
+    again = read + nammd.Sketch.of(x.slice(0, 50), space=space, groups="customer", sample_weight="w")
     assert again.units.split == len(set(x["customer"].to_pylist()[:50]))
     found = read.units.columns["a"]["values"].totals.products
     np.testing.assert_array_equal(found, made.units.columns["a"]["values"].totals.products)
@@ -234,7 +234,7 @@ def _piece(frame):
 
 def test_what_cannot_be_is_refused():
     with pytest.raises(TypeError, match="does not keep the order of rows, which blocks of time need"):
-        nammd.Sketch.of(X, FEATURES, groups=nammd.Blocks(length=5))
+        nammd.Sketch.of(X, FEATURES, groups=nammd.TimeBlocks(length=5))
     with pytest.raises(TypeError, match="groups of batches must be the name of a column"):
         nammd.Sketch.of_batches([X], FEATURES, groups=GX)
     with pytest.raises(ValueError, match="one was made with groups by group, the other without groups"):
@@ -244,7 +244,7 @@ def test_what_cannot_be_is_refused():
     few = nammd.Sketch.of_batches(
         [pa.table({"a": np.arange(8.0), "g": ["u"] * 4 + ["v"] * 4})],
         nammd.RandomFeatures(nammd.Gaussian(1.0), 16, 0),
-        encoding=Encoding.fit(pa.table({"a": np.arange(8.0)})),
+        space=nammd.Space(Encoding.fit(pa.table({"a": np.arange(8.0)})), nammd.Gaussian(1.0)),
         groups="g",
     )
     with pytest.raises(ValueError, match="are in 2 groups; at least 4 are needed"):

@@ -197,9 +197,9 @@ def test_closeness_tests_take_scales():
 
 def test_few_frequencies_of_a_fine_scale_are_told_of():
     found = nammd.distance(ONE, OTHER, scales="all")
-    [caution] = [each for each in found.warnings if each.code == "few-frequencies"]
+    [caution] = [each for each in found.cautions if each.code == "few-frequencies"]
     assert str(caution).startswith("at half of the typical distance, about ")
-    assert nammd.distance(ONE, OTHER, kernel=FEATURES, scales="all").warnings == ()
+    assert nammd.distance(ONE, OTHER, kernel=FEATURES, scales="all").cautions == ()
 
 
 @pytest.mark.parametrize("scales", ["median", "all"])

@@ -31,7 +31,7 @@ def pairs(kernel, x=X, y=Y, **options):
 @pytest.mark.parametrize("statistic", ["nammd", "mmd2"])
 @pytest.mark.parametrize(("m", "n"), [(700, 600), (5, 600), (4, 4), (300, 31)])
 def test_value_error_and_moments_are_those_of_the_rows(kernel, statistic, m, n):
-    sketched, whole = pairs(kernel, X[:m], Y[:n], statistic=statistic)
+    sketched, whole = pairs(kernel, X[:m], Y[:n], metric=statistic)
     np.testing.assert_allclose(sketched.value, whole.value, rtol=1e-10, atol=1e-13)
     np.testing.assert_allclose(sketched.standard_error, whole.standard_error, rtol=1e-10, atol=1e-13)
     one, two = sketched.pair.moments, whole.pair.moments
@@ -104,8 +104,8 @@ def test_the_exact_kernel_adds_the_variance_over_frequencies():
     low, high = exact.confidence_interval()
     inner = own.confidence_interval()
     assert low < inner[0] < inner[1] < high
-    plain = nammd.distance(A, B, statistic="mmd2").pair.spread.mmd2
-    assert nammd.distance(A, B, statistic="mmd2").pair.approximation(0.3) == pytest.approx(
+    plain = nammd.distance(A, B, metric="mmd2").pair.spread.mmd2
+    assert nammd.distance(A, B, metric="mmd2").pair.approximation(0.3) == pytest.approx(
         np.var(plain, ddof=1) / 32
     )
 
@@ -138,7 +138,7 @@ def test_an_epsilon_from_elsewhere_is_an_error(wrong):
     with pytest.raises(ValueError, match=words):
         nammd.compare_pairs((A, B), (A, C), kernel=kernel)
     with pytest.raises(ValueError, match=words):
-        nammd.Tolerance.at(0.02, kernel, columns=3).check(A, B)
+        nammd.Tolerance.at(0.02, kernel, n_columns=3).check(A, B)
 
 
 def test_a_sketch_beside_data_is_an_error():
@@ -149,7 +149,7 @@ def test_a_sketch_beside_data_is_an_error():
             nammd.closeness_test(*pair, 0.02, alternative="greater")
     with pytest.raises(TypeError, match="is not a sketch"):
         nammd.compare_pairs((A, B), (A, Z))
-    tolerance = nammd.Tolerance.at(0.02, KERNEL, columns=3)
+    tolerance = nammd.Tolerance.at(0.02, KERNEL, n_columns=3)
     with pytest.raises(TypeError, match="the candidate is not a sketch, but the reference is one"):
         tolerance.check(A, Y)
     with pytest.raises(TypeError, match="the reference is not a sketch, but the candidate is one"):
@@ -180,9 +180,9 @@ def test_what_needs_rows_says_so(asked, tmp_path):
 
 def test_few_rows_are_cautioned_about():
     small = nammd.Sketch.of(Y[:200], FEATURES)
-    assert [c.code for c in nammd.distance(A, small).warnings] == ["sketch-skewness"]
-    assert [c.code for c in nammd.distance(A, nammd.Sketch.of(Y[:10], FEATURES)).warnings] == ["few-rows"]
-    assert nammd.distance(A, B).warnings == ()
+    assert [c.code for c in nammd.distance(A, small).cautions] == ["sketch-skewness"]
+    assert [c.code for c in nammd.distance(A, nammd.Sketch.of(Y[:10], FEATURES)).cautions] == ["few-rows"]
+    assert nammd.distance(A, B).cautions == ()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -192,7 +192,7 @@ def test_constant_data_have_no_variance_to_test_with(dtype):
         nammd.Sketch.of(one, FEATURES), nammd.Sketch.of(two, FEATURES), 0.02, alternative="greater"
     )
     assert np.isnan(result.pvalue)
-    assert [c.code for c in result.warnings] == ["no-variance"]
+    assert [c.code for c in result.cautions] == ["no-variance"]
 
 
 @pytest.mark.parametrize("second", [(A, C), (C, A)], ids=["first", "last"])
@@ -237,8 +237,8 @@ def test_frequencies_by_hand():
 
 
 def test_a_tolerance_checks_sketches():
-    exact = nammd.Tolerance.at(0.05, KERNEL, columns=3)
-    own = nammd.Tolerance.at(0.05, FEATURES, columns=3)
+    exact = nammd.Tolerance.at(0.05, KERNEL, n_columns=3)
+    own = nammd.Tolerance.at(0.05, FEATURES, n_columns=3)
     one, two = exact.check(A, C), own.check(A, C)
     assert one.is_close
     assert two.pvalue_close < one.pvalue_close  # the exact kernel is less certain
@@ -252,7 +252,7 @@ def test_a_tolerance_checks_sketches():
 def test_a_tolerance_from_data_is_independent_of_sketches():
     tolerance = nammd.Tolerance.from_reference(X, Y, kernel=KERNEL, how="ball")
     verdict = tolerance.check(A, C)
-    assert [c.code for c in verdict.warnings] == ["sketched-reference"]
+    assert [c.code for c in verdict.cautions] == ["sketched-reference"]
     assert verdict.epsilon_error > 0
 
 
@@ -260,25 +260,25 @@ def test_an_undecided_check_of_sketches_may_ask_for_more_features():
     few = nammd.RandomFeatures(KERNEL, 8, rng=1)
     sketches = [nammd.Sketch.of(np.tile(z, (200, 1)), few) for z in (X, Z)]
     near = nammd.distance(*sketches).value * 1.1
-    verdict = nammd.Tolerance.at(near, KERNEL, columns=3).check(*sketches)
+    verdict = nammd.Tolerance.at(near, KERNEL, n_columns=3).check(*sketches)
     assert verdict.decision == "UNDECIDED"
     assert verdict.rows_needed is None
     assert "sketch with more random features" in verdict.advice()
 
 
 def test_sketches_of_another_encoding_do_not_fit_a_tolerance():
-    weighted = Encoding.fit(X, weights={"0": 2.0})
-    tolerance = nammd.Tolerance.at(0.05, KERNEL, encoding=weighted)
+    weighted = Encoding.fit(X, column_weights={"0": 2.0})
+    tolerance = nammd.Tolerance.at(0.05, space=nammd.Space(weighted, KERNEL))
     with pytest.raises(ValueError, match="the reference was not sketched in this space, with its encoding"):
         tolerance.check(A, B)
-    fitting = [nammd.Sketch.of(z, FEATURES, encoding=weighted) for z in (X, Y)]
+    fitting = [nammd.Sketch.of(z, FEATURES, space=nammd.Space(weighted, FEATURES)) for z in (X, Y)]
     assert tolerance.check(*fitting).distance > 0
     with pytest.raises(ValueError, match="the candidate was not sketched in this space"):
         tolerance.check(fitting[0], B)
     with pytest.raises(ValueError, match="has 3 columns, the tolerance 2"):
-        nammd.Tolerance.at(0.05, KERNEL, columns=2).check(A, B)
+        nammd.Tolerance.at(0.05, KERNEL, n_columns=2).check(A, B)
     with pytest.raises(ValueError, match="the candidate has 3 rows"):
-        nammd.Tolerance.at(0.05, KERNEL, columns=3).check(A, nammd.Sketch.of(Y[:3], FEATURES))
+        nammd.Tolerance.at(0.05, KERNEL, n_columns=3).check(A, nammd.Sketch.of(Y[:3], FEATURES))
 
 
 def test_planning_from_sketches_counts_frequencies():

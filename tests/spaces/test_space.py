@@ -40,7 +40,7 @@ def test_a_reference_is_frozen_and_several_are_treated_alike():
         ({"exclude": ["seen", "zoned"]}, {"age", "income", "city", "member", "joined", "stay"}),
         ({"columns": ["age", "city"]}, {"age", "city"}),
         (
-            {"weights": {"age": 2.0, "stay": 0.0}},
+            {"column_weights": {"age": 2.0, "stay": 0.0}},
             {"age", "income", "city", "member", "joined", "seen", "zoned"},
         ),
     ],
@@ -56,7 +56,7 @@ def test_what_is_asked_of_columns_must_be_there():
     with pytest.raises(ValueError, match="has no column 'agee'; did you mean 'age'"):
         nammd.Space.fit(ONE, exclude=["agee"])
     with pytest.raises(ValueError, match="weights has 'agee'"):
-        nammd.Space.fit(ONE, weights={"agee": 1})
+        nammd.Space.fit(ONE, column_weights={"agee": 1})
     with pytest.raises(TypeError, match="columns must be a list of names"):
         nammd.Space.fit(ONE, columns="age")
     with pytest.raises(TypeError, match="at least one dataset"):
@@ -101,18 +101,36 @@ def test_a_tolerance_keeps_its_space(tmp_path):
     assert tolerance.space == space
     tolerance.save(tmp_path / "t.json")
     assert nammd.Tolerance.load(tmp_path / "t.json").space == space
-    with pytest.raises(TypeError, match="give either space or exclude, not both"):
-        nammd.Tolerance.from_reference(ONE, TWO, space=space, exclude=["age"])
+    with pytest.raises(TypeError, match="give either space or kernel, not both"):
+        nammd.Tolerance.from_reference(ONE, TWO, space=space, kernel=nammd.Laplace)
+
+
+def test_a_space_is_fitted_with_options_where_one_is_asked_for():
+    options = {"exclude": ["seen", "zoned"], "column_weights": {"age": 2.0}}
+    fitted = nammd.Space.fit(ONE, TWO, **options)
+    assert nammd.distance(ONE, TWO, space=options).value == nammd.distance(ONE, TWO, space=fitted).value
+    laplace = nammd.distance(ONE, TWO, space=options, kernel=nammd.Laplace)
+    assert laplace.space == nammd.Space.fit(ONE, TWO, kernel=nammd.Laplace, **options)
+    assert nammd.two_sample_test(ONE, TWO, space=options, rng=0).kernel == fitted.kernel
+    tolerance = nammd.Tolerance.from_reference(ONE, space=options, anyway=True)
+    assert tolerance.space == nammd.Space.fit(ONE, **options)
+    with pytest.raises(TypeError, match="space has no option 'excluded'; it has 'kernel', 'exclude'"):
+        nammd.distance(ONE, TWO, space={"excluded": ["age"]})
+    with pytest.raises(TypeError, match="the kernel is given twice"):
+        nammd.distance(ONE, TWO, space={"kernel": nammd.Laplace}, kernel=nammd.Gaussian)
+    sketch = nammd.Sketch.of(np.eye(9), nammd.RandomFeatures(nammd.Gaussian(1.0), 8))
+    with pytest.raises(TypeError, match="sketches were made in a space already"):
+        nammd.distance(sketch, sketch, space={"exclude": ["0"]})
 
 
 def test_a_space_is_stored_as_plain_values():
-    space = nammd.Space.fit(ONE, TWO, weights={"age": 2})
+    space = nammd.Space.fit(ONE, TWO, column_weights={"age": 2})
     assert nammd.Space.from_dict(json.loads(json.dumps(space.to_dict()))) == space
 
 
 def test_a_space_tells_in_words_what_becomes_of_each_column():
     table = ONE.append_column("id", pa.array([f"p{k}" for k in range(200)]))
-    text = str(nammd.Space.fit(table, exclude=["seen"], weights={"age": 2}))
+    text = str(nammd.Space.fit(table, exclude=["seen"], column_weights={"age": 2}))
     for words in (
         "Space of 7 columns in ",
         "age     numeric      centred at ",

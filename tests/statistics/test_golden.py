@@ -82,7 +82,7 @@ def test_uncorrected_tests_match_the_oracle(case, form, variance):
     if expected[f"p_{variance}"] is None:  # the variance estimate is not positive
         assert np.isnan(result.pvalue)
         assert not result.rejected
-        assert [w.code for w in result.warnings if w.code != "few-rows"] == ["no-variance"]
+        assert [w.code for w in result.cautions if w.code != "few-rows"] == ["no-variance"]
         return
     close(result.pvalue, expected[f"p_{variance}"])
     close(result.standard_error, expected[f"se_{variance}"])

@@ -21,7 +21,7 @@ REPETITIONS, ENGINE = 300, nammd.Tiles(threads=1)
 def in_time(pair, rng, rows, _, memory):
     """Two series in the order of time."""
     x, y = (series(law, rng, rows, memory) for law in (pair.p, pair.q))
-    return Grouped(x, y, nammd.Blocks())
+    return Grouped(x, y, nammd.TimeBlocks())
 
 
 def drawn(kind, law, margin, groups, correlation):
@@ -38,7 +38,7 @@ def pairs_of(data, kernel):
     x, y = (rows.reshape(len(rows), -1) for rows in (data.x, data.y))
     single = Grams.of(x, y, kernel)
     grams = Grams(*(part.astype(float) for part in (single.x, single.y, single.cross)), single.bound)
-    if isinstance(data.groups, nammd.Blocks):
+    if isinstance(data.groups, nammd.TimeBlocks):
         together = nammd.distance(x, y, groups=data.groups, kernel=kernel, engine=ENGINE).pair
     else:
         together = pair_of_groups(x, y, grams, data.groups)

@@ -73,7 +73,7 @@ def test_a_mixture_is_the_rows_of_all_corners_with_weights():
         np.vstack([corners[v] for v in used]),
         candidate,
         kernel=KERNEL,
-        row_weights=(each, np.ones(len(candidate))),
+        sample_weight=(each, np.ones(len(candidate))),
     )
     assert found.value == pytest.approx(pooled.value, rel=1e-9)
     assert found.pair.standard_error == pytest.approx(pooled.standard_error, rel=1e-9)

@@ -33,7 +33,7 @@ def known(one, two, rows):
 
 
 def expected(x, gx, y, gy, weights=None):
-    how = {} if weights is None else {"row_weights": weights}
+    how = {} if weights is None else {"sample_weight": weights}
     return nammd.distance(x, y, kernel=FEATURES, groups=(gx, gy + len(x)), **how).pair
 
 

@@ -150,7 +150,7 @@ def test_weights_count_in_how_alike_the_rows_of_a_group_are():
     rng = np.random.default_rng(10)
     (x, gx), (y, gy) = drawn(rng, 12), drawn(rng, 9, shift=1.0)
     weights = [rng.uniform(0.5, 2.0, len(g)) for g in (gx, gy)]
-    found = nammd.distance(x, y, groups=(gx, gy + 50), row_weights=weights, kernel=KERNEL).pair.moments
+    found = nammd.distance(x, y, groups=(gx, gy + 50), sample_weight=weights, kernel=KERNEL).pair.moments
     pairs = np.outer(weights[0], weights[0]) * (gx[:, None] == gx) * ~np.eye(len(gx), dtype=bool)
     assert found.x.in_unit == pytest.approx(np.sum(pairs * KERNEL(x, x)) / pairs.sum(), rel=1e-9)
 
@@ -246,7 +246,7 @@ def test_a_weight_of_two_is_the_row_twice_in_its_group():
     gy = gy + 100
     times = [rng.integers(1, 4, len(g)) for g in (gx, gy)]
     kernel = nammd.Gaussian(1.0)
-    weighted = nammd.distance(x, y, groups=(gx, gy), row_weights=times, kernel=kernel)
+    weighted = nammd.distance(x, y, groups=(gx, gy), sample_weight=times, kernel=kernel)
     repeated = nammd.distance(
         np.repeat(x, times[0], axis=0),
         np.repeat(y, times[1], axis=0),
@@ -278,7 +278,7 @@ def test_influences_of_rows_add_up_to_those_of_their_groups():
     (x, gx), (y, gy) = drawn(rng, 30), drawn(rng, 25, shift=0.5)
     weights = [rng.uniform(0.5, 2.0, len(g)) for g in (gx, gy)]
     names = np.array([f"{g:03d}" for g in gx])
-    found = nammd.distance(x, y, groups=(names, gy + 100), row_weights=weights)
+    found = nammd.distance(x, y, groups=(names, gy + 100), sample_weight=weights)
     same(np.bincount(gx, found.influence_x), found.unit_influences(0))
     assert np.sum(found.unit_influences(0)) == pytest.approx(0.0, abs=1e-12)
 

@@ -88,7 +88,7 @@ def simulated(law, margin_, m, n, rng, count):
     """Return the batches of a stream exactly at the tolerance."""
     pair = known_pair(law, margin_)
     x = pair.p.sample(rng, m)
-    gate = nammd.Tolerance.at(pair.nammd, pair.kernel, columns=x.shape[1]).with_reference(x)
+    gate = nammd.Tolerance.at(pair.nammd, pair.kernel, n_columns=x.shape[1]).with_reference(x)
     rows = []
     for _ in range(count):
         found = gate.distance(pair.q.sample(rng, n)).pair

@@ -133,7 +133,7 @@ def test_without_tolerances_of_columns_the_joint_test_has_all_of_the_level():
 def test_tolerances_from_the_reference_itself_have_columns_too(make):
     if make == "split":
         drifting = REFERENCE.assign(age=REFERENCE["age"] + np.linspace(0, 20, ROWS))
-        tolerance = nammd.Tolerance.from_split(drifting, splits=3)
+        tolerance = nammd.Tolerance.from_split(drifting, n_splits=3)
         reference = drifting
     else:
         tolerance = nammd.Tolerance.from_noise(REFERENCE, level=1.0, levels=(1.0,))
@@ -238,5 +238,5 @@ def test_columns_take_no_part_where_rows_belong_together():
     verdict = made().with_reference(REFERENCE).check(table(2, fault="new"), groups=groups)
     assert verdict.columns == ()
     assert not verdict.judged
-    assert "columns-not-judged" in {caution.code for caution in verdict.warnings}
+    assert "columns-not-judged" in {caution.code for caution in verdict.cautions}
     assert verdict.facts[0].code == "new-categories"  # facts stay

@@ -17,7 +17,7 @@ MADE = {
     "reference": nammd.Tolerance.from_reference(TRAIN, {"a": ACCEPTED, "b": ACCEPTED + 0.2}, anyway=True),
     "noise": nammd.Tolerance.from_noise(TRAIN, level=0.5, anyway=True),
     "split": nammd.Tolerance.from_split(TRAIN, anyway=True),
-    "given": nammd.Tolerance.at(0.05, nammd.Gaussian(1.0), columns=2),
+    "given": nammd.Tolerance.at(0.05, nammd.Gaussian(1.0), n_columns=2),
 }
 
 

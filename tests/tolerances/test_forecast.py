@@ -125,7 +125,7 @@ def test_where_the_tolerance_is_in_the_way_so_many_accepted_rows_lift_it():
 
 
 def test_a_given_number_knows_nothing_of_the_data():
-    given = nammd.Tolerance.at(0.05, KERNEL, columns=1)
+    given = nammd.Tolerance.at(0.05, KERNEL, n_columns=1)
     with pytest.raises(ValueError, match="cannot tell how probable a verdict is"):
         given.power(100, 0.0)
     assert "to expect" not in dict(given.lines())

@@ -22,7 +22,7 @@ X, ACCEPTED, CLOSE, FAR = table(0), table(1, shift=0.9), table(2), table(3, shif
 
 @pytest.fixture(scope="module")
 def tolerance():
-    return nammd.Tolerance.from_reference(X, ACCEPTED, groups="customer", row_weights="w")
+    return nammd.Tolerance.from_reference(X, ACCEPTED, groups="customer", sample_weight="w")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_other_groups_make_another_reference(tolerance):
 
 
 def test_a_number_needs_to_remember_nothing():
-    tolerance = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), columns=2)
+    tolerance = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), n_columns=2)
     x, y = (np.column_stack([t["a"], t["b"]]) for t in (X, CLOSE))
     labels = [t["customer"].to_pylist() for t in (X, CLOSE)]
     grouped, plain = tolerance.check(x, y, groups=labels), tolerance.check(x, y)
@@ -115,7 +115,7 @@ def test_a_number_needs_to_remember_nothing():
 
 def test_the_error_of_a_perturbation_is_that_of_groups():
     grouped = nammd.Tolerance.from_noise(
-        X, level=0.5, levels=(0.5,), groups="customer", row_weights="w", anyway=True
+        X, level=0.5, levels=(0.5,), groups="customer", sample_weight="w", anyway=True
     )
     plain = nammd.Tolerance.from_noise(X.select(["a", "b"]), level=0.5, levels=(0.5,), anyway=True)
     # The noise is drawn for every row, so that groups have little to add; but no row meets its own copy.
@@ -123,12 +123,12 @@ def test_the_error_of_a_perturbation_is_that_of_groups():
     assert grouped.epsilon_error == pytest.approx(plain.epsilon_error, rel=0.5)
     assert grouped.check(X, FAR).decision == "FAR"
     with pytest.raises(ValueError, match="blocks of time do not go with a tolerance from noise"):
-        nammd.Tolerance.from_noise(X, groups=nammd.Blocks())
+        nammd.Tolerance.from_noise(X, groups=nammd.TimeBlocks())
 
 
 def test_halves_keep_groups_together():
-    grouped = nammd.Tolerance.from_split(X, splits=4, groups="customer", row_weights="w")
-    plain = nammd.Tolerance.from_split(X.select(["a", "b"]), splits=4)
+    grouped = nammd.Tolerance.from_split(X, n_splits=4, groups="customer", sample_weight="w")
+    plain = nammd.Tolerance.from_split(X.select(["a", "b"]), n_splits=4)
     assert grouped.epsilon > plain.epsilon  # halves of groups differ by more
     assert grouped.check(X, FAR).decision == "FAR"
 
@@ -144,7 +144,7 @@ def test_blocks_of_time_are_remembered():
         return pa.table({"a": found, "when": np.arange(400.0)})
 
     x, accepted, later = series(0.0), series(1.5), series(0.0)
-    tolerance = nammd.Tolerance.from_reference(x, accepted, groups=nammd.Blocks("when", length=20))
+    tolerance = nammd.Tolerance.from_reference(x, accepted, groups=nammd.TimeBlocks("when", length=20))
     assert "blocks of time of 20 rows, in order by when" in str(tolerance)
     assert "20 and 20, of 20 and 20 rows" in str(tolerance.check(x, later))
 
@@ -158,7 +158,7 @@ def test_a_forecast_counts_rows_in_groups():
 
 def test_single_columns_take_no_part_where_rows_are_blocks_of_time():
     """Neighbouring blocks are alike too, which the sums of single columns do not tell."""
-    blocks = nammd.Blocks(length=5)
+    blocks = nammd.TimeBlocks(length=5)
     data = [each.select(["a", "b"]) for each in (X, ACCEPTED)]
     tolerance = nammd.Tolerance.from_reference(*data, groups=blocks)
     assert tolerance.columns is None
@@ -175,7 +175,7 @@ def test_single_columns_are_held_against_their_tolerances_by_groups(close, far, 
     assert close.judged
     assert not close.beyond
     assert [each.name for each in far.beyond] == ["a"]
-    assert "columns-not-judged" not in {caution.code for caution in close.warnings}
+    assert "columns-not-judged" not in {caution.code for caution in close.cautions}
     for found, other in zip((close, far), loaded, strict=True):
         again = by_name(other)
         for name, each in by_name(found).items():
@@ -186,12 +186,12 @@ def test_single_columns_are_held_against_their_tolerances_by_groups(close, far, 
 
 def test_a_column_by_itself_has_the_distance_of_its_groups():
     """That of the joint distance of a space of this column alone, with the unit of the reference."""
-    tolerance = nammd.Tolerance.from_reference(X, groups="customer", row_weights="w")
+    tolerance = nammd.Tolerance.from_reference(X, groups="customer", sample_weight="w")
     column = tolerance.columns.limits[0].measure
     data = [(each["a"].to_numpy() - column.center) / column.scale for each in (X, FAR)]
     how = {
         "groups": [each["customer"].to_pylist() for each in (X, FAR)],
-        "row_weights": [each["w"].to_numpy() for each in (X, FAR)],
+        "sample_weight": [each["w"].to_numpy() for each in (X, FAR)],
     }
     expected = nammd.distance(*data, kernel=nammd.Gaussian(1.0), **how)
     found = by_name(tolerance.check(X, FAR))["a"]
@@ -219,10 +219,10 @@ def test_columns_of_rows_that_are_groups_of_their_own_are_those_of_rows():
 def test_columns_are_judged_whatever_the_tolerance_was_made_from(how):
     data = table(20, groups=150)
     if how == "split":
-        made = nammd.Tolerance.from_split(data, groups="customer", row_weights="w", rng=0)
+        made = nammd.Tolerance.from_split(data, groups="customer", sample_weight="w", rng=0)
     else:
         made = nammd.Tolerance.from_noise(
-            data, groups="customer", row_weights="w", level=2.0, rng=0, anyway=True
+            data, groups="customer", sample_weight="w", level=2.0, rng=0, anyway=True
         )
     assert all(limit.fixed for limit in made.columns.limits)
     assert made.check(data, FAR).beyond

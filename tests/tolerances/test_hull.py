@@ -106,7 +106,7 @@ def test_the_interval_shows_the_rule_of_other_tolerances_too(make):
     tolerance = {
         "at": lambda: nammd.Tolerance.at(0.01, nammd.Gaussian(1.5), x=x),
         "noise": lambda: nammd.Tolerance.from_noise(x, level=0.7),
-        "split": lambda: nammd.Tolerance.from_split(x, splits=2),
+        "split": lambda: nammd.Tolerance.from_split(x, n_splits=2),
     }[make]()
     for shift in np.linspace(0, 0.6, 7):
         verdict = tolerance.check(x, rng.normal(loc=shift, size=(150, 2)), joint_only=True)
@@ -246,7 +246,7 @@ def test_every_tolerance_that_is_a_number_can_accept(make):
     tolerance = {
         "at": lambda: nammd.Tolerance.at(0.002, nammd.Gaussian(1.5), x=REFERENCE),
         "noise": lambda: nammd.Tolerance.from_noise(REFERENCE, level=0.1, kind="missing"),
-        "split": lambda: nammd.Tolerance.from_split(REFERENCE, splits=2),
+        "split": lambda: nammd.Tolerance.from_split(REFERENCE, n_splits=2),
     }[make]()
     candidate = table(3, drift=1.0)
     before = tolerance.check(REFERENCE, candidate, joint_only=True)
@@ -269,7 +269,7 @@ def test_groups_and_weights_multiply_with_those_of_the_mixture(how):
     candidate = np.vstack([rows(2, 0.8)[:120], rows(4, 0.0)[:120]])
     labels = [[f"{k}-{i // 3}" for i in range(240)] for k in range(3)]
     weights = [rng.uniform(0.5, 1.5, 240) for _ in range(3)]
-    said = {"groups": labels} if how == "groups" else {"row_weights": weights}
+    said = {"groups": labels} if how == "groups" else {"sample_weight": weights}
 
     def part(*which):
         return {name: [values[k] for k in which] for name, values in said.items()}
@@ -291,7 +291,7 @@ def test_groups_and_weights_multiply_with_those_of_the_mixture(how):
     if how == "weights":
         labels = [[f"{k}-{i}" for i in range(240)] for k in range(3)]
     pooled = {
-        "row_weights": [each, np.ones(240) if how == "groups" else weights[2]],
+        "sample_weight": [each, np.ones(240) if how == "groups" else weights[2]],
         "groups": [[label for k in whose for label in labels[k]], labels[2]],
     }
     expected = nammd.distance(np.vstack(corners), candidate, kernel=nammd.Gaussian(1.5), **pooled)
@@ -392,8 +392,8 @@ def test_the_accepted_data_themselves_are_never_close(gate):
     verdict = gate.check(ACCEPTED)
     assert verdict.void
     assert verdict.decision == "UNDECIDED"
-    assert verdict.warnings[0].code == "accepted-itself"
-    assert "accepted-itself" not in [caution.code for caution in gate.check(table(3, drift=1.0)).warnings]
+    assert verdict.cautions[0].code == "accepted-itself"
+    assert "accepted-itself" not in [caution.code for caution in gate.check(table(3, drift=1.0)).cautions]
 
 
 def test_groups_of_accepted_data_count_as_groups_in_sketches_too():

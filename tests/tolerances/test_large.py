@@ -81,7 +81,7 @@ def test_accepted_data_of_a_small_reference_are_drawn_from():
 
 
 def test_a_number_is_meant_under_whatever_kernel_serves():
-    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(2.0), columns=3)
+    tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(2.0), n_columns=3)
     assert isinstance(tolerance.check(REFERENCE, NEAR).estimate.kernel, nammd.RandomFeatures)
     assert isinstance(tolerance.check(REFERENCE, NEAR, exact=True).estimate.kernel, nammd.Gaussian)
     assert isinstance(tolerance.check(REFERENCE[:300], NEAR[:300]).estimate.kernel, nammd.Gaussian)

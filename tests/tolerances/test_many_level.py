@@ -38,7 +38,7 @@ def _law(shift: float, bandwidth: float = 1.5) -> float:
 def _words() -> tuple[list[set[str]], list[set[str]]]:
     """Return the words of each run, without and with the adjustment."""
     shift = 2.0
-    tolerance = nammd.Tolerance.at(_law(shift), nammd.Gaussian(1.5), columns=1)
+    tolerance = nammd.Tolerance.at(_law(shift), nammd.Gaussian(1.5), n_columns=1)
     plain, adjusted = [], []
     with only_decisions():
         for run in range(REPETITIONS):

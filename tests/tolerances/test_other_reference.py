@@ -23,7 +23,7 @@ TOLERANCE = nammd.Tolerance.from_reference(OWN, people(9, age=44.0), scales="med
 
 
 def codes(verdict):
-    return [caution.code for caution in verdict.warnings]
+    return [caution.code for caution in verdict.cautions]
 
 
 def test_the_reference_of_the_tolerance_is_not_asked():

@@ -17,7 +17,7 @@ def draw(rng, shift, rows):
 def undecided(epsilon, shift, m, n, seed=0):
     """The first undecided check of candidates at some distance, against a margin that is a number."""
     rng = np.random.default_rng(seed)
-    tolerance = nammd.Tolerance.at(epsilon, KERNEL, columns=1)
+    tolerance = nammd.Tolerance.at(epsilon, KERNEL, n_columns=1)
     for _ in range(40):
         verdict = tolerance.check(draw(rng, 0.0, m), draw(rng, shift, n))
         if verdict.decision == "UNDECIDED":
@@ -69,7 +69,7 @@ def test_rows_that_are_asked_for_settle_it():
 
 def test_as_many_rows_as_there_are_are_told_as_that():
     told = Needed((300, 80), None, None, (300, 80)).sentence(
-        nammd.Tolerance.at(0.02, KERNEL, columns=1).bars[0]
+        nammd.Tolerance.at(0.02, KERNEL, n_columns=1).bars[0]
     )
     assert told == "A few more rows should be enough: samples of these sizes mostly are."
 

@@ -135,8 +135,8 @@ def test_files_keep_the_scales(make, tmp_path):
         "hull": lambda: nammd.Tolerance.from_reference(X, ACCEPTED, **JOINT),
         "ball": lambda: nammd.Tolerance.from_reference(X, ACCEPTED, how="ball", **JOINT),
         "noise": lambda: nammd.Tolerance.from_noise(X, level=0.5, levels=[0.2, 0.5], **JOINT),
-        "split": lambda: nammd.Tolerance.from_split(X, splits=2, **JOINT),
-        "at": lambda: nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2),
+        "split": lambda: nammd.Tolerance.from_split(X, n_splits=2, **JOINT),
+        "at": lambda: nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2),
     }[make]()
     assert len(tolerance.scales) == (0 if make == "at" else 4)
     tolerance.save(tmp_path / "t.json")
@@ -240,7 +240,7 @@ def test_some_of_many_rows_are_compared_at_finer_scales(accepted, monkeypatch):
         assert found.scales.checks[1].distance != expected.scales.checks[1].distance
         assert found.scales.law.least is not None  # the units of all scales are told apart
         assert found.estimate.n == len(normal(30))
-        assert found.warnings == expected.warnings
+        assert found.cautions == expected.cautions
     assert checked.check(FINE["rounded"], allow=["all"]).is_far
     assert checked.check(normal(30)).decision == expected.decision
     exact = tolerance.check(X, normal(30), exact=True)

@@ -73,7 +73,7 @@ def test_the_three_verdicts(train, tolerance, shift, decision):
 
 def test_an_undecided_verdict_says_how_many_rows_would_decide():
     x, y = draw(0, 3, 150), draw(0.35, 4, 150)
-    tolerance = nammd.Tolerance.at(0.012, KERNEL, columns=2)
+    tolerance = nammd.Tolerance.at(0.012, KERNEL, n_columns=2)
     verdict = tolerance.check(x, y)
     assert verdict.decision == "UNDECIDED"
     assert min(verdict.rows_needed) > 150
@@ -84,7 +84,7 @@ def test_with_that_many_rows_it_is_decided_four_times_in_five():
     """If the estimated distance is the true one, that is what the number of rows promises."""
     p, q = laws.pair_at("concentrated normal", 0.2)
     rng = np.random.default_rng(5)
-    tolerance = nammd.Tolerance.at(0.17, KERNEL, columns=1).with_facts(allow=["all"])
+    tolerance = nammd.Tolerance.at(0.17, KERNEL, n_columns=1).with_facts(allow=["all"])
     pilot = tolerance.check(p.sample(rng, 4000), q.sample(rng, 4000)).estimate
     rows = nammd.plan(0.17, 0.2, pilot=pilot).m
     with only_decisions():
@@ -134,8 +134,8 @@ def test_a_tolerance_made_from_the_same_reference_uses_that(train, tolerance):
     candidate = draw(0.5, 7)
     same = tolerance.check(train, candidate)
     other = tolerance.check(np.vstack([train[1:], train[:1]]), candidate)
-    assert [w.code for w in same.warnings] == []
-    assert [w.code for w in other.warnings] == ["other-reference"]
+    assert [w.code for w in same.cautions] == []
+    assert [w.code for w in other.cautions] == ["other-reference"]
     assert same.distance == pytest.approx(other.distance)
     assert same.pvalue_far != pytest.approx(other.pvalue_far, rel=1e-3)
 
@@ -241,7 +241,7 @@ def test_identifiers_are_left_out_and_said_so(mixed):
 
 def test_extra_columns_are_ignored_with_a_note(mixed):
     verdict = mixed.check(table(0), table(1).assign(surprise=1.0))
-    assert "extra-columns" in [w.code for w in verdict.warnings]
+    assert "extra-columns" in [w.code for w in verdict.cautions]
     with pytest.raises(ValueError, match="income"):
         mixed.check(table(0), table(1).drop(columns="income"))
 
@@ -251,7 +251,7 @@ def test_weights_change_what_counts():
     shifted = table(6, shift="income")
     plain = nammd.Tolerance.from_reference(table(0), shifted, kernel=kernel, how="ball")
     light = nammd.Tolerance.from_reference(
-        table(0), shifted, kernel=kernel, weights={"income": 0.1}, how="ball"
+        table(0), shifted, kernel=kernel, space={"column_weights": {"income": 0.1}}, how="ball"
     )
     assert light.epsilon < plain.epsilon / 2
 
@@ -262,7 +262,7 @@ def test_saving_and_loading_gives_the_same_verdicts(tmp_path, train, tolerance, 
         "reference": tolerance,
         "noise": noisy,
         "split": split,
-        "given": nammd.Tolerance.at(0.02, 2.0 * nammd.Laplace(1.5) + KERNEL, columns=2),
+        "given": nammd.Tolerance.at(0.02, 2.0 * nammd.Laplace(1.5) + KERNEL, n_columns=2),
         "mixed": mixed,
     }[kind]
     made.save(tmp_path / "t.json")
@@ -271,7 +271,7 @@ def test_saving_and_loading_gives_the_same_verdicts(tmp_path, train, tolerance, 
     before, after = made.check(x, y), loaded.check(x, y)
     assert before.pvalue_far == after.pvalue_far
     assert before.pvalue_close == after.pvalue_close
-    assert before.warnings == after.warnings
+    assert before.cautions == after.cautions
     assert loaded.origin == made.origin
     assert str(loaded) == str(made)
 
@@ -356,7 +356,7 @@ def test_a_kernel_of_ones_own_cannot_be_saved(tmp_path):
         def __call__(self, x, y):
             return nammd.Gaussian(1.0)(x, y)
 
-    tolerance = nammd.Tolerance.at(0.1, Own(), columns=2)
+    tolerance = nammd.Tolerance.at(0.1, Own(), n_columns=2)
     with pytest.raises(TypeError, match="only the built-in kernels"):
         tolerance.save(tmp_path / "t.json")
     assert not list(tmp_path.iterdir())
@@ -378,7 +378,7 @@ SPACE = nammd.Space.fit(np.zeros((9, 2)), kernel=KERNEL)
 def test_at_needs_exactly_one_way_to_know_the_space(options):
     with pytest.raises(TypeError, match="give a space; or a kernel, and one of encoding, columns and x"):
         nammd.Tolerance.at(0.1, **options)
-    assert nammd.Tolerance.at(0.1, space=SPACE) == nammd.Tolerance.at(0.1, KERNEL, columns=2)
+    assert nammd.Tolerance.at(0.1, space=SPACE) == nammd.Tolerance.at(0.1, KERNEL, n_columns=2)
 
 
 def test_too_few_rows_and_bad_levels_are_refused(train, tolerance):
@@ -437,7 +437,7 @@ def test_a_constant_that_changes_is_not_passed_over_in_silence():
     rng = np.random.default_rng(18)
     made = [pd.DataFrame({"a": rng.normal(size=200), "status": "ok", "k": 0}) for _ in range(3)]
     tolerance = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), x=made[0])
-    assert tolerance.check(made[0], made[1]).warnings == ()
+    assert tolerance.check(made[0], made[1]).cautions == ()
     made[2].loc[::2, "status"] = "error"
     verdict = tolerance.check(made[0], made[2])
     assert verdict.is_far

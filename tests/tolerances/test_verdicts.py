@@ -22,7 +22,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def tolerance():
-    return nammd.Tolerance.at(0.02, KERNEL, columns=2)
+    return nammd.Tolerance.at(0.02, KERNEL, n_columns=2)
 
 
 class Counting(Tiles):

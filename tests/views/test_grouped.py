@@ -103,7 +103,7 @@ def test_a_column_of_groups_has_the_moments_of_the_joint_distance():
         units(ColumnRows(places=y), gy, "y", weights[1])["values"],
     )
     how = {"kernel": nammd.Gaussian(1.0), "groups": (gx, gy + 1000)}
-    for pair, more in ((mine, {}), (weighted, {"row_weights": weights})):
+    for pair, more in ((mine, {}), (weighted, {"sample_weight": weights})):
         joint = nammd.distance(x, y, **how, **more)
         found = pair_of_groups(*pair)
         assert found.value == pytest.approx(joint.value, rel=1e-7)

@@ -114,7 +114,10 @@ def test_pairs_are_looked_for_by_groups():
     broken = shuffled(visits(1), "weight")
     named = {pair.names for pair in beyond(visits(0), broken, groups="person")}
     assert ("height", "weight") in named
-    assert relations(visits(0).drop(columns="person"), broken, groups=nammd.Blocks(length=10)) == [None, None]
+    assert relations(visits(0).drop(columns="person"), broken, groups=nammd.TimeBlocks(length=10)) == [
+        None,
+        None,
+    ]
 
 
 def test_weights_count():

@@ -174,7 +174,11 @@ def calibrate(
         if not accepted:
             inputs.require_rows("--split" if split else "--noise")
         working.step("Measuring what is acceptable")
-        how = {"engine": engine_of(kernel, working, inputs), "anyway": anyway, **inputs.options}
+        how: dict[str, Any] = {
+            "engine": engine_of(kernel, working, inputs),
+            "anyway": anyway,
+            "space": inputs.options,
+        }
         how |= {"scales": scales.value, "exact": exact}
         how |= inputs.grouping.options
         # Where rows belong together, columns have no tolerances of their own unless somebody insists.
@@ -222,7 +226,7 @@ def _tolerance(
         perturbed = None if kind is None else kind.value
         return Tolerance.from_noise(x, level=noise, kind=perturbed, rng=inputs.seed, **how)
     number = 4 if blocks is None else blocks
-    return Tolerance.from_split(x, blocks=number, rng=inputs.seed, **how)
+    return Tolerance.from_split(x, n_blocks=number, rng=inputs.seed, **how)
 
 
 def _margin(given: str | None) -> Any:

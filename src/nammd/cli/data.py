@@ -148,7 +148,9 @@ class Told:
 
     def notes(self) -> list[str]:
         """Say which columns were left out without being asked to, and what the readers have to say."""
-        asked = set(self.inputs.options.get("exclude") or ()) | set(self.inputs.options.get("weights") or ())
+        asked = set(self.inputs.options.get("exclude") or ()) | set(
+            self.inputs.options.get("column_weights") or ()
+        )
         left_out = [] if self.space is None else self.space.encoding.left_out
         if self.inputs.tolerance is not None:
             left_out = []
@@ -238,7 +240,7 @@ def open_files(
 
 def grouping_asked_for(data: DataOptions, limit: Tolerance | None) -> RowGrouping:
     """Return which rows belong together, by the options and by what a tolerance file remembers."""
-    from nammd.data.blocks_in_time import Blocks
+    from nammd.data.blocks_in_time import TimeBlocks
     from nammd.data.group_labels import Groups
     from nammd.data.row_grouping import RowGrouping
 
@@ -247,14 +249,14 @@ def grouping_asked_for(data: DataOptions, limit: Tolerance | None) -> RowGroupin
         raise ValueError("rows belong together by --group or by --time, not by both")
     if data.block is not None and data.period is not None:
         raise ValueError("blocks of time have --block rows, or whole seasons of --period rows; give one")
-    groups: Any = Blocks(data.time, data.block, data.period) if in_time else data.group
+    groups: Any = TimeBlocks(data.time, data.block, data.period) if in_time else data.group
     if data.group_missing is not None:
         if groups is None and limit is not None and limit.grouping_spec.kind == "column":
             groups = limit.grouping_spec.column
         if not isinstance(groups, str):
             raise ValueError("--group-missing is about the groups of --group COLUMN; give that too")
         groups = Groups(groups, data.group_missing.value)
-    grouping = RowGrouping(groups, data.row_weight)
+    grouping = RowGrouping(groups, data.sample_weight)
     return grouping if limit is None else limit.grouping_spec.settled(grouping, limit.origin.how == "given")
 
 
@@ -328,7 +330,7 @@ def _space_options(data: DataOptions, asked: KernelOptions) -> dict[str, Any]:
     family: Any = Laplace if asked.kernel is KernelName.laplace else Gaussian
     return {
         "kernel": family if asked.bandwidth is None else family(asked.bandwidth),
-        "weights": options.weights(asked.weights),
+        "column_weights": options.weights(asked.weights),
         "exclude": options.names(data.exclude, "--exclude"),
         "scale": None if asked.scale is None else asked.scale.value,
         "reading": _reading(data),

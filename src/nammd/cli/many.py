@@ -97,7 +97,7 @@ class Candidates:
         own = [row for row in verdicts.settings() if row[0] != "reference"]
         lines = [*own, *told.lines(), ("claim", verdicts.claim())]
         lines += [("report", str(index))] if index is not None else []
-        print_lines(None, lines, [caution.message for caution in verdicts.cautions()])
+        print_lines(None, lines, [caution.message for caution in verdicts.cautions])
         print_notes(Told(replace(self.inputs, files=files), space).notes())
 
 

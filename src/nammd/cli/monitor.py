@@ -238,7 +238,7 @@ def _print_for_people(turns: list[Turn[BatchVerdict]], quiet: bool) -> None:
     if len(turns) == 1:
         [result] = results
         lines = [(one_line(a), one_line(b)) for a, b in result.lines()]
-        cautions = [one_line(caution.message) for caution in result.cautions()]
+        cautions = [one_line(caution.message) for caution in result.cautions]
         print_lines(one_line(result.headline()), lines, cautions, result.tone)
         _print_events(result)
         return

@@ -162,10 +162,10 @@ class DataOptions:
             rich_help_panel=_ROWS,
         ),
     ] = None
-    row_weight: Annotated[
+    sample_weight: Annotated[
         str | None,
         typer.Option(
-            "--row-weight",
+            "--sample-weight",
             metavar="COLUMN",
             help="How much each row counts, such as a sampling weight; positive. The column itself is not "
             "compared.",

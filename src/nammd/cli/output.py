@@ -64,7 +64,7 @@ def deliver(
         own = result.to_dict() | dict(fields or {})
         print_json({"command": command, **own, "inputs": made_from.to_dict(), "notes": notes})
         return
-    cautions = [caution.message for caution in result.cautions()]
+    cautions = [caution.message for caution in result.cautions]
     print_lines(result.headline(), [*result.lines(), *made_from.lines(), *rows], cautions, result.tone)
     print_notes(notes)
 

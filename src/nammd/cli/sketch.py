@@ -196,7 +196,7 @@ def _groups(made: Sketch) -> dict[str, Any]:
             "count": units.count,
             "by": units.by or "row",
             "split": units.split,
-            "row_weights": units.weights_by or None,
+            "sample_weight": units.weights_by or None,
         }
     }
 

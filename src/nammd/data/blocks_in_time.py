@@ -1,4 +1,4 @@
-"""Rows in the order of time: `Blocks`, and how long a block has to be.
+"""Rows in the order of time: `TimeBlocks`, and how long a block has to be.
 
 Rows that follow each other are alike. Cut into blocks of consecutive rows they can be treated like groups,
 provided that a block is longer than the memory of the data.
@@ -41,7 +41,7 @@ TOO_SHORT = 2.0
 
 
 @dataclass(frozen=True)
-class Blocks:
+class TimeBlocks:
     """Rows in the order of time, in blocks of consecutive rows that belong together.
 
     Give it as ``groups=`` where rows follow each other in time and have no groups of their own. Pairs of rows
@@ -72,7 +72,7 @@ class Blocks:
     ...         found.append(value + level)
     ...     return np.array(found)
     >>> x, y = series(600, 0.0), series(600, 0.1)
-    >>> plain, blocked = nammd.distance(x, y), nammd.distance(x, y, groups=nammd.Blocks(length=30))
+    >>> plain, blocked = nammd.distance(x, y), nammd.distance(x, y, groups=nammd.TimeBlocks(length=30))
     >>> bool(blocked.standard_error > plain.standard_error)
     True
     """

@@ -257,7 +257,7 @@ class SummaryDataset(Dataset):
     @property
     def width(self) -> int:
         """The number of columns of the rows, as points."""
-        return int(self.summary.columns)
+        return int(self.summary.n_columns)
 
     @property
     def rows(self) -> int:

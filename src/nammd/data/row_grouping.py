@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, to_numpy
-from nammd.data.blocks_in_time import RULE, Blocks, ChosenBlocks, chosen_blocks, cut
+from nammd.data.blocks_in_time import RULE, ChosenBlocks, TimeBlocks, chosen_blocks, cut
 from nammd.data.dataset import ArrayDataset, Dataset, SummaryDataset, TableDataset
 from nammd.data.group_labels import (
     AllLeftOut,
@@ -49,16 +49,16 @@ class RowGrouping:
 
     Attributes
     ----------
-    groups : str, Blocks, sequence of arrays, or None
+    groups : str, TimeBlocks, sequence of arrays, or None
         The column that tells which rows belong together; blocks of time; or labels for each dataset.
-    row_weights : str, sequence of arrays, or None
+    sample_weight : str, sequence of arrays, or None
         The column that tells how much each row counts; or numbers for each dataset.
     missing : {"error", "own", "drop"}
         What is done with rows without a label; `Groups` say it.
     """
 
     groups: Any = None
-    row_weights: Any = None
+    sample_weight: Any = None
     missing: Missing = "error"
 
     def __post_init__(self) -> None:
@@ -67,25 +67,25 @@ class RowGrouping:
             object.__setattr__(self, "groups", self.groups.by)
 
     def __bool__(self) -> bool:
-        return self.groups is not None or self.row_weights is not None
+        return self.groups is not None or self.sample_weight is not None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it is taken from."""
-        time = self.groups.time if isinstance(self.groups, Blocks) else self.groups
-        return tuple(name for name in (time, self.row_weights) if isinstance(name, str))
+        time = self.groups.time if isinstance(self.groups, TimeBlocks) else self.groups
+        return tuple(name for name in (time, self.sample_weight) if isinstance(name, str))
 
     @property
     def options(self) -> dict[str, Any]:
         """What was said, by the names that questions have for it."""
         groups = self.groups if self.missing == "error" else Groups(self.groups, self.missing)
-        return {"groups": groups, "row_weights": self.row_weights}
+        return {"groups": groups, "sample_weight": self.sample_weight}
 
     def part(self, number: int, of: int) -> RowGrouping:
         """Return what was said of one of several datasets."""
         return RowGrouping(
             _part(self.groups, number, of, "groups"),
-            _part(self.row_weights, number, of, "row_weights"),
+            _part(self.sample_weight, number, of, "sample_weight"),
             self.missing,
         )
 
@@ -119,7 +119,7 @@ def with_grouping(datasets: Sequence[Dataset], grouping: RowGrouping) -> list[Da
 
 def _part(value: Any, number: int, of: int, option: str) -> Any:
     """Return what was said of one dataset: the same of all, or the one entry that belongs to it."""
-    if value is None or isinstance(value, (str, Blocks)):
+    if value is None or isinstance(value, (str, TimeBlocks)):
         return value
     if isinstance(value, Mapping):
         value = list(value.values())
@@ -151,14 +151,16 @@ def dataset_with_grouping(dataset: Dataset, grouping: RowGrouping, least: int = 
     _require_columns(dataset, grouping.columns)
     rows = dataset.rows
     assert rows is not None
-    weights = None if grouping.row_weights is None else row_weights_of(dataset, grouping.row_weights, rows)
+    weights = (
+        None if grouping.sample_weight is None else row_weights_of(dataset, grouping.sample_weight, rows)
+    )
     units, kept = _units(dataset, grouping, rows, least)
     if kept is not None:
         dataset = rows_of(dataset, kept)
         weights = None if weights is None else weights[kept]
     if weights is not None:
         mean = float(weights.mean())  # they matter in proportion only
-        by = _word(grouping.row_weights, "row weights")
+        by = _word(grouping.sample_weight, "row weights")
         units = replace(units, weights=weights / mean, weights_by=by, weight_unit=mean)
     return _without(dataset, grouping.columns, units)
 
@@ -177,7 +179,7 @@ def grouping_of_summary(dataset: Dataset) -> RowGrouping:
 
 def _require_same(dataset: SummaryDataset, grouping: RowGrouping) -> None:
     """Refuse a sketch that was made with other groups or weights than those asked for, or with none."""
-    if isinstance(grouping.groups, Blocks):
+    if isinstance(grouping.groups, TimeBlocks):
         raise refusal(
             TypeError,
             f"{dataset.name} is a sketch, which does not keep the order of rows that blocks of time need",
@@ -191,7 +193,7 @@ def _require_same(dataset: SummaryDataset, grouping: RowGrouping) -> None:
         for (name, value), given in zip(asked.options.items(), grouping.options.values(), strict=True)
         if value is not None
     ]
-    shell = {"--group": asked.groups, "--row-weight": asked.row_weights}
+    shell = {"--group": asked.groups, "--sample-weight": asked.sample_weight}
     raise refusal(
         ValueError,
         f"{dataset.name} is a sketch that was made {_words(known)}, and not {_words(asked)}; a sketch cannot "
@@ -208,7 +210,7 @@ def _in_words(grouping: RowGrouping) -> RowGrouping:
     """Return what was said with a word for labels and numbers that came with the data."""
     return RowGrouping(
         None if grouping.groups is None else _word(grouping.groups, "group"),
-        None if grouping.row_weights is None else _word(grouping.row_weights, "row weights"),
+        None if grouping.sample_weight is None else _word(grouping.sample_weight, "row weights"),
     )
 
 
@@ -217,7 +219,9 @@ def _words(grouping: RowGrouping) -> str:
     by = "" if grouping.groups == "group" else f" by {grouping.groups}"
     groups = f"with groups{by}" if grouping.groups is not None else "without groups"
     return (
-        groups if grouping.row_weights is None else f"{groups} and with row weights by {grouping.row_weights}"
+        groups
+        if grouping.sample_weight is None
+        else f"{groups} and with row weights by {grouping.sample_weight}"
     )
 
 
@@ -249,7 +253,7 @@ def _units(
     """Return the units of a dataset, and which of its rows are kept; None for all."""
     if grouping.groups is None:
         return RowUnits.alone(rows), None
-    if isinstance(grouping.groups, Blocks):
+    if isinstance(grouping.groups, TimeBlocks):
         return _blocks(dataset, grouping.groups, grouping.columns, rows), None
     labels, missing = labels_of(dataset, grouping.groups, rows)
     gone, kept = int(missing.sum()), None
@@ -283,7 +287,7 @@ def _units(
     return units, kept
 
 
-def _blocks(dataset: Dataset, blocks: Blocks, columns: tuple[str, ...], rows: int) -> RowUnits:
+def _blocks(dataset: Dataset, blocks: TimeBlocks, columns: tuple[str, ...], rows: int) -> RowUnits:
     """Return blocks of rows that follow each other in time."""
     order = None if blocks.time is None else np.argsort(_times(dataset, blocks.time), kind="stable")
     if blocks.length is None:

@@ -23,7 +23,7 @@ def row_weights_of(dataset: Dataset, weights: Any, rows: int) -> FloatArray:
         if found is None:
             raise TypeError(f"{what} holds no numbers")
     else:
-        what = f"row_weights of {dataset.name}"
+        what = f"sample_weight of {dataset.name}"
         raw = one_dimensional(weights, rows, what, "number")
         if raw.dtype.kind not in "fiub":
             raise TypeError(f"{what} must be numbers, not {raw.dtype}")

@@ -89,7 +89,7 @@ def _fit_numbers(
         return LeftOut(
             name,
             "it numbers the rows, like an identifier",
-            Advice(f"{nevertheless}weights={{{name!r}: 1}}", f"{nevertheless}--weights {name}=1"),
+            Advice(f"{nevertheless}column_weights={{{name!r}: 1}}", f"{nevertheless}--weights {name}=1"),
         )
     # One value, and missing ones: any unit will do, and 1 is that of the column itself.
     scale = 1.0 if constant else robust_scale(present)

@@ -90,7 +90,7 @@ class Encoding:
     def fit(
         cls,
         *tables: Any,
-        weights: Mapping[str, float] | None = None,
+        column_weights: Mapping[str, float] | None = None,
         columns: Sequence[str] | None = None,
         exclude: Sequence[str] | None = None,
         reading: Reading | None = None,
@@ -107,7 +107,7 @@ class Encoding:
             table on a cluster at most 100 000 rows, drawn at random, are looked at. Several datasets are
             looked at as if they were one, so that none of them sets the scale for the others; they must have
             the same columns.
-        weights : mapping of str to float, optional
+        column_weights : mapping of str to float, optional
             What the slots of a column are multiplied by; 0 leaves a column out. A column with a weight
             is compared even if its whole numbers look like an identifier.
         columns : sequence of str, optional
@@ -132,13 +132,18 @@ class Encoding:
             open_dataset(data, label, reading=said) for data, label in zip(tables, labels, strict=True)
         ]
         return fit_datasets(
-            datasets, weights=weights, columns=columns, exclude=exclude, reading=said, scale=scale
+            datasets,
+            column_weights=column_weights,
+            columns=columns,
+            exclude=exclude,
+            reading=said,
+            scale=scale,
         )
 
     @classmethod
-    def identity(cls, columns: int) -> Encoding:
+    def identity(cls, n_columns: int) -> Encoding:
         """Return the encoding that takes arrays of so many columns as they are."""
-        return _identity(columns)
+        return _identity(n_columns)
 
     def transform(self, table: Any, name: str = "the data") -> Array:
         """Encode a dataset with the columns of the reference, of whatever library.
@@ -401,7 +406,7 @@ def _identity(columns: int) -> Encoding:
 def fit_datasets(
     datasets: Sequence[Dataset],
     *,
-    weights: Mapping[str, float] | None = None,
+    column_weights: Mapping[str, float] | None = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
     reading: Reading | None = None,
@@ -413,10 +418,10 @@ def fit_datasets(
     if scale is not None:
         choice(scale, "scale", ("robust",))
     first = datasets[0]
-    plain = weights is None and columns is None and exclude is None and scale is None
+    plain = column_weights is None and columns is None and exclude is None and scale is None
     if not first.is_table and plain:
         require_same_columns(datasets, [])
         return Encoding.identity(first.width)
     said = Reading.of(reading)
-    found = fitted_columns(datasets, weights, columns, exclude, said, scale)
+    found = fitted_columns(datasets, column_weights, columns, exclude, said, scale)
     return Encoding(found.columns, found.left_out, found.array_columns, said, found.remarks)

@@ -41,7 +41,7 @@ def seal_key(key: str | bytes | None) -> Iterator[None]:
     >>> import nammd
     >>> file = pathlib.Path(tempfile.mkdtemp(), "tolerance.json")
     >>> with nammd.seal_key("a secret of this team"):
-    ...     nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2).save(file)
+    ...     nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2).save(file)
     ...     nammd.Tolerance.load(file).epsilon
     0.02
     >>> try:

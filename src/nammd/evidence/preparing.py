@@ -23,9 +23,9 @@ from nammd.errors.checks import counted
 from nammd.kernels import large
 from nammd.kernels.operations import check, features_of
 from nammd.sketches.sample import SketchSample, require_alike
-from nammd.spaces import Sample, Space
+from nammd.spaces import Sample, Space, SpaceLike, SpaceOptions
 from nammd.spaces.sample import together
-from nammd.spaces.space import fit_space, for_rows, sample_of
+from nammd.spaces.space import fit_space, for_rows, sample_of, settled
 
 MIN_ROWS = 4
 """The unbiased variance components are averages over four distinct rows."""
@@ -34,7 +34,7 @@ MIN_ROWS = 4
 def prepare(
     data: Mapping[str, Any],
     *,
-    space: Space | None = None,
+    space: SpaceLike | None = None,
     kernel: Any = None,
     reference: bool = False,
     engine: Engine | None = None,
@@ -49,8 +49,8 @@ def prepare(
     ----------
     data : mapping of str to dataset
         The datasets, by the names that messages give them.
-    space : Space, optional
-        The space; by default one is fitted.
+    space : Space or dict, optional
+        The space, or options of `Space.fit`; by default one is fitted.
     kernel : Kernel or class, optional
         Its kernel, where the space is fitted; by default the Gaussian with the median bandwidth.
     reference : bool
@@ -87,18 +87,15 @@ def prepare(
 def opened(
     data: Mapping[str, Any],
     *,
-    space: Space | None = None,
+    space: SpaceLike | None = None,
     kernel: Any = None,
     engine: Engine | None = None,
     least: int = MIN_ROWS,
     grouping: RowGrouping = NO_GROUPING,
 ) -> list[Dataset]:
     """Open the datasets of a question, as its space reads files, and put their rows into groups."""
-    if space is not None and kernel is not None:
-        raise TypeError("a space has a kernel already; give either space or kernel, not both")
-    if space is not None and not isinstance(space, Space):
-        raise TypeError(f"space must be a space such as nammd.Space.fit(x, y), not {space!r}")
-    written = None if space is None else space.encoding.for_files
+    fixed, options = settled(space, kernel)
+    written = options.get("reading") if fixed is None else fixed.encoding.for_files
     datasets = open_all(data, min_rows=least, by_workers=workers_read_files(engine), reading=written)
     return with_grouping(datasets, grouping)
 
@@ -106,7 +103,7 @@ def opened(
 def prepared(
     datasets: Sequence[Dataset],
     *,
-    space: Space | None = None,
+    space: SpaceLike | None = None,
     kernel: Any = None,
     reference: bool = False,
     engine: Engine | None = None,
@@ -120,10 +117,10 @@ def prepared(
     `known` are samples that were made of some of them before.
     """
     made = {id(sample.dataset): sample for sample in known}
+    fixed, options = settled(space, kernel)
     if any(not dataset.keeps_rows for dataset in datasets):
-        return _sketched(datasets, space, kernel, engine, made)
-    if space is None:
-        space = fit_space(datasets[:1] if reference else datasets, kernel=kernel)
+        return _sketched(datasets, fixed, options, engine, made)
+    space = fit_space(datasets[:1] if reference else datasets, **options) if fixed is None else fixed
     for dataset in datasets:
         if id(dataset) not in made:
             made[id(dataset)] = sample_of(dataset, space, digest)
@@ -169,11 +166,14 @@ def _for_their_rows(samples: Sequence[Sample], space: Space) -> list[Sample]:
 def _sketched(
     datasets: Sequence[Dataset],
     space: Space | None,
-    kernel: Any,
+    options: SpaceOptions,
     engine: Engine | None,
     known: Mapping[int, Any],
 ) -> list[SketchSample]:
     """Return sketches as samples; they fix their space themselves, so it is only checked."""
+    kernel = options.get("kernel")
+    if set(options) - {"kernel"}:
+        raise TypeError("sketches were made in a space already; give no options but the kernel")
     first = next(dataset for dataset in datasets if not dataset.keeps_rows)
     for dataset in datasets:
         if dataset.keeps_rows:

@@ -239,14 +239,16 @@ class GroupEvidence(_EngineEvidence):
         one, _ = self._units
         found = []
         if one.reach:
-            found.append(f"groups=nammd.Blocks(length={one.length})")
+            found.append(f"groups=nammd.TimeBlocks(length={one.length})")
         elif one.names is not None:
             by = "(groups_of_x, groups_of_y)" if one.by == "group" else repr(one.by)
             named = by if one.missing == "error" else f"nammd.Groups({by}, missing={one.missing!r})"
             found.append(f"groups={named}")
         if one.weights_by:
             given = one.weights_by != "row weights"
-            found.append(f"row_weights={one.weights_by!r}" if given else "row_weights=(weights_x, weights_y)")
+            found.append(
+                f"sample_weight={one.weights_by!r}" if given else "sample_weight=(weights_x, weights_y)"
+            )
         return found
 
     def summary(self) -> dict[str, Any]:
@@ -260,7 +262,7 @@ class GroupEvidence(_EngineEvidence):
             "rows_without_group": [one.unlabelled, two.unlabelled],
             "missing": one.missing,
             "by": one.by,
-            "row_weights": one.weights_by or None,
+            "sample_weight": one.weights_by or None,
             "block_lengths": [one.length, two.length] if one.reach else None,
             "periods": [one.period or None, two.period or None] if one.reach else None,
         }

@@ -158,7 +158,7 @@ class SketchEvidence(Evidence):
             "in_both": self.shared_groups,
             "split": [one.split, two.split],
             "by": one.by or "row",
-            "row_weights": one.weights_by or None,
+            "sample_weight": one.weights_by or None,
             "block_lengths": None,
             "periods": None,
         }

@@ -62,7 +62,7 @@ class Alerts:
     >>> import nammd
     >>> from nammd.integrations.alerts import Alerts
     >>> train, today = np.random.default_rng(0).normal(size=(2, 500, 2))
-    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
     >>> path = pathlib.Path(tempfile.mkdtemp(), "shop.monitor")
     >>> monitor = nammd.Monitor.create(path, tolerance, train)
     >>> alerts = Alerts([sys.executable, "-c", "raise SystemExit(3)"], say=print)

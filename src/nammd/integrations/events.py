@@ -36,7 +36,7 @@ def event_lines(state: State, after: int = 0) -> Iterator[str]:
     >>> import nammd
     >>> from nammd.integrations.events import event_lines
     >>> train, today = np.random.default_rng(0).normal(size=(2, 500, 2))
-    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
     >>> path = pathlib.Path(tempfile.mkdtemp(), "shop.monitor")
     >>> monitor = nammd.Monitor.create(path, tolerance, train)
     >>> verdict = monitor.add(today, key="2026-03-01")

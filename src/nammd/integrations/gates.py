@@ -73,7 +73,7 @@ def figures(verdict: Verdict) -> dict[str, Any]:
     >>> import nammd
     >>> from nammd.integrations.gates import figures
     >>> train, today = np.random.default_rng(0).normal(size=(2, 500, 2))
-    >>> found = figures(nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2).check(train, today))
+    >>> found = figures(nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2).check(train, today))
     >>> found["verdict"], found["rows"], found["share_of_tolerance"] < 0.1
     ('CLOSE', 500, True)
     """
@@ -89,7 +89,7 @@ def figures(verdict: Verdict) -> dict[str, Any]:
             "rows": verdict.estimate.n,
             "reasons": verdict.reasons,
             "failures": [str(fact) for fact in verdict.failures],
-            "cautions": [caution.message for caution in verdict.cautions()],
+            "cautions": [caution.message for caution in verdict.cautions],
         }
     )
     return found

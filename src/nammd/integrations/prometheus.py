@@ -70,7 +70,7 @@ def metrics_text(state: State, now: datetime.datetime | None = None) -> str:
     >>> import nammd
     >>> from nammd.integrations.prometheus import metrics_text
     >>> train, today = np.random.default_rng(0).normal(size=(2, 500, 2))
-    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
     >>> path = pathlib.Path(tempfile.mkdtemp(), "shop.monitor")
     >>> monitor = nammd.Monitor.create(path, tolerance, train)
     >>> verdict = monitor.add(today, key="2026-03-01")

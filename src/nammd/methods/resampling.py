@@ -61,7 +61,7 @@ class ResampledResult(Result):
         The number of points of the support.
     resamples : int
         How many times the statistic was drawn.
-    warnings : tuple of Caution
+    cautions : tuple of Caution
         What to know before relying on the result.
     null : array of shape (resamples,)
         The resampled statistics.
@@ -81,7 +81,7 @@ class ResampledResult(Result):
     n: int
     points: int
     resamples: int
-    warnings: tuple[Caution, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     null: FloatArray = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
     boundary: DiscretePair | None = field(default=None, repr=False, compare=False)
 
@@ -208,7 +208,7 @@ def resampled_test(
         n=len(located.y),
         points=len(located.support),
         resamples=resamples,
-        warnings=cautions + _unlike_boundary(located, boundary),
+        cautions=cautions + _unlike_boundary(located, boundary),
         null=null,
         boundary=boundary,
     )

@@ -167,7 +167,7 @@ def tell(on_alarm: OnAlarm, path: Path, result: BatchVerdict) -> BatchVerdict:
     cautions = [
         Caution("alert-failed", f"{trouble}; the batch was added all the same") for trouble in troubles
     ]
-    return replace(result, warnings=(*result.warnings, *cautions))
+    return replace(result, cautions=(*result.cautions, *cautions))
 
 
 def alert(on_alarm: OnAlarm, event: Event, about: dict[str, Any], limit: float = TIME_LIMIT) -> str:

@@ -132,7 +132,7 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
         failures=tuple((fact.kind, str(fact)) for fact in verdict.failures[:FACTS]),
         details=Details(
             facts=_facts(verdict),
-            cautions=tuple((c.code, c.message) for c in verdict.warnings),
+            cautions=tuple((c.code, c.message) for c in verdict.cautions),
             columns=_moved(verdict),
             settings={
                 "engine": verdict.engine,

@@ -59,7 +59,7 @@ class Monitor(HistoryKeeping):
     >>> import nammd
     >>> rng = np.random.default_rng(0)
     >>> train = rng.normal(size=(500, 2))
-    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2)
+    >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
     >>> path = pathlib.Path(tempfile.mkdtemp(), "shop.monitor")
     >>> monitor = nammd.Monitor.create(path, tolerance, train, false_alarms="1/year", every="day")
     >>> print(monitor.add(rng.normal(size=(300, 2)), key="2026-03-01").decision)

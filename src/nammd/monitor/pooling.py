@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
-from nammd.data.blocks_in_time import Blocks
+from nammd.data.blocks_in_time import TimeBlocks
 from nammd.data.dataset import Dataset
 from nammd.data.row_grouping import NO_GROUPING
 from nammd.kernels import RandomFeatures
@@ -73,7 +73,7 @@ def sketched(
     grouping = NO_GROUPING
     if dataset.units is None:
         grouping = gate.grouping_spec.settled(NO_GROUPING, True)
-    if isinstance(grouping.groups, Blocks) or (dataset.units is not None and dataset.units.reach):
+    if isinstance(grouping.groups, TimeBlocks) or (dataset.units is not None and dataset.units.reach):
         return None
     return Sketch.of(dataset, features, space=gate.tolerance.space, scales=scales, **grouping.options)
 

@@ -60,7 +60,7 @@ class BatchVerdict(Result):
         What moved most, proven or not, in words that say which.
     failures : tuple of str
         The facts that speak against the batch, in words; see `Verdict.failures`.
-    warnings : tuple of Caution
+    cautions : tuple of Caution
         What to know before relying on it.
     state : State
         The state of the stream, with this batch.
@@ -84,7 +84,7 @@ class BatchVerdict(Result):
     columns: tuple[str, ...]
     moved: tuple[str, ...]
     failures: tuple[str, ...]
-    warnings: tuple[Caution, ...]
+    cautions: tuple[Caution, ...]
     state: State = field(repr=False, compare=False)
     verdict: Verdict | None = field(repr=False, compare=False)
 
@@ -112,7 +112,7 @@ class BatchVerdict(Result):
             columns=tuple(moved.words for moved in batch.columns if moved.words),
             moved=batch.moved,
             failures=tuple(words for _, words in batch.failures),
-            warnings=tuple(Caution(code, message) for code, message in (*batch.facts, *batch.cautions)),
+            cautions=tuple(Caution(code, message) for code, message in (*batch.facts, *batch.cautions)),
             state=state,
             verdict=verdict,
         )

@@ -22,6 +22,7 @@ from nammd.questions.scales import margins_at, scale_checks, scales_wanted
 from nammd.results import (
     NAMES,
     Caution,
+    ConfidenceInterval,
     Limit,
     Reportable,
     ScaleCheck,
@@ -31,7 +32,7 @@ from nammd.results import (
     number,
     p_value,
 )
-from nammd.spaces import Space
+from nammd.spaces import SpaceLike
 from nammd.statistics import margin
 from nammd.statistics.margin import NEAR_DEGENERATE, Margin, Variance
 from nammd.statistics.moments import CrossPairs
@@ -48,7 +49,7 @@ class ClosenessResult(Reportable):
     statistic : float
         The estimated distance.
     pvalue : float
-        The p-value; NaN where the data leave no variance to test with (see `warnings`).
+        The p-value; NaN where the data leave no variance to test with (see `cautions`).
     threshold : float
         The distance at which the test would start to reject, all else as observed.
     rejected : bool
@@ -67,7 +68,7 @@ class ClosenessResult(Reportable):
         they do not keep.
     estimate : Estimate
         The distance, with its own standard error, intervals and witness values.
-    warnings : tuple of Caution
+    cautions : tuple of Caution
         What to know before relying on the result.
     scales : tuple of ScaleCheck
         The test at every scale, the main one first, where several were asked for; `pvalue` is then that of
@@ -84,7 +85,7 @@ class ClosenessResult(Reportable):
     standard_error: float
     variance: Variance
     estimate: Estimate
-    warnings: tuple[Caution, ...] = field(default=())
+    cautions: tuple[Caution, ...] = field(default=())
     scales: tuple[ScaleCheck, ...] = ()
 
     def scale_checks(self) -> tuple[ScaleCheck, ...]:
@@ -111,14 +112,9 @@ class ClosenessResult(Reportable):
         """Which engine computed it."""
         return self.estimate.engine
 
-    @property
-    def measured(self) -> Estimate:
-        """The distance that was tested."""
-        return self.estimate
-
-    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """Return a two-sided confidence interval for the distance; see `Estimate`."""
-        return self.estimate.confidence_interval(level)
+        return self.estimate.confidence_interval(confidence_level)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the distance with its interval against the margin.
@@ -138,7 +134,7 @@ class ClosenessResult(Reportable):
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
-        name, margin_ = NAMES[self.estimate.statistic], number(self.epsilon)
+        name, margin_ = NAMES[self.estimate.metric], number(self.epsilon)
         p = p_value(self.pvalue)
         if math.isnan(self.pvalue):
             return f"No test of the margin {margin_} is possible with these data."
@@ -161,7 +157,7 @@ class ClosenessResult(Reportable):
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
-        name, eps = NAMES[self.estimate.statistic], number(self.epsilon)
+        name, eps = NAMES[self.estimate.metric], number(self.epsilon)
         null, other = ("<=", ">") if self.alternative == "greater" else (">=", "<")
         verdict = "rejected" if self.rejected else "not rejected"
         return [
@@ -232,13 +228,13 @@ def closeness_test(
     *,
     alternative: Alternative,
     kernel: Any = None,
-    space: Space | None = None,
-    statistic: Statistic = "nammd",
+    space: SpaceLike | None = None,
+    metric: Statistic = "nammd",
     alpha: float = 0.05,
     variance: Variance = "corrected",
     cross: CrossPairs = "full",
     groups: Any = None,
-    row_weights: Any = None,
+    sample_weight: Any = None,
     scales: Scales = "median",
     exact: bool = False,
     engine: Engine | None = None,
@@ -262,9 +258,9 @@ def closeness_test(
         taken from the same random features. Without it epsilon is meant under the kernel that they
         approximate, and the variance over frequencies is added: otherwise the test would not hold its
         level. Other features or another kernel are an error.
-    space : Space, optional
+    space : Space or dict, optional
         Where to measure; see `distance`.
-    statistic : {"nammd", "mmd2"}
+    metric : {"nammd", "mmd2"}
         The norm-adaptive MMD, or the plain squared MMD.
     alpha : float
         The level: the largest acceptable probability of rejecting a true null hypothesis.
@@ -276,7 +272,7 @@ def closeness_test(
         is exactly the published test.
     cross : {"full", "off-diagonal"}
         Which cross pairs to average over; see `distance`.
-    groups, row_weights : optional
+    groups, sample_weight : optional
         Which rows belong together, and how much each counts; see `distance`.
     scales : {"median", "all"}
         With ``"all"`` the test is also made at a half, a quarter, an eighth and a sixteenth of the bandwidth.
@@ -323,18 +319,18 @@ def closeness_test(
     choice(alternative, "alternative", ("greater", "less"))
     choice(variance, "variance", ("corrected", "delta", "paper"))
     alpha = between(alpha, "alpha")
-    if statistic == "nammd":  # before any computation; for MMD² the range depends on the kernel
+    if metric == "nammd":  # before any computation; for MMD² the range depends on the kernel
         _check_epsilon(epsilon, 1.0)
-    choice(statistic, "statistic", ("nammd", "mmd2"))
+    choice(metric, "metric", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
-    grouping = RowGrouping(groups, row_weights)
+    grouping = RowGrouping(groups, sample_weight)
     named = {"x": x, "y": y}
     one, other = prepare(named, space=space, kernel=kernel, engine=engine, grouping=grouping, exact=exact)
     wanted = scales_wanted(scales, one, other)
-    if len(wanted) > 1 and (statistic != "nammd" or variance != "corrected"):
-        raise ValueError("several scales are tested by statistic='nammd' and variance='corrected' alone")
+    if len(wanted) > 1 and (metric != "nammd" or variance != "corrected"):
+        raise ValueError("several scales are tested by metric='nammd' and variance='corrected' alone")
     found = gather_at(wanted, [(one, other)], cross=cross, engine=engine)
-    estimate = Estimate.at_scales([evidence for [evidence] in found], statistic)
+    estimate = Estimate.at_scales([evidence for [evidence] in found], metric)
     result = closeness_of(estimate, epsilon, alternative, alpha, variance)
     if len(wanted) == 1 or math.isnan(result.pvalue):
         return result
@@ -363,7 +359,7 @@ def closeness_of(
         standard_error=test.deviation / test.scale,
         variance=variance,
         estimate=estimate,
-        warnings=estimate.warnings + (() if estimate.pair.void else _cautions(test, rejected)),
+        cautions=estimate.cautions + (() if estimate.pair.void else _cautions(test, rejected)),
     )
 
 

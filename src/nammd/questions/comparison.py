@@ -19,6 +19,7 @@ from nammd.results import (
     NAMES,
     Caution,
     Cell,
+    ConfidenceInterval,
     Page,
     Paged,
     Table,
@@ -29,8 +30,8 @@ from nammd.results import (
     text_cells,
     with_error,
 )
-from nammd.spaces import Space
-from nammd.spaces.space import fit_space
+from nammd.spaces import SpaceLike
+from nammd.spaces.space import fit_space, settled
 from nammd.statistics.difference import Difference
 from nammd.statistics.moments import CrossPairs
 from nammd.statistics.pair import Statistic
@@ -62,7 +63,7 @@ class PairComparison(Paged):
         Whether the pairs have a dataset in common, whose sampling error then largely cancels.
     first, second : Estimate
         The two distances.
-    warnings : tuple of Caution
+    cautions : tuple of Caution
         What to know before relying on the result.
     rule : Difference
         What the p-value and the interval are computed from.
@@ -78,7 +79,7 @@ class PairComparison(Paged):
     shared: bool
     first: Estimate
     second: Estimate
-    warnings: tuple[Caution, ...]
+    cautions: tuple[Caution, ...]
     rule: Difference = field(repr=False, compare=False)
 
     @property
@@ -86,22 +87,23 @@ class PairComparison(Paged):
         """Which engine computed it."""
         return self.first.engine
 
-    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """Return a two-sided confidence interval for the difference of the distances.
 
         It holds the differences that neither of the two one-sided tests rejects.
 
         Parameters
         ----------
-        level : float
+        confidence_level : float
             The confidence level, strictly between 0 and 1.
 
         Returns
         -------
-        tuple of float
-            The lower and the upper end.
+        ConfidenceInterval
+            Its ends, `low` and `high`.
         """
-        return self.rule.confidence_interval(between(level, "level"))
+        level = between(confidence_level, "confidence_level")
+        return ConfidenceInterval(*self.rule.confidence_interval(level))
 
     def headline(self) -> str:
         """Return the answer in one sentence; files are called by their names."""
@@ -153,18 +155,18 @@ class PairComparison(Paged):
             tables=(
                 Table(
                     "How far apart",
-                    ("", NAMES[self.first.statistic], "95 % interval", ""),
+                    ("", NAMES[self.first.metric], "95 % interval", ""),
                     distances,
                     "Dot: the distance. Bar: its 95 % interval.",
                 ),
             ),
-            cautions=tuple(caution.message for caution in self.cautions()),
+            cautions=tuple(caution.message for caution in self.cautions),
             settings=tuple(self.lines()),
         )
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
-        name = NAMES[self.first.statistic]
+        name = NAMES[self.first.metric]
         relation = {"greater": "<=", "less": ">=", "two-sided": "="}[self.alternative]
         verdict = "rejected" if self.rejected else "not rejected"
         return [
@@ -189,14 +191,14 @@ def compare_pairs(
     second: tuple[Any, Any],
     *,
     kernel: Any = None,
-    space: Space | None = None,
-    statistic: Statistic = "nammd",
+    space: SpaceLike | None = None,
+    metric: Statistic = "nammd",
     alternative: Direction = "greater",
     alpha: float = 0.05,
     shared: bool | None = None,
     cross: CrossPairs = "full",
     groups: Any = None,
-    row_weights: Any = None,
+    sample_weight: Any = None,
     exact: bool = False,
     engine: Engine | None = None,
 ) -> PairComparison:
@@ -213,9 +215,9 @@ def compare_pairs(
     kernel : Kernel or class, optional
         One kernel for both distances; by default the Gaussian with the median bandwidth of all rows. For
         sketches as in `distance`.
-    space : Space, optional
+    space : Space or dict, optional
         Where to measure; by default a space fitted on all datasets together.
-    statistic : {"nammd", "mmd2"}
+    metric : {"nammd", "mmd2"}
         The norm-adaptive MMD, or the plain squared MMD.
     alternative : {"greater", "less", "two-sided"}
         What is to be shown of the second distance: that it is greater than the first (the default),
@@ -228,7 +230,7 @@ def compare_pairs(
         if its sums are the same, as when a file is loaded twice.
     cross : {"full", "off-diagonal"}
         Which cross pairs to average over; see `distance`.
-    groups, row_weights : optional
+    groups, sample_weight : optional
         Which rows belong together, and how much each counts; see `distance`. Arrays: one for each
         of the four datasets, in their order.
     exact : bool
@@ -256,22 +258,23 @@ def compare_pairs(
     """
     choice(alternative, "alternative", ("greater", "less", "two-sided"))
     alpha = between(alpha, "alpha")
-    choice(statistic, "statistic", ("nammd", "mmd2"))
+    choice(metric, "metric", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
     (x1, y1), (x2, y2) = _two(first, "first"), _two(second, "second")
     named = {"first[0]": x1, "first[1]": y1, "second[0]": x2, "second[1]": y2}
-    grouping = RowGrouping(_flat(groups), _flat(row_weights))
+    grouping = RowGrouping(_flat(groups), _flat(sample_weight))
     data = opened(named, space=space, kernel=kernel, engine=engine, grouping=grouping)
-    if shared and x1 is not x2 and space is None and all(each.keeps_rows for each in data):
+    fixed, options = settled(space, kernel)
+    if shared and x1 is not x2 and fixed is None and all(each.keeps_rows for each in data):
         # One dataset, though in two copies: it counts once in the scale of the space.
-        space, kernel = fit_space([data[0], data[1], data[3]], kernel=kernel), None
+        space, kernel = fit_space([data[0], data[1], data[3]], **options), None
     samples = prepared(data, space=space, kernel=kernel, engine=engine, exact=exact)
     one, two, shared = _line_up((samples[0], samples[1]), (samples[2], samples[3]), shared)
     if shared and one[0] is not two[0]:
         _require_same(one[0], two[0])
         two = one[0], two[1]
     evidence = gather([one, two], cross=cross, engine=engine)
-    before, after = (Estimate.of(each, statistic) for each in evidence)
+    before, after = (Estimate.of(each, metric) for each in evidence)
     return compare_estimates(before, after, shared=shared, alternative=alternative, alpha=alpha)
 
 
@@ -295,12 +298,12 @@ def compare_estimates(
     closer, farther = rule.closer(), rule.swapped.closer()
     either = min(2 * min(closer, farther), 1.0)
     pvalue = {"greater": farther, "less": closer, "two-sided": either}[alternative]
-    warnings = first.warnings + tuple(w for w in second.warnings if w not in first.warnings)
-    warnings += groups_of_both_pairs(first.evidence, second.evidence)
+    cautions = first.cautions + tuple(w for w in second.cautions if w not in first.cautions)
+    cautions += groups_of_both_pairs(first.evidence, second.evidence)
     if not shared:
-        warnings += same_on_both_sides(first.evidence, second.evidence)
+        cautions += same_on_both_sides(first.evidence, second.evidence)
     if not rule.usable and not (first.pair.void or second.pair.void):
-        warnings += (
+        cautions += (
             Caution(
                 "no-variance",
                 "the estimated variance of the difference is not positive, so there is nothing to "
@@ -318,7 +321,7 @@ def compare_estimates(
         shared=shared,
         first=first,
         second=second,
-        warnings=warnings,
+        cautions=cautions,
         rule=rule,
     )
 

@@ -22,6 +22,7 @@ from nammd.questions.scales import scales_wanted
 from nammd.results import (
     NAMES,
     Caution,
+    ConfidenceInterval,
     Reportable,
     estimated,
     interval,
@@ -29,7 +30,7 @@ from nammd.results import (
     scale_in_words,
     with_error,
 )
-from nammd.spaces import Space
+from nammd.spaces import Space, SpaceLike
 from nammd.statistics import margin
 from nammd.statistics.moments import CrossPairs
 from nammd.statistics.pair import Alternative, Pair, Statistic
@@ -47,7 +48,7 @@ class Estimate(Reportable):
         The estimate. It is unbiased in its parts, so it may be slightly below zero.
     standard_error : float
         Its standard error.
-    statistic : {"nammd", "mmd2"}
+    metric : {"nammd", "mmd2"}
         Which distance.
     m, n : int
         The numbers of rows.
@@ -57,7 +58,7 @@ class Estimate(Reportable):
         Which engine computed it.
     cross : {"full", "off-diagonal"}
         Which cross pairs were used.
-    warnings : tuple of Caution
+    cautions : tuple of Caution
         What to know before relying on it.
     evidence : Evidence
         What it was made from: sums over the rows of two samples, or two sketches.
@@ -68,47 +69,47 @@ class Estimate(Reportable):
 
     value: float
     standard_error: float
-    statistic: Statistic
+    metric: Statistic
     m: int
     n: int
     kernel: Kernel
     engine: str
     cross: CrossPairs
-    warnings: tuple[Caution, ...]
+    cautions: tuple[Caution, ...]
     pair: Pair = field(repr=False, compare=False)
     evidence: Evidence = field(repr=False, compare=False)
     scales: tuple[Estimate, ...] = field(default=(), repr=False, compare=False)
 
     @classmethod
-    def at_scales(cls, evidence: Sequence[Evidence], statistic: Statistic = "nammd") -> Estimate:
+    def at_scales(cls, evidence: Sequence[Evidence], metric: Statistic = "nammd") -> Estimate:
         """Read a distance off evidence at several scales, the main one first."""
-        first, *finer = (cls.of(each, statistic) for each in evidence)
-        cautions = {caution.code: caution for caution in first.warnings}
+        first, *finer = (cls.of(each, metric) for each in evidence)
+        cautions = {caution.code: caution for caution in first.cautions}
         for scale, estimate in zip(SCALES[1:], finer, strict=False):
-            for each in estimate.warnings:
+            for each in estimate.cautions:
                 cautions.setdefault(each.code, Caution(each.code, f"at {scale_in_words(scale)}, {each}"))
-        return replace(first, scales=tuple(finer), warnings=tuple(cautions.values()))
+        return replace(first, scales=tuple(finer), cautions=tuple(cautions.values()))
 
     @classmethod
-    def of(cls, evidence: Evidence, statistic: Statistic = "nammd") -> Estimate:
+    def of(cls, evidence: Evidence, metric: Statistic = "nammd") -> Estimate:
         """Read a distance off evidence."""
-        pair = evidence.pair(statistic)
+        pair = evidence.pair(metric)
         return cls(
             value=pair.value,
             standard_error=pair.standard_error,
-            statistic=statistic,
+            metric=metric,
             m=evidence.x.size,
             n=evidence.y.size,
             kernel=evidence.kernel,
             engine=evidence.computed_by,
             cross=pair.moments.cross,
-            warnings=evidence.cautions,
+            cautions=evidence.cautions,
             pair=pair,
             evidence=evidence,
         )
 
     @property
-    def measured(self) -> Estimate:
+    def estimate(self) -> Estimate:
         """The distance itself."""
         return self
 
@@ -135,7 +136,7 @@ class Estimate(Reportable):
         _ = self.evidence.sums  # there are no points where there are no rows
         return self.evidence.x.points, self.evidence.y.points
 
-    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """Return a two-sided confidence interval for the distance.
 
         It inverts the two one-sided tests of `closeness_test`: the distances that are neither
@@ -145,13 +146,13 @@ class Estimate(Reportable):
 
         Parameters
         ----------
-        level : float
+        confidence_level : float
             The confidence level, strictly between 0 and 1.
 
         Returns
         -------
-        tuple of float
-            The lower and the upper end.
+        ConfidenceInterval
+            Its ends, `low` and `high`.
 
         Examples
         --------
@@ -163,9 +164,9 @@ class Estimate(Reportable):
         >>> bool(0 < low < nammd.distance(x, y).value < high < 1)
         True
         """
-        level = between(level, "level")
+        level = between(confidence_level, "confidence_level")
         if level not in self._intervals:
-            self._intervals[level] = margin.confidence_interval(self.pair, level)
+            self._intervals[level] = ConfidenceInterval(*margin.confidence_interval(self.pair, level))
         return self._intervals[level]
 
     def margin_test(self, eps: float, alternative: Alternative, blur: float = 0.0) -> margin.Margin:
@@ -176,7 +177,7 @@ class Estimate(Reportable):
         return self._margins[asked]
 
     @cached_property
-    def _intervals(self) -> dict[float, tuple[float, float]]:
+    def _intervals(self) -> dict[float, ConfidenceInterval]:
         """The intervals that were asked for, by their levels; each tries some twenty margins."""
         return {}
 
@@ -246,7 +247,7 @@ class Estimate(Reportable):
 
     def headline(self) -> str:
         """Return the estimate in one sentence."""
-        return f"The {NAMES[self.statistic]} distance between the two datasets is {estimated(self.value)}."
+        return f"The {NAMES[self.metric]} distance between the two datasets is {estimated(self.value)}."
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
@@ -309,8 +310,8 @@ class Estimate(Reportable):
     def reproduced_by(self, function: str, *first: str, last: tuple[str, ...] = ()) -> str:
         """Return the Python code of a function that gives a result of this distance again."""
         options = [*first, f"kernel={as_code(self.kernel) or 'kernel'}"]
-        if self.statistic != "nammd":
-            options.append(f'statistic="{self.statistic}"')
+        if self.metric != "nammd":
+            options.append(f'metric="{self.metric}"')
         if self.cross != "full":
             options.append(f'cross="{self.cross}"')
         options += self.evidence.options_as_code()
@@ -335,11 +336,11 @@ def distance(
     y: Any,
     *,
     kernel: Any = None,
-    space: Space | None = None,
-    statistic: Statistic = "nammd",
+    space: SpaceLike | None = None,
+    metric: Statistic = "nammd",
     cross: CrossPairs = "full",
     groups: Any = None,
-    row_weights: Any = None,
+    sample_weight: Any = None,
     scales: Scales = "median",
     exact: bool = False,
     engine: Engine | None = None,
@@ -368,21 +369,22 @@ def distance(
         features approximate, which is the default, or those features themselves. In the first case the
         distance is meant under the exact kernel, and standard error and intervals include the error of the
         approximation; in the second, the features are the kernel, and there is none.
-    space : Space, optional
-        Where to measure, instead of a space fitted on both datasets; it has a kernel already.
-    statistic : {"nammd", "mmd2"}
+    space : Space or dict, optional
+        Where to measure: a space, which has a kernel already; or options of `Space.fit` to fit one on both
+        datasets, such as ``{"exclude": ["id"]}``.
+    metric : {"nammd", "mmd2"}
         The norm-adaptive MMD, between 0 and 1, or the plain squared MMD.
     cross : {"full", "off-diagonal"}
         Which pairs of a row of x and a row of y to average over. ``"off-diagonal"`` leaves out the
         pairs of the same row number: it is the paper's form, and the one to use when row i of y is
         derived from row i of x (a perturbed copy, say). The standard error still treats the two
         datasets as independent, which errs on the safe side for positively related rows.
-    groups : str, Groups, Blocks or pair of arrays, optional
+    groups : str, Groups, TimeBlocks or pair of arrays, optional
         Which rows belong together: those of one user, patient or sensor, say. The name of a column, which is
         then left out of the comparison; an array of labels for each dataset; `Groups`, which also say what
-        to do with rows that have no label; or `Blocks` of time. Rows of
+        to do with rows that have no label; or `TimeBlocks` of time. Rows of
         one group are taken as one observation of several parts, and groups in both datasets as the same.
-    row_weights : str or pair of arrays, optional
+    sample_weight : str or pair of arrays, optional
         How much each row counts, such as sampling weights: a column, or an array for each dataset.
     scales : {"median", "all"}
         With ``"all"`` the distance also at a half, a quarter, an eighth and a sixteenth of the bandwidth,
@@ -409,11 +411,11 @@ def distance(
     >>> print(f"{estimate.value:.3f} +- {estimate.standard_error:.3f}")
     0.013 +- 0.002
     """
-    choice(statistic, "statistic", ("nammd", "mmd2"))
+    choice(metric, "metric", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
-    grouping = RowGrouping(groups, row_weights)
+    grouping = RowGrouping(groups, sample_weight)
     named = {"x": x, "y": y}
     pair = prepare(named, space=space, kernel=kernel, engine=engine, grouping=grouping, exact=exact)
     wanted = scales_wanted(scales, *pair)
     found = gather_at(wanted, [(pair[0], pair[1])], cross=cross, engine=engine)
-    return Estimate.at_scales([evidence for [evidence] in found], statistic)
+    return Estimate.at_scales([evidence for [evidence] in found], metric)

@@ -9,7 +9,7 @@ from typing import Any
 from nammd.errors.checks import between
 from nammd.questions.distance import Estimate, distance
 from nammd.results import NAMES, Reportable, Result, number
-from nammd.spaces import Space
+from nammd.spaces import SpaceLike
 from nammd.statistics.pair import Alternative
 from nammd.statistics.power import distribution_free, power_at, rows_for
 
@@ -43,7 +43,7 @@ class Plan(Result):
     bound : int
         The rows on each side that the paper's sample-complexity theorem asks for, whatever the
         distributions. It is a guarantee, not a forecast, and usually larger by orders of magnitude.
-    statistic : str
+    metric : str
         The distance planned for.
     obstacle : str
         Where no number of rows is enough: what stands in the way, in a sentence; else empty.
@@ -59,9 +59,10 @@ class Plan(Result):
     alpha: float
     alternative: Alternative
     bound: int
-    statistic: str
+    metric: str
     obstacle: str = ""
     groups: tuple[int, int] | None = None
+    cautions = ()
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
@@ -81,7 +82,7 @@ class Plan(Result):
         """Return the rows of the printed table."""
         rows = [
             ("margin", number(self.epsilon)),
-            ("distance planned for", f"{NAMES[self.statistic]} = {number(self.distance)}"),
+            ("distance planned for", f"{NAMES[self.metric]} = {number(self.distance)}"),
             ("level", f"{self.alpha:g}"),
             ("rows (forecast)", "out of reach" if self.m is None else f"{self.m} and {self.n}"),
         ]
@@ -102,9 +103,9 @@ def plan(
     power: float = 0.8,
     rows: int | tuple[int, int] | None = None,
     alpha: float = 0.05,
-    space: Space | None = None,
+    space: SpaceLike | None = None,
     groups: Any = None,
-    row_weights: Any = None,
+    sample_weight: Any = None,
 ) -> Plan:
     """Tell how many rows a closeness test needs, or how much power it has with so many.
 
@@ -125,9 +126,9 @@ def plan(
         the pilot's have.
     alpha : float
         The level of the test.
-    space : Space, optional
+    space : Space or dict, optional
         Where to measure the distance of a pilot that is two datasets.
-    groups, row_weights : optional
+    groups, sample_weight : optional
         Of a pilot that is two datasets: which rows belong together, and how much each counts; see `distance`.
         The plan is then for data with as many rows in a group as the pilot has.
 
@@ -147,7 +148,7 @@ def plan(
     >>> round(nammd.plan(epsilon=0.01, distance=0.02, pilot=pilot, rows=500).power, 2)
     0.88
     """
-    estimate = _pilot(pilot, space, groups, row_weights)
+    estimate = _pilot(pilot, space, groups, sample_weight)
     pair = estimate.pair
     epsilon = between(epsilon, "epsilon", pair.largest)
     alpha, power = between(alpha, "alpha"), between(power, "power")
@@ -170,7 +171,7 @@ def plan(
         alpha=alpha,
         alternative=alternative,
         bound=distribution_free(abs(true - epsilon) / pair.largest, power, alpha),
-        statistic=pair.statistic,
+        metric=pair.statistic,
         groups=_groups(estimate, found),
     )
 
@@ -204,14 +205,14 @@ def distance_to_plan_for(pilot: Estimate, distance: float | None, epsilon: float
     return true
 
 
-def _pilot(pilot: Any, space: Space | None, groups: Any, row_weights: Any) -> Estimate:
+def _pilot(pilot: Any, space: SpaceLike | None, groups: Any, sample_weight: Any) -> Estimate:
     if isinstance(pilot, Reportable):
-        if groups is not None or row_weights is not None:
+        if groups is not None or sample_weight is not None:
             raise TypeError("a result knows its groups and weights already; give them with two datasets only")
-        found: Estimate = pilot.measured
+        found: Estimate = pilot.estimate
         return found
     if isinstance(pilot, tuple) and len(pilot) == 2:
-        return distance(*pilot, space=space, groups=groups, row_weights=row_weights)
+        return distance(*pilot, space=space, groups=groups, sample_weight=sample_weight)
     raise TypeError(
         "pilot must be a result of distance, closeness_test or a check, or a tuple of two datasets, "
         f"not {type(pilot).__name__}"

@@ -15,6 +15,7 @@ from nammd.questions.comparison import PairComparison, compare_estimates
 from nammd.questions.distance import Estimate
 from nammd.results import (
     NAMES,
+    Caution,
     Cell,
     Page,
     Paged,
@@ -26,7 +27,7 @@ from nammd.results import (
     probability,
     text_cells,
 )
-from nammd.spaces import Space
+from nammd.spaces import SpaceLike
 from nammd.statistics.adjusting import holm
 
 
@@ -80,6 +81,11 @@ class Ranking(Paged):
     alpha: float
 
     @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What to know before relying on it: the cautions of all distances, each once."""
+        return tuple(dict.fromkeys(each for entry in self.entries for each in entry.estimate.cautions))
+
+    @property
     def engine(self) -> str:
         """Which engine computed it."""
         return self.entries[0].estimate.engine
@@ -105,7 +111,7 @@ class Ranking(Paged):
         clear = sum(c.significant for c in self.contrasts)
         first = self.entries[0]
         return (
-            f"{first.name} is nearest ({NAMES[first.estimate.statistic]} = "
+            f"{first.name} is nearest ({NAMES[first.estimate.metric]} = "
             f"{estimated(first.estimate.value)}); {clear} of {len(self.contrasts)} orders are significant."
         )
 
@@ -124,7 +130,7 @@ class Ranking(Paged):
 
     def page(self) -> Page:
         """Return what a page says about the ranking."""
-        name = NAMES[self.entries[0].estimate.statistic]
+        name = NAMES[self.entries[0].estimate.metric]
         order = Table(
             "The nearest first",
             ("candidate", name, "95 % interval", "", "rows"),
@@ -188,10 +194,10 @@ def rank(
     candidates: Mapping[str, Any],
     *,
     kernel: Any = None,
-    space: Space | None = None,
+    space: SpaceLike | None = None,
     alpha: float = 0.05,
     groups: Any = None,
-    row_weights: Any = None,
+    sample_weight: Any = None,
     exact: bool = False,
     engine: Engine | None = None,
 ) -> Ranking:
@@ -205,11 +211,11 @@ def rank(
         The datasets to order, by name; at least one.
     kernel : Kernel or class, optional
         One kernel for all; by default the Gaussian with the median bandwidth of the reference.
-    space : Space, optional
+    space : Space or dict, optional
         Where to measure; by default a space fitted on the reference.
     alpha : float
         The level for all comparisons together (Holm's method).
-    groups, row_weights : optional
+    groups, sample_weight : optional
         Which rows belong together, and how much each counts; see `distance`. Arrays: one for the
         reference, and one for each candidate.
     exact : bool
@@ -239,7 +245,7 @@ def rank(
     if not isinstance(candidates, Mapping) or not candidates:
         raise TypeError("candidates must be a mapping of names to datasets, with at least one entry")
     named = {f"candidate {str(name)!r}": data for name, data in candidates.items()}
-    grouping = RowGrouping(groups, row_weights)
+    grouping = RowGrouping(groups, sample_weight)
     own, *others = prepare(
         {"x": x, **named},
         space=space,

@@ -23,7 +23,8 @@ from nammd.evidence.preparing import opened, prepared
 from nammd.evidence.scales import one_column_dominates
 from nammd.kernels import Gaussian, Kernel
 from nammd.results import Result, number, p_value
-from nammd.spaces import Space
+from nammd.spaces import SpaceLike
+from nammd.spaces.space import settled
 
 _TITLES = {"nammd": "NAMMD", "mmd": "MMD²"}
 
@@ -81,7 +82,7 @@ class TwoSampleResult(Result):
         What else the method has to say, by name.
     groups : tuple of (str, str)
         Where rows belong together: how, as rows of the printed table.
-    warnings : tuple of Caution
+    cautions : tuple of Caution
         What to know before relying on it.
     """
 
@@ -99,7 +100,7 @@ class TwoSampleResult(Result):
     null: FloatArray = field(repr=False, compare=False)
     details: dict[str, Any] = field(default_factory=dict, compare=False)
     groups: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    warnings: tuple[Caution, ...] = field(default=(), compare=False)
+    cautions: tuple[Caution, ...] = field(default=(), compare=False)
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
@@ -149,12 +150,12 @@ def two_sample_test(
     *,
     method: str | TwoSampleMethod = "nammd",
     kernel: Any = None,
-    space: Space | None = None,
+    space: SpaceLike | None = None,
     permutations: int | None = None,
     alpha: float = 0.05,
     rng: Any = None,
     groups: Any = None,
-    row_weights: Any = None,
+    sample_weight: Any = None,
     engine: Engine | None = None,
 ) -> TwoSampleResult:
     """Test whether two datasets come from the same distribution, by permutation.
@@ -177,7 +178,7 @@ def two_sample_test(
         For ``"nammd"`` and ``"mmd"``: by default the Gaussian with the median bandwidth of both datasets
         together. It must not be chosen by looking at which rows are x's and which are y's; the default is
         not.
-    space : Space, optional
+    space : Space or dict, optional
         Where to measure, instead of a space fitted on both datasets together. Other methods take their
         points from it and choose kernels of their own.
     permutations : int, optional
@@ -187,7 +188,7 @@ def two_sample_test(
         The level of the test.
     rng : int, numpy.random.Generator or None
         Generator for the permutations; give a number to get the same p-value again.
-    groups, row_weights : optional
+    groups, sample_weight : optional
         Which rows belong together, and how much each counts; see `distance`. Whole groups are
         relabelled then, and only ``"nammd"`` and ``"mmd"`` can do that.
     engine : Engine, optional
@@ -212,15 +213,16 @@ def two_sample_test(
     >>> nammd.two_sample_test(x, x + 1e-9, rng=1).pvalue
     1.0
     """
-    chosen, alpha = _method(method, kernel, permutations), between(alpha, "alpha")
-    datasets = opened({"x": x, "y": y}, space=space, kernel=kernel, engine=engine, least=2)
+    fixed, options = settled(space, kernel)
+    chosen, alpha = _method(method, options.get("kernel"), permutations), between(alpha, "alpha")
+    datasets = opened({"x": x, "y": y}, space=fixed or options, engine=engine, least=2)
     refuse_summaries(*datasets)
     one_kernel = "kernel" in _settings_of(chosen)
-    if kernel is None:
+    if options.get("kernel") is None:
         # A method with kernels of its own uses nothing but the points of a space.
-        kernel = getattr(chosen, "kernel", None) if one_kernel else Gaussian(1.0)
-    datasets = with_grouping(datasets, RowGrouping(groups, row_weights))
-    samples = prepared(datasets, space=space, kernel=None if space else kernel, engine=engine, least=2)
+        options["kernel"] = getattr(chosen, "kernel", None) if one_kernel else Gaussian(1.0)
+    datasets = with_grouping(datasets, RowGrouping(groups, sample_weight))
+    samples = prepared(datasets, space=fixed or options, engine=engine, least=2)
     points = [sample.points for sample in samples]
     for each in filter(is_mapped, points):
         np.asarray(each)  # says that all pairs of rows are needed, and what to do
@@ -247,7 +249,7 @@ def two_sample_test(
         return found
     kernel = getattr(chosen, "kernel", None) or Gaussian(1.0)
     scaled = [dataclasses.replace(s, space=dataclasses.replace(s.space, kernel=kernel)) for s in samples]
-    return dataclasses.replace(found, warnings=(*found.warnings, *one_column_dominates(*scaled)))
+    return dataclasses.replace(found, cautions=(*found.cautions, *one_column_dominates(*scaled)))
 
 
 def _method(method: Any, kernel: Any, permutations: Any) -> TwoSampleMethod:

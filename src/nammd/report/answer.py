@@ -8,7 +8,7 @@ from nammd.results import NAMES, Reportable
 
 def answer_of(result: Reportable) -> Answer:
     """Say what a result comes to."""
-    cautions = tuple(sentence(str(caution)) for caution in result.cautions())
+    cautions = tuple(sentence(str(caution)) for caution in result.cautions)
     return Answer(
         result.word,
         result.tone,
@@ -25,7 +25,7 @@ def distance_of(result: Reportable) -> Distance:
     """Return the distance that a result is about, and what it is held against."""
     shown, limit = result.shown(), result.limit()
     return Distance(
-        name=NAMES[result.measured.statistic],
+        name=NAMES[result.estimate.metric],
         measured=DistanceInterval(shown.value, *shown.interval),
         level=shown.level,
         like=shown.like,
@@ -48,7 +48,7 @@ def sentence(text: str) -> str:
 
 def files_of(result: Reportable) -> tuple[FileRow, ...]:
     """Return where both datasets came from."""
-    evidence = result.measured.evidence
+    evidence = result.estimate.evidence
     rows = []
     for role, sample in zip(result.datasets, (evidence.x, evidence.y), strict=True):
         source = sample.dataset.source

@@ -54,7 +54,7 @@ def build(result: Any, progress: ReportProgress | None = None) -> ReportModel:
     >>> print(model.contributions.sentence)
     1 of 3 columns differs by more than is negligible (adjusted p ≤ 0.05): column 1.
     """
-    estimate = reportable(result).measured
+    estimate = reportable(result).estimate
     source = source_of(result)
     columns = len(source.variables)
     steps = _Steps(2 + _drawn(source), progress)
@@ -145,14 +145,14 @@ def settings_of(result: Reportable, columns: int) -> tuple[tuple[str, str], ...]
     """Return the settings of a result as labels and values."""
     from nammd import __version__
 
-    estimate = result.measured
+    estimate = result.estimate
     first, second = result.datasets
     x, y = estimate.evidence.x, estimate.evidence.y
     rows = [
         ("rows", f"{estimate.m:,} in the {first}, {estimate.n:,} in the {second}"),
         *estimate.describe_groups(),
         ("columns", f"{columns:,} compared"),
-        ("distance", f"{NAMES[estimate.statistic]}, {_cross(estimate.cross)}"),
+        ("distance", f"{NAMES[estimate.metric]}, {_cross(estimate.cross)}"),
         ("kernel", str(estimate.kernel)),
         ("computed", _by(estimate.engine)),
         (f"digest of the {first}", x.digest[:16]),

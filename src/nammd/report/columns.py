@@ -83,7 +83,7 @@ class Checked:
     @classmethod
     def of(cls, result: Reportable, alpha: float) -> Checked:
         """Take the columns of a result, or hold them against what is negligible."""
-        evidence = result.measured.evidence
+        evidence = result.estimate.evidence
         x, y = evidence.x.dataset, evidence.y.dataset
         grouped = is_grouped(x) or is_grouped(y)
         if grouped and not (has_units(x) and has_units(y)):
@@ -116,7 +116,7 @@ class Checked:
 
 def contributions(source: Source, result: Reportable, alpha: float, step: Step) -> Contributions:
     """Return the part that each column has in a distance; `step` hears of every column."""
-    estimate: Estimate = result.measured
+    estimate: Estimate = result.estimate
     checked = Checked.of(result, alpha)
     by_name = {check.measure.name: check for check in checked.checks}
     many = len(source.variables) > WIDE
@@ -134,12 +134,10 @@ def contributions(source: Source, result: Reportable, alpha: float, step: Step) 
         check = by_name.get(variable.name.removeprefix("column ") if variable.key is None else variable.key)
         alone: Found
         if check is not None:
-            alone = checked.estimate(check, estimate.statistic)
+            alone = checked.estimate(check, estimate.metric)
         else:
             alone = (
-                NOTHING
-                if _constant(*columns)
-                else distance(*columns, statistic=estimate.statistic, **belonging)
+                NOTHING if _constant(*columns) else distance(*columns, metric=estimate.metric, **belonging)
             )
         found.append(_Column(variable, alone, check, None if many else left_out.without(variable.slots)))
     parts = tuple(each.part(source, result) for each in found)
@@ -197,7 +195,7 @@ class _Column:
         picture, values = profile(source, self.variable)
         check, words = self.check, ""
         if check is not None and check.beyond:
-            evidence = result.measured.evidence
+            evidence = result.estimate.evidence
             x, y = evidence.x.dataset, evidence.y.dataset
             told = words_for(check.measure, check.aspect, x, y, evidence.x.space.encoding)
             words = told.removeprefix(f"{check.name}: ")
@@ -218,7 +216,7 @@ class _Column:
 
 def _table(result: Reportable, checked: Checked) -> tuple[ColumnRow, ...]:
     """Return a row for every column, those beyond their tolerance first, then by distance over tolerance."""
-    evidence = result.measured.evidence
+    evidence = result.estimate.evidence
     datasets, rows = (evidence.x.dataset, evidence.y.dataset), []
     for check in checked.checks:
         summaries: list[Summary] = []

@@ -64,4 +64,4 @@ def options_for(estimate: Estimate, *positions: NDArray[np.intp]) -> dict[str, A
         # What has no name is nobody else's.
         labels.append([f"{side}/{c}" if known.names is None else known.names[c] for c in codes])
         weights.append(np.ones(len(rows)) if known.weights is None else known.weights[rows])
-    return {"groups": labels, "row_weights": weights}
+    return {"groups": labels, "sample_weight": weights}

@@ -163,4 +163,4 @@ def _draw_list(ax: Axes, names: list[str], measured: Any, filled: list[bool]) ->
 def _name(entry: Any) -> str:
     from nammd.results import NAMES
 
-    return NAMES[entry.estimate.statistic]
+    return NAMES[entry.estimate.metric]

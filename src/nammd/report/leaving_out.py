@@ -84,4 +84,4 @@ class WithoutColumns:
         return self._distance(like(x, home), like(y, home), self.estimate.kernel)
 
     def _distance(self, x: Any, y: Any, kernel: Kernel) -> Estimate:
-        return distance(x, y, kernel=kernel, statistic=self.estimate.statistic, **self.belonging)
+        return distance(x, y, kernel=kernel, metric=self.estimate.metric, **self.belonging)

@@ -148,7 +148,7 @@ def reportable(result: Any) -> Reportable:
 def source_of(result: Any) -> Source:
     """Find the data of a result."""
     result = reportable(result)
-    estimate = result.measured
+    estimate = result.estimate
     for points in filter(is_mapped, estimate.data):
         np.asarray(points)  # says that rows are needed here, and what to do
     if any(map(is_spread, estimate.data)):

@@ -7,7 +7,7 @@ import html
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,13 @@ from nammd.results.scales import ScaleCheck
 
 Tone: TypeAlias = Literal["close", "far", "undecided", "neutral"]
 """How an answer is coloured."""
+
+
+class ConfidenceInterval(NamedTuple):
+    """The ends of a confidence interval; it unpacks as ``low, high = ...``."""
+
+    low: float
+    high: float
 
 
 class Result:
@@ -29,9 +36,11 @@ class Result:
         """Return the rows of the printed table: a label and a value each."""
         raise NotImplementedError
 
-    def cautions(self) -> tuple[Caution, ...]:
-        """Return the cautions to print below the table."""
-        return getattr(self, "warnings", ())
+    if TYPE_CHECKING:  # a field of some results, worked out in others; not here, where it would be a default
+
+        @property
+        def cautions(self) -> tuple[Caution, ...]:
+            """What to know before relying on the result; printed below the table."""
 
     @property
     def tone(self) -> Tone:
@@ -50,7 +59,7 @@ class Result:
         lines = self.lines()
         width = max(len(label) for label, _ in lines)
         told = [self.headline(), *(f"  {label:<{width}}  {value}" for label, value in lines)]
-        told += [f"  Note: {caution.message}" for caution in self.cautions()]
+        told += [f"  Note: {caution.message}" for caution in self.cautions]
         return "\n".join(told)
 
     def _repr_html_(self) -> str:
@@ -59,7 +68,7 @@ class Result:
             f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
             for label, value in self.lines()
         )
-        notes = "".join(f"<p><em>{html.escape(c.message)}</em></p>" for c in self.cautions())
+        notes = "".join(f"<p><em>{html.escape(c.message)}</em></p>" for c in self.cautions)
         return f"<p><strong>{html.escape(self.headline())}</strong></p><table>{rows}</table>{notes}"
 
 
@@ -143,14 +152,15 @@ class Reportable(Result):
     datasets: tuple[str, str] = ("first dataset", "second dataset")
     """What the two datasets are called."""
 
-    @property
-    def measured(self) -> Any:
-        """The distance that the result is about."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # a field of some results; not here, where it would be a default
+
+        @property
+        def estimate(self) -> Any:
+            """The distance that the result is about."""
 
     def shown(self) -> Shown:
         """Return the distance that people are shown."""
-        found = self.measured
+        found = self.estimate
         return Shown(found.value, found.standard_error, found.confidence_interval(0.95))
 
     def question(self) -> str:

@@ -67,6 +67,7 @@ class BandwidthSelection(Result):
     engine: str
     space: Space = field(repr=False)
     accepted: tuple[int, ...] = ()
+    cautions = ()
 
     @property
     def bandwidth(self) -> float:

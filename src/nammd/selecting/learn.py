@@ -94,6 +94,7 @@ class LearnedKernel(Result):
     held_out: FloatArray = field(repr=False, compare=False)
     space: Space = field(repr=False, compare=False)
     accepted: tuple[int, ...] = ()
+    cautions = ()
 
     def headline(self) -> str:
         """Return the answer in one sentence."""

@@ -58,10 +58,10 @@ def dumps(sketch: Sketch, key: bytes | None = None) -> bytes:
     description: dict[str, Any] = {
         "version": VERSION if sketch.finer else PLAIN if sketch.units is None else GROUPED,
         "n": sketch.n,
-        "columns": sketch.columns,
+        "columns": sketch.n_columns,
         "encoding": sketch.encoding,
         "features": to_dict(sketch.features),
-        "frequencies": _probe(sketch.features, sketch.columns).tolist(),
+        "frequencies": _probe(sketch.features, sketch.n_columns).tolist(),
     }
     noticed = sketch.noticed.to_dict()
     if noticed:

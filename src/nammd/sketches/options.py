@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nammd.data.blocks_in_time import Blocks
+from nammd.data.blocks_in_time import TimeBlocks
 from nammd.data.dataset import Dataset
 from nammd.data.row_grouping import RowGrouping
 from nammd.encoding import Encoding
@@ -13,7 +13,7 @@ from nammd.errors.advice import Advice, refusal
 from nammd.errors.checks import choice, whole
 from nammd.kernels import Gaussian, RandomFeatures
 from nammd.kernels.operations import at_scale
-from nammd.spaces.space import fitted_kernel
+from nammd.spaces.space import Space, fitted_kernel
 from nammd.statistics.scales import SCALES, Scales
 
 
@@ -36,21 +36,15 @@ class Settings:
     scales: Scales
 
     @classmethod
-    def of(
-        cls, features: Any, space: Any, encoding: Encoding | None, threads: int | None, scales: Scales
-    ) -> Settings:
+    def of(cls, features: Any, space: Space | None, threads: int | None, scales: Scales) -> Settings:
         """Check what was asked for, and settle it."""
         if threads is not None:
             whole(threads, "threads")
         choice(scales, "scales", ("median", "all"))
-        if space is not None:
-            if encoding is not None:
-                raise TypeError("a space has an encoding already; give either space or encoding, not both")
-            encoding = space.encoding
-            if features is None:
-                kernel = space.kernel
-                features = kernel if isinstance(kernel, RandomFeatures) else RandomFeatures(kernel)
-        found = cls((), encoding, scales)
+        if space is not None and features is None:
+            kernel = space.kernel
+            features = kernel if isinstance(kernel, RandomFeatures) else RandomFeatures(kernel)
+        found = cls((), None if space is None else space.encoding, scales)
         return found if features is None else found.given(features)
 
     def given(self, features: Any) -> Settings:
@@ -118,7 +112,7 @@ def features_in(kernel: Any) -> RandomFeatures | None:
 
 def sketchable(grouping: RowGrouping) -> RowGrouping:
     """Return what was said of rows, if a sketch can keep it: blocks of time need the order of rows."""
-    if isinstance(grouping.groups, Blocks):
+    if isinstance(grouping.groups, TimeBlocks):
         raise refusal(
             TypeError,
             "a sketch does not keep the order of rows, which blocks of time need",
@@ -130,7 +124,7 @@ def sketchable(grouping: RowGrouping) -> RowGrouping:
 def columns_alone(grouping: RowGrouping) -> RowGrouping:
     """Return what was said of rows that come in batches: by columns, since labels would not follow them."""
     chosen = sketchable(grouping)
-    for option, value in (("groups", chosen.groups), ("row_weights", chosen.row_weights)):
+    for option, value in (("groups", chosen.groups), ("sample_weight", chosen.sample_weight)):
         if value is not None and not isinstance(value, str):
             raise TypeError(
                 f"{option} of batches must be the name of a column, not {type(value).__name__}; for batches "

@@ -66,8 +66,8 @@ class SketchSample:
                     "make it with 'nammd sketch' and the same --tolerance",
                 ),
             )
-        if sketch.columns != space.encoding.width:
-            has = counted(sketch.columns, "column")
+        if sketch.n_columns != space.encoding.width:
+            has = counted(sketch.n_columns, "column")
             raise ValueError(f"{dataset.name} has {has}, the tolerance {space.encoding.width}")
         sketch.means_exact(space.kernel)
         return cls(dataset, space, sketch.snapshot())
@@ -161,9 +161,10 @@ def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
                 "make both with the same --tolerance, --n-features and --seed",
             ),
         )
-    if a.columns != b.columns:
+    if a.n_columns != b.n_columns:
         raise ValueError(
-            f"these sketches cannot be {verb}: their data have {a.columns} and {counted(b.columns, 'column')}"
+            f"these sketches cannot be {verb}: their data have {a.n_columns} and "
+            f"{counted(b.n_columns, 'column')}"
         )
     if a.encoding != b.encoding:
         raise ValueError(
@@ -175,5 +176,5 @@ def require_alike(a: Sketch, b: Sketch, verb: str = "compared") -> None:
         raise refusal(
             ValueError,
             f"these sketches cannot be {verb}: {by}",
-            Advice("make both with the same groups= and row_weights=", "make both with the same --group"),
+            Advice("make both with the same groups= and sample_weight=", "make both with the same --group"),
         )

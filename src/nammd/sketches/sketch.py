@@ -13,7 +13,6 @@ from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
-from nammd.encoding import Encoding
 from nammd.encoding.noticed import Noticed
 from nammd.engines.progress import Progress
 from nammd.errors.checks import counted
@@ -44,7 +43,7 @@ class Sketch:
         The features that were summed.
     n : int
         The number of rows; also ``len(sketch)``.
-    columns : int
+    n_columns : int
         The number of columns of the rows, after encoding.
     total : array of shape (n_features,)
         The sum of the features.
@@ -81,7 +80,7 @@ class Sketch:
 
     features: RandomFeatures
     n: int
-    columns: int
+    n_columns: int
     total: FloatArray = field(repr=False)
     products: FloatArray = field(repr=False)
     encoding: str = ""
@@ -98,9 +97,8 @@ class Sketch:
         features: RandomFeatures | None = None,
         *,
         space: Space | None = None,
-        encoding: Encoding | None = None,
         groups: Any = None,
-        row_weights: Any = None,
+        sample_weight: Any = None,
         scales: Scales = "median",
         threads: int | None = None,
         progress: Progress = None,
@@ -117,12 +115,10 @@ class Sketch:
             of `x`. For every further sketch give those of the first: ``Sketch.of(y, first.features)``.
         space : Space, optional
             How the columns of a table become numbers, and the kernel to approximate. Tables need one.
-        encoding : Encoding, optional
-            Instead of a space, if `features` are given.
         groups : str or array, optional
             Which rows belong together: a column of a table, or a label for every row. Every group has to be
             whole; of a Dask collection, in one partition.
-        row_weights : str or array, optional
+        sample_weight : str or array, optional
             How much each row counts: a column of a table, or a number for every row.
         scales : {"median", "all"}
             With ``"all"`` the sketch can also be compared at a half, a quarter, an eighth and a sixteenth of
@@ -146,8 +142,8 @@ class Sketch:
         >>> bool(abs(nammd.distance(first, second).value) < 0.005)
         True
         """
-        settings = Settings.of(features, space, encoding, threads, scales)
-        grouping = sketchable(RowGrouping(groups, row_weights))
+        settings = Settings.of(features, space, threads, scales)
+        grouping = sketchable(RowGrouping(groups, sample_weight))
         dataset = open_dataset(x, "x", settled=False)
         if dataset.on_cluster:
             from nammd.sketches.sources import of_cluster
@@ -164,9 +160,8 @@ class Sketch:
         features: RandomFeatures | None = None,
         *,
         space: Space | None = None,
-        encoding: Encoding | None = None,
         groups: str | None = None,
-        row_weights: str | None = None,
+        sample_weight: str | None = None,
         scales: Scales = "median",
         threads: int | None = None,
         progress: RowProgress = None,
@@ -177,9 +172,9 @@ class Sketch:
         ----------
         batches : iterable of arrays or tables
             The data, in any number of pieces; empty ones are skipped.
-        features, space, encoding, scales, threads
+        features, space, scales, threads
             As for `of`; one of the first two is needed.
-        groups, row_weights : str, optional
+        groups, sample_weight : str, optional
             Columns, as for `of`. Up to a gigabyte of rows is held until groups are whole; beyond that, a
             group that comes again is counted as one more, which results say: sort such data by group.
         progress : callable, optional
@@ -199,8 +194,8 @@ class Sketch:
         """
         from nammd.sketches.sources import of_batches
 
-        settings = Settings.of(features, space, encoding, threads, scales).settled()
-        grouping = columns_alone(RowGrouping(groups, row_weights))
+        settings = Settings.of(features, space, threads, scales).settled()
+        grouping = columns_alone(RowGrouping(groups, sample_weight))
         return of_batches(batches, settings, grouping, threads, progress)
 
     @classmethod
@@ -210,9 +205,8 @@ class Sketch:
         features: RandomFeatures | None = None,
         *,
         space: Space | None = None,
-        encoding: Encoding | None = None,
         groups: str | None = None,
-        row_weights: str | None = None,
+        sample_weight: str | None = None,
         scales: Scales = "median",
         threads: int | None = None,
         columns: Sequence[str] | None = None,
@@ -228,7 +222,7 @@ class Sketch:
         ----------
         path : str or Path
             A file or folder of any format that `nammd.tables.read` knows.
-        features, space, encoding, groups, row_weights, scales, threads
+        features, space, groups, sample_weight, scales, threads
             As for `of_batches`.
         columns, key, query, batch_rows
             As for `nammd.tables.batches`.
@@ -255,8 +249,8 @@ class Sketch:
         from nammd.sketches.sources import of_file
 
         reading: dict[str, Any] = {"columns": columns, "key": key, "query": query, "batch_rows": batch_rows}
-        settings = Settings.of(features, space, encoding, threads, scales).settled()
-        grouping = columns_alone(RowGrouping(groups, row_weights))
+        settings = Settings.of(features, space, threads, scales).settled()
+        grouping = columns_alone(RowGrouping(groups, sample_weight))
         reading |= {"features": image_features}
         return of_file(path, settings, grouping, threads, progress, reading)
 
@@ -265,9 +259,8 @@ class Sketch:
         batch: Any,
         *,
         space: Space | None = None,
-        encoding: Encoding | None = None,
         groups: Any = None,
-        row_weights: Any = None,
+        sample_weight: Any = None,
     ) -> Sketch:
         """Add the rows of a batch to this sketch, in place.
 
@@ -275,9 +268,9 @@ class Sketch:
         ----------
         batch : array, table or Dask collection
             More rows, of the same columns.
-        space, encoding : Space, Encoding, optional
+        space : Space, optional
             That of the sketch, where it was made with one.
-        groups, row_weights : optional
+        groups, sample_weight : optional
             As for `of`, where the sketch was made with them; a column of it need not be named again. A group
             that the sketch has already counts as one more, which results say.
 
@@ -287,9 +280,9 @@ class Sketch:
             This sketch. Results that were made from it before do not change.
         """
         if self.units is not None:
-            groups, row_weights = again(self.units.by, groups), again(self.units.weights_by, row_weights)
-        how: dict[str, Any] = {"space": space, "encoding": encoding, "groups": groups}
-        how |= {"row_weights": row_weights, "scales": self.kept_scales}
+            groups, sample_weight = again(self.units.by, groups), again(self.units.weights_by, sample_weight)
+        how: dict[str, Any] = {"space": space, "groups": groups}
+        how |= {"sample_weight": sample_weight, "scales": self.kept_scales}
         both = self + Sketch.of(batch, self.features, **how)
         # New arrays, never written into: a result may hold the old ones.
         self.n, self.total, self.products = both.n, both.total, both.products
@@ -370,7 +363,7 @@ class Sketch:
         told = _added_tallies(self.tally, other.tally), self.noticed + other.noticed
         # At the scales that both have.
         finer = tuple(one + more for one, more in zip(self.finer, other.finer, strict=False))
-        size = self.n + other.n, self.columns
+        size = self.n + other.n, self.n_columns
         return Sketch(self.features, *size, *sums, self.encoding, *told, units, finer)
 
     def __radd__(self, other: Any) -> Sketch:
@@ -382,7 +375,7 @@ class Sketch:
 
     def __repr__(self) -> str:
         groups = "" if self.units is None else f" {self.units.described()}"
-        size = f"{counted(self.n, 'row')}{groups}, {counted(self.columns, 'column')}"
+        size = f"{counted(self.n, 'row')}{groups}, {counted(self.n_columns, 'column')}"
         scales = f", at {len(self.scales)} scales" if self.finer else ""
         return f"Sketch({size}, {self.features}{scales})"
 

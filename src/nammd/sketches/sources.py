@@ -117,10 +117,10 @@ def of_batches(
             if sketch is None:
                 sketch = part
             else:
-                if part.columns != sketch.columns:
+                if part.n_columns != sketch.n_columns:
                     raise ValueError(
-                        f"the batches differ: one has {counted(sketch.columns, 'column')}, a later one "
-                        f"{part.columns}"
+                        f"the batches differ: one has {counted(sketch.n_columns, 'column')}, a later one "
+                        f"{part.n_columns}"
                     )
                 for one, more in zip((sketch, *sketch.finer), (part, *part.finer), strict=True):
                     one.n += more.n

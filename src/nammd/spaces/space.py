@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from nammd.data.opening import open_all, open_dataset
 from nammd.encoding import Encoding
 from nammd.encoding.encoding import fit_datasets
 from nammd.errors.advice import naming
+from nammd.errors.naming import listed
 from nammd.errors.stored import Stored
 from nammd.kernels import Gaussian, Kernel, as_kernel
 from nammd.kernels.bandwidth import MEDIAN_ROWS, drawn_rows
@@ -27,6 +28,17 @@ from nammd.kernels.large import kernel_for_rows
 from nammd.kernels.operations import from_dict, to_dict
 from nammd.reading.text_formats.options import Reading
 from nammd.spaces.sample import Sample
+
+
+class SpaceOptions(TypedDict, total=False):
+    """How a space is to be fitted: options of `Space.fit`, where a space may be given."""
+
+    kernel: Any
+    exclude: Sequence[str] | None
+    columns: Sequence[str] | None
+    column_weights: Mapping[str, float] | None
+    reading: Reading | None
+    scale: Literal["robust"] | None
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,7 @@ class Space:
         kernel: Any = None,
         exclude: Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
-        weights: Mapping[str, float] | None = None,
+        column_weights: Mapping[str, float] | None = None,
         reading: Reading | None = None,
         scale: Literal["robust"] | None = None,
     ) -> Space:
@@ -99,7 +111,7 @@ class Space:
             Columns to leave out; those of arrays are called "0", "1", ...
         columns : sequence of str, optional
             The columns to use; by default all.
-        weights : mapping of str to float, optional
+        column_weights : mapping of str to float, optional
             How much each column counts; 1 where it is not named. A column with a weight is compared even
             if its whole numbers look like an identifier.
         reading : Reading, optional
@@ -124,7 +136,7 @@ class Space:
             kernel=kernel,
             exclude=exclude,
             columns=columns,
-            weights=weights,
+            column_weights=column_weights,
             reading=said,
             scale=scale,
         )
@@ -161,13 +173,41 @@ class Space:
         return f"{self.encoding.describe('Space')}\nKernel: {self.kernel}"
 
 
+SpaceLike: TypeAlias = Space | SpaceOptions
+"""Where to measure: a space, or how to fit one on the data of a question."""
+
+
+def settled(space: SpaceLike | None, kernel: Any = None) -> tuple[Space | None, SpaceOptions]:
+    """Return the space that was given; or None, and the options to fit one with."""
+    if isinstance(space, Space):
+        if kernel is not None:
+            raise TypeError("a space has a kernel already; give either space or kernel, not both")
+        return space, {}
+    if not (space is None or isinstance(space, Mapping)):
+        raise TypeError(
+            "space must be a space such as nammd.Space.fit(x, y), or a dict of options of Space.fit such as "
+            f"{{'exclude': ['id']}}, not {space!r}"
+        )
+    options: SpaceOptions = {} if space is None else {**space}
+    unknown = [name for name in options if name not in SpaceOptions.__annotations__]
+    if unknown:
+        raise TypeError(
+            f"space has no option {listed(unknown)}; it has {listed(SpaceOptions.__annotations__, 6)}"
+        )
+    if kernel is not None and options.get("kernel") is not None:
+        raise TypeError("the kernel is given twice; give either kernel or space={'kernel': ...}")
+    if kernel is not None:
+        options["kernel"] = kernel
+    return None, options
+
+
 def fit_space(
     datasets: Sequence[Dataset],
     *,
     kernel: Any = None,
     exclude: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
-    weights: Mapping[str, float] | None = None,
+    column_weights: Mapping[str, float] | None = None,
     reading: Reading | None = None,
     scale: Literal["robust"] | None = None,
 ) -> Space:
@@ -175,7 +215,12 @@ def fit_space(
     if len(datasets) > 2:  # one that is there twice counts once
         datasets = list({id(dataset): dataset for dataset in datasets}.values())
     encoding = fit_datasets(
-        datasets, weights=weights, columns=columns, exclude=exclude, reading=reading, scale=scale
+        datasets,
+        column_weights=column_weights,
+        columns=columns,
+        exclude=exclude,
+        reading=reading,
+        scale=scale,
     )
     return Space(encoding, fitted_kernel(encoding, datasets, kernel))
 

@@ -26,8 +26,8 @@ def cautions_of(
     `usable` are columns left out that could be compared now; `by_columns`: whether columns could be compared.
     """
     found = _accepted_itself(gate.tolerance, estimate.evidence.y)
-    known = {caution.code for caution in estimate.warnings}
-    found += estimate.warnings
+    known = {caution.code for caution in estimate.cautions}
+    found += estimate.cautions
     found += [caution for caution in gate.tolerance.origin.cautions if caution.code not in known]
     candidate, encoding = estimate.evidence.y.dataset, gate.tolerance.space.encoding
     extra = encoding.unknown_columns(candidate)

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from nammd.data.blocks_in_time import Blocks
+from nammd.data.blocks_in_time import TimeBlocks
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
 from nammd.encoding import Encoding
@@ -22,9 +22,9 @@ from nammd.errors.checks import between, choice
 from nammd.evidence.cautions import copied_rows
 from nammd.evidence.scales import one_column_dominates
 from nammd.kernels import as_kernel
-from nammd.reading.text_formats import Reading
 from nammd.results import Result
-from nammd.spaces import Space
+from nammd.spaces import Space, SpaceLike
+from nammd.spaces.space import settled
 from nammd.statistics.scales import Scales
 from nammd.tolerances.accepted import AcceptedSet, Quantiles
 from nammd.tolerances.bars import Accepted, Bar, Fixed, Perturbed
@@ -62,20 +62,16 @@ class Constructors(Result):
         how: How = "hull",
         margin: Any = None,
         rows: int | None = None,
-        space: Space | None = None,
+        space: SpaceLike | None = None,
         kernel: Any = None,
-        weights: Mapping[str, float] | None = None,
-        exclude: Sequence[str] | None = None,
-        scale: Literal["robust"] | None = None,
         scales: Scales = "all",
         negligible: Any = None,
-        reading: Reading | None = None,
         keep: Sequence[str] = (),
         anyway: bool = False,
         exact: bool = False,
         engine: Engine | None = None,
         groups: Any = None,
-        row_weights: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Accept data like the reference, like others that are known to be fine, or like mixtures of them.
 
@@ -99,16 +95,11 @@ class Constructors(Result):
             proven to be within with probability 0.9, whichever is larger.
         rows : int, optional
             How many rows candidates will have; by default as many as the reference.
-        space : Space, optional
-            Where to measure; by default a space fitted on the reference with the following options.
-        kernel : Kernel or class, optional
+        space : Space or dict, optional
+            Where to measure: a space, or options of `Space.fit` to fit one on the reference, such as
+            ``{"exclude": ["id"]}``. The tolerance keeps it, and candidates are read in the same way.
+        kernel : Kernel, class or str, optional
             By default the Gaussian kernel with the median bandwidth of the reference.
-        weights : mapping of str to float, optional
-            How much each column counts; 1 where it is not named.
-        exclude : sequence of str, optional
-            Columns to leave out.
-        scale : {"robust"}, optional
-            How columns of arrays are scaled; see `Space.fit`.
         scales : {"all", "median"}
             With ``"all"`` candidates are also compared at a half, a quarter, an eighth and a sixteenth of the
             bandwidth, where rounding, spikes and split clusters show; they are FAR where more than 5 % of
@@ -120,9 +111,6 @@ class Constructors(Result):
             in a hundred with another category, or without a value, and a change by a tenth in how it goes
             together with another column. For one column: ``{"income": {"missing": 0.05}}``.
             With False, columns have no tolerances of their own.
-        reading : Reading, optional
-            How numbers, dates and missing values are written, where that should not be inferred. The
-            tolerance keeps it, and candidates are read in the same way.
         keep : sequence of str
             Columns to compare although they alone tell accepted data from the reference.
         anyway : bool
@@ -133,11 +121,11 @@ class Constructors(Result):
             features, and the same for every candidate; see `distance`.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
-        groups : str, Blocks or sequence of arrays, optional
+        groups : str, TimeBlocks or sequence of arrays, optional
             Which rows belong together; see `distance`. Arrays: one for the reference, and one for each
             accepted dataset. The tolerance remembers it: a column, or blocks of time, is looked up again in
             every check, and labels have to be given to every check.
-        row_weights : str or sequence of arrays, optional
+        sample_weight : str or sequence of arrays, optional
             How much each row counts; likewise.
 
         Returns
@@ -160,18 +148,11 @@ class Constructors(Result):
             raise ValueError("give at least one accepted dataset")
         if how == "ball" and not (margin is None and rows is None):
             raise ValueError("with how='ball' the accepted data set the margin; leave margin and rows out")
-        options = {
-            "space": space,
-            "kernel": kernel,
-            "weights": weights,
-            "exclude": exclude,
-            "scale": scale,
-            "reading": reading,
-        }
-        grouping = RowGrouping(groups, row_weights)
+        fixed, options = settled(space, kernel)
+        grouping = RowGrouping(groups, sample_weight)
         allowed = Negligible.of(for_columns(negligible, grouping))
         part = grouping.part(0, 1 + len(named))
-        bench = Reference.of(x, options, engine, part, negligible=allowed, exact=exact)
+        bench = Reference.of(x, fixed or options, engine, part, negligible=allowed, exact=exact)
         others = bench.opened({str(name): data for name, data in named.items()}, grouping)
         tallies = {} if allowed is None else bench.tallied(others)
         wanted = scales_of(bench.space.kernel, scales)
@@ -181,8 +162,9 @@ class Constructors(Result):
         samples = {name: estimate.evidence.y for name, estimate in estimates.items()}
 
         def without(columns: tuple[str, ...]) -> float:
-            left = {"weights": weights, "exclude": [*(exclude or ()), *columns]}
-            other = Reference.of(bench.reference.dataset, left, engine, exact=exact)
+            left = {name: value for name, value in options.items() if name in ("column_weights", "columns")}
+            left["exclude"] = [*(options.get("exclude") or ()), *columns]
+            other = Reference.of(bench.reference.dataset, left, engine, exact=exact)  # type: ignore[arg-type]
             return max(each.value for [each] in other.distances(others).values())
 
         for name, sample in samples.items():
@@ -227,20 +209,16 @@ class Constructors(Result):
         level: float = 0.3,
         levels: Sequence[float] = DEFAULT_LEVELS,
         kind: str | None = None,
-        space: Space | None = None,
+        space: SpaceLike | None = None,
         kernel: Any = None,
-        weights: Mapping[str, float] | None = None,
-        exclude: Sequence[str] | None = None,
-        scale: Literal["robust"] | None = None,
         scales: Scales = "all",
         negligible: Any = None,
-        reading: Reading | None = None,
         anyway: bool = False,
         exact: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
         groups: Any = None,
-        row_weights: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Take epsilon from controlled perturbations of the reference itself.
 
@@ -266,9 +244,9 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, scale, scales, negligible, reading, anyway, exact : optional
+        space, kernel, scales, negligible, anyway, exact : optional
             As for `from_reference`.
-        engine, groups, row_weights : optional
+        engine, groups, sample_weight : optional
             As for `from_reference`.
         rng : int, numpy.random.Generator or None
             Generator for the perturbations.
@@ -277,20 +255,13 @@ class Constructors(Result):
         -------
         Tolerance
         """
-        how = {
-            "space": space,
-            "kernel": kernel,
-            "weights": weights,
-            "exclude": exclude,
-            "scale": scale,
-            "reading": reading,
-        }
-        grouping = RowGrouping(groups, row_weights)
+        fixed, options = settled(space, kernel)
+        grouping = RowGrouping(groups, sample_weight)
         refuse_blocks(groups)
         allowed = Negligible.of(for_columns(negligible, grouping))
         bench = Reference.of(
             x,
-            how,
+            fixed or options,
             engine,
             grouping.part(0, 1),
             negligible=allowed,
@@ -318,23 +289,19 @@ class Constructors(Result):
         cls,
         x: Any,
         *,
-        blocks: int = 4,
-        splits: int = 10,
-        space: Space | None = None,
+        n_blocks: int = 4,
+        n_splits: int = 10,
+        space: SpaceLike | None = None,
         kernel: Any = None,
-        weights: Mapping[str, float] | None = None,
-        exclude: Sequence[str] | None = None,
-        scale: Literal["robust"] | None = None,
         scales: Scales = "all",
         negligible: Any = None,
-        reading: Reading | None = None,
         keep: Sequence[str] = (),
         anyway: bool = False,
         exact: bool = False,
         rng: Any = 0,
         engine: Engine | None = None,
         groups: Any = None,
-        row_weights: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Take epsilon from what "no change" looks like within the reference itself.
 
@@ -351,13 +318,13 @@ class Constructors(Result):
         ----------
         x : dataset
             The reference, in memory and in the order of time; see `distance`.
-        blocks : int
+        n_blocks : int
             The number of consecutive blocks.
-        splits : int
+        n_splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, scale, scales, negligible, reading, anyway, exact : optional
+        space, kernel, scales, negligible, anyway, exact : optional
             As for `from_reference`.
-        engine, groups, row_weights : optional
+        engine, groups, sample_weight : optional
             As for `from_reference`.
         keep : sequence of str
             Columns by which rows may be ordered although they take part.
@@ -373,32 +340,25 @@ class Constructors(Result):
         ValueError
             If the rows are sorted by one of the columns that are compared: then blocks differ by the sorting.
         """
-        how = {
-            "space": space,
-            "kernel": kernel,
-            "weights": weights,
-            "exclude": exclude,
-            "scale": scale,
-            "reading": reading,
-        }
-        grouping = RowGrouping(groups, row_weights)
-        require_splits(blocks, splits)
+        fixed, options = settled(space, kernel)
+        grouping = RowGrouping(groups, sample_weight)
+        require_splits(n_blocks, n_splits)
         allowed = Negligible.of(for_columns(negligible, grouping))
         bench = Reference.of(
             x,
-            how,
+            fixed or options,
             engine,
             grouping.part(0, 1),
             negligible=allowed,
-            blocks=blocks,
+            blocks=n_blocks,
             in_memory_for="from_split",
             exact=exact,
         )
         refuse_ordered_rows(bench.reference, keep)
         # Each of them compares all rows: halves with halves, blocks with what is left.
         rows, units = len(bench.points), bench.reference.units
-        with passes(*[1.0] * (blocks + splits), what=comparing(rows)):
-            rungs, estimates = split_rungs(rows, bench.distances_between, blocks, splits, rng, units)
+        with passes(*[1.0] * (n_blocks + n_splits), what=comparing(rows)):
+            rungs, estimates = split_rungs(rows, bench.distances_between, n_blocks, n_splits, rng, units)
         drift = max((r for r in rungs if r.kind == "block"), key=lambda r: r.value)
         resolution = float(np.median([r.high for r in rungs if r.kind == "random"]))
         label, value = drift.label, drift.value
@@ -419,12 +379,11 @@ class Constructors(Result):
         kernel: Any = None,
         *,
         space: Space | None = None,
-        encoding: Encoding | None = None,
-        columns: int | None = None,
+        n_columns: int | None = None,
         x: Any = None,
         negligible: Any = False,
-        groups: str | Blocks | None = None,
-        row_weights: str | None = None,
+        groups: str | TimeBlocks | None = None,
+        sample_weight: str | None = None,
     ) -> Self:
         """Fix a tolerance by hand, for those who know.
 
@@ -436,17 +395,14 @@ class Constructors(Result):
             The kernel under which that is meant; needed unless a space is given.
         space : Space, optional
             The space in which that is meant.
-        encoding : Encoding, optional
-            Instead of a space: how columns become numbers. Without it give `x` to fit one, or `columns` for
-            plain arrays.
-        columns : int, optional
-            The number of columns of the arrays to come.
+        n_columns : int, optional
+            Instead of a space: the number of columns of the arrays to come.
         x : dataset, optional
-            The reference to fit the encoding on.
+            Or the reference, to fit an encoding on.
         negligible : mapping or True, optional
             To hold every column against what is negligible in it, too; see `from_reference`. It is then
             measured on the reference of each check.
-        groups, row_weights : optional
+        groups, sample_weight : optional
             A column, or blocks of time, that every check is to take; see `distance`. Without them a check may
             still say which rows belong together.
 
@@ -457,20 +413,19 @@ class Constructors(Result):
         Examples
         --------
         >>> import nammd
-        >>> nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3).epsilon
+        >>> nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=3).epsilon
         0.02
         """
         epsilon = between(epsilon, "epsilon")
-        grouping, ways = RowGrouping(groups, row_weights), (space, encoding, columns, x)
+        grouping, ways = RowGrouping(groups, sample_weight), (space, n_columns, x)
         if sum(given is not None for given in ways) != 1 or (space is None) == (kernel is None):
             raise TypeError(
-                "give a space; or a kernel, and one of encoding, columns and x: how many columns, of which "
-                "kind?"
+                "give a space; or a kernel, and one of n_columns and x: how many columns, of which kind?"
             )
         if space is None:
-            if columns is not None:
-                encoding = Encoding.identity(columns)
-            elif encoding is None:
+            if n_columns is not None:
+                encoding = Encoding.identity(n_columns)
+            else:
                 encoding = fit_datasets([dataset_with_grouping(open_dataset(x, "x"), grouping)])
             space = Space(encoding, as_kernel(kernel))
         origin = Origin.now("given", 0, space.encoding, None, (), "")

@@ -177,7 +177,7 @@ def _read_grouping(stored: Stored) -> GroupingSpec:
     if kind == "column" and column is None:
         raise stored["column"].wrong("the column of the groups")
     length, period = (stored[name].whole(1) if stored[name].there else None for name in ("length", "period"))
-    weights = stored["row_weights"].text() if stored["row_weights"].there else None
+    weights = stored["sample_weight"].text() if stored["sample_weight"].there else None
     return GroupingSpec(
         kind, column, length, period, weights, stored["missing"].one_of("error", "own", "drop")
     )

@@ -47,6 +47,7 @@ class Forecast(Result):
     far: float
     epsilon: float
     alpha: float
+    cautions = ()
 
     @property
     def undecided(self) -> float:

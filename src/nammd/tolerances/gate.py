@@ -95,7 +95,7 @@ class Gate:
     >>> import nammd
     >>> rng = np.random.default_rng(0)
     >>> train = rng.normal(size=(500, 2))
-    >>> gate = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2).with_reference(train)
+    >>> gate = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2).with_reference(train)
     >>> [str(gate.check(rng.normal(loc=shift, size=(300, 2))).decision) for shift in (0.0, 0.1, 1.0)]
     ['CLOSE', 'CLOSE', 'FAR']
     """
@@ -141,7 +141,7 @@ class Gate:
         allow: Sequence[str] = (),
         fact_share: FactShare = None,
         groups: Any = None,
-        row_weights: Any = None,
+        sample_weight: Any = None,
     ) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
 
@@ -155,7 +155,7 @@ class Gate:
             Leave single columns, and facts about them, out of the verdict; they still explain it.
         fail_on, allow, fact_share
             Which facts speak against a candidate, beside what the tolerance says; see `Tolerance.with_facts`.
-        groups, row_weights : optional
+        groups, sample_weight : optional
             Which rows of the candidate belong together, and how much each counts: arrays, since a column or
             blocks of time are those of the reference.
 
@@ -166,7 +166,7 @@ class Gate:
         between(alpha, "alpha", 0.5)
         rules = self.tolerance.fact_rules.changed(fail_on, allow, fact_share)
         rules.require_columns(self._columns.names)
-        opened = self.candidate(self._open(candidate), RowGrouping(groups, row_weights))
+        opened = self.candidate(self._open(candidate), RowGrouping(groups, sample_weight))
         return self.verdict(opened, alpha, joint_only=joint_only, rules=rules)
 
     @single_threaded_blas  # many small products: more threads would mostly wait for each other
@@ -220,7 +220,7 @@ class Gate:
             alpha=alpha,
             held=tuple(held),
             estimate=estimate,
-            warnings=cautions_of(self, estimate, decision, candidate.left_out.usable, comparable),
+            cautions=cautions_of(self, estimate, decision, candidate.left_out.usable, comparable),
             tolerance=self.tolerance,
             setting=self._setting(estimate, nearest, alpha, levels[0] / alpha),
             nearest=nearest,
@@ -276,7 +276,7 @@ class Gate:
         >>> import numpy as np
         >>> import nammd
         >>> rng = np.random.default_rng(0)
-        >>> gate = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=2).with_reference(
+        >>> gate = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2).with_reference(
         ...     rng.normal(size=(500, 2))
         ... )
         >>> weeks = {f"week {k}": rng.normal((0.0, 0.5 * k), size=(300, 2)) for k in range(3)}
@@ -293,21 +293,21 @@ class Gate:
         )
         return check_each(check, candidates, alpha, adjust, errors, progress)
 
-    def distance(self, candidate: Any, *, groups: Any = None, row_weights: Any = None) -> Estimate:
+    def distance(self, candidate: Any, *, groups: Any = None, sample_weight: Any = None) -> Estimate:
         """Estimate the distance of a candidate to the reference, without a verdict.
 
         Parameters
         ----------
         candidate : dataset
             The data in question; see `distance`. A sketch if the reference is one.
-        groups, row_weights : optional
+        groups, sample_weight : optional
             As for `check`.
 
         Returns
         -------
         Estimate
         """
-        opened = self.candidate(self._open(candidate), RowGrouping(groups, row_weights), columns=False)
+        opened = self.candidate(self._open(candidate), RowGrouping(groups, sample_weight), columns=False)
         return self._estimates(opened, (1.0,), alone=True)[0]
 
     def candidate(
@@ -430,7 +430,7 @@ class Gate:
             alpha=alpha,
             alternative="greater" if true > bar.value else "less",
             bound=distribution_free(abs(true - bar.value), power, alpha),
-            statistic="nammd",
+            metric="nammd",
             obstacle=obstacle if n is None else "",
         )
 

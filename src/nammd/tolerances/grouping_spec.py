@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nammd.data.blocks_in_time import Blocks
+from nammd.data.blocks_in_time import TimeBlocks
 from nammd.data.group_labels import Missing
 from nammd.data.row_grouping import RowGrouping
 from nammd.errors.advice import Advice, refusal
@@ -25,7 +25,7 @@ class GroupingSpec:
         The rows of a block of time, where that was fixed.
     period : int or None
         The rows of a season, where that was said.
-    row_weights : str or None
+    sample_weight : str or None
         The column of the weights of rows; empty where they come with the data; None where there are none.
     missing : {"error", "own", "drop"}
         What is done with rows without a label of a group.
@@ -35,27 +35,27 @@ class GroupingSpec:
     column: str | None = None
     length: int | None = None
     period: int | None = None
-    row_weights: str | None = None
+    sample_weight: str | None = None
     missing: Missing = "error"
 
     @classmethod
     def of(cls, grouping: RowGrouping) -> GroupingSpec:
         """Note what was said."""
-        weights = grouping.row_weights
+        weights = grouping.sample_weight
         stored = weights if weights is None or isinstance(weights, str) else ""
         if grouping.groups is None:
-            return cls(row_weights=stored)
-        if isinstance(grouping.groups, Blocks):
+            return cls(sample_weight=stored)
+        if isinstance(grouping.groups, TimeBlocks):
             blocks = grouping.groups
             return cls("blocks", blocks.time, blocks.length, blocks.period, stored)
         if isinstance(grouping.groups, str):
-            return cls("column", grouping.groups, row_weights=stored, missing=grouping.missing)
-        return cls("labels", row_weights=stored, missing=grouping.missing)
+            return cls("column", grouping.groups, sample_weight=stored, missing=grouping.missing)
+        return cls("labels", sample_weight=stored, missing=grouping.missing)
 
     @property
     def said(self) -> bool:
         """Whether anything was said."""
-        return bool(self.kind) or self.row_weights is not None
+        return bool(self.kind) or self.sample_weight is not None
 
     def settled(self, grouping: RowGrouping, fixed: bool) -> RowGrouping:
         """Return what holds for a check; `fixed`: the tolerance is a number, which has nothing to remember.
@@ -69,8 +69,8 @@ class GroupingSpec:
                     "the tolerance was made as if every row stood for itself, so its error does not fit "
                     "checks of groups or weighted rows",
                     Advice(
-                        "make it again with groups= (or row_weights=)",
-                        "calibrate again with --group, --time or --row-weight",
+                        "make it again with groups= (or sample_weight=)",
+                        "calibrate again with --group, --time or --sample-weight",
                     ),
                 )
             return grouping
@@ -79,7 +79,7 @@ class GroupingSpec:
                 f"the tolerance was made with missing={self.missing!r} for rows without a group, not with "
                 f"{grouping.missing!r}"
             )
-        groups, weights = self._groups(grouping.groups), self._weights(grouping.row_weights)
+        groups, weights = self._groups(grouping.groups), self._weights(grouping.sample_weight)
         return RowGrouping(groups, weights, self.missing)
 
     def _groups(self, given: Any) -> Any:
@@ -88,7 +88,7 @@ class GroupingSpec:
                 raise ValueError("the tolerance was made without groups; make it again with groups")
             return None
         if self.kind == "labels":
-            if given is None or isinstance(given, (str, Blocks)):
+            if given is None or isinstance(given, (str, TimeBlocks)):
                 raise refusal(
                     ValueError,
                     "the tolerance was made with labels that say which rows belong together, and a check "
@@ -96,24 +96,24 @@ class GroupingSpec:
                     Advice("give groups=(labels of the reference, labels of the candidate)", "use Python"),
                 )
             return given
-        own = self.column if self.kind == "column" else Blocks(self.column, self.length, self.period)
+        own = self.column if self.kind == "column" else TimeBlocks(self.column, self.length, self.period)
         if given is not None and given != own:
             raise ValueError(f"the tolerance was made with groups by {own!r}, not by {given!r}")
         return own
 
     def _weights(self, given: Any) -> Any:
-        if self.row_weights == "":
+        if self.sample_weight == "":
             if given is None or isinstance(given, str):
                 raise refusal(
                     ValueError,
                     "the tolerance was made with weights of rows, and a check needs them too",
-                    Advice("give row_weights=(of the reference, of the candidate)", "use Python"),
+                    Advice("give sample_weight=(of the reference, of the candidate)", "use Python"),
                 )
             return given
-        if given is not None and given != self.row_weights:
-            had = "without weights of rows" if self.row_weights is None else f"with {self.row_weights!r}"
-            raise ValueError(f"the tolerance was made {had}, not with row_weights={given!r}")
-        return self.row_weights
+        if given is not None and given != self.sample_weight:
+            had = "without weights of rows" if self.sample_weight is None else f"with {self.sample_weight!r}"
+            raise ValueError(f"the tolerance was made {had}, not with sample_weight={given!r}")
+        return self.sample_weight
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the rows of a printed table."""
@@ -130,8 +130,8 @@ class GroupingSpec:
         if self.missing != "error":
             done = "left out" if self.missing == "drop" else "each a group of its own"
             rows.append(("rows without a group", done))
-        if self.row_weights is not None:
-            rows.append(("row weights", self.row_weights or "numbers that come with the data"))
+        if self.sample_weight is not None:
+            rows.append(("row weights", self.sample_weight or "numbers that come with the data"))
         return rows
 
 
@@ -143,7 +143,7 @@ def for_columns(negligible: Any, grouping: RowGrouping) -> Any:
 
     Of blocks of time not only the blocks are alike but neighbours too, which the sums of columns do not tell.
     """
-    if not isinstance(grouping.groups, Blocks):
+    if not isinstance(grouping.groups, TimeBlocks):
         return negligible
     if negligible:
         raise refusal(

@@ -25,8 +25,8 @@ from nammd.evidence.gathering import gather_at, gather_splits, kernels_at
 from nammd.evidence.preparing import compared, prepared
 from nammd.evidence.rows import Known
 from nammd.questions.distance import Estimate
-from nammd.spaces import Sample, Space
-from nammd.spaces.space import fitted_kernel, for_rows, sample_of
+from nammd.spaces import Sample, Space, SpaceLike
+from nammd.spaces.space import fitted_kernel, for_rows, sample_of, settled
 from nammd.statistics.moments import CrossPairs
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.equivalents import equivalents, perturbed_copies
@@ -66,7 +66,7 @@ class Reference:
     def of(
         cls,
         x: Any,
-        how: Mapping[str, Any],
+        space: SpaceLike | None,
         engine: Engine | None,
         grouping: RowGrouping = NO_GROUPING,
         *,
@@ -81,8 +81,8 @@ class Reference:
         ----------
         x : dataset
             The reference.
-        how : mapping of str to object
-            The options of `Space.fit`, or a space.
+        space : Space, dict or None
+            A space, or the options of `Space.fit`.
         engine : Engine or None
             Which engine computes.
         grouping : RowGrouping
@@ -98,20 +98,16 @@ class Reference:
             candidates of as many rows.
         """
         by_workers = workers_read_files(engine)
-        options = {name: value for name, value in how.items() if value is not None}
-        space = options.pop("space", None)
-        if space is not None and options:
-            raise TypeError(f"a space is fixed already; give either space or {', '.join(options)}, not both")
-        written = options.get("reading") if space is None else space.encoding.for_files
+        fixed, options = settled(space)
+        written = options.get("reading") if fixed is None else fixed.encoding.for_files
         named = {"the reference": x}
         [dataset] = open_all(named, min_rows=MIN_ROWS, by_workers=by_workers, reading=written)
         refuse_summaries(dataset)
         dataset = dataset_with_grouping(dataset, grouping)
         if in_memory_for and dataset.on_cluster:
             raise _not_in_memory(in_memory_for, dataset)
-        kernel, encoding = options.pop("kernel", None), None if space is None else space.encoding
-        if encoding is None:
-            encoding = fit_datasets([dataset], **options)
+        kernel = options.pop("kernel", None)
+        encoding = fit_datasets([dataset], **options) if fixed is None else fixed.encoding  # type: ignore[misc]
         measures: tuple[Measure, ...] = ()
         edges: list[int] = []
         if negligible is not None:
@@ -120,11 +116,10 @@ class Reference:
             edges = block_edges(dataset.rows or 0, blocks)
         pairs = negligible is not None
         tally = tally_columns(dataset, measures, encoding, negligible=negligible, edges=edges, pairs=pairs)
-        if space is None:
-            space = Space(encoding, fitted_kernel(encoding, [dataset], kernel))
-        sample = sample_of(dataset, space, digest=True)
+        found = Space(encoding, fitted_kernel(encoding, [dataset], kernel)) if fixed is None else fixed
+        sample = sample_of(dataset, found, digest=True)
         if not exact:
-            sample = replace(sample, space=for_rows(space, int(sample.points.shape[1]), 2 * sample.size))
+            sample = replace(sample, space=for_rows(found, int(sample.points.shape[1]), 2 * sample.size))
         if in_memory_for:
             sample = replace(sample, points=to_numpy(sample.points))
         return cls(sample, engine, measures, tally, exact)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nammd.data.arrays import is_spread, to_numpy
-from nammd.data.blocks_in_time import Blocks
+from nammd.data.blocks_in_time import TimeBlocks
 from nammd.errors.advice import Advice, Caution, refusal
 from nammd.errors.naming import listed
 from nammd.results import number
@@ -45,7 +45,7 @@ def refuse_no_difference(epsilon: float) -> None:
 
 def refuse_blocks(groups: Any) -> None:
     """Refuse blocks of time where the reference is compared with copies of it."""
-    if isinstance(groups, Blocks):
+    if isinstance(groups, TimeBlocks):
         raise refusal(
             ValueError,
             "a perturbed copy is no series of its own, so blocks of time do not go with a tolerance from "
@@ -96,7 +96,7 @@ def refuse_separating_columns(
         f"{listed(which)} from the reference: {words}. With such a column the others hardly count. "
         f"{compared}",
         Advice(
-            f"leave {'them' if plural else 'it'} out with exclude=[{chosen}], or, if "
+            f"leave {'them' if plural else 'it'} out with space={{'exclude': [{chosen}]}}, or, if "
             f"{'they are' if plural else 'it is'} meant, say keep=[{chosen}]",
             f"leave {'them' if plural else 'it'} out with {_options('--exclude', names)}, or, if "
             f"{'they are' if plural else 'it is'} meant, say {_options('--keep', names)}",
@@ -124,7 +124,8 @@ def refuse_ordered_rows(reference: Sample, keep: Collection[str]) -> None:
             "so blocks of consecutive rows differ by that alone, and the tolerance would accept any fault "
             "elsewhere",
             Advice(
-                f"leave it out with exclude=[{name!r}]", f"leave it out with {_options('--exclude', (name,))}"
+                f"leave it out with space={{'exclude': [{name!r}]}}",
+                f"leave it out with {_options('--exclude', (name,))}",
             ),
         )
     orders = "give the rows in the order of time, or shuffled to see what sampling alone does"

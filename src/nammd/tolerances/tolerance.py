@@ -153,8 +153,9 @@ class Tolerance(Constructors):
         """The encoding of the space: how columns become numbers."""
         return self.space.encoding
 
+    @property
     def cautions(self) -> tuple[Caution, ...]:
-        """Return what to know of the tolerance before relying on it."""
+        """What to know of the tolerance before relying on it."""
         return self.origin.cautions
 
     def at_level(self, level: float, kind: str | None = None) -> Tolerance:
@@ -180,7 +181,7 @@ class Tolerance(Constructors):
         return replace(self, bars=(bar,), origin=origin, columns=columns, scales=scales).noted()
 
     def accepting(
-        self, accepted: Any, *, reason: str = "", groups: Any = None, row_weights: Any = None
+        self, accepted: Any, *, reason: str = "", groups: Any = None, sample_weight: Any = None
     ) -> Tolerance:
         """Return the same, with more data that are accepted: "this drift was fine".
 
@@ -190,7 +191,7 @@ class Tolerance(Constructors):
             Data that differ from what was accepted so far and are fine, or several by name.
         reason : str
             Why they are; the tolerance keeps it, with the date.
-        groups, row_weights : optional
+        groups, sample_weight : optional
             Which rows belong together, and how much each counts, as arrays; what the tolerance remembers
             need not be said again.
 
@@ -223,7 +224,7 @@ class Tolerance(Constructors):
                 ),
             )
         named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
-        grouping = self.grouping_spec.settled(RowGrouping(groups, row_weights), self.origin.how == "given")
+        grouping = self.grouping_spec.settled(RowGrouping(groups, sample_weight), self.origin.how == "given")
         samples, tallies = opened_in(self.space, named, grouping, self.columns)
         kept = (self.accepted or AcceptedSet(())).accepting(samples, self.space, reason)
         columns = None if self.columns is None else self.columns.accepting(tallies)
@@ -258,7 +259,7 @@ class Tolerance(Constructors):
         Examples
         --------
         >>> import nammd
-        >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), columns=3)
+        >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=3)
         >>> tolerance = tolerance.with_facts(allow=["new-categories:city"], share={"age": 0.05})
         >>> tolerance.fact_rules.allow, tolerance.fact_rules.share
         (('new-categories:city',), 0.01)
@@ -321,7 +322,7 @@ class Tolerance(Constructors):
         exact: bool = False,
         engine: Engine | None = None,
         groups: Any = None,
-        row_weights: Any = None,
+        sample_weight: Any = None,
     ) -> Gate:
         """Prepare for many checks against the same reference.
 
@@ -340,7 +341,7 @@ class Tolerance(Constructors):
             89 442 rows in all; columns, pairs of them and facts are always of all rows.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
-        groups, row_weights : optional
+        groups, sample_weight : optional
             Which rows of the reference belong together, and how much each counts; see `distance`. What the
             tolerance remembers need not be said again, but for arrays.
 
@@ -349,7 +350,7 @@ class Tolerance(Constructors):
         Gate
             It has one method that matters, ``check(candidate, alpha=0.05)``.
         """
-        return Gate.of(self, x, engine, RowGrouping(groups, row_weights), exact)
+        return Gate.of(self, x, engine, RowGrouping(groups, sample_weight), exact)
 
     def check(
         self,
@@ -364,7 +365,7 @@ class Tolerance(Constructors):
         exact: bool = False,
         engine: Engine | None = None,
         groups: Any = None,
-        row_weights: Any = None,
+        sample_weight: Any = None,
     ) -> Verdict:
         """Decide whether a candidate is close enough to the reference.
 
@@ -386,7 +387,7 @@ class Tolerance(Constructors):
             Whether all rows are compared with each other, however many they are; see `with_reference`.
         engine : Engine, optional
             Which engine computes; by default the one where the data is.
-        groups, row_weights : optional
+        groups, sample_weight : optional
             Which rows belong together, and how much each counts; see `distance`. What the tolerance remembers
             need not be said again, but for arrays.
 
@@ -394,7 +395,7 @@ class Tolerance(Constructors):
         -------
         Verdict
         """
-        grouping = RowGrouping(groups, row_weights)
+        grouping = RowGrouping(groups, sample_weight)
         gate = Gate.of(self, x, engine, grouping.part(0, 2), exact)
         return gate.check(
             candidate,

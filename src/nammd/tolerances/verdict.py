@@ -66,7 +66,7 @@ class Verdict(Reportable):
         is nearer than one of them, at a level divided by their number; FAR is farther than each.
     estimate : Estimate
         The distance with everything that belongs to it.
-    warnings : tuple of Caution
+    cautions : tuple of Caution
         What to know before relying on the verdict.
     tolerance : Tolerance
         What the check was made with.
@@ -106,7 +106,7 @@ class Verdict(Reportable):
     alpha: float
     held: tuple[Held, ...]
     estimate: Estimate
-    warnings: tuple[Caution, ...]
+    cautions: tuple[Caution, ...]
     tolerance: Tolerance = field(repr=False, compare=False)
     setting: Setting = field(repr=False, compare=False)
     nearest: Nearest = field(repr=False, compare=False)
@@ -130,11 +130,6 @@ class Verdict(Reportable):
     def candidate(self) -> Any:
         """The candidate, as it was given."""
         return self.estimate.evidence.y.dataset.given
-
-    @property
-    def measured(self) -> Estimate:
-        """The distance that was held against the tolerance."""
-        return self.estimate
 
     @property
     def judged(self) -> bool:
@@ -426,7 +421,7 @@ class Verdict(Reportable):
         if self.other_reference:
             return f"another reference: {self.other_reference[0]}"
         if self.void:
-            return self.warnings[0].message if self.warnings else ""
+            return self.cautions[0].message if self.cautions else ""
         return "" if self.is_close else self.advice()
 
     def to_dict(self) -> dict[str, Any]:

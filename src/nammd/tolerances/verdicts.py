@@ -180,11 +180,12 @@ class Verdicts(Paged):
             f"p-values are adjusted for {counted(self._tested, 'candidate')} by Holm's method."
         )
 
+    @property
     def cautions(self) -> tuple[Caution, ...]:
-        """Return the cautions of all candidates, each with those that it is about."""
+        """The cautions of all candidates, each with those that it is about."""
         found: dict[Caution, list[str]] = {}
         for entry in self.entries:
-            for caution in () if entry.verdict is None else entry.verdict.cautions():
+            for caution in () if entry.verdict is None else entry.verdict.cautions:
                 found.setdefault(caution, []).append(entry.name)
         return tuple(Caution(c.code, f"{_some(names)}: {c.message}") for c, names in found.items())
 
@@ -228,7 +229,7 @@ class Verdicts(Paged):
             tone=self.tone,
             advice=self.claim(),
             tables=(table,),
-            cautions=tuple(caution.message for caution in self.cautions()),
+            cautions=tuple(caution.message for caution in self.cautions),
             settings=tuple(self.settings()),
         )
 
@@ -266,7 +267,7 @@ class Verdicts(Paged):
 
     def __str__(self) -> str:
         lines = aligned([("candidate", "verdict", "of the tolerance", "why"), *self.table()])
-        lines += [self.claim(), *(f"Note: {caution.message}" for caution in self.cautions())]
+        lines += [self.claim(), *(f"Note: {caution.message}" for caution in self.cautions)]
         return "\n  ".join([self.headline(), *lines])
 
 

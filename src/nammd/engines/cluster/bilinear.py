@@ -69,7 +69,7 @@ def mixed_forms(
     kernel: Kernel, tiles: Tiles, left: Any, right: Any, u: NDArray[Any], v: NDArray[Any]
 ) -> FloatArray:
     """Return ``2 u' K v``, K between two blocks: both of their places in the symmetric matrix."""
-    shape = (tiles.rows or _SHAPE[0], tiles.columns or _SHAPE[1])
+    shape = (tiles.tile_rows or _SHAPE[0], tiles.tile_columns or _SHAPE[1])
     job = BilinearForms(kernel.bind(left, right, tiles.dtype), (left, right), u, v, shape)
     alone(run, [job], tiles.threads, tiles.progress)
     return 2.0 * job.result()

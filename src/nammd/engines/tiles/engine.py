@@ -58,7 +58,7 @@ class Tiles(Engine):
 
     Parameters
     ----------
-    rows, columns : int, optional
+    tile_rows, tile_columns : int, optional
         The size of a tile. The defaults fit the cache of a CPU core, or keep a device busy.
     threads : int, optional
         The number of threads; by default as many as the process may use, or one for small data.
@@ -85,14 +85,14 @@ class Tiles(Engine):
     'Tiles(threads=1)'
     """
 
-    rows: int | None = None
-    columns: int | None = None
+    tile_rows: int | None = None
+    tile_columns: int | None = None
     threads: int | None = None
     dtype: Precision | None = None
     progress: Progress = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("rows", "columns", "threads"):
+        for name in ("tile_rows", "tile_columns", "threads"):
             value = getattr(self, name)
             if value is not None:
                 whole(value, name)
@@ -245,4 +245,4 @@ class Tiles(Engine):
 
     def _tile_shape(self, sample: Array) -> tuple[int, int]:
         default = (512, 512) if isinstance(sample, np.ndarray) else (2048, 8192)
-        return self.rows or default[0], self.columns or default[1]
+        return self.tile_rows or default[0], self.tile_columns or default[1]
