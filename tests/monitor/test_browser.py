@@ -9,7 +9,7 @@ from nammd.monitor.batch import Moved
 from nammd.monitor.calendar import Calendar
 from nammd.monitor.page import page_of, render
 from nammd.monitor.state import state_of
-from tests import browsers
+from tests import browsers, pages
 from tests.browsers import DESK, PHONE, opened
 from tests.monitor.records import batch, days, new_history
 from tests.monitor.test_history import add
@@ -75,6 +75,40 @@ def test_verdicts_are_told_apart_without_colour(browser, page):
     assert link.get_attribute("href").endswith("/reports/a%20b.html")
 
 
+@pytest.mark.parametrize("width", pages.WIDTHS)
+def test_nothing_is_broken_cut_or_faint_at_any_width(browser, page, width):
+    for scheme in pages.SCHEMES:
+        with pages.shown(browser, scheme):
+            opened(browser, page.as_uri(), pages.screen(width))
+            assert pages.overflow(browser, width) == 0
+            assert pages.broken(browser) == []
+            assert pages.cut(browser) == []
+            assert pages.faint(browser) == []
+    assert pages.nameless(browser) == []
+
+
+def test_a_value_on_a_phone_stands_below_the_name_of_its_column(browser, page):
+    opened(browser, page.as_uri())
+    label = "const cell = document.querySelectorAll('.batches td.number')[arguments[0]];"
+    label += "return getComputedStyle(cell, '::before').content"
+    names = [browser.execute_script(label, k) for k in range(3)]
+    assert names == ['"distance"', '"95 % interval"', '"rows"']
+
+
+def test_older_batches_are_folded_away_and_printed(browser, page):
+    opened(browser, page.as_uri(), DESK)
+    older = "const table = document.querySelector('.batches details table');"
+    older += "return table.checkVisibility({contentVisibilityAuto: true})"
+    assert not browser.execute_script(older)
+    assert browser.find_element("css selector", ".batches summary").text == "7 batches before these"
+    with pages.shown(browser, "dark", "print"):
+        assert browser.execute_script(older)
+        ground = "return getComputedStyle(document.body).backgroundColor"
+        assert browser.execute_script(ground) == "rgb(255, 255, 255)"
+        assert pages.faint(browser) == []
+        assert not browser.find_element("css selector", "summary").is_displayed()
+
+
 def test_page_prints(browser, page):
     opened(browser, page.as_uri(), DESK)
     printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
@@ -131,6 +165,12 @@ def test_live_page_shows_a_new_batch_and_acknowledges_its_alarm(browser, monitor
             lambda: "(acknowledged)" in text(browser, ".now"),
             "the acknowledgement",
         )
+        with pages.shown(browser, "dark"):
+            assert pages.faint(browser) == []
+        with pages.shown(browser, media="print"):
+            controls = browser.find_elements("css selector", "#controls, form, button, input, .tip")
+            assert controls
+            assert not any(element.is_displayed() for element in controls)
         submit(browser, "note", "a note")
         until(lambda: "a note" in text(browser, "#distances"), "the note")
         fits(browser, 390)

@@ -89,7 +89,7 @@ def test_page_is_served_with_strict_headers_and_escaped_values(monitor):
         assert "<script>alert" not in page
         assert page.count("<script") == 1
         assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
-        assert "Beyond tolerance: 2026-03-03 is FAR." in page
+        assert 'Beyond tolerance: <span class="whole">2026-03-03</span> is FAR.' in page
         assert ask(where, "/nothing")[0].status == 404
         assert ask(where, "/page.css")[0].headers["content-type"].startswith("text/css")
         assert json.loads(ask(where, "/state")[1])["alarm"] is True

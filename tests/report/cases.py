@@ -75,3 +75,57 @@ def hostile() -> Verdict:
 
     x, y = table(60, 0.0), table(50, 1.5)
     return Tolerance.at(0.01, nammd.Gaussian(2.0), x=x).check(x, y)
+
+
+@cache
+def crowded() -> Verdict:
+    """Long names of columns and categories, large and tiny numbers, and times: what is wide on a page."""
+    rng = np.random.default_rng(5)
+    kinds = np.array(
+        [
+            "Commercial and industrial real-estate development loans (secured, floating rate)",
+            "Verkehrsinfrastrukturfinanzierungsgesellschaft",
+            "other",
+        ],
+        dtype=object,
+    )
+
+    def table(rows: int, shift: float) -> pd.DataFrame:
+        times = np.datetime64("2026-01-01", "s") + rng.integers(0, 10**7, rows)
+        return pd.DataFrame(
+            {
+                "turnover_of_the_last_twelve_months_in_minor_units": rng.lognormal(21 + shift, 2, rows),
+                "last_contact_with_the_customer_service_department_at": times,
+                "balance": rng.normal(-1e9, 4e11, rows),
+                "tiny_rate": rng.normal(3.4e-7 + shift * 1e-8, 1e-8, rows),
+                "contract_type": rng.choice(kinds, rows, p=[0.5 - shift / 4, 0.2, 0.3 + shift / 4]),
+                "region": rng.choice(np.array(["Baden-Württemberg", "Bayern"], dtype=object), rows),
+            }
+        )
+
+    reference = table(250, 0.0)
+    return Tolerance.from_reference(reference, table(250, 0.0)).check(reference, table(220, 1.0))
+
+
+@cache
+def vectors() -> Verdict:
+    """A column of vectors beside a column of numbers."""
+    rng = np.random.default_rng(6)
+
+    def table(rows: int, shift: float) -> pd.DataFrame:
+        return pd.DataFrame(
+            {"embedding": list(rng.normal(shift, 1, (rows, 8))), "score": rng.random(rows)},
+        )
+
+    reference = table(80, 0.0)
+    return Tolerance.at(0.01, nammd.Gaussian(4.0), x=reference).check(reference, table(70, 0.6))
+
+
+@cache
+def households() -> nammd.ClosenessResult:
+    """Rows that belong together."""
+
+    def table(rows: int, seed: int) -> pd.DataFrame:
+        return people(rows, seed).assign(household=[f"household-{seed}-{k // 4:05d}" for k in range(rows)])
+
+    return nammd.closeness_test(table(120, 7), table(100, 8), 0.01, alternative="less", groups="household")

@@ -13,9 +13,19 @@ import pytest
 
 import nammd
 from nammd.report import build, render, write_report
-from tests.report.cases import LONG, MARKUP, SCRIPT, estimate, estimate_model, hostile, shifted, shifted_model
+from tests.report.cases import (
+    LONG,
+    MARKUP,
+    SCRIPT,
+    estimate,
+    estimate_model,
+    hostile,
+    shifted,
+    shifted_model,
+    vectors,
+)
 
-VOID = {"meta", "img", "br", "hr", "link", "input"}
+VOID = {"meta", "img", "br", "hr", "link", "input", "wbr"}
 
 
 class Page(HTMLParser):
@@ -40,7 +50,9 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         if not self.open or self.open[-1] != "style":
-            self.words.append(data)
+            # Where a word may be broken it is still one word.
+            joint = self.words and self.tags[-1][0] == "wbr"
+            self.words.append(self.words.pop() + data if joint else data)
 
     @property
     def text(self) -> str:
@@ -184,3 +196,8 @@ def test_lone_surrogates_do_not_break_the_page(tmp_path):
     x, y = (pd.DataFrame(rng.normal(size=(30, 1)), columns=names) for _ in range(2))
     verdict = nammd.Tolerance.at(0.1, nammd.Gaussian(1.0), x=x).check(x, y)
     assert "a?" in write_report(verdict, tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_a_report_shows_the_first_components_of_vectors():
+    text = Page(render(build(vectors()))).text
+    assert re.search(r"-?[\d.]+, -?[\d.]+, -?[\d.]+, … \(8 numbers\)", text)

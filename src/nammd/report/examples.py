@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.report.model import Contributions, ExampleRow, Examples
-from nammd.report.profiles import present, shortened
+from nammd.report.profiles import shortened
 from nammd.report.source import ReportedData, Source, Variable
 
 ROWS = 5
@@ -18,6 +19,9 @@ CELL_LENGTH = 80
 
 IDENTIFIERS = 3
 """So many columns that tell rows apart are shown."""
+
+COMPONENTS = 3
+"""So many components of a vector are shown."""
 
 
 def examples(
@@ -75,8 +79,8 @@ def _cells(side: ReportedData, variable: Variable, positions: NDArray[np.intp]) 
     values, write = side.values(variable, positions), side.writer(variable)
     if values.numbers is not None:
         return [
-            None if gone else write(float(number))
-            for number, gone in zip(values.numbers, values.missing, strict=True)
+            None if gone else _written(row, write)
+            for row, gone in zip(values.numbers, values.missing, strict=True)
         ]
     if values.labels is not None:
         return [None if label is None else shortened(label, CELL_LENGTH) for label in values.labels]
@@ -90,7 +94,15 @@ def _typical(side: ReportedData, variable: Variable) -> str | None:
         # Of equally common ones the first in the alphabet, so that the answer does not depend on order.
         counts = Counter(label for label in values.labels if label is not None)
         return shortened(min(counts, key=lambda k: (-counts[k], k)), CELL_LENGTH) if counts else None
-    numbers = present(values)
-    if not numbers.size:
+    if values.numbers is None or values.missing.all():
         return None
-    return side.writer(variable, float(np.ptp(numbers)))(float(np.median(numbers)))
+    numbers = values.numbers[~values.missing]
+    return _written(np.median(numbers, axis=0), side.writer(variable, float(np.ptp(numbers))))
+
+
+def _written(value: FloatArray, write: Callable[[float], str]) -> str:
+    """Write a number, or the first few of a vector."""
+    if np.ndim(value) == 0:
+        return write(float(value))
+    first = ", ".join(write(float(number)) for number in value[:COMPONENTS])
+    return first if len(value) <= COMPONENTS else f"{first}, … ({len(value)} numbers)"

@@ -73,14 +73,14 @@ def witness_plot(result: Any, ax: Axes | None = None) -> Axes:
     edges = np.linspace(float(pooled.min()), float(pooled.max()), bins + 1)
     if not edges[-1] > edges[0]:
         edges = np.array([edges[0] - 0.5, edges[0] + 0.5])
-    for values, name, colour, fill in (
-        (witness.x, names[0], style.FIRST, 0.45),
-        (witness.y, names[1], style.SECOND, 0.30),
+    for values, name, colour, fill, line in (
+        (witness.x, names[0], style.FIRST, 0.45, "solid"),
+        (witness.y, names[1], style.SECOND, 0.30, (0, (4, 1.5))),
     ):
         share = np.histogram(values, edges)[0] / len(values)
         ax.stairs(share, edges, fill=True, color=colour, alpha=fill)
         # The outline carries the name: fills of half transparency are no good in a legend.
-        ax.stairs(share, edges, color=colour, linewidth=1.6, label=name)
+        ax.stairs(share, edges, color=colour, linewidth=1.6, linestyle=line, label=name)
     ax.axvline(0, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
     ax.set_ylim(bottom=0)
     ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")

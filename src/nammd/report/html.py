@@ -20,7 +20,9 @@ from nammd.explaining.writing import percent
 from nammd.report.builder import ReportProgress, build
 from nammd.report.drawing import Scale, areas
 from nammd.report.model import Bars, Distance, ReportModel
+from nammd.report.style import themed
 from nammd.results import estimated, number, share_of, with_error
+from nammd.results.wrapping import wrapped
 from nammd.tolerances.verdict_words import like_in_words
 
 if TYPE_CHECKING:
@@ -120,6 +122,7 @@ def environment() -> Environment:
     """Return where the templates come from, or say what is missing for it."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup
     except ImportError as error:
         raise ImportError(
             "reports need Jinja2, which is not installed; run: pip install nammd[app]"
@@ -136,6 +139,7 @@ def environment() -> Environment:
         "number": number,
         "percent": percent,
         "pvalue": _pvalue,
+        "wrapped": lambda text: Markup(wrapped(str(text))),
     }
     made.globals |= {"tolerance_words": with_error, "share_of": share_of, "like_words": like_in_words}
     made.tests["bars"] = lambda profile: isinstance(profile, Bars)
@@ -156,7 +160,8 @@ def _image(ax: Axes) -> str:
     assert figure is not None
     # Without the date, the same figure gives the same image.
     figure.savefig(content, format="svg", dpi=150, transparent=True, metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(content.getvalue()).decode("ascii")
+    drawn = themed(content.getvalue().decode("utf-8"))
+    return "data:image/svg+xml;base64," + base64.b64encode(drawn.encode("utf-8")).decode("ascii")
 
 
 def _interval_words(distance: Distance) -> str:

@@ -21,6 +21,18 @@ MUTED = "#5b6673"
 FAINT = "#d5dbe1"
 WITHIN = "#e3f1ec"
 
+PAPER = "#ffffff"
+DARK = {
+    FIRST: "#5db5ee",
+    SECOND: "#f0894a",
+    INK: "#e8edf2",
+    MUTED: "#a9b4c0",
+    FAINT: "#3a4653",
+    WITHIN: "#1d3f34",
+    PAPER: "#1a222b",
+}
+"""What each colour is on a page that is dark."""
+
 FONT = 10.0
 SMALL = 9.0
 WIDTH = 4.7
@@ -104,3 +116,26 @@ def diverging() -> LinearSegmentedColormap:
 
     stops = [(0.0, SECOND), (0.5, "#d9d9d9"), (1.0, FIRST)]
     return LinearSegmentedColormap.from_list("nammd-witness", stops)
+
+
+def themed(svg: str) -> str:
+    """Return a picture whose colours are those of a dark page where the page is dark.
+
+    Examples
+    --------
+    >>> print(themed('<svg width="9"><path style="fill: #1d2733"/></svg>')[-42:])
+    <path style="fill: var(--c1d2733)"/></svg>
+    """
+    light = "".join(f"{_variable(name)}:{name};" for name in DARK)
+    dark = "".join(f"{_variable(name)}:{colour};" for name, colour in DARK.items())
+    rules = f"svg{{{light}}}@media screen and (prefers-color-scheme:dark){{svg{{{dark}}}}}"
+    for name in DARK:
+        for what in ("fill", "stroke"):
+            svg = svg.replace(f"{what}: {name.lower()}", f"{what}: var({_variable(name)})")
+    opened = svg.index(">", svg.index("<svg")) + 1
+    return f"{svg[:opened]}<style>{rules}</style>{svg[opened:]}"
+
+
+def _variable(name: str) -> str:
+    """Return the variable of the style sheet that holds a colour."""
+    return f"--c{name[1:].lower()}"

@@ -117,6 +117,12 @@ def sign(word: str) -> Markup:
     return tag("svg", mark, viewBox="0 0 16 16", width="16", height="16", class_="sign", aria_hidden="true")
 
 
+def like_sign(k: int) -> Markup:
+    """Draw the line of an accepted dataset by itself, for the legend."""
+    line = tag("line", x1=0, x2=30, y1=4, y2=4, class_=f"like like-{k}")
+    return tag("svg", line, viewBox="0 0 30 8", class_="plot likes", aria_hidden="true")
+
+
 def _picture(frame: Frame, words: str, parts: Sequence[Markup]) -> Markup:
     box = f"0 0 {frame.width:g} {frame.height:g}"
     return tag("svg", tag("title", words), *parts, viewBox=box, role="img", class_="plot")
@@ -130,6 +136,9 @@ def _alarms(page: Page, frame: Frame) -> list[Markup]:
         found.append(
             tag("rect", x=start, y=TOP, width=max(end - start, 8.0), height=height, class_="alarmed")
         )
+        # The edge above tells an alarm from other shades without its colour.
+        edge = {"x1": start, "x2": max(end, start + 8.0), "y1": TOP, "y2": TOP}
+        found.append(tag("line", **edge, class_="alarm-edge"))
     return found
 
 
@@ -251,4 +260,13 @@ def _power(logarithm: float) -> str:
     return f"{value:.3g}" if value >= 1 else f"1/{1 / value:.3g}"
 
 
-__all__ = ["Frame", "evidence_strip", "joined", "sign", "small_multiple", "time_line"]
+__all__ = [
+    "Frame",
+    "evidence_strip",
+    "joined",
+    "like_sign",
+    "like_strip",
+    "sign",
+    "small_multiple",
+    "time_line",
+]

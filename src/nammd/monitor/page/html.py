@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from nammd.monitor.page.drawing import evidence_strip, like_strip, sign, small_multiple, time_line
-from nammd.monitor.page.markup import Content, Markup, joined, tag
+from nammd.monitor.page.drawing import evidence_strip, like_sign, like_strip, sign, small_multiple, time_line
+from nammd.monitor.page.markup import Content, Markup, joined, lines, tag
 from nammd.monitor.page.model import LIKENESSES, Page
 from nammd.monitor.state import State
 from nammd.monitor.stream import QUIET, Told
@@ -20,6 +20,9 @@ from nammd.tolerances.decision import Decision
 
 TROUBLES = 50
 """So many batches that have not come, or were refused, are listed."""
+
+OPEN = 31
+"""So many of the last batches are listed at once; those before them when somebody asks for them."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -66,10 +69,12 @@ def content(page: Page, *more: Markup, links: Mapping[str, str] | None = None) -
     top = tag(
         "header",
         tag("p", f"nammd monitor · {page.made}", class_="brand"),
-        tag("h1", state.title),
+        tag("h1", lines(state.title)),
         class_="top",
     )
-    now = tag("section", tag("div", word, class_="word"), tag("p", state.headline()), class_=f"now {tone}")
+    now = tag(
+        "section", tag("div", word, class_="word"), tag("p", lines(state.headline())), class_=f"now {tone}"
+    )
     sections = [now, *more, _trouble(state)]
     if page.marks:
         sections += [_distances(page), _likenesses(page), _stream(page)]
@@ -77,7 +82,8 @@ def content(page: Page, *more: Markup, links: Mapping[str, str] | None = None) -
         sections.append(_windows(page))
     if page.multiples:
         figures = [
-            tag("figure", small_multiple(each), tag("figcaption", each.last)) for each in page.multiples
+            tag("figure", small_multiple(each), tag("figcaption", lines(each.last)))
+            for each in page.multiples
         ]
         what = tag(
             "p",
@@ -108,7 +114,11 @@ def _trouble(state: State) -> Markup:
     rows += [(a.opened, f"refused: {a.text}") for a in state.open_alarms if a.cause == "refused"]
     if not rows:
         return joined()
-    items = [piece for what, words in rows[-TROUBLES:] for piece in (tag("dt", what), tag("dd", words))]
+    items = [
+        piece
+        for what, words in rows[-TROUBLES:]
+        for piece in (tag("dt", lines(what)), tag("dd", lines(words)))
+    ]
     heading = tag("h2", "Batches that have not come, or were refused")
     return tag("section", heading, tag("dl", *items), class_="card", id="trouble")
 
@@ -124,7 +134,7 @@ def _cautions(page: Page) -> Markup:
     items = []
     for each in page.cautions:
         where = f"{counted(each.batches, 'batch')}, last {each.last}"
-        items += [tag("dt", where), tag("dd", each.message)]
+        items += [tag("dt", lines(where)), tag("dd", lines(each.message))]
     return tag("section", tag("h2", "Read with care"), tag("dl", *items), class_="card", id="cautions")
 
 
@@ -141,8 +151,8 @@ def _distances(page: Page) -> Markup:
         tag(
             "li",
             tag("b", flag.letter),
-            f"{flag.event.key or flag.event.at[:10]} ",
-            flag.event.text or flag.event.kind,
+            lines(f"{flag.event.key or flag.event.at[:10]} "),
+            lines(flag.event.text or flag.event.kind),
         )
         for flag in page.flags
     ]
@@ -164,10 +174,7 @@ def _likenesses(page: Page) -> Markup:
     """Show what batches are like, where other data than the reference were accepted: a season can be seen."""
     if not page.likenesses:
         return joined()
-    legend = [
-        tag("li", tag("span", class_=f"swatch line like-{k}"), each.name)
-        for k, each in enumerate(page.likenesses)
-    ]
+    legend = [tag("li", like_sign(k), lines(each.name)) for k, each in enumerate(page.likenesses)]
     # No more than so many are drawn, so there may be others.
     rest = "the reference" + (" or other accepted data" if len(page.likenesses) == LIKENESSES else "")
     return tag(
@@ -194,8 +201,8 @@ def _stream(page: Page) -> Markup:
         tag("div", evidence_strip(page, 360.0, 150.0), class_="narrow"),
         tag(
             "dl",
-            *(tag("dt", "now"), tag("dd", evidence_words(last, state))),
-            *(tag("dt", "mean distance"), tag("dd", mean)),
+            *(tag("dt", "now"), tag("dd", lines(evidence_words(last, state)))),
+            *(tag("dt", "mean distance"), tag("dd", lines(mean))),
             *(tag("dt", "relative to"), tag("dd", about)),
         ),
         class_="card",
@@ -207,15 +214,15 @@ def _windows(page: Page) -> Markup:
     rows = [
         tag(
             "tr",
-            tag("td", window.name),
-            tag("td", estimated(window.distance), class_="number"),
-            tag("td", _interval(window.low, window.high), class_="number"),
-            tag("td", f"{window.rows} rows of {counted(window.batches, 'batch')}"),
+            tag("td", window.name, role="cell", class_="said"),
+            _cell("distance", estimated(window.distance)),
+            _cell("95 % interval", _interval(window.low, window.high)),
+            _cell("of", f"{window.rows} rows of {counted(window.batches, 'batch')}"),
+            role="row",
         )
         for window in page.windows
     ]
-    head = tag("tr", *(tag("th", words) for words in ("", "distance", "95 % interval", "of")))
-    table = tag("table", tag("thead", head), tag("tbody", *rows))
+    table = _table(("", "distance", "95 % interval", "of"), rows)
     return tag("section", tag("h2", "The last days together"), table, class_="card", id="windows")
 
 
@@ -240,15 +247,17 @@ def _promises(state: State) -> Markup:
         ("an alarm ends", "When a batch, or all since, are proven to be within the tolerance again."),
         ("expected", f"{state.calendar.sentence()}."),
     ]
-    items = [piece for what, words in rows for piece in (tag("dt", what), tag("dd", words))]
+    items = [piece for what, words in rows for piece in (tag("dt", lines(what)), tag("dd", lines(words)))]
     return tag("section", tag("h2", "What is promised"), tag("dl", *items), class_="card")
 
 
 def _batches(page: Page, links: Mapping[str, str] | None) -> Markup:
     names = ("batch", "verdict", "distance", "95 % interval", "rows", "what moved, and notes")
-    head = tag("thead", tag("tr", *(tag("th", name) for name in names)))
-    body = tag("tbody", *(_row(told, _address(told, links)) for told in page.listed))
-    parts: list[Content] = [tag("h2", "Batches, newest first"), tag("table", head, body)]
+    rows = [_row(told, _address(told, links)) for told in page.listed]
+    parts: list[Content] = [tag("h2", "Batches, newest first"), _table(names, rows[:OPEN])]
+    if len(rows) > OPEN:
+        earlier = tag("summary", f"{counted(len(rows) - OPEN, 'batch')} before these")
+        parts.append(tag("details", earlier, _table(names, rows[OPEN:])))
     if len(page.state.told) > len(page.listed):
         left = len(page.state.told) - len(page.listed)
         parts.append(tag("p", f"{left} earlier ones are in the file, and not listed here.", class_="quiet"))
@@ -266,13 +275,26 @@ def _row(told: Told, address: str) -> Markup:
     link = (" ", tag("a", "report", href=address)) if address else ()
     return tag(
         "tr",
-        tag("td", batch.key, class_="key"),
-        tag("td", sign(told.word), told.word, class_="key"),
-        tag("td", estimated(batch.distance), class_="number"),
-        tag("td", _interval(batch.low, batch.high), class_="number"),
-        tag("td", str(batch.n), class_="number"),
-        tag("td", "; ".join(said), *link),
+        tag("td", lines(batch.key), role="cell", class_="key"),
+        tag("td", sign(told.word), told.word, role="cell", class_="key"),
+        _cell("distance", estimated(batch.distance)),
+        _cell("95 % interval", _interval(batch.low, batch.high)),
+        _cell("rows", str(batch.n)),
+        tag("td", lines("; ".join(said)), *link, role="cell", class_="said"),
+        role="row",
     )
+
+
+def _table(names: Sequence[str], rows: Sequence[Markup]) -> Markup:
+    """Return a table that stays one for screen readers where a narrow page shows its rows as cards."""
+    head = tag("tr", *(tag("th", name, role="columnheader", scope="col") for name in names), role="row")
+    parts = tag("thead", head, role="rowgroup"), tag("tbody", *rows, role="rowgroup")
+    return tag("table", *parts, role="table", class_="cards")
+
+
+def _cell(label: str, value: str) -> Markup:
+    """Return a value that keeps the name of its column where the page is narrow."""
+    return tag("td", value, role="cell", class_="number", data_label=label)
 
 
 def _address(told: Told, links: Mapping[str, str] | None) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 
+from nammd.results.wrapping import wrapped
+
 
 class Markup(str):
     """Text that is markup already."""
@@ -28,6 +30,11 @@ def tag(name: str, /, *content: Content, **attributes: Content | None) -> Markup
     if name in _EMPTY:
         return Markup(f"<{name}{written}>")
     return Markup(f"<{name}{written}>{joined(*content)}</{name}>")
+
+
+def lines(text: str) -> Markup:
+    """Return words that break over lines at spaces and in long names, and never in numbers."""
+    return Markup(wrapped(text))
 
 
 def joined(*content: Content) -> Markup:
