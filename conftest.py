@@ -72,7 +72,6 @@ SPREAD = (
 
 TOGETHER = {
     "docs/cli/": "files of the demo",
-    "docs/guide/many.md": "files of the demo",
     "tests/integrations/test_action.py": "months",
     "tests/integrations/test_pre_commit.py": "months",
     "tests/report/": "results to report on",
