@@ -60,7 +60,7 @@ def test_columns_are_held_against_what_is_negligible_adjusted_by_holm():
     for j in range(3):
         one, other = scaled(x, y, j)
         kernel = nammd.Gaussian(1.0)
-        negligible = nammd.distance(one, one + 0.1, kernel=kernel, cross="off-diagonal").value
+        negligible = nammd.paper.distance(one, one + 0.1, kernel=kernel, cross="off-diagonal").value
         assert parts[f"column {j}"].tolerance == pytest.approx(negligible, rel=1e-4)
         # Two aspects of a column of numbers: its values, and which of them are missing.
         raw.append(

@@ -83,7 +83,7 @@ def test_the_code_that_reproduces_a_result_does_so():
     x, y = estimate().data
     for result in (
         nammd.distance(x, y, metric="mmd2"),
-        nammd.closeness_test(x, y, 0.2, alternative="less", alpha=0.1, variance="delta"),
+        nammd.paper.closeness_test(x, y, 0.2, alternative="less", alpha=0.1, variance="delta", cross="full"),
     ):
         code, _, last = build(result).reproduce.rpartition("\n")
         assert last == 'result.report("report.html")'

@@ -158,7 +158,7 @@ def test_a_sketch_beside_data_is_an_error():
 
 def test_options_that_need_rows_are_refused():
     with pytest.raises(ValueError, match="pairs rows, and sketches keep none"):
-        nammd.distance(A, A, cross="off-diagonal")
+        nammd.paper.distance(A, A, cross="off-diagonal")
     with pytest.raises(ValueError, match="leave engine out"):
         nammd.distance(A, B, engine=nammd.Tiles())
     with pytest.raises(ValueError, match="y has 3 rows; at least 4"):

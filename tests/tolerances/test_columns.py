@@ -152,7 +152,7 @@ def test_a_perturbation_makes_the_distance_that_drawing_it_does():
     [limit] = tolerance.columns.limits
     unit = limit.measure.scale
     drawn = x + 0.5 * unit * np.random.default_rng(1).normal(size=x.shape)
-    known = nammd.distance(x / unit, drawn / unit, kernel=nammd.Gaussian(1.0), cross="off-diagonal")
+    known = nammd.paper.distance(x / unit, drawn / unit, kernel=nammd.Gaussian(1.0), cross="off-diagonal")
     assert limit.fixed["values"] == pytest.approx(known.value, abs=4 * known.standard_error)
 
 

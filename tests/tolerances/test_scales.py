@@ -256,8 +256,8 @@ def test_a_margin_test_at_every_scale():
     close = nammd.closeness_test(X, normal(4), 0.05, alternative="less", scales="all")
     assert close.pvalue == max(each.pvalue for each in close.scales)
     assert not nammd.closeness_test(X, FINE["rounded"], 0.05, alternative="less", scales="all").rejected
-    with pytest.raises(ValueError, match="variance='corrected'"):
-        nammd.closeness_test(X, X + 1, 0.05, alternative="less", scales="all", variance="paper")
+    with pytest.raises(ValueError, match="metric='nammd'"):
+        nammd.closeness_test(X, X + 1, 0.05, alternative="less", scales="all", metric="mmd2")
     with pytest.raises(ValueError, match="scales"):
         nammd.distance(X, ACCEPTED, scales="fine")
 

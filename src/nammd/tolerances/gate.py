@@ -11,6 +11,7 @@ from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
+from nammd.data.several import by_name
 from nammd.encoding.changes import Changes, changes
 from nammd.engines import Engine, workers_read_files
 from nammd.engines.blas import single_threaded_blas
@@ -235,7 +236,7 @@ class Gate:
 
     def check_all(
         self,
-        candidates: Mapping[str, Any],
+        candidates: Mapping[str, Any] | Sequence[Any],
         alpha: float = 0.05,
         *,
         adjust: Adjustment = "none",
@@ -250,7 +251,7 @@ class Gate:
 
         Parameters
         ----------
-        candidates : mapping of str to dataset
+        candidates : mapping of str to dataset, or list of datasets
             The data in question, by name; see `distance`. In place of a dataset may be a function that
             returns it, which is called when its turn comes.
         alpha : float
@@ -291,7 +292,7 @@ class Gate:
         check = partial(
             self.check, joint_only=joint_only, fail_on=fail_on, allow=allow, fact_share=fact_share
         )
-        return check_each(check, candidates, alpha, adjust, errors, progress)
+        return check_each(check, by_name(candidates, "candidates"), alpha, adjust, errors, progress)
 
     def distance(self, candidate: Any, *, groups: Any = None, sample_weight: Any = None) -> Estimate:
         """Estimate the distance of a candidate to the reference, without a verdict.

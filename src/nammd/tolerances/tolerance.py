@@ -7,12 +7,13 @@ itself, and a record of where all of it came from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from nammd.data.row_grouping import RowGrouping
+from nammd.data.several import one_or_several
 from nammd.encoding import Encoding
 from nammd.engines import Engine
 from nammd.errors.advice import Advice, Caution, refusal
@@ -223,7 +224,7 @@ class Tolerance(Constructors):
                     "calibrate again without --ball",
                 ),
             )
-        named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
+        named = one_or_several(accepted, "accepted", self.encoding.array_columns is None)
         grouping = self.grouping_spec.settled(RowGrouping(groups, sample_weight), self.origin.how == "given")
         samples, tallies = opened_in(self.space, named, grouping, self.columns)
         kept = (self.accepted or AcceptedSet(())).accepting(samples, self.space, reason)
