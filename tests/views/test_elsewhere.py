@@ -73,7 +73,11 @@ def test_a_verdict_on_a_cluster_names_the_same_columns():
     here = made().check(REFERENCE, candidate)
     x, y = (dd.from_pandas(data, npartitions=4) for data in (REFERENCE, candidate))
     there = made().check(x, y)
-    assert [each.name for each in there.details.beyond] == [each.name for each in here.details.beyond] == ["price", "kind"]
+    assert (
+        [each.name for each in there.details.beyond]
+        == [each.name for each in here.details.beyond]
+        == ["price", "kind"]
+    )
     for mine, theirs in zip(here.column_checks, there.column_checks, strict=True):
         assert theirs.distance == pytest.approx(mine.distance, rel=1e-6, abs=1e-12)
         assert theirs.adjusted == pytest.approx(mine.adjusted, rel=1e-5)
