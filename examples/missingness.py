@@ -41,7 +41,10 @@ def print_cause(verdict: nammd.Verdict) -> None:
     contributions = build(verdict).contributions
     print(contributions.sentence)
     for name in contributions.significant:
-        shares = [np.isnan(table[name].to_numpy()).mean() for table in (verdict.reference, verdict.candidate)]
+        shares = [
+            np.isnan(table[name].to_numpy()).mean()
+            for table in (verdict.details.reference, verdict.details.candidate)
+        ]
         print(
             f"In {name!r}, {shares[0]:.0%} of the reference and {shares[1]:.0%} of the candidate is missing."
         )

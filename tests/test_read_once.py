@@ -267,7 +267,7 @@ def test_words_read_no_more_than_the_columns_that_are_told_of(counted_again):
     tolerance = of_tables()
     verdicts = []
     found = counted_again(lambda: verdicts.append(tolerance.check(ONE, table(9, 3.0))))
-    assert [each.name for each in verdicts[-1].beyond] == ["age"]
+    assert [each.name for each in verdicts[-1].details.beyond] == ["age"]
     found.again()
     assert "higher" in str(verdicts[-1])
     assert [name for _, name in found.calls["values"]] == ["age", "age"]

@@ -60,11 +60,11 @@ def by_nammd(setup: Setup) -> Judge:
 
     def judge(batch: Frame) -> Answer:
         verdict = gate.check(batch)
-        paired = [name for pair in verdict.pairs if pair.beyond for name in pair.names]
+        paired = [name for pair in verdict.details.pairs if pair.beyond for name in pair.names]
         facts = [fact.column or OF_ROWS for fact in verdict.failures]
-        names = [each.name for each in verdict.beyond] + facts + paired
+        names = [each.name for each in verdict.details.beyond] + facts + paired
         codes = sorted({caution.code for caution in verdict.cautions})
-        noticed = bool(verdict.column_facts())
+        noticed = bool(verdict.details.column_facts())
         return Answer(verdict.decision.name, tuple(dict.fromkeys(names)), tuple(codes), noticed)
 
     return judge

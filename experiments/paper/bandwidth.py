@@ -104,7 +104,7 @@ def _statistics(
     found = np.empty((settings.repetitions, 2))
     for k in range(settings.repetitions):
         x, y = math.sqrt(variance) * context.rng.standard_normal((2, settings.rows, 2))
-        estimate = nammd.distance(
+        estimate = nammd.paper.distance(
             x - shift, y + shift, kernel=kernel, cross="off-diagonal", engine=context.engine
         )
         found[k] = estimate.pair.moments.mmd2, estimate.value

@@ -78,7 +78,7 @@ def _estimates(settings: _Bounds, rows: int, context: Context) -> dict[str, Any]
     found, apart, alone = [], [], []
     for _ in range(settings.repetitions):
         x, y = p.sample(context.rng, rows), q.sample(context.rng, rows)
-        estimate = nammd.distance(
+        estimate = nammd.paper.distance(
             x, y, kernel=nammd.Gaussian(BANDWIDTH), cross="off-diagonal", engine=context.engine
         )
         moments = estimate.pair.moments

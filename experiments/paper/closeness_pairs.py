@@ -250,7 +250,7 @@ def outcomes(
     """
     x, y = sample
     found = {
-        name: nammd.closeness_test(
+        name: nammd.paper.closeness_test(
             x,
             y,
             margins[name],
@@ -265,7 +265,7 @@ def outcomes(
     kernel = pairs["our nammd"].kernel
     found["guessed"] = (
         0 < reference.value < 1
-        and nammd.closeness_test(
+        and nammd.paper.closeness_test(
             x,
             y,
             reference.value,

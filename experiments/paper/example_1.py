@@ -130,7 +130,7 @@ def _rejections(settings: _Sizes, count: int, context: Context) -> dict[str, Any
     rejected = np.empty((count, 2), dtype=bool)
     for k in range(count):
         x, y = p.sample(context.rng, settings.rows), q.sample(context.rng, settings.rows)
-        estimate = nammd.distance(
+        estimate = nammd.paper.distance(
             x, y, kernel=nammd.Gaussian(BANDWIDTH), cross="off-diagonal", engine=context.engine
         )
         rejected[k] = np.greater((estimate.pair.moments.mmd2, estimate.value), thresholds)

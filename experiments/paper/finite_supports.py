@@ -131,7 +131,7 @@ class Closeness:
 
     def value(self, x: np.ndarray, y: np.ndarray) -> float:
         """Return the paper's estimate of NAMMD."""
-        return nammd.distance(x, y, kernel=self.kernel, cross="off-diagonal", engine=Counting()).value
+        return nammd.paper.distance(x, y, kernel=self.kernel, cross="off-diagonal", engine=Counting()).value
 
     def threshold(self, rows: int, resamples: int, rng: np.random.Generator) -> float:
         """Return the threshold from resampling at the margin, as in the authors' runs of these tables."""
@@ -141,7 +141,7 @@ class Closeness:
     def by_theory(self, x: np.ndarray, y: np.ndarray) -> dict[str, bool]:
         """Return whether the test of the paper's text rejects, and ours."""
         options: dict[str, Any] = {"kernel": self.kernel, "alpha": ALPHA, "engine": Counting()}
-        paper = nammd.closeness_test(
+        paper = nammd.paper.closeness_test(
             x, y, self.epsilon, variance="paper", cross="off-diagonal", alternative="greater", **options
         )
         ours = nammd.closeness_test(x, y, self.epsilon, alternative="greater", **options)

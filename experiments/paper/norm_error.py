@@ -53,7 +53,7 @@ def _run(settings: _Errors, cell: Cell, context: Context) -> Values:
     squares: dict[str, list[float]] = {"mmd2": [], "nammd": []}
     for _ in range(int(cell["count"])):
         x, y = math.sqrt(spread) * context.rng.standard_normal((2, settings.rows, dimension))
-        estimate = nammd.distance(
+        estimate = nammd.paper.distance(
             x - shift, y + shift, kernel=nammd.Gaussian(1.0), cross="off-diagonal", engine=context.engine
         )
         found = {"mmd2": estimate.pair.moments.mmd2, "nammd": estimate.value}

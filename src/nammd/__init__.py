@@ -12,6 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nammd import datasets as datasets
+    from nammd import paper as paper
+    from nammd import selection as selection
+    from nammd import tables as tables
+    from nammd import testing as testing
     from nammd.data.blocks_in_time import TimeBlocks
     from nammd.data.group_labels import Groups
     from nammd.engines import (
@@ -135,7 +140,13 @@ __all__ = [
 ]
 
 
+# Modules that need not be imported by themselves: `nammd.paper.closeness_test` works after `import nammd`.
+_MODULES = ("datasets", "paper", "selection", "tables", "testing")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"nammd.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'nammd' has no attribute {name!r}")
     found = globals()[name] = getattr(import_module(_HOMES[name]), name)
@@ -143,4 +154,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -115,7 +115,7 @@ def require_close(verdict: Verdict, undecided: str = "fail") -> Verdict:
     >>> from nammd.testing import require_close
     >>> train, today = np.random.default_rng(0).normal(size=(2, 500, 2))
     >>> tolerance = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2)
-    >>> require_close(tolerance.check(train, today)).word
+    >>> str(require_close(tolerance.check(train, today)).decision)
     'CLOSE'
     """
     __tracebackhide__ = True

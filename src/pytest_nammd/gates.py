@@ -150,13 +150,13 @@ class TestedGate:
     def _row(self, name: str, verdict: Verdict) -> dict[str, Any]:
         row = {
             "candidate": name,
-            "decision": verdict.word,
+            "decision": str(verdict.decision),
             "distance": verdict.distance,
-            "interval": verdict.interval,
+            "interval": tuple(verdict.confidence_interval()),
             "epsilon": verdict.epsilon,
             "pvalue_close": verdict.pvalue_close,
             "pvalue_far": verdict.pvalue_far,
-            "reason": verdict.reason(),
+            "reason": verdict.details.reason(),
         }
         page = self._page()
         if page is not None and verdict.estimate.evidence.y.keeps_rows:

@@ -66,11 +66,11 @@ def assert_same_verdict(found, expected):
     assert (found.pvalue_close, found.pvalue_far) == pytest.approx(
         (expected.pvalue_close, expected.pvalue_far), **CLOSE
     )
-    for kind in ("columns", "pairs"):
+    for kind in ("column_checks", "pair_checks"):
         ours, theirs = getattr(found, kind), getattr(expected, kind)
         assert [each.name for each in ours] == [each.name for each in theirs]
         assert [each.pvalue for each in ours] == pytest.approx([each.pvalue for each in theirs], **CLOSE)
-    assert len(found.pairs) == 6
+    assert len(found.pair_checks) == 6
     assert str(found) == str(expected)
 
 
@@ -140,7 +140,7 @@ def test_pairs_of_columns_are_counted_in_rows_drawn_at_random(lazily, many, monk
     found = tolerance.check(REFERENCE, lazily(CANDIDATE))
     assert "6 pairs in 900 rows drawn at random" in str(found)
     again = tolerance.check(REFERENCE, lazily(CANDIDATE))
-    assert [each.pvalue for each in again.pairs] == [each.pvalue for each in found.pairs]
+    assert [each.pvalue for each in again.pair_checks] == [each.pvalue for each in found.pair_checks]
 
 
 def test_a_sketch_is_made_in_one_pass(lazily, passes):

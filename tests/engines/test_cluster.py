@@ -79,8 +79,8 @@ def test_off_diagonal_cross_pairs_leave_out_the_rows_of_the_same_number():
     y = x + 0.1
     spread_x, spread_y = da.from_array(x, chunks=(25, -1)), da.from_array(y, chunks=(40, -1))
     options = {"kernel": GAUSSIAN, "cross": "off-diagonal"}
-    estimate = nammd.distance(spread_x, spread_y, engine=nammd.Cluster(block_rows=20), **options)
-    assert estimate.value == pytest.approx(nammd.distance(x, y, **options).value, abs=1e-12)
+    estimate = nammd.paper.distance(spread_x, spread_y, engine=nammd.Cluster(block_rows=20), **options)
+    assert estimate.value == pytest.approx(nammd.paper.distance(x, y, **options).value, abs=1e-12)
 
 
 def test_many_blocks_are_added_up_in_several_levels(monkeypatch):
@@ -246,8 +246,8 @@ def test_a_check_on_a_cluster_has_the_scales_of_one_in_memory():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(300, 2)), rng.normal(size=(260, 2)).round(1)
     tolerance = nammd.Tolerance.from_reference(x, negligible=False)
-    expected = tolerance.check(x, y, allow=["all"]).scales.checks
-    found = tolerance.check(*spread(x, y, rows=90), allow=["all"]).scales.checks
+    expected = tolerance.check(x, y, allow=["all"]).scale_checks
+    found = tolerance.check(*spread(x, y, rows=90), allow=["all"]).scale_checks
     assert [each.scale for each in found] == [each.scale for each in expected]
     for mine, theirs in zip(found, expected, strict=True):
         assert mine.distance == pytest.approx(theirs.distance, rel=1e-8, abs=1e-14)

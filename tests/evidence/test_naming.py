@@ -42,7 +42,7 @@ def test_arrays_have_the_names_of_their_arguments() -> None:
 def test_pairs_of_rows_are_named(files: list[Path]) -> None:
     np.save(files[1], ROWS[:20])
     with pytest.raises(ValueError, match=r"may\.npy has 30 rows and .*june\.npy has 20"):
-        nammd.distance(*files, cross="off-diagonal")
+        nammd.paper.distance(*files, cross="off-diagonal")
 
 
 def test_what_names_a_dataset_already_stays_as_it_is() -> None:

@@ -41,12 +41,14 @@ def test_pvalues_are_those_of_the_public_functions(samples):
     reference, tested = estimates(x, [y1, y2], kernel, ENGINE)
     found = pvalues(tested, reference, known, shared=True)
     published = {"kernel": kernel, "variance": "paper", "cross": "off-diagonal"}
-    plugged = nammd.distance(x, y1, kernel=kernel, cross="off-diagonal").value
+    plugged = nammd.paper.distance(x, y1, kernel=kernel, cross="off-diagonal").value
     expected = {
-        "mmd": nammd.closeness_test(x, y2, 0.1, metric="mmd2", alternative="greater", **published).pvalue,
-        "nammd": nammd.closeness_test(x, y2, 0.05, alternative="greater", **published).pvalue,
+        "mmd": nammd.paper.closeness_test(
+            x, y2, 0.1, metric="mmd2", alternative="greater", **published
+        ).pvalue,
+        "nammd": nammd.paper.closeness_test(x, y2, 0.05, alternative="greater", **published).pvalue,
         "ours": nammd.closeness_test(x, y2, 0.05, kernel=kernel, alternative="greater").pvalue,
-        "plugged": nammd.closeness_test(x, y2, plugged, alternative="greater", **published).pvalue,
+        "plugged": nammd.paper.closeness_test(x, y2, plugged, alternative="greater", **published).pvalue,
         "compared": nammd.compare_pairs((x, y1), (x, y2), kernel=kernel).pvalue,
     }
     assert found == pytest.approx(expected, rel=1e-9)

@@ -34,10 +34,10 @@ def _rows(points, x, y):
 def test_tests_by_counting_are_those_of_the_rows_themselves(points, rng, method):
     pair = FinitePair.of(*points, KERNEL)
     x, y = pair.sample(40, rng)
-    quick = nammd.closeness_test(
+    quick = nammd.paper.closeness_test(
         x, y, 0.1, kernel=pair.kernel, engine=Counting(), alternative="greater", **METHODS[method]
     )
-    plain = nammd.closeness_test(
+    plain = nammd.paper.closeness_test(
         *_rows(points, x, y), 0.1, kernel=KERNEL, alternative="greater", **METHODS[method]
     )
     assert quick.statistic == pytest.approx(plain.statistic, rel=1e-9)

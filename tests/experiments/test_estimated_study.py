@@ -87,7 +87,7 @@ def test_the_study_asks_what_a_check_asks():
     now = nammd.distance(x, candidate, kernel=case.kernel, engine=ENGINE)
     close, far = combined([estimated._held(estimate, now) for estimate in estimates])
     assert verdict.pvalue_close == pytest.approx(close, rel=1e-9)
-    assert verdict.scales.checks[0].pvalue == pytest.approx(far, rel=1e-9)
+    assert verdict.scale_checks[0].pvalue == pytest.approx(far, rel=1e-9)
 
 
 def test_the_study_covers_where_the_interval_does():

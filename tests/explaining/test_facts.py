@@ -305,7 +305,7 @@ def test_rows_of_the_reference_prove_nothing():
     mixed = gate().check(pd.concat([table(1)[:1000], table()[:200]], ignore_index=True))
     assert [fact.code for fact in mixed.failures] == ["rows-in-reference"]
     assert mixed.decision == "UNDECIDED"
-    assert mixed.rows_needed is None
+    assert mixed.details.rows_needed is None
     assert "allow rows-in-reference" in mixed.advice()
     same = gate().check(table())
     assert [fact.code for fact in same.facts] == ["same-data"]

@@ -63,4 +63,4 @@ def test_days_of_another_month_are_no_defaults_and_not_rounded():
         table["size"] = np.random.default_rng(seed).normal(size=len(table))
     verdict = nammd.Tolerance.from_reference(days[0]).check(*days)
     assert [fact.code for fact in verdict.facts] == ["outside-range"]
-    assert [column.name for column in verdict.beyond] == ["day"]
+    assert [column.name for column in verdict.details.beyond] == ["day"]

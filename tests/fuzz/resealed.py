@@ -231,12 +231,12 @@ def _keys(stored: Any) -> set[str]:
 
 
 def _require_verdict(verdict: Any) -> None:
-    shares = [each.pvalue for each in (*verdict.columns, *verdict.pairs)]
+    shares = [each.pvalue for each in (*verdict.column_checks, *verdict.pair_checks)]
     for share in (verdict.pvalue_close, verdict.pvalue_far, *shares):
         if not (0 <= share <= 1 or math.isnan(share)):
             raise Finding(f"a p-value is {share}")
-    if not 0 < verdict.tolerance.epsilon < 1:
-        raise Finding(f"the tolerance is {verdict.tolerance.epsilon}")
+    if not 0 < verdict.details.tolerance.epsilon < 1:
+        raise Finding(f"the tolerance is {verdict.details.tolerance.epsilon}")
 
 
 # --- sketches

@@ -31,4 +31,4 @@ def write_files(folder):
     tolerance.save(folder / "tolerance.json")
     for name, word in OUTCOMES.items():
         verdict = tolerance.check(train, folder / f"{name}.parquet")
-        assert (verdict.word, bool(verdict.failures)) == (word, name == "copy")
+        assert (verdict.decision.value, bool(verdict.failures)) == (word, name == "copy")

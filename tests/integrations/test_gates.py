@@ -37,7 +37,7 @@ def test_options_and_reports_reach_the_check(pipeline, tmp_path):
     allowed = check(*files, {"allow": ["same-data"]}, tmp_path / "report.html")
     assert allowed.failures == ()
     assert passes(allowed, "pass")
-    assert allowed.word in (tmp_path / "report.html").read_text("utf-8")
+    assert allowed.decision.value in (tmp_path / "report.html").read_text("utf-8")
 
 
 def run(code):

@@ -81,7 +81,7 @@ def test_a_model_is_promoted_with_its_own_tolerance_or_not_at_all(mlflow, pipeli
     loaded = load_tolerance("models:/orders/1")
     assert (loaded.epsilon, loaded.origin) == (limit.epsilon, limit.origin)
     train = pipeline / "train.parquet"
-    assert promote("orders", 1, train, pipeline / "close.parquet").word == "CLOSE"
+    assert promote("orders", 1, train, pipeline / "close.parquet").decision == "CLOSE"
 
     def champion():
         return str(client.get_model_version_by_alias("orders", "champion").version)

@@ -55,7 +55,7 @@ def test_verdicts_are_those_of_a_check_at_the_level_of_the_budget(monitor):
         verdict = TOLERANCE.check(TRAIN, rows(k + 1, shift), alpha=1 / 365)
         assert found.decision is verdict.decision
         assert (found.pvalue_far, found.pvalue_close) == (verdict.pvalue_far, verdict.pvalue_close)
-        assert (found.distance, found.interval) == (verdict.distance, verdict.interval)
+        assert (found.distance, found.interval) == (verdict.distance, verdict.confidence_interval())
         assert found.level == pytest.approx(1 / 365)
 
 
@@ -399,7 +399,7 @@ def test_columns_in_words_and_facts_are_kept(tmp_path):
     verdict = made.add(bad, key="2026-03-01")
     assert verdict.is_far
     assert verdict.headline().startswith("2026-03-01 is FAR: city: ")
-    assert any("Paris" in words for words in verdict.columns)
+    assert any("Paris" in words for words in verdict.reasons)
     assert "Paris" in next(e.text for e in verdict.events if e.kind == "alarm opened")
     assert "new-categories" in " ".join(code for code, _ in made.state.told[0].batch.facts)
     assert "new-categories" in [caution.code for caution in verdict.cautions]

@@ -58,7 +58,7 @@ def _check(reference: Any, accepted: Any, candidate: Any, **options: Any) -> lis
     tolerance = nammd.Tolerance.from_reference(reference, {"accepted": accepted}, anyway=True, **options)
     verdict = tolerance.check(reference, candidate)
     assert str(verdict)
-    columns = [float(each.pvalue) for each in verdict.columns]
+    columns = [float(each.pvalue) for each in verdict.column_checks]
     return [verdict.pvalue_close, verdict.pvalue_far, tolerance.epsilon, *columns]
 
 

@@ -66,9 +66,9 @@ def test_of_a_tolerance_and_of_the_distance_that_it_was_taken_from(name, tmp_pat
         "tolerance from its file": loaded.epsilon_error,
         "tolerance as values": stored["epsilon_error"],
         "what it was taken from": stored["origin"]["rungs"][0]["standard_error"],
-        "verdict": verdict.epsilon_error,
-        "verdict, by what was accepted": verdict.held[0].standard_error,
-        "report": verdict.limit().error,
+        "verdict": verdict.details.epsilon_error,
+        "verdict, by what was accepted": verdict.details.held[0].standard_error,
+        "report": verdict.details.limit().error,
     }
     assert found == dict.fromkeys(found, pytest.approx(distance.standard_error, rel=1e-12))
 
@@ -96,7 +96,8 @@ def test_of_each_of_several_accepted_datasets(name):
     rungs = {rung["label"]: rung["standard_error"] for rung in tolerance.to_dict()["origin"]["rungs"]}
     said = groups if groups is None or isinstance(groups, nammd.TimeBlocks) else groups[:2]
     held = {
-        each.label: each.standard_error for each in tolerance.check(x, accepted + 0.1, **options(said)).held
+        each.label: each.standard_error
+        for each in tolerance.check(x, accepted + 0.1, **options(said)).details.held
     }
     assert held == pytest.approx(rungs, rel=1e-12)
 

@@ -104,9 +104,9 @@ def test_tests_without_a_correction_for_skewness(name, variance):
     found = SAMPLES[name]()
     for epsilon in (0.003, 0.03, 0.3):
         for alternative in ("greater", "less"):
-            how = {"alternative": alternative, "variance": variance}
-            rows = nammd.closeness_test(*found.rows[:2], epsilon, **found.how(0, 1, **how))
-            sketched = nammd.closeness_test(*found.sketches[:2], epsilon, kernel=found.features, **how)
+            how = {"alternative": alternative, "variance": variance, "cross": "full"}
+            rows = nammd.paper.closeness_test(*found.rows[:2], epsilon, **found.how(0, 1, **how))
+            sketched = nammd.paper.closeness_test(*found.sketches[:2], epsilon, kernel=found.features, **how)
             same(*([each.pvalue, each.threshold, each.standard_error] for each in (rows, sketched)), name)
 
 
@@ -172,13 +172,13 @@ def test_single_columns_of_checks(customers):
         for each in (x, candidate)
     )
     rows, sketched = made.check(x, candidate), made.check(first, second)
-    assert rows.columns
-    found, expected = ([each.to_dict() for each in verdict.columns] for verdict in (sketched, rows))
+    assert rows.column_checks
+    found, expected = ([each.to_dict() for each in verdict.column_checks] for verdict in (sketched, rows))
     if customers is None:
         # A sketch does not know pairs of columns, so single ones have their part of the level.
         assert differences(expected, found, rel=1e-6, absolute=1e-9, ignored=("beyond",)) == []
         return
-    ours, theirs = ({each.name: each for each in verdict.columns} for verdict in (rows, sketched))
+    ours, theirs = ({each.name: each for each in verdict.column_checks} for verdict in (rows, sketched))
     for name, column in ours.items():
         assert theirs[name].distance == pytest.approx(column.distance, rel=1e-9)
         assert theirs[name].standard_error == pytest.approx(column.standard_error, rel=0.06)

@@ -124,13 +124,10 @@ def test_treating_an_estimated_margin_as_known_is_not_safe():
     assert np.mean(np.array(plugged_in) <= 0.05) > 0.05 + 3 * noise(0.05, REPETITIONS) + 0.02
 
 
-def test_unequal_sizes_and_off_diagonal_pairs_work():
+def test_unequal_sizes_work():
     rng = np.random.default_rng(6)
     x1, y1, x2, y2 = (rng.normal(s, 1, size=(k, 2)) for s, k in ((0, 50), (0.2, 70), (0, 90), (1, 30)))
     assert nammd.compare_pairs((x1, y1), (x2, y2)).rejected
-    result = nammd.compare_pairs((x1, x1 + 0.1), (x1, x1 + 1.0), cross="off-diagonal")
-    assert result.rejected
-    assert result.first.value < result.second.value
 
 
 def test_mmd2_can_be_compared_too():

@@ -89,7 +89,7 @@ def test_a_plan_is_for_rows_in_groups_like_the_pilots():
 
 def test_off_diagonal_pairs_do_not_go_with_groups():
     with pytest.raises(ValueError, match="pairs single rows, and these belong together"):
-        nammd.distance(X, X.slice(0), groups="customer", cross="off-diagonal")
+        nammd.paper.distance(X, X.slice(0), groups="customer", cross="off-diagonal")
 
 
 def test_other_two_sample_methods_say_that_they_relabel_rows():

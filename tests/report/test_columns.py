@@ -60,7 +60,7 @@ def test_columns_are_held_against_what_is_negligible_adjusted_by_holm():
     for j in range(3):
         one, other = scaled(x, y, j)
         kernel = nammd.Gaussian(1.0)
-        negligible = nammd.distance(one, one + 0.1, kernel=kernel, cross="off-diagonal").value
+        negligible = nammd.paper.distance(one, one + 0.1, kernel=kernel, cross="off-diagonal").value
         assert parts[f"column {j}"].tolerance == pytest.approx(negligible, rel=1e-4)
         # Two aspects of a column of numbers: its values, and which of them are missing.
         raw.append(
@@ -112,7 +112,7 @@ def test_pairs_that_go_together_differently_are_shown():
     far = build(tolerance.check(x, rng.normal([3.0, 0.0], 1.0, (900, 2)))).contributions
     assert far.significant == ("column 0",)
     assert "pairs" not in far.sentence
-    assert far.pairs == ()
+    assert far.pair_checks == ()
 
 
 def test_a_planted_shift_comes_first_and_is_the_only_significant_one():

@@ -38,7 +38,7 @@ def legend(ax: Axes) -> list[str]:
 def test_the_interval_shows_distance_interval_and_tolerance():
     ax = interval_plot(shifted())
     bar, dot = ax.lines[1:]
-    assert tuple(bar.get_xdata()) == shifted().interval
+    assert tuple(bar.get_xdata()) == shifted().confidence_interval()
     assert list(dot.get_xdata()) == [shifted().distance]
     assert ax.lines[0].get_xdata() == [shifted().epsilon] * 2
     assert "tolerance 0.002" in texts(ax)
@@ -49,7 +49,7 @@ def test_the_uncertainty_of_a_tolerance_is_drawn():
     rng = np.random.default_rng(0)
     x, accepted, y = rng.normal(size=(3, 100, 2)) + np.array([0.0, 0.7, 0.1])[:, None, None]
     verdict = Tolerance.from_reference(x, accepted, how="ball").check(x, y)
-    assert verdict.epsilon_error > 0
+    assert verdict.details.epsilon_error > 0
     assert len(interval_plot(verdict).patches) == 2
 
 
@@ -143,7 +143,7 @@ PLOTS = [
     (column_plot, shifted_model),
     (map_plot, shifted_model),
     (ranking_plot, lambda: rank(np.eye(5), {"a": np.eye(5) + 1, "b": np.eye(5) + 2})),
-    (ladder_plot, lambda: shifted().tolerance),
+    (ladder_plot, lambda: shifted().details.tolerance),
 ]
 
 

@@ -24,7 +24,7 @@ def test_the_rows_shown_are_those_with_the_largest_witness_values():
     for table, witness, raw in zip(
         shifted_model().examples,
         (result.witness_x, result.witness_y),
-        (shifted().reference, shifted().candidate),
+        (shifted().details.reference, shifted().details.candidate),
         strict=True,
     ):
         expected = np.argsort(-witness, kind="stable")[:5]
@@ -37,7 +37,7 @@ def test_the_rows_shown_are_those_with_the_largest_witness_values():
 
 def test_the_typical_values_are_those_of_the_other_dataset():
     table = shifted_model().examples[0]
-    other = shifted().candidate
+    other = shifted().details.candidate
     typical = dict(zip(table.columns, table.typical, strict=True))
     assert (table.dataset, table.other) == ("reference", "candidate")
     assert typical["income"] == readable(float(other.income.median()))
@@ -72,7 +72,7 @@ def test_a_closeness_test_has_a_word_of_its_own(epsilon, alternative, word, tone
 def test_the_distance_is_that_of_the_result():
     distance, verdict = shifted_model().distance, shifted()
     assert distance.measured.value == verdict.distance
-    assert (distance.measured.low, distance.measured.high) == verdict.interval
+    assert (distance.measured.low, distance.measured.high) == verdict.confidence_interval()
     assert dict(distance.pvalues) == {
         "within tolerance": verdict.pvalue_close,
         "beyond tolerance": verdict.pvalue_far,
@@ -83,7 +83,7 @@ def test_the_code_that_reproduces_a_result_does_so():
     x, y = estimate().data
     for result in (
         nammd.distance(x, y, metric="mmd2"),
-        nammd.closeness_test(x, y, 0.2, alternative="less", alpha=0.1, variance="delta"),
+        nammd.paper.closeness_test(x, y, 0.2, alternative="less", alpha=0.1, variance="delta", cross="full"),
     ):
         code, _, last = build(result).reproduce.rpartition("\n")
         assert last == 'result.report("report.html")'
@@ -263,7 +263,7 @@ def test_files_are_named_with_rows_and_digests_and_the_code_reads_them(tmp_path)
     assert (first.role, first.path, first.rows) == ("reference", str(x), 60)
     assert (second.path, len(second.digest)) == (str(y), 16)
     made = {}
-    exec(verdict.reproduction().rsplit("\n", 1)[0], made)
+    exec(verdict.details.reproduction().rsplit("\n", 1)[0], made)
     assert made["verdict"].distance == verdict.distance
     assert shifted_model().answer.files[0].path == "data in memory"
 

@@ -13,7 +13,7 @@ FEATURES = nammd.RandomFeatures(KERNEL, 64, rng=4)
 
 def same(one, other, rtol=1e-12):
     """Assert that two sketches are of the same rows, up to rounding."""
-    assert (one.n, one.columns, one.features) == (other.n, other.columns, other.features)
+    assert (one.n, one.n_columns, one.features) == (other.n, other.n_columns, other.features)
     size = one.n * one.features.bound
     np.testing.assert_allclose(one.total, other.total, rtol=0, atol=rtol * size)
     np.testing.assert_allclose(one.products, other.products, rtol=0, atol=rtol * size)

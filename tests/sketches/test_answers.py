@@ -96,24 +96,24 @@ def near(value, *, error=0.0, n_features=64, rows=2000):
 
 def test_features_are_blamed_where_they_stand_in_the_way():
     verdict = near(1.1)
-    assert (verdict.rows_needed, verdict.limited_by) == (None, "features")
+    assert (verdict.details.rows_needed, verdict.details.limited_by) == (None, "features")
     assert "sketch with more random features" in verdict.advice()
     assert verdict.to_dict()["limited_by"] == "features"
 
 
 def test_the_tolerance_is_blamed_where_more_features_would_not_help():
     verdict = near(1.1, error=0.02)
-    assert (verdict.rows_needed, verdict.limited_by) == (None, "tolerance")
+    assert (verdict.details.rows_needed, verdict.details.limited_by) == (None, "tolerance")
     assert "the tolerance itself is too uncertain" in verdict.advice()
 
 
 def test_a_distance_at_the_tolerance_is_what_it_is():
     verdict = near(1.0)
-    assert (verdict.rows_needed, verdict.limited_by) == (None, "distance")
+    assert (verdict.details.rows_needed, verdict.details.limited_by) == (None, "distance")
     assert "the difference is almost exactly the tolerance" in verdict.advice()
 
 
 def test_nothing_is_blamed_where_rows_would_do():
     verdict = near(1.4, n_features=2048, rows=500)
-    assert verdict.rows_needed is not None
-    assert verdict.limited_by is None
+    assert verdict.details.rows_needed is not None
+    assert verdict.details.limited_by is None

@@ -35,7 +35,7 @@ def test_a_sketch_is_the_sums_of_the_features():
     np.testing.assert_allclose(WHOLE.total, phi.sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(WHOLE.products, phi.T @ phi, rtol=1e-10, atol=1e-12)
     np.testing.assert_array_equal(WHOLE.products, WHOLE.products.T)
-    assert (len(WHOLE), WHOLE.n, WHOLE.columns, WHOLE.encoding) == (700, 700, 3, "")
+    assert (len(WHOLE), WHOLE.n, WHOLE.n_columns, WHOLE.encoding) == (700, 700, 3, "")
     assert repr(WHOLE) == f"Sketch(700 rows, 3 columns, {FEATURES})"
 
 

@@ -39,7 +39,7 @@ def rewritten(path, **changes):
 
 def test_a_sketch_comes_back_bit_by_bit(path):
     back = nammd.Sketch.load(str(path))
-    assert (back.features, back.n, back.columns, back.encoding) == (FEATURES, 700, 3, "")
+    assert (back.features, back.n, back.n_columns, back.encoding) == (FEATURES, 700, 3, "")
     np.testing.assert_array_equal(back.total, SKETCH.total)
     np.testing.assert_array_equal(back.products, SKETCH.products)
     assert is_sketch_file(path)

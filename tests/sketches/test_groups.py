@@ -193,12 +193,14 @@ def test_columns_of_sketches_are_held_against_their_tolerances():
     tolerance = nammd.Tolerance.from_reference(x, accepted, groups="customer", how="ball")
     sketches = [nammd.Sketch.of(each, space=tolerance.space, groups="customer") for each in (x, same, other)]
     close, far = (tolerance.check(sketches[0], each) for each in sketches[1:])
-    assert close.judged
+    assert close.details.judged
     assert (close.decision, far.decision) == ("CLOSE", "FAR")
-    assert {each.name for each in far.beyond} == {"a", "b", "city"}
+    assert {each.name for each in far.details.beyond} == {"a", "b", "city"}
     rows = tolerance.check(x, same)
     for one, two in zip(
-        sorted(close.columns, key=lambda c: c.name), sorted(rows.columns, key=lambda c: c.name), strict=True
+        sorted(close.column_checks, key=lambda c: c.name),
+        sorted(rows.column_checks, key=lambda c: c.name),
+        strict=True,
     ):
         assert one.distance == pytest.approx(two.distance, abs=1e-12)
 

@@ -133,7 +133,7 @@ def test_sketches_with_and_without_scales_meet_at_those_that_both_have():
     tolerance = nammd.Tolerance.from_reference(X, kernel=KERNEL)
     sketch = nammd.Sketch.of(X, FEATURES, space=tolerance.space, scales="all")
     verdict = tolerance.check(sketch, nammd.Sketch.of(Z, FEATURES, space=tolerance.space))
-    assert verdict.scales.unknown == SCALES[1:]
+    assert verdict.details.scales.unknown == SCALES[1:]
     told = "not compared       at 1/2, 1/4, 1/8 and 1/16 of the bandwidth: a sketch does not keep them"
     assert told in str(verdict)
     assert verdict.to_dict()["scales_unknown"] == list(SCALES[1:])
@@ -173,9 +173,9 @@ def test_fine_structure_is_found_by_scales_alone(kernel):
     assert checked(rounded(6), "median").decision != "FAR"
     verdict = checked(rounded(6), "all")
     assert verdict.decision == "FAR"
-    assert min(verdict.scales.checks, key=lambda each: each.adjusted).scale < 0.5
+    assert min(verdict.scale_checks, key=lambda each: each.adjusted).scale < 0.5
     assert "fine-grained" in verdict.headline()
-    assert verdict.scales.law.least is None  # how the scales go together is not known from sums
+    assert verdict.details.scales.law.least is None  # how the scales go together is not known from sums
 
 
 def test_scales_at_which_no_two_rows_meet_are_dropped():
@@ -185,9 +185,9 @@ def test_scales_at_which_no_two_rows_meet_are_dropped():
     features = nammd.RandomFeatures(tolerance.kernel, 512)
     sketches = [nammd.Sketch.of(data, features, space=tolerance.space, scales="all") for data in (x, y)]
     verdict = tolerance.check(*sketches)
-    assert verdict.scales.dropped
-    assert set(verdict.scales.dropped) >= set(tolerance.check(x, y).scales.dropped)
-    assert not verdict.scales.unknown
+    assert verdict.details.scales.dropped
+    assert set(verdict.details.scales.dropped) >= set(tolerance.check(x, y).details.scales.dropped)
+    assert not verdict.details.scales.unknown
 
 
 def test_closeness_tests_take_scales():
@@ -208,4 +208,4 @@ def test_a_monitor_follows_the_scales_of_its_reference(tmp_path, scales):
     reference = nammd.Sketch.of(X, FEATURES, space=tolerance.space, scales=scales)
     monitor = nammd.Monitor.create(tmp_path / "m.sqlite", tolerance, reference)
     added = monitor.add(Z, "2026-01-01")
-    assert added.verdict.scales.unknown == (() if scales == "all" else SCALES[1:])
+    assert added.verdict.details.scales.unknown == (() if scales == "all" else SCALES[1:])

@@ -158,7 +158,7 @@ def test_a_sketch_beside_data_is_an_error():
 
 def test_options_that_need_rows_are_refused():
     with pytest.raises(ValueError, match="pairs rows, and sketches keep none"):
-        nammd.distance(A, A, cross="off-diagonal")
+        nammd.paper.distance(A, A, cross="off-diagonal")
     with pytest.raises(ValueError, match="leave engine out"):
         nammd.distance(A, B, engine=nammd.Tiles())
     with pytest.raises(ValueError, match="y has 3 rows; at least 4"):
@@ -244,7 +244,7 @@ def test_a_tolerance_checks_sketches():
     assert two.pvalue_close < one.pvalue_close  # the exact kernel is less certain
     assert own.check(X, Z).distance == pytest.approx(two.distance, rel=1e-10)
     assert "their error is included" in str(one)
-    assert one.reference is A
+    assert one.details.reference is A
     far = nammd.Sketch.of(X + 2.0, FEATURES)
     assert exact.with_reference(A).check(far).is_far
 
@@ -253,7 +253,7 @@ def test_a_tolerance_from_data_is_independent_of_sketches():
     tolerance = nammd.Tolerance.from_reference(X, Y, kernel=KERNEL, how="ball")
     verdict = tolerance.check(A, C)
     assert [c.code for c in verdict.cautions] == ["sketched-reference"]
-    assert verdict.epsilon_error > 0
+    assert verdict.details.epsilon_error > 0
 
 
 def test_an_undecided_check_of_sketches_may_ask_for_more_features():
@@ -262,7 +262,7 @@ def test_an_undecided_check_of_sketches_may_ask_for_more_features():
     near = nammd.distance(*sketches).value * 1.1
     verdict = nammd.Tolerance.at(near, KERNEL, n_columns=3).check(*sketches)
     assert verdict.decision == "UNDECIDED"
-    assert verdict.rows_needed is None
+    assert verdict.details.rows_needed is None
     assert "sketch with more random features" in verdict.advice()
 
 

@@ -65,7 +65,7 @@ def test_off_diagonal_statistic_is_the_papers_double_sum(eps):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(6, 2)), rng.normal(1.0, size=(6, 2))
     kxx, kyy, kxy = kernel(x, x), kernel(y, y), kernel(x, y)
-    estimate = nammd.distance(x, y, kernel=kernel, cross="off-diagonal")
+    estimate = nammd.paper.distance(x, y, kernel=kernel, cross="off-diagonal")
     u = estimate.pair.moments.mmd2 - eps * estimate.pair.moments.denominator
     expected = mean(h_minus(eps, kxx, kyy, kxy, 1.0, i, j) for i, j in permutations(range(6), 2))
     assert u == pytest.approx(expected, rel=1e-12)

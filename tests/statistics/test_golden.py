@@ -44,7 +44,7 @@ def samples(case):
 @pytest.mark.parametrize(("case", "form"), FORMS)
 def test_distance_matches_the_oracle(case, form):
     expected = case[form]
-    estimate = nammd.distance(*samples(case), **options(case, form))
+    estimate = nammd.paper.distance(*samples(case), **options(case, form))
     close(estimate.value, expected["nammd"])
     close(estimate.pair.moments.mmd2, expected["mmd2"])
     close(estimate.pair.moments.denominator, expected["denominator"])
@@ -54,7 +54,7 @@ def test_distance_matches_the_oracle(case, form):
 
 @pytest.mark.parametrize(("case", "form"), FORMS)
 def test_variance_components_match_the_oracle(case, form):
-    estimate = nammd.distance(*samples(case), **options(case, form))
+    estimate = nammd.paper.distance(*samples(case), **options(case, form))
     moments, expected = estimate.pair.moments, case[form]["components"]
     actual = {
         "v1x": moments.x.v1, "v2x": moments.x.v2, "cx": moments.x.c, "wx": moments.x.w,
@@ -71,7 +71,7 @@ def test_variance_components_match_the_oracle(case, form):
 @pytest.mark.parametrize(("case", "form"), FORMS)
 def test_uncorrected_tests_match_the_oracle(case, form, variance):
     expected = case[form]
-    result = nammd.closeness_test(
+    result = nammd.paper.closeness_test(
         *samples(case),
         case["eps"],
         alternative="greater",
@@ -93,7 +93,7 @@ def test_uncorrected_tests_match_the_oracle(case, form, variance):
 @pytest.mark.parametrize("case", ESTIMATORS, ids=lambda c: c["name"])
 def test_corrected_test_matches_the_oracle(case, monkeypatch):
     expected, eps = case["hall"], case["eps"]
-    estimate = nammd.distance(*samples(case), **options(case, "full"))
+    estimate = nammd.paper.distance(*samples(case), **options(case, "full"))
     # A skewness that few rows carry is not trusted, which the oracle does not know: that only adds caution.
     careful = margin(estimate.pair, eps, "corrected", "greater").pvalue("greater")
     assert not careful < expected["p"] * (1 - 1e-7)
@@ -107,7 +107,7 @@ def test_corrected_test_matches_the_oracle(case, monkeypatch):
     close([cubic, quadratic], [(expected["A"]), expected["B"]], scale)
     np.testing.assert_allclose(test.z, expected["z"], rtol=1e-7)
     how = {"alternative": "greater", "alpha": case["alpha"], **options(case, "full")}
-    result = nammd.closeness_test(*samples(case), eps, **how)
+    result = nammd.paper.closeness_test(*samples(case), eps, variance="corrected", **how)
     if any(
         estimate.pair.alike
     ):  # then no p-value is below the chance of that, which the oracle does not know
@@ -135,7 +135,7 @@ def test_the_papers_test_is_available_exactly(case):
     """Equations for sigma_XY and tau_alpha: tau = eps + sigma z / sqrt(m)."""
     x, y = samples(case)
     kernel = nammd.Gaussian((case["s"] / 2) ** 0.5)
-    result = nammd.closeness_test(
+    result = nammd.paper.closeness_test(
         x, y, 0.1, kernel=kernel, variance="paper", cross="off-diagonal", alternative="greater"
     )
     close(result.standard_error * np.sqrt(len(x)), case["sigma"])

@@ -52,7 +52,7 @@ def gate(how="hull"):
 
 
 def checked(verdict):
-    return {each.name: each for each in verdict.columns}
+    return {each.name: each for each in verdict.column_checks}
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def checked(verdict):
 )
 def test_a_fault_in_one_column_is_far_though_the_joint_distance_is_accepted(fault, column, words):
     verdict = gate("ball").check(table(2, fault=fault))
-    assert not verdict.jointly_far
+    assert not verdict.details.jointly_far
     assert verdict.decision is Decision.FAR
     told = words if fault == "new" else f"{column} is beyond its own tolerance"
     assert verdict.headline() == f"FAR: {told}."
     assert verdict.reasons == (words,)
     assert words in str(verdict)
     assert words in html.unescape(verdict._repr_html_())
-    assert [each.name for each in verdict.beyond] == [column]
+    assert [each.name for each in verdict.details.beyond] == [column]
     with pytest.raises(AssertionError, match=words.split(":")[0]):
         assert_close(REFERENCE, table(2, fault=fault), made())
 
@@ -80,12 +80,12 @@ def test_a_fault_in_one_column_is_far_though_the_joint_distance_is_accepted(faul
 def test_data_like_the_reference_are_close_and_no_column_is_named():
     verdict = gate().check(table(3))
     assert verdict.is_close
-    assert verdict.beyond == verdict.reasons == verdict.facts == ()
+    assert verdict.details.beyond == verdict.reasons == verdict.facts == ()
     assert "changed" not in str(verdict)
 
 
 def test_a_column_may_be_anywhere_between_what_was_accepted_for_it():
-    limits = {limit.name: limit for limit in made().columns.limits}
+    limits = {limit.name: limit for limit in made().column_tolerances.limits}
     assert limits["age"].tolerances() == limits["age"].negligible
     near = [checked(gate().check(table(4, drift=drift)))["age"] for drift in (0.0, 0.25, 0.5)]
     farther = checked(gate().check(table(4, drift=1.0)))["age"]
@@ -99,7 +99,7 @@ def test_a_column_may_be_anywhere_between_what_was_accepted_for_it():
 def test_joint_only_leaves_columns_out_of_the_verdict_and_not_out_of_the_explanation():
     verdict = gate().check(table(2, fault="new"), joint_only=True)
     assert not verdict.is_far
-    assert not verdict.judged
+    assert not verdict.details.judged
     assert verdict.reasons == ("purpose: 'crypto' is new, 8.8 % of rows",)
 
 
@@ -109,24 +109,24 @@ def test_what_is_negligible_can_be_changed_for_all_columns_and_for_one():
         tolerance = nammd.Tolerance.from_reference(
             REFERENCE, ACCEPTED, negligible=negligible, scales="median"
         )
-        assert not tolerance.check(REFERENCE, candidate).beyond
+        assert not tolerance.check(REFERENCE, candidate).details.beyond
     age = {"age": {"shift": 2.0}}
     tolerance = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, negligible=age, scales="median")
-    assert tolerance.check(REFERENCE, candidate).beyond
+    assert tolerance.check(REFERENCE, candidate).details.beyond
     with pytest.raises(ValueError, match=r"'incme'.*'income'"):
         nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, negligible={"incme": {"shift": 2.0}})
 
 
 def test_without_tolerances_of_columns_the_joint_test_has_all_of_the_level():
     tolerance = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, negligible=False, scales="median")
-    assert tolerance.columns is None
+    assert tolerance.column_tolerances is None
     assert tolerance.check(REFERENCE, table(2, fault="new")).is_far  # facts stay
     verdict = tolerance.check(REFERENCE, table(2, fault="new"), allow=["new-categories"])
-    assert not verdict.judged
+    assert not verdict.details.judged
     assert not verdict.is_far
-    assert [each.name for each in verdict.beyond] == ["purpose"]  # explained, not judged
-    assert verdict.setting.part == 1.0
-    assert gate().check(table(3)).setting.part == 0.5
+    assert [each.name for each in verdict.details.beyond] == ["purpose"]  # explained, not judged
+    assert verdict.details.setting.part == 1.0
+    assert gate().check(table(3)).details.setting.part == 0.5
 
 
 @pytest.mark.parametrize("make", ["split", "noise"])
@@ -138,21 +138,21 @@ def test_tolerances_from_the_reference_itself_have_columns_too(make):
     else:
         tolerance = nammd.Tolerance.from_noise(REFERENCE, level=1.0, levels=(1.0,))
         reference = REFERENCE
-    limits = {limit.name: limit for limit in tolerance.columns.limits}
+    limits = {limit.name: limit for limit in tolerance.column_tolerances.limits}
     assert limits["age"].tolerances()["values"] > 3 * limits["age"].negligible["values"]
     assert limits["purpose"].tolerances()["labels"] < limits["age"].tolerances()["values"] / 3
     other = table(5).assign(age=reference["age"].sample(frac=1, random_state=0).to_numpy())
     other.loc[:180, "purpose"] = "crypto"
-    assert [each.name for each in tolerance.check(reference, other).beyond] == ["purpose"]
+    assert [each.name for each in tolerance.check(reference, other).details.beyond] == ["purpose"]
 
 
 def test_a_perturbation_makes_the_distance_that_drawing_it_does():
     x = np.random.default_rng(0).normal(size=(3000, 1))
     tolerance = nammd.Tolerance.from_noise(x, level=0.5, levels=(0.5,), kernel=nammd.Gaussian(1.0))
-    [limit] = tolerance.columns.limits
+    [limit] = tolerance.column_tolerances.limits
     unit = limit.measure.scale
     drawn = x + 0.5 * unit * np.random.default_rng(1).normal(size=x.shape)
-    known = nammd.distance(x / unit, drawn / unit, kernel=nammd.Gaussian(1.0), cross="off-diagonal")
+    known = nammd.paper.distance(x / unit, drawn / unit, kernel=nammd.Gaussian(1.0), cross="off-diagonal")
     assert limit.fixed["values"] == pytest.approx(known.value, abs=4 * known.standard_error)
 
 
@@ -170,20 +170,20 @@ def test_a_file_keeps_all_of_it_to_the_last_digit(tmp_path):
     again = nammd.Tolerance.load(tmp_path / "t.json")
     candidate = table(2, fault="missing")
     first, second = (t.check(REFERENCE, candidate) for t in (made(), again))
-    assert first.columns == second.columns
-    assert len(first.pairs) > 1
-    assert first.pairs == second.pairs
+    assert first.column_checks == second.column_checks
+    assert len(first.pair_checks) > 1
+    assert first.pair_checks == second.pair_checks
     stored = json.loads((tmp_path / "t.json").read_text())
     assert stored["negligible"] == {"shift": 0.1, "categories": 0.01, "missing": 0.01, "relation": 0.1}
     assert stored["column_tolerances"]["age"] == pytest.approx(
-        {limit.name: limit for limit in again.columns.limits}["age"].tolerances()["values"]
+        {limit.name: limit for limit in again.column_tolerances.limits}["age"].tolerances()["values"]
     )
 
 
 def test_another_reference_is_counted_anew():
     other = table(9)
     verdict = made().check(other, table(2, fault="new"))
-    assert [each.name for each in verdict.beyond] == ["purpose"]
+    assert [each.name for each in verdict.details.beyond] == ["purpose"]
     mine = gate().check(table(2, fault="new"))
     assert checked(verdict)["age"].distance != checked(mine)["age"].distance
 
@@ -204,10 +204,10 @@ def test_columns_of_arrays_have_numbers_for_names_and_wide_arrays_have_none():
     x, accepted, y = rng.normal(size=(800, 3)), rng.normal(0.3, 1, (800, 3)), rng.normal(size=(800, 3))
     y[:, 1] += 1.5
     verdict = nammd.Tolerance.from_reference(x, accepted).check(x, y)
-    assert verdict.beyond[0].name == "column 1"
+    assert verdict.details.beyond[0].name == "column 1"
     assert verdict.reasons[0].startswith("column 1: higher at the median")
     wide = rng.normal(size=(60, 101))
-    assert nammd.Tolerance.from_noise(wide, level=1.0, levels=(1.0,)).columns.limits == ()
+    assert nammd.Tolerance.from_noise(wide, level=1.0, levels=(1.0,)).column_tolerances.limits == ()
 
 
 def test_a_column_that_is_empty_or_constant_in_the_candidate_is_beyond():
@@ -218,7 +218,7 @@ def test_a_column_that_is_empty_or_constant_in_the_candidate_is_beyond():
 
 
 def test_holm_counts_every_column():
-    limits = made().columns.limits
+    limits = made().column_tolerances.limits
     same = {limit.name: limit.made_from for limit in limits}
     found = check_columns(limits, same, same, 0.025)
     assert len(found) == 3
@@ -229,14 +229,14 @@ def test_null_checks_name_no_column():
     reference, accepted = table(100, 400), table(101, 400, drift=0.3)
     tolerance = nammd.Tolerance.from_reference(reference, accepted, scales="median")
     gate = tolerance.with_reference(reference)
-    named = [bool(gate.check(table(200 + k, 300)).beyond) for k in range(40)]
+    named = [bool(gate.check(table(200 + k, 300)).details.beyond) for k in range(40)]
     assert sum(named) <= 2
 
 
 def test_columns_take_no_part_where_rows_belong_together():
     groups = np.arange(ROWS) // 4
     verdict = made().with_reference(REFERENCE).check(table(2, fault="new"), groups=groups)
-    assert verdict.columns == ()
-    assert not verdict.judged
+    assert verdict.column_checks == ()
+    assert not verdict.details.judged
     assert "columns-not-judged" in {caution.code for caution in verdict.cautions}
     assert verdict.facts[0].code == "new-categories"  # facts stay

@@ -32,7 +32,10 @@ def test_a_check_gives_the_same_bits_after_reading(kind, tmp_path):
     loaded = nammd.Tolerance.load(tmp_path / "t.json")
     before, after = (one.check(TRAIN, TODAY) for one in (MADE[kind], loaded))
     assert before == after
-    assert (before.rows_needed, before.limited_by) == (after.rows_needed, after.limited_by)
+    assert (before.details.rows_needed, before.details.limited_by) == (
+        after.details.rows_needed,
+        after.details.limited_by,
+    )
     loaded.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "t.json").read_bytes()
 

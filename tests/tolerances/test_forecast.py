@@ -73,7 +73,7 @@ def test_simulated_decisions_are_those_of_tolerances_that_tell_everything(shift)
     told = ("decision", "distance", "epsilon", "epsilon_error", "pvalue_close", "pvalue_far")
     assert [getattr(fast, name) for name in told] == [getattr(whole, name) for name in told]
     simulated = by_accepted(*pairs_of(train, accepted, candidate))
-    assert (whole.pvalue_close, whole.held[0].pvalue_far) == pytest.approx(simulated, rel=1e-9)
+    assert (whole.pvalue_close, whole.details.held[0].pvalue_far) == pytest.approx(simulated, rel=1e-9)
 
 
 def test_more_rows_and_a_farther_candidate_have_more_power(tolerance):
@@ -102,11 +102,11 @@ def test_plan_and_check_give_the_same_advice(tolerance, shift):
     verdict = gate.check(candidate)
     assert verdict.decision == "UNDECIDED"
     plan = gate.plan(candidate)
-    if verdict.rows_needed is None:
+    if verdict.details.rows_needed is None:
         assert plan.n is None
         assert plan.obstacle == verdict.advice()
     else:
-        assert (plan.m, plan.n) == verdict.rows_needed
+        assert (plan.m, plan.n) == verdict.details.rows_needed
         assert plan.power >= 0.8
 
 
@@ -116,9 +116,13 @@ def test_where_the_tolerance_is_in_the_way_so_many_accepted_rows_lift_it():
     tolerance = nammd.Tolerance.from_reference(train, accepted, kernel=KERNEL, anyway=True, how="ball")
     candidate = draw(rng, 0.45, 3000)
     verdict = tolerance.check(train, candidate)
-    assert (verdict.decision, verdict.limited_by, verdict.rows_needed) == ("UNDECIDED", "tolerance", None)
-    assert verdict.accepted_needed > 40
-    assert f"{verdict.accepted_needed} accepted rows" in verdict.advice().replace(",", "")
+    assert (verdict.decision, verdict.details.limited_by, verdict.details.rows_needed) == (
+        "UNDECIDED",
+        "tolerance",
+        None,
+    )
+    assert verdict.details.accepted_needed > 40
+    assert f"{verdict.details.accepted_needed} accepted rows" in verdict.advice().replace(",", "")
     plan = tolerance.with_reference(train).plan(candidate)
     assert plan.n is None
     assert plan.obstacle == verdict.advice()

@@ -57,7 +57,7 @@ def test_and_from_a_file(close, far, loaded):
     for one, other in zip((close, far), loaded, strict=True):
         assert one.pvalue_close == pytest.approx(other.pvalue_close, rel=1e-9)
         assert one.pvalue_far == pytest.approx(other.pvalue_far, rel=1e-9, abs=1e-300)
-        assert one.rows_needed == other.rows_needed
+        assert one.details.rows_needed == other.details.rows_needed
 
 
 def test_it_refuses_a_check_without_it(tolerance):
@@ -161,20 +161,20 @@ def test_single_columns_take_no_part_where_rows_are_blocks_of_time():
     blocks = nammd.TimeBlocks(length=5)
     data = [each.select(["a", "b"]) for each in (X, ACCEPTED)]
     tolerance = nammd.Tolerance.from_reference(*data, groups=blocks)
-    assert tolerance.columns is None
-    assert tolerance.check(data[0], CLOSE.select(["a", "b"])).columns == ()
+    assert tolerance.column_tolerances is None
+    assert tolerance.check(data[0], CLOSE.select(["a", "b"])).column_checks == ()
     with pytest.raises(ValueError, match="by rows or by groups, not by blocks of time"):
         nammd.Tolerance.from_reference(*data, groups=blocks, negligible=True)
 
 
 def by_name(verdict):
-    return {each.name: each for each in verdict.columns}
+    return {each.name: each for each in verdict.column_checks}
 
 
 def test_single_columns_are_held_against_their_tolerances_by_groups(close, far, loaded):
-    assert close.judged
-    assert not close.beyond
-    assert [each.name for each in far.beyond] == ["a"]
+    assert close.details.judged
+    assert not close.details.beyond
+    assert [each.name for each in far.details.beyond] == ["a"]
     assert "columns-not-judged" not in {caution.code for caution in close.cautions}
     for found, other in zip((close, far), loaded, strict=True):
         again = by_name(other)
@@ -187,7 +187,7 @@ def test_single_columns_are_held_against_their_tolerances_by_groups(close, far, 
 def test_a_column_by_itself_has_the_distance_of_its_groups():
     """That of the joint distance of a space of this column alone, with the unit of the reference."""
     tolerance = nammd.Tolerance.from_reference(X, groups="customer", sample_weight="w")
-    column = tolerance.columns.limits[0].measure
+    column = tolerance.column_tolerances.limits[0].measure
     data = [(each["a"].to_numpy() - column.center) / column.scale for each in (X, FAR)]
     how = {
         "groups": [each["customer"].to_pylist() for each in (X, FAR)],
@@ -224,15 +224,15 @@ def test_columns_are_judged_whatever_the_tolerance_was_made_from(how):
         made = nammd.Tolerance.from_noise(
             data, groups="customer", sample_weight="w", level=2.0, rng=0, anyway=True
         )
-    assert all(limit.fixed for limit in made.columns.limits)
-    assert made.check(data, FAR).beyond
-    assert not made.check(data, table(21, groups=150)).beyond
+    assert all(limit.fixed for limit in made.column_tolerances.limits)
+    assert made.check(data, FAR).details.beyond
+    assert not made.check(data, table(21, groups=150)).details.beyond
 
 
 def test_another_reference_brings_its_own_groups(tolerance):
     other = table(30)
-    assert not tolerance.check(other, table(31)).beyond
-    assert [each.name for each in tolerance.check(other, FAR).beyond] == ["a"]
+    assert not tolerance.check(other, table(31)).details.beyond
+    assert [each.name for each in tolerance.check(other, FAR).details.beyond] == ["a"]
 
 
 @pytest.mark.parametrize("how", ["ball", "hull"])

@@ -43,7 +43,7 @@ def gate(tolerance):
 
 
 def shares(verdict):
-    return dict(verdict.like)
+    return dict(verdict.details.like)
 
 
 def test_data_like_the_reference_and_like_the_accepted_data_are_close(gate):
@@ -67,7 +67,7 @@ def test_mixtures_and_what_is_half_way_are_close(gate):
 def test_a_fault_in_another_direction_is_far_however_wide_the_accepted_drift_is(gate, drift):
     verdict = gate.check(table(7, drift=drift, income=0.4))
     assert verdict.is_far
-    assert "income" in [each.name for each in verdict.beyond]
+    assert "income" in [each.name for each in verdict.details.beyond]
     if drift == 0:  # the reason for all of it
         ball = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, how="ball", negligible=False)
         assert not ball.check(REFERENCE, table(7, income=0.4)).is_far
@@ -80,8 +80,8 @@ def test_farther_in_the_same_direction_is_far(gate):
 
 def shows_the_rule(verdict):
     """Check that the interval tells what the tests of the main scale found, and these what is decided."""
-    main, *finer = verdict.scales.checks
-    low, high = verdict.interval
+    main, *finer = verdict.scale_checks
+    low, high = verdict.confidence_interval()
     assert main.beyond == (low > verdict.epsilon)
     assert (verdict.pvalue_close <= verdict.alpha) == (high < verdict.epsilon)
     assert verdict.is_far == any(check.beyond for check in (main, *finer))
@@ -92,10 +92,10 @@ def shows_the_rule(verdict):
 @pytest.mark.parametrize("income", [0.0, 0.1, 0.2])
 def test_the_interval_shows_the_rule(gate, drift, income):
     verdict = gate.check(table(10, drift=drift, income=income, rows=300), joint_only=True)
-    low, high = (end / verdict.epsilon for end in verdict.interval)
+    low, high = (end / verdict.epsilon for end in verdict.confidence_interval())
     shows_the_rule(verdict)
     assert low <= max(verdict.distance, 0) / verdict.epsilon <= high
-    assert 0.9 <= verdict.interval_level <= 0.925  # at most half of the level is for finer scales
+    assert 0.9 <= verdict.details.interval_level <= 0.925  # at most half of the level is for finer scales
     assert verdict.to_dict()["interval_of_tolerance"] == [low, high]
 
 
@@ -122,7 +122,7 @@ def test_a_doubtful_column_keeps_from_close_and_is_named():
         y = rng.normal(size=(400, 6))
         y[:, 2] += shift
         verdict = tolerance.check(x, y)
-        if verdict.doubtful and not verdict.is_far:
+        if verdict.details.doubtful and not verdict.is_far:
             found.append(verdict)
             assert verdict.decision == "UNDECIDED"
             assert verdict.pvalue_close <= 0.05
@@ -137,7 +137,7 @@ def test_a_file_changes_nothing(tolerance, gate, tmp_path):
     for candidate in (table(2), table(5, drift=0.7), table(7, income=0.3)):
         one, two = gate.check(candidate), again.check(REFERENCE, candidate)
         assert one == two
-        assert one.like == two.like
+        assert one.details.like == two.details.like
         assert str(one) == str(two)
 
 
@@ -284,7 +284,7 @@ def test_groups_and_weights_multiply_with_those_of_the_mixture(how):
     corners = [x, accepted, *tolerance.accepted.datasets[0].copies(x)]
     whose, count = [0, 1, 0, 0, 0], len(corners)
     own = [np.ones(240)] * count if how == "groups" else [weights[k] for k in whose]
-    parts = verdict.nearest.weights
+    parts = verdict.details.nearest.weights
     used = np.flatnonzero(parts)
     corners, whose = [corners[k] for k in used], [whose[k] for k in used]
     each = np.concatenate([parts[k] * own[k] / own[k].sum() for k in used])
@@ -324,7 +324,9 @@ def test_a_cluster_gives_the_same_distance():
     plain = tolerance.check(x, candidate)
     spread = tolerance.check(da.from_array(x, chunks=(100, 2)), da.from_array(candidate, chunks=(100, 2)))
     assert spread.distance == pytest.approx(plain.distance, rel=1e-9)
-    assert [share for _, share in spread.like] == pytest.approx([share for _, share in plain.like], abs=1e-9)
+    assert [share for _, share in spread.details.like] == pytest.approx(
+        [share for _, share in plain.details.like], abs=1e-9
+    )
 
 
 def test_on_the_command_line(tmp_path, monkeypatch, capsys):
@@ -390,7 +392,7 @@ def test_numbers_of_any_size_are_kept_and_one_that_is_too_far_out_is_refused():
 def test_the_accepted_data_themselves_are_never_close(gate):
     """The file of last December, delivered once more, is no proof that this December is fine."""
     verdict = gate.check(ACCEPTED)
-    assert verdict.void
+    assert verdict.details.void
     assert verdict.decision == "UNDECIDED"
     assert verdict.cautions[0].code == "accepted-itself"
     assert "accepted-itself" not in [caution.code for caution in gate.check(table(3, drift=1.0)).cautions]
@@ -414,6 +416,6 @@ def test_groups_of_accepted_data_count_as_groups_in_sketches_too():
     )
     by_sketches = tolerance.check(one, two)
     assert by_sketches.distance == pytest.approx(by_rows.distance, rel=1e-6)
-    sizes = [verdict.nearest.pair.x.size for verdict in (by_rows, by_sketches)]
+    sizes = [verdict.details.nearest.pair.x.size for verdict in (by_rows, by_sketches)]
     assert sizes[0] == pytest.approx(sizes[1], rel=1e-6)
     assert sizes[0] < 125

@@ -71,7 +71,7 @@ def test_a_large_candidate_of_a_small_reference_is_drawn_from():
     assert every.estimate.n == 2000
     assert every.distance == pytest.approx(verdict.distance, rel=0.3)
     # Columns are those of all rows.
-    assert every.columns == verdict.columns
+    assert every.column_checks == verdict.column_checks
 
 
 def test_accepted_data_of_a_small_reference_are_drawn_from():

@@ -29,20 +29,20 @@ def codes(verdict):
 def test_the_reference_of_the_tolerance_is_not_asked():
     verdict = TOLERANCE.check(OWN, people(1))
     assert verdict.decision == "CLOSE"
-    assert verdict.other_reference == ()
+    assert verdict.details.other_reference == ()
     assert "other-reference" not in codes(verdict)
 
 
 def test_one_like_it_is_as_good():
     for reference in (people(2), OWN.take(np.random.default_rng(0).permutation(900)), OWN.slice(0, 600)):
         verdict = TOLERANCE.check(reference, people(1))
-        assert verdict.other_reference == ()
+        assert verdict.details.other_reference == ()
         assert verdict.decision == "CLOSE"
         assert "other-reference" in codes(verdict)
 
 
 def test_one_like_accepted_data_is_as_good():
-    assert TOLERANCE.check(people(2, age=44.0), people(1, age=44.0)).other_reference == ()
+    assert TOLERANCE.check(people(2, age=44.0), people(1, age=44.0)).details.other_reference == ()
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_nothing_is_close_to_another_population(changed, words):
     verdict = TOLERANCE.check(people(3, **changed), people(4, **changed))
     assert verdict.decision == "UNDECIDED"
     assert not verdict.is_close
-    assert verdict.other_reference[0].startswith(words)
+    assert verdict.details.other_reference[0].startswith(words)
     unlike = "UNDECIDED: the reference given is not like the one of the tolerance: "
     assert str(verdict).startswith(unlike + words)
     assert "Give the reference that the tolerance was made from" in verdict.advice()
-    assert verdict.reason().startswith("another reference: ")
-    assert verdict.rows_needed is None
-    assert verdict.to_dict()["other_reference"] == list(verdict.other_reference)
+    assert verdict.details.reason().startswith("another reference: ")
+    assert verdict.details.rows_needed is None
+    assert verdict.to_dict()["other_reference"] == list(verdict.details.other_reference)
 
 
 def test_what_is_far_stays_far_and_says_it():
@@ -83,10 +83,10 @@ def test_many_candidates_and_adjusted_levels_keep_to_it():
 def test_where_nothing_is_kept_of_it_only_the_caution_is_given():
     without = nammd.Tolerance.from_reference(OWN, negligible=False)
     verdict = without.check(people(3, age=60.0), people(4, age=60.0))
-    assert verdict.other_reference == ()
+    assert verdict.details.other_reference == ()
     assert "other-reference" in codes(verdict)
     number = nammd.Tolerance.at(0.05, nammd.Gaussian(1.5), x=OWN)
-    assert number.check(people(3, age=60.0), people(4, age=60.0)).other_reference == ()
+    assert number.check(people(3, age=60.0), people(4, age=60.0)).details.other_reference == ()
 
 
 def test_groups_are_compared_as_groups():
@@ -95,10 +95,10 @@ def test_groups_are_compared_as_groups():
         return people(seed, age=age).append_column("customer", pa.array(labels))
 
     tolerance = nammd.Tolerance.from_reference(visits(0), groups="customer")
-    assert tolerance.check(visits(2), visits(1)).other_reference == ()
+    assert tolerance.check(visits(2), visits(1)).details.other_reference == ()
     unlike = tolerance.check(visits(3, age=60.0), visits(4, age=60.0))
     assert unlike.decision == "UNDECIDED"
-    assert unlike.other_reference[0].startswith("age: 53 % higher")
+    assert unlike.details.other_reference[0].startswith("age: 53 % higher")
 
 
 def test_references_without_a_difference_are_hardly_ever_refused():

@@ -36,7 +36,7 @@ def test_beyond_is_beyond_each_and_within_is_nearer_than_one(tolerance, shift):
     pairs = [
         nammd.compare_pairs((TRAIN, data), (TRAIN, candidate), kernel=KERNEL) for data in ACCEPTED.values()
     ]
-    main = verdict.scales.checks[0]
+    main = verdict.scale_checks[0]
     assert main.pvalue == pytest.approx(max(p.rule.swapped.closer() for p in pairs), rel=1e-9)
     assert verdict.pvalue_close == pytest.approx(min(1.0, 3 * min(p.rule.closer() for p in pairs)), rel=1e-9)
 
@@ -44,12 +44,12 @@ def test_beyond_is_beyond_each_and_within_is_nearer_than_one(tolerance, shift):
 @pytest.mark.parametrize(("shift", "decision", "label"), [(0.1, "CLOSE", "autumn"), (1.3, "FAR", "autumn")])
 def test_the_one_that_decided_is_named(tolerance, shift, decision, label):
     verdict = tolerance.check(TRAIN, draw(shift, 9))
-    assert (verdict.decision, verdict.decided_by) == (decision, label)
+    assert (verdict.decision, verdict.details.decided_by) == (decision, label)
     lines = [line for line in str(verdict).splitlines() if "against " in line]
     assert [line.split("against ")[1].split()[0] for line in lines] == ["spring", "winter", "autumn"]
     assert [line.endswith("which decided") for line in lines] == [False, False, True]
     assert verdict.to_dict()["decided_by"] == label
-    assert [mark.decided for mark in verdict.limit().marks] == [False, False, True]
+    assert [mark.decided for mark in verdict.details.limit().marks] == [False, False, True]
 
 
 def test_one_that_is_near_does_not_hide_one_that_is_far():

@@ -67,7 +67,7 @@ def test_the_three_verdicts(train, tolerance, shift, decision):
     assert str(verdict).startswith(decision)
     assert (verdict.pvalue_close <= 0.05) == (decision == "CLOSE")
     assert (verdict.pvalue_far <= 0.05) == (decision == "FAR")
-    low, high = verdict.interval
+    low, high = verdict.confidence_interval()
     assert low <= max(verdict.distance, 0) <= high
 
 
@@ -76,7 +76,7 @@ def test_an_undecided_verdict_says_how_many_rows_would_decide():
     tolerance = nammd.Tolerance.at(0.012, KERNEL, n_columns=2)
     verdict = tolerance.check(x, y)
     assert verdict.decision == "UNDECIDED"
-    assert min(verdict.rows_needed) > 150
+    assert min(verdict.details.rows_needed) > 150
     assert "not enough rows to tell: " in str(verdict)
 
 
@@ -428,7 +428,7 @@ def test_rows_needed_do_not_count_on_a_reference_that_would_be_another():
     x = rng.normal(size=(40, 1))
     accepted = rng.normal(0.8, 1, size=(3000, 1))
     tolerance = nammd.Tolerance.from_reference(x, accepted, kernel=KERNEL, anyway=True, how="ball")
-    needed = [tolerance.check(x, rng.normal(0.7, 1, size=(60, 1))).rows_needed for _ in range(8)]
+    needed = [tolerance.check(x, rng.normal(0.7, 1, size=(60, 1))).details.rows_needed for _ in range(8)]
     assert None in needed
     assert {rows[0] for rows in needed if rows is not None} == {40}  # only the candidate may grow
 

@@ -153,10 +153,10 @@ def test_holm_can_leave_undecided_what_is_decided_alone(tolerance):
     others = {f"near {k}": border + 1e-9 * k for k in range(20)}
     together = gate.check_all({"border": border, **others}, adjust="holm")
     assert 0.05 / 21 < min(alone.pvalue_far, alone.pvalue_close) <= 0.05
-    assert alone.word != "UNDECIDED"
+    assert alone.decision != "UNDECIDED"
     assert together["border"].word == "UNDECIDED"
     # What would settle it has to settle it beside the others.
-    needed = together["border"].verdict.rows_needed
+    needed = together["border"].verdict.details.rows_needed
     assert needed is not None
     assert needed[1] > 150
 
@@ -164,7 +164,7 @@ def test_holm_can_leave_undecided_what_is_decided_alone(tolerance):
 def test_holm_keeps_what_has_no_pvalue_void(data, tolerance):
     x, weeks = data
     found = tolerance.with_reference(x).check_all({"itself": x, **weeks}, adjust="holm")
-    assert found["itself"].verdict.void
+    assert found["itself"].verdict.details.void
     assert math.isnan(found["itself"].verdict.pvalue_far)
     assert found["itself"].word == "UNDECIDED"
     assert found["itself"].reason
@@ -213,7 +213,7 @@ def test_the_result_prints_and_is_json(data, tolerance):
     ("wrong", "message"),
     [
         ({"candidates": {}}, "mapping of names"),
-        ({"candidates": [1]}, "mapping of names"),
+        ({"candidates": 1}, "mapping of names"),
         ({"adjust": "bh"}, "adjust must be one of"),
         ({"errors": "ignore"}, "errors must be one of"),
         ({"alpha": 0.6}, "alpha must be"),

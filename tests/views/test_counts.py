@@ -161,7 +161,9 @@ def test_a_file_keeps_counts_to_the_last_digit(law):
 @pytest.mark.parametrize("law", LAWS)
 def test_a_negligible_shift_is_a_distance_of_the_reference_to_its_moved_self(law):
     x = numbers(law, 600, 0)
-    known = nammd.distance(bent(x)[:, None], bent(x + 0.1)[:, None], kernel=KERNEL, cross="off-diagonal")
+    known = nammd.paper.distance(
+        bent(x)[:, None], bent(x + 0.1)[:, None], kernel=KERNEL, cross="off-diagonal"
+    )
     assert Changes().distance("values", counted(x)) == pytest.approx(known.value, rel=2e-5)
 
 

@@ -73,11 +73,15 @@ def test_a_verdict_on_a_cluster_names_the_same_columns():
     here = made().check(REFERENCE, candidate)
     x, y = (dd.from_pandas(data, npartitions=4) for data in (REFERENCE, candidate))
     there = made().check(x, y)
-    assert [each.name for each in there.beyond] == [each.name for each in here.beyond] == ["price", "kind"]
-    for mine, theirs in zip(here.columns, there.columns, strict=True):
+    assert (
+        [each.name for each in there.details.beyond]
+        == [each.name for each in here.details.beyond]
+        == ["price", "kind"]
+    )
+    for mine, theirs in zip(here.column_checks, there.column_checks, strict=True):
         assert theirs.distance == pytest.approx(mine.distance, rel=1e-6, abs=1e-12)
         assert theirs.adjusted == pytest.approx(mine.adjusted, rel=1e-5)
-    assert there.changes == here.changes
+    assert there.details.changes == here.details.changes
     # Rows are compared with each other where they are at hand.
     assert [fact for fact in here.facts if fact.column] == list(there.facts)
 
@@ -89,7 +93,7 @@ def test_dask_arrays_are_counted_too():
     x, y = rng.normal(size=(600, 3)), rng.normal((0.0, 2.0, 0.0), size=(500, 3))
     tolerance = nammd.Tolerance.from_reference(x, rng.normal(0.3, 1, (600, 3)))
     verdict = tolerance.check(da.from_array(x, chunks=(200, 3)), da.from_array(y, chunks=(100, 3)))
-    assert verdict.beyond[0].name == "column 1"
+    assert verdict.details.beyond[0].name == "column 1"
 
 
 def test_sketches_keep_counts_that_merge_and_a_check_of_them_names_columns(tmp_path):
@@ -106,8 +110,8 @@ def test_sketches_keep_counts_that_merge_and_a_check_of_them_names_columns(tmp_p
     again = nammd.Sketch.load(tmp_path / "y.sketch")
     same_counts(again.tally, y.tally)
     verdict = made().check(x, again)
-    assert verdict.judged
-    assert [each.name for each in verdict.beyond] == ["price", "kind"]
+    assert verdict.details.judged
+    assert [each.name for each in verdict.details.beyond] == ["price", "kind"]
     assert verdict.reasons[0] == "kind: 'new' is new, 10 % of rows"
     assert verdict.reasons[1].startswith("price: missing 11 % -> ")
     assert {fact.code for fact in verdict.facts} == {"new-categories"}
@@ -134,5 +138,5 @@ def test_sketches_of_arrays_have_no_columns():
     assert sketch.tally is None
     tolerance = nammd.Tolerance.at(0.05, space=nammd.Space.fit(x, kernel=sketch.features), negligible=True)
     verdict = tolerance.check(sketch, nammd.Sketch.of(x + 0.01, sketch.features))
-    assert verdict.columns == ()
-    assert not verdict.judged
+    assert verdict.column_checks == ()
+    assert not verdict.details.judged

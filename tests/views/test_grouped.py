@@ -195,11 +195,11 @@ def test_columns_that_a_group_has_in_common_are_not_called_beyond():
         kernel = nammd.Gaussian(2.0)
         tolerance = nammd.Tolerance.at(0.5, kernel, x=x, groups="customer", negligible=True)
         verdict = tolerance.check(x, y)
-        assert verdict.judged
-        named["grouped"] += bool(verdict.beyond)
+        assert verdict.details.judged
+        named["grouped"] += bool(verdict.details.beyond)
         x, y = (each.drop_columns(["customer"]) for each in (x, y))
         naive = nammd.Tolerance.at(0.5, kernel, x=x, negligible=True)
-        named["naive"] += bool(naive.check(x, y).beyond)
+        named["naive"] += bool(naive.check(x, y).details.beyond)
     assert named["grouped"] <= 1
     assert named["naive"] >= 15
 

@@ -257,7 +257,7 @@ def test_moments_in_time_go_together_with_others_where_they_are_the_same_ones():
     tolerance = nammd.Tolerance.from_reference(summer(0), summer(1), rows=1000)
     shuffled_days = summer(2).assign(when=lambda d: d["when"].sample(frac=1, random_state=0).to_numpy())
     verdict = tolerance.check(summer(0), shuffled_days)
-    assert [pair.names for pair in verdict.pairs_beyond] == [("when", "warm")]
+    assert [pair.names for pair in verdict.details.pairs_beyond] == [("when", "warm")]
     # Later days are others, and what goes together with them is others, too.
     spring = summer(3, start="2027-06-01")
     later = tolerance.check(summer(0), spring)

@@ -135,9 +135,9 @@ def test_a_check_of_tensors_is_that_of_arrays():
         verdicts.append(nammd.Tolerance.from_reference(one).check(one, two))
     here, elsewhere = verdicts
     assert str(here.decision) == str(elsewhere.decision)
-    for one, two in zip(here.columns, elsewhere.columns, strict=True):
+    for one, two in zip(here.column_checks, elsewhere.column_checks, strict=True):
         assert one.name == two.name
         assert one.pvalue == pytest.approx(two.pvalue, rel=1e-6)
-    for one, two in zip(here.pairs, elsewhere.pairs, strict=True):
+    for one, two in zip(here.pair_checks, elsewhere.pair_checks, strict=True):
         assert one.names == two.names
         assert one.pvalue == pytest.approx(two.pvalue, rel=1e-9)

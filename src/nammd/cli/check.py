@@ -244,7 +244,7 @@ def _check_one(
     told = Told(inputs, space)
     deliver("check", verdict, told, output, rows=rows, fields={"exit_code": code})
     if verbose and not output.json:
-        print_line(f"  {verdict.meaning()} Exit code {code}.")
+        print_line(f"  {verdict.details.meaning()} Exit code {code}.")
     return code
 
 

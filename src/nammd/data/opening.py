@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,7 @@ from nammd.data.mapped import MappedPieces
 from nammd.data.mapped_tables import MappedTable
 from nammd.data.nested import flat
 from nammd.data.pieces import Pieces, is_dask, is_dask_table
+from nammd.data.several import as_table
 from nammd.data.spark_tables import is_spark, spark_pieces
 from nammd.data.streamed_tables import held_or_pieces
 from nammd.errors.addresses import local_path, not_there
@@ -98,6 +100,10 @@ def open_dataset(
 
 def open_content(data: Any, name: str, source: Source | None = None) -> Dataset:
     """Open data that are not a file, or what was read from one."""
+    if isinstance(data, Mapping) and library_of(data) != "datasets":  # a dict of columns
+        table = _open_table(as_table(data, name), name, source)
+        assert table is not None
+        return replace(table, given=data)
     if isinstance(data, (Pieces, MappedPieces)) or is_dask(data):
         return _open_spread(data, name, source)
     if is_spark(data):
@@ -190,6 +196,10 @@ def row_taker(data: Any) -> tuple[Callable[[NDArray[Any]], Any], int]:
         return lambda rows: array[rows], len(array)
     if is_foreign_array(data):
         return lambda rows: take_rows(data, rows), int(data.shape[0])
+    if isinstance(data, Mapping):
+        columns = {name: np.asarray(values) for name, values in data.items()}
+        count = len(next(iter(columns.values())))
+        return lambda rows: {name: values[rows] for name, values in columns.items()}, count
     import narwhals as nw
 
     table = nw.from_native(data, allow_series=True)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from nammd.errors.advice import Advice, refusal
+
 
 def positive(value: Any, name: str) -> float:
     """Return a positive finite number."""
@@ -62,9 +64,11 @@ def counted(number: int, what: str) -> str:
 
 def not_finite(name: str, bad: int, rows: int) -> ValueError:
     """Return the error that says how many rows hold NaN or infinity."""
-    return ValueError(
-        f"{name} contains NaN or infinity in {bad} of its {rows} rows; "
-        "fill the missing values or drop those rows first"
+    drop = "fill the missing values or drop those rows first"
+    return refusal(
+        ValueError,
+        f"{name} contains NaN or infinity in {bad} of its {rows} rows",
+        Advice(f"{drop}; nan_policy='omit' of the questions leaves rows with NaN out", drop),
     )
 
 

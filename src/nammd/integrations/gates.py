@@ -79,7 +79,7 @@ def figures(verdict: Verdict) -> dict[str, Any]:
     """
     found: dict[str, Any] = plain(
         {
-            "verdict": verdict.word,
+            "verdict": str(verdict.decision),
             "answer": verdict.headline(),
             "distance": verdict.distance,
             "tolerance": verdict.epsilon,

@@ -90,7 +90,7 @@ class ExpectTableToBeCloseToReference(BatchExpectation):
         verdict = metrics[METRIC]
         return {
             "success": passes(verdict, self.undecided),
-            "result": {"observed_value": verdict.word, "details": figures(verdict)},
+            "result": {"observed_value": str(verdict.decision), "details": figures(verdict)},
         }
 
 

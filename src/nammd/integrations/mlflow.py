@@ -42,7 +42,7 @@ def log_verdict(
     numbers = {
         f"{name}.{label}": float(value) for label, value in found.items() if isinstance(value, (int, float))
     }
-    tags = {f"{name}.verdict": verdict.word, f"{name}.answer": verdict.headline()}
+    tags = {f"{name}.verdict": str(verdict.decision), f"{name}.answer": verdict.headline()}
     run = run_id or (mlflow.active_run() or mlflow.start_run()).info.run_id
     client = mlflow.MlflowClient()
     for label, value in numbers.items():
@@ -139,7 +139,7 @@ def promote(
     """
     client = _mlflow().MlflowClient()
     verdict = check(load_tolerance(f"models:/{name}/{version}"), reference, candidate, options)
-    for label, text in (("nammd.verdict", verdict.word), ("nammd.answer", verdict.headline())):
+    for label, text in (("nammd.verdict", str(verdict.decision)), ("nammd.answer", verdict.headline())):
         client.set_model_version_tag(name, str(version), label, text)
     require_close(verdict, undecided)
     client.set_registered_model_alias(name, alias, str(version))

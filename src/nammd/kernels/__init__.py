@@ -4,6 +4,7 @@ from nammd.kernels.base import BoundKernel, Kernel, KernelLike, as_kernel
 from nammd.kernels.deep import Deep
 from nammd.kernels.gaussian import Gaussian, Mahalanobis, SquaredExponential
 from nammd.kernels.laplace import Laplace
+from nammd.kernels.named import named_kernel
 from nammd.kernels.random_features import RandomFeatures
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "RandomFeatures",
     "SquaredExponential",
     "as_kernel",
+    "named_kernel",
 ]

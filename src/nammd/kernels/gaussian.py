@@ -225,16 +225,16 @@ class Mahalanobis(SquaredExponential):
             )
         return x @ like(factor / self.bandwidth, x)
 
-    def symmetric_root(self, columns: int) -> FloatArray:
+    def symmetric_root(self, n_columns: int) -> FloatArray:
         """Return R with ``R'R`` the matrix, for data of so many columns.
 
         In units of the columns it is symmetric, and so the only one: eigenvectors have signs, and
         those of equal eigenvalues are any, so another library would make other frequencies of them.
         """
         matrix = self.matrix
-        if len(matrix) != columns:
+        if len(matrix) != n_columns:
             raise ValueError(
-                f"the Mahalanobis kernel has a matrix for {len(matrix)} columns, but the data has {columns}"
+                f"the Mahalanobis kernel has a matrix for {len(matrix)} columns, but the data has {n_columns}"
             )
         units = np.sqrt(np.abs(np.diagonal(matrix)))
         units[units == 0] = 1.0

@@ -120,17 +120,17 @@ class RandomFeatures(Kernel):
         content.update(_words(self.seed, 1024).astype("<u8").tobytes())
         return content.hexdigest()
 
-    def frequencies(self, columns: int) -> FloatArray:
+    def frequencies(self, n_columns: int) -> FloatArray:
         """Return the frequencies for data of so many columns.
 
         Parameters
         ----------
-        columns : int
+        n_columns : int
             The number of columns of the data.
 
         Returns
         -------
-        array of shape (n_features / 2, columns)
+        array of shape (n_features / 2, n_columns)
             One frequency in each row.
 
         Examples
@@ -139,7 +139,7 @@ class RandomFeatures(Kernel):
         >>> nammd.RandomFeatures(nammd.Gaussian(2.0), 8, rng=0).frequencies(3).shape
         (4, 3)
         """
-        return _remembered(self, columns).copy() if columns <= _FEW_COLUMNS else _drawn(self, columns)
+        return _remembered(self, n_columns).copy() if n_columns <= _FEW_COLUMNS else _drawn(self, n_columns)
 
     def at_bandwidth(self, kernel: Kernel) -> RandomFeatures:
         """Return features of another kernel, made of the same random numbers."""

@@ -20,7 +20,7 @@ from nammd.data.arrays import FloatArray
 from nammd.data.opening import numeric_arrays
 from nammd.datasets.discrete import DiscretePair, support_points
 from nammd.errors.checks import between, whole
-from nammd.results import Caution, Result, number, p_value
+from nammd.results import Caution, Tested, number, p_value
 
 Counts = NDArray[np.int64]
 
@@ -33,7 +33,7 @@ _UNLIKE = 1e-4
 
 
 @dataclass(frozen=True)
-class ResampledResult(Result):
+class ResampledResult(Tested):
     """The outcome of a closeness test over a finite support.
 
     Attributes

@@ -99,8 +99,8 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
 
     verdict = gate.verdict(opened.candidate, level)
     # Each batch at its own nearest mixture: never farther than from the true one, so the stream stays honest.
-    pair, eps = verdict.nearest.pair, gate.tolerance.epsilon
-    tested = verdict.nearest.margin_test(eps, "greater")
+    pair, eps = verdict.details.nearest.pair, gate.tolerance.epsilon
+    tested = verdict.details.nearest.margin_test(eps, "greater")
     given = GivenReference.of(pair, eps)
     bets = gate.bets(opened.candidate, verdict)
     batch = Batch(
@@ -122,23 +122,23 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
         features=given.features,
         error=given.error,
         distance=verdict.distance,
-        low=verdict.interval[0],
-        high=verdict.interval[1],
+        low=verdict.details.interval[0],
+        high=verdict.details.interval[1],
         pvalue_close=verdict.pvalue_close,
         pvalue_far=verdict.pvalue_far,
-        pvalue_beyond=verdict.pvalue_beyond,
+        pvalue_beyond=verdict.details.pvalue_beyond,
         pvalue_doubt=_doubt(verdict),
         bets=() if bets is None else tuple(bets.tolist()),
-        failures=tuple((fact.kind, str(fact)) for fact in verdict.failures[:FACTS]),
+        failures=tuple((fact.kind, str(fact)) for fact in verdict.details.failures[:FACTS]),
         details=Details(
             facts=_facts(verdict),
             cautions=tuple((c.code, c.message) for c in verdict.cautions),
             columns=_moved(verdict),
             settings={
-                "engine": verdict.engine,
+                "engine": verdict.details.engine,
                 "nammd": __version__,
-                "like": dict(verdict.like),
-                "interval_level": verdict.interval_level,
+                "like": dict(verdict.details.like),
+                "interval_level": verdict.details.interval_level,
                 "path": opened.path,
                 "fine": _fine(verdict),
             },
@@ -156,15 +156,17 @@ def _facts(verdict: Verdict) -> tuple[tuple[str, str], ...]:
 def _doubt(verdict: Verdict) -> float:
     """Return the smallest p-value of any view, as if it were the only one; zero next to another reference."""
     found = [verdict.pvalue_far]
-    if verdict.judged:
-        found += [each.pvalue for each in verdict.columns] + [each.adjusted for each in verdict.pairs]
+    if verdict.details.judged:
+        found += [each.pvalue for each in verdict.details.columns] + [
+            each.adjusted for each in verdict.details.pairs
+        ]
     known = [each for each in found if not math.isnan(each)]
-    return 0.0 if verdict.other_reference else min(known, default=math.nan)
+    return 0.0 if verdict.details.other_reference else min(known, default=math.nan)
 
 
 def _fine(verdict: Verdict) -> str:
     """Say that all columns together are beyond at a finer scale only: the distance does not show that."""
-    fine = verdict.finest_beyond if verdict.jointly_far else None
+    fine = verdict.details.finest_beyond if verdict.details.jointly_far else None
     return "" if fine is None else f"all columns together: {fine.told}"
 
 
@@ -173,7 +175,9 @@ def _moved(verdict: Verdict) -> tuple[Moved, ...]:
 
     Pairs of columns are among them where they are proven to go together differently.
     """
-    pairs = [Moved(each.name, each.words(), each.ratio) for each in verdict.pairs_beyond]
-    changes = verdict.changes
-    columns = [Moved(each.name, changes.get(each.name, ""), float(each.ratio)) for each in verdict.columns]
+    pairs = [Moved(each.name, each.words(), each.ratio) for each in verdict.details.pairs_beyond]
+    changes = verdict.details.changes
+    columns = [
+        Moved(each.name, changes.get(each.name, ""), float(each.ratio)) for each in verdict.details.columns
+    ]
     return tuple(sorted((*pairs, *columns), key=lambda each: -each.ratio)[:COLUMNS])

@@ -54,7 +54,7 @@ class BatchVerdict(Result):
         Whether the same batch had been added before; then nothing has changed.
     events : tuple of Event
         What happened to the alarms of the stream.
-    columns : tuple of str
+    reasons : tuple of str
         The columns that are proven to have moved, in words.
     moved : tuple of str
         What moved most, proven or not, in words that say which.
@@ -81,7 +81,7 @@ class BatchVerdict(Result):
     pvalue_far: float
     repeated: bool
     events: tuple[Event, ...]
-    columns: tuple[str, ...]
+    reasons: tuple[str, ...]
     moved: tuple[str, ...]
     failures: tuple[str, ...]
     cautions: tuple[Caution, ...]
@@ -109,7 +109,7 @@ class BatchVerdict(Result):
             pvalue_far=batch.pvalue_far,
             repeated=verdict is None,
             events=events,
-            columns=tuple(moved.words for moved in batch.columns if moved.words),
+            reasons=tuple(moved.words for moved in batch.columns if moved.words),
             moved=batch.moved,
             failures=tuple(words for _, words in batch.failures),
             cautions=tuple(Caution(code, message) for code, message in (*batch.facts, *batch.cautions)),
@@ -149,7 +149,7 @@ class BatchVerdict(Result):
         told = f"distance {distance}, tolerance {eps}"
         meaning = "it shows nothing" if self.quiet else _MEANING[self.decision]
         batch = self.state.told[self.state.places[self.key]].batch
-        if self.is_far and (self.failures or self.columns or batch.fine):
+        if self.is_far and (self.failures or self.reasons or batch.fine):
             meaning = batch.reasons(self.level, facts=1)[0]
         elif not self.is_close and self.failures:
             meaning = self.failures[0]
@@ -169,7 +169,7 @@ class BatchVerdict(Result):
             ("rows", f"{told.batch.m} reference, {told.batch.n} in this batch"),
         ]
         rows += [("against it", fact) for fact in self.failures]
-        if self.is_far or self.columns:
+        if self.is_far or self.reasons:
             rows.append(("moved most", "; ".join(self.moved)))
         if self.by > 1 and told.batch.era == self.state.era.number:
             rows.append(("together", f"{window_name(self.state, told)} are {self.side} the tolerance"))

@@ -8,10 +8,12 @@ margin.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nammd.data.row_grouping import RowGrouping
+from nammd.data.omitting import NanPolicy, without_nan
+from nammd.data.row_grouping import NO_GROUPING, RowGrouping
 from nammd.engines import Engine
 from nammd.errors.checks import between, choice
 from nammd.evidence import prepare
@@ -26,6 +28,7 @@ from nammd.results import (
     Limit,
     Reportable,
     ScaleCheck,
+    Tested,
     Tone,
     estimated,
     interval,
@@ -41,7 +44,7 @@ from nammd.statistics.scales import Scales
 
 
 @dataclass(frozen=True)
-class ClosenessResult(Reportable):
+class ClosenessResult(Tested, Reportable):
     """The outcome of a closeness test.
 
     Attributes
@@ -215,10 +218,12 @@ class ClosenessResult(Reportable):
         last = []
         if self.alpha != 0.05:
             last.append(f"alpha={self.alpha:g}")
-        if self.variance != "corrected":
-            last.append(f'variance="{self.variance}"')
+        published = self.variance != "corrected" or self.estimate.cross != "full"
+        if published:
+            last += [f'variance="{self.variance}"', f'cross="{self.estimate.cross}"']
         first = f"epsilon={self.epsilon!r}", f'alternative="{self.alternative}"'
-        return self.estimate.reproduced_by("closeness_test", *first, last=tuple(last))
+        function = "paper.closeness_test" if published else "closeness_test"
+        return self.estimate.reproduced_by(function, *first, last=tuple(last))
 
 
 def closeness_test(
@@ -231,10 +236,9 @@ def closeness_test(
     space: SpaceLike | None = None,
     metric: Statistic = "nammd",
     alpha: float = 0.05,
-    variance: Variance = "corrected",
-    cross: CrossPairs = "full",
     groups: Any = None,
     sample_weight: Any = None,
+    nan_policy: NanPolicy = "raise",
     scales: Scales = "median",
     exact: bool = False,
     engine: Engine | None = None,
@@ -252,7 +256,7 @@ def closeness_test(
         ``"greater"`` tests H0: distance <= epsilon, so rejecting proves that the datasets are too
         far apart. ``"less"`` tests H0: distance >= epsilon, so rejecting proves that they are close. There is
         no default: a small p-value means the opposite in the other case.
-    kernel : Kernel or class, optional
+    kernel : Kernel, class or str, optional
         As for `distance`. Where epsilon comes from a reference pair of datasets, give the kernel, or the
         space, that was used there. For sketches: ``kernel=x.features`` says that epsilon was
         taken from the same random features. Without it epsilon is meant under the kernel that they
@@ -264,16 +268,10 @@ def closeness_test(
         The norm-adaptive MMD, or the plain squared MMD.
     alpha : float
         The level: the largest acceptable probability of rejecting a true null hypothesis.
-    variance : {"corrected", "delta", "paper"}
-        How the null distribution is approximated. ``"corrected"`` accounts for the estimated
-        denominator and for skewness, and holds the level. ``"delta"`` accounts for the denominator
-        only. ``"paper"`` treats it as known, as the paper's equations do; its type-I error can
-        reach several times alpha, and it is here for comparison: with ``cross="off-diagonal"`` it
-        is exactly the published test.
-    cross : {"full", "off-diagonal"}
-        Which cross pairs to average over; see `distance`.
     groups, sample_weight : optional
         Which rows belong together, and how much each counts; see `distance`.
+    nan_policy : {"raise", "omit"}
+        What to do with NaN in an array; see `distance`.
     scales : {"median", "all"}
         With ``"all"`` the test is also made at a half, a quarter, an eighth and a sixteenth of the bandwidth.
         The margin there is what as many rows make which moved elsewhere as make epsilon at the main scale.
@@ -294,6 +292,7 @@ def closeness_test(
     --------
     two_sample_test : tests whether the distributions are the same, without a margin.
     compare_pairs : where epsilon was estimated from a pair of datasets of similar size.
+    nammd.paper.closeness_test : the test as published, which does not hold its level.
 
     Examples
     --------
@@ -306,6 +305,7 @@ def closeness_test(
     >>> result = nammd.closeness_test(x, y, epsilon=0.01, alternative="less")
     >>> result.rejected                                    # ... but they are close enough
     True
+    >>> statistic, pvalue = result
     >>> print(result)
     The two datasets are closer than NAMMD = 0.01 (p = 0.0004).
       null hypothesis  NAMMD >= 0.01: rejected at level 0.05
@@ -316,6 +316,40 @@ def closeness_test(
       rows             800 and 800
       kernel           Gaussian, bandwidth 2.187
     """
+    named, grouping, omitted = without_nan({"x": x, "y": y}, RowGrouping(groups, sample_weight), nan_policy)
+    result = margin_test(
+        named,
+        epsilon,
+        alternative=alternative,
+        metric=metric,
+        alpha=alpha,
+        grouping=grouping,
+        scales=scales,
+        kernel=kernel,
+        space=space,
+        exact=exact,
+        engine=engine,
+    )
+    return replace(result, cautions=result.cautions + omitted)
+
+
+def margin_test(
+    named: Mapping[str, Any],
+    epsilon: float,
+    *,
+    alternative: Alternative,
+    metric: Statistic,
+    alpha: float,
+    variance: Variance = "corrected",
+    cross: CrossPairs = "full",
+    grouping: RowGrouping = NO_GROUPING,
+    scales: Scales = "median",
+    kernel: Any = None,
+    space: SpaceLike | None = None,
+    exact: bool = False,
+    engine: Engine | None = None,
+) -> ClosenessResult:
+    """Test a margin on two datasets, by the names that messages give them; see `closeness_test`."""
     choice(alternative, "alternative", ("greater", "less"))
     choice(variance, "variance", ("corrected", "delta", "paper"))
     alpha = between(alpha, "alpha")
@@ -323,12 +357,10 @@ def closeness_test(
         _check_epsilon(epsilon, 1.0)
     choice(metric, "metric", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
-    grouping = RowGrouping(groups, sample_weight)
-    named = {"x": x, "y": y}
     one, other = prepare(named, space=space, kernel=kernel, engine=engine, grouping=grouping, exact=exact)
     wanted = scales_wanted(scales, one, other)
-    if len(wanted) > 1 and (metric != "nammd" or variance != "corrected"):
-        raise ValueError("several scales are tested by metric='nammd' and variance='corrected' alone")
+    if len(wanted) > 1 and metric != "nammd":
+        raise ValueError("several scales are tested by metric='nammd' alone")
     found = gather_at(wanted, [(one, other)], cross=cross, engine=engine)
     estimate = Estimate.at_scales([evidence for [evidence] in found], metric)
     result = closeness_of(estimate, epsilon, alternative, alpha, variance)

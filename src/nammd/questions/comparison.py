@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from nammd.data.arrays import namespace
 from nammd.data.group_labels import Groups
+from nammd.data.omitting import NanPolicy, without_nan
 from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine
 from nammd.errors.checks import between, choice
@@ -23,6 +24,7 @@ from nammd.results import (
     Page,
     Paged,
     Table,
+    Tested,
     Track,
     estimated,
     interval,
@@ -33,14 +35,13 @@ from nammd.results import (
 from nammd.spaces import SpaceLike
 from nammd.spaces.space import fit_space, settled
 from nammd.statistics.difference import Difference
-from nammd.statistics.moments import CrossPairs
 from nammd.statistics.pair import Statistic
 
 Direction = Literal["greater", "less", "two-sided"]
 
 
 @dataclass(frozen=True)
-class PairComparison(Paged):
+class PairComparison(Tested, Paged):
     """The outcome of comparing the distances of two pairs of datasets.
 
     Attributes
@@ -196,9 +197,9 @@ def compare_pairs(
     alternative: Direction = "greater",
     alpha: float = 0.05,
     shared: bool | None = None,
-    cross: CrossPairs = "full",
     groups: Any = None,
     sample_weight: Any = None,
+    nan_policy: NanPolicy = "raise",
     exact: bool = False,
     engine: Engine | None = None,
 ) -> PairComparison:
@@ -212,7 +213,7 @@ def compare_pairs(
     first, second : tuple of two datasets
         ``(x1, y1)`` and ``(x2, y2)``; see `distance`. All have the same columns, and at least four
         rows each. Either all are sketches, of the same features, or none is.
-    kernel : Kernel or class, optional
+    kernel : Kernel, class or str, optional
         One kernel for both distances; by default the Gaussian with the median bandwidth of all rows. For
         sketches as in `distance`.
     space : Space or dict, optional
@@ -228,11 +229,11 @@ def compare_pairs(
         Whether ``x1`` and ``x2`` are the same observations. By default a dataset is recognised as
         shared if the same object, or the same path, stands in both pairs, in whatever place; a sketch also
         if its sums are the same, as when a file is loaded twice.
-    cross : {"full", "off-diagonal"}
-        Which cross pairs to average over; see `distance`.
     groups, sample_weight : optional
         Which rows belong together, and how much each counts; see `distance`. Arrays: one for each
         of the four datasets, in their order.
+    nan_policy : {"raise", "omit"}
+        What to do with NaN in an array; see `distance`.
     exact : bool
         Whether to compute the values of the kernel for all pairs of rows, however long that takes; see
         `distance`.
@@ -259,10 +260,11 @@ def compare_pairs(
     choice(alternative, "alternative", ("greater", "less", "two-sided"))
     alpha = between(alpha, "alpha")
     choice(metric, "metric", ("nammd", "mmd2"))
-    choice(cross, "cross", ("full", "off-diagonal"))
     (x1, y1), (x2, y2) = _two(first, "first"), _two(second, "second")
     named = {"first[0]": x1, "first[1]": y1, "second[0]": x2, "second[1]": y2}
     grouping = RowGrouping(_flat(groups), _flat(sample_weight))
+    named, grouping, omitted = without_nan(named, grouping, nan_policy)
+    x1, x2 = named["first[0]"], named["second[0]"]
     data = opened(named, space=space, kernel=kernel, engine=engine, grouping=grouping)
     fixed, options = settled(space, kernel)
     if shared and x1 is not x2 and fixed is None and all(each.keeps_rows for each in data):
@@ -273,9 +275,10 @@ def compare_pairs(
     if shared and one[0] is not two[0]:
         _require_same(one[0], two[0])
         two = one[0], two[1]
-    evidence = gather([one, two], cross=cross, engine=engine)
+    evidence = gather([one, two], engine=engine)
     before, after = (Estimate.of(each, metric) for each in evidence)
-    return compare_estimates(before, after, shared=shared, alternative=alternative, alpha=alpha)
+    found = compare_estimates(before, after, shared=shared, alternative=alternative, alpha=alpha)
+    return replace(found, cautions=found.cautions + omitted)
 
 
 def _flat(grouping: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from nammd.data.arrays import Array, FloatArray
-from nammd.data.row_grouping import RowGrouping
+from nammd.data.omitting import NanPolicy, without_nan
+from nammd.data.row_grouping import NO_GROUPING, RowGrouping
 from nammd.engines import Engine
 from nammd.engines.sums import KernelSums
 from nammd.errors.checks import between, choice
@@ -305,15 +306,13 @@ class Estimate(Reportable):
 
     def reproduction(self) -> str:
         """Return the Python code that gives the result again."""
-        return self.reproduced_by("distance")
+        return self.reproduced_by("distance" if self.cross == "full" else "paper.distance")
 
     def reproduced_by(self, function: str, *first: str, last: tuple[str, ...] = ()) -> str:
         """Return the Python code of a function that gives a result of this distance again."""
         options = [*first, f"kernel={as_code(self.kernel) or 'kernel'}"]
         if self.metric != "nammd":
             options.append(f'metric="{self.metric}"')
-        if self.cross != "full":
-            options.append(f'cross="{self.cross}"')
         options += self.evidence.options_as_code()
         body = "".join(f"    {option},\n" for option in ["x", "y", *options, *last])
         return f'import nammd\n\nresult = nammd.{function}(\n{body})\nresult.report("report.html")'
@@ -338,9 +337,9 @@ def distance(
     kernel: Any = None,
     space: SpaceLike | None = None,
     metric: Statistic = "nammd",
-    cross: CrossPairs = "full",
     groups: Any = None,
     sample_weight: Any = None,
+    nan_policy: NanPolicy = "raise",
     scales: Scales = "median",
     exact: bool = False,
     engine: Engine | None = None,
@@ -353,7 +352,8 @@ def distance(
         Two datasets of the same columns, one row per observation, at least four rows each. A dataset may be
 
         - a path: CSV, Parquet, Arrow, JSON lines, NPY and others; see `nammd.tables.read`;
-        - a table of pandas, polars (also lazy) or Arrow, with numbers, categories, dates and missing values;
+        - a table of pandas, polars (also lazy) or Arrow, or a dict of columns, with numbers, categories,
+          dates and missing values;
           anything that hands out Arrow batches, such as a DuckDB result;
         - an array of NumPy, or of any library that keeps the array API standard, such as torch, CuPy or JAX
           (computed where it is); one-dimensional data is one column;
@@ -362,9 +362,10 @@ def distance(
 
         Arrays are taken as they are. The columns of tables are matched by name and brought to one scale,
         by both datasets together; `Space` says how, and can leave columns out.
-    kernel : Kernel or class, optional
+    kernel : Kernel, class or str, optional
         How similar two rows are. By default the Gaussian kernel with the median bandwidth of both datasets;
-        a class such as ``nammd.Laplace`` stands for the kernel with the median bandwidth. Distances are
+        a class such as ``nammd.Laplace``, or its name, ``"gaussian"``, ``"rbf"``, ``"laplace"`` or
+        ``"laplacian"``, stands for the kernel with the median bandwidth. Distances are
         comparable only in the same space: fix one to compare several. For sketches: the kernel that their
         features approximate, which is the default, or those features themselves. In the first case the
         distance is meant under the exact kernel, and standard error and intervals include the error of the
@@ -374,11 +375,6 @@ def distance(
         datasets, such as ``{"exclude": ["id"]}``.
     metric : {"nammd", "mmd2"}
         The norm-adaptive MMD, between 0 and 1, or the plain squared MMD.
-    cross : {"full", "off-diagonal"}
-        Which pairs of a row of x and a row of y to average over. ``"off-diagonal"`` leaves out the
-        pairs of the same row number: it is the paper's form, and the one to use when row i of y is
-        derived from row i of x (a perturbed copy, say). The standard error still treats the two
-        datasets as independent, which errs on the safe side for positively related rows.
     groups : str, Groups, TimeBlocks or pair of arrays, optional
         Which rows belong together: those of one user, patient or sensor, say. The name of a column, which is
         then left out of the comparison; an array of labels for each dataset; `Groups`, which also say what
@@ -386,6 +382,10 @@ def distance(
         one group are taken as one observation of several parts, and groups in both datasets as the same.
     sample_weight : str or pair of arrays, optional
         How much each row counts, such as sampling weights: a column, or an array for each dataset.
+    nan_policy : {"raise", "omit"}
+        What to do with NaN in an array: refuse it, or leave these rows out. In a table a missing value is a
+        value: it is imputed and marked, so that a change in what is missing is a change, and nothing is left
+        out.
     scales : {"median", "all"}
         With ``"all"`` the distance also at a half, a quarter, an eighth and a sixteenth of the bandwidth,
         where fine structure shows; see `Estimate.scales`. They cost about as much again as one.
@@ -411,10 +411,35 @@ def distance(
     >>> print(f"{estimate.value:.3f} +- {estimate.standard_error:.3f}")
     0.013 +- 0.002
     """
+    named, grouping, omitted = without_nan({"x": x, "y": y}, RowGrouping(groups, sample_weight), nan_policy)
+    found = estimate_distance(
+        named,
+        metric=metric,
+        grouping=grouping,
+        scales=scales,
+        kernel=kernel,
+        space=space,
+        exact=exact,
+        engine=engine,
+    )
+    return replace(found, cautions=found.cautions + omitted)
+
+
+def estimate_distance(
+    named: Mapping[str, Any],
+    *,
+    metric: Statistic,
+    cross: CrossPairs = "full",
+    grouping: RowGrouping = NO_GROUPING,
+    scales: Scales = "median",
+    kernel: Any = None,
+    space: SpaceLike | None = None,
+    exact: bool = False,
+    engine: Engine | None = None,
+) -> Estimate:
+    """Estimate the distance of two datasets, by the names that messages give them; see `distance`."""
     choice(metric, "metric", ("nammd", "mmd2"))
     choice(cross, "cross", ("full", "off-diagonal"))
-    grouping = RowGrouping(groups, sample_weight)
-    named = {"x": x, "y": y}
     pair = prepare(named, space=space, kernel=kernel, engine=engine, grouping=grouping, exact=exact)
     wanted = scales_wanted(scales, *pair)
     found = gather_at(wanted, [(pair[0], pair[1])], cross=cross, engine=engine)

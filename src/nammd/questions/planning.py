@@ -206,6 +206,7 @@ def distance_to_plan_for(pilot: Estimate, distance: float | None, epsilon: float
 
 
 def _pilot(pilot: Any, space: SpaceLike | None, groups: Any, sample_weight: Any) -> Estimate:
+    pilot = getattr(pilot, "details", pilot)  # of a verdict
     if isinstance(pilot, Reportable):
         if groups is not None or sample_weight is not None:
             raise TypeError("a result knows its groups and weights already; give them with two datasets only")

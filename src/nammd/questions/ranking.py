@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
+from nammd.data.omitting import NanPolicy, without_nan
 from nammd.data.row_grouping import RowGrouping
+from nammd.data.several import by_name
 from nammd.engines import Engine
 from nammd.errors.checks import between
 from nammd.evidence import gather, prepare
@@ -74,16 +76,14 @@ class Ranking(Paged):
         Every pair of candidates, with Holm-adjusted p-values.
     alpha : float
         The level at which orders are called significant, for all pairs together.
+    cautions : tuple of Caution
+        What to know before relying on it: the cautions of all distances, each once.
     """
 
     entries: tuple[Ranked, ...]
     contrasts: tuple[Contrast, ...]
     alpha: float
-
-    @property
-    def cautions(self) -> tuple[Caution, ...]:
-        """What to know before relying on it: the cautions of all distances, each once."""
-        return tuple(dict.fromkeys(each for entry in self.entries for each in entry.estimate.cautions))
+    cautions: tuple[Caution, ...] = ()
 
     @property
     def engine(self) -> str:
@@ -191,13 +191,14 @@ def _cells(entry: Ranked) -> tuple[Cell, ...]:
 
 def rank(
     x: Any,
-    candidates: Mapping[str, Any],
+    candidates: Mapping[str, Any] | Sequence[Any],
     *,
     kernel: Any = None,
     space: SpaceLike | None = None,
     alpha: float = 0.05,
     groups: Any = None,
     sample_weight: Any = None,
+    nan_policy: NanPolicy = "raise",
     exact: bool = False,
     engine: Engine | None = None,
 ) -> Ranking:
@@ -207,9 +208,9 @@ def rank(
     ----------
     x : dataset
         The reference, at least four rows; see `distance`. A sketch, if the candidates are sketches too.
-    candidates : mapping of str to dataset
-        The datasets to order, by name; at least one.
-    kernel : Kernel or class, optional
+    candidates : mapping of str to dataset, or list of datasets
+        The datasets to order, at least one; those of a list are called "0", "1", ...
+    kernel : Kernel, class or str, optional
         One kernel for all; by default the Gaussian with the median bandwidth of the reference.
     space : Space or dict, optional
         Where to measure; by default a space fitted on the reference.
@@ -218,6 +219,8 @@ def rank(
     groups, sample_weight : optional
         Which rows belong together, and how much each counts; see `distance`. Arrays: one for the
         reference, and one for each candidate.
+    nan_policy : {"raise", "omit"}
+        What to do with NaN in an array; see `distance`.
     exact : bool
         Whether to compute the values of the kernel for all pairs of rows, however long that takes; see
         `distance`.
@@ -242,12 +245,11 @@ def rank(
     [('week 0', 'week 2'), ('week 1', 'week 2')]
     """
     alpha = between(alpha, "alpha")
-    if not isinstance(candidates, Mapping) or not candidates:
-        raise TypeError("candidates must be a mapping of names to datasets, with at least one entry")
-    named = {f"candidate {str(name)!r}": data for name, data in candidates.items()}
-    grouping = RowGrouping(groups, sample_weight)
+    candidates = by_name(candidates, "candidates")
+    named = {"x": x} | {f"candidate {name!r}": data for name, data in candidates.items()}
+    named, grouping, omitted = without_nan(named, RowGrouping(groups, sample_weight), nan_policy)
     own, *others = prepare(
-        {"x": x, **named},
+        named,
         space=space,
         kernel=kernel,
         reference=True,
@@ -256,11 +258,10 @@ def rank(
         exact=exact,
     )
     found = gather([(own, other) for other in others], engine=engine)
-    entries = [
-        Ranked(str(name), Estimate.of(evidence)) for name, evidence in zip(candidates, found, strict=True)
-    ]
+    entries = [Ranked(name, Estimate.of(evidence)) for name, evidence in zip(candidates, found, strict=True)]
     entries.sort(key=lambda entry: entry.estimate.value)
-    return Ranking(tuple(entries), _contrasts(entries, alpha), alpha)
+    cautions = tuple(dict.fromkeys(each for entry in entries for each in entry.estimate.cautions))
+    return Ranking(tuple(entries), _contrasts(entries, alpha), alpha, cautions + omitted)
 
 
 def _contrasts(entries: list[Ranked], alpha: float) -> tuple[Contrast, ...]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, is_spread
+from nammd.data.omitting import NanPolicy, without_nan
 from nammd.data.opening import refuse_summaries
 from nammd.data.pieces import is_mapped
 from nammd.data.row_grouping import RowGrouping, with_grouping
@@ -22,7 +23,7 @@ from nammd.errors.checks import between, choice, whole
 from nammd.evidence.preparing import opened, prepared
 from nammd.evidence.scales import one_column_dominates
 from nammd.kernels import Gaussian, Kernel
-from nammd.results import Result, number, p_value
+from nammd.results import Tested, number, p_value
 from nammd.spaces import SpaceLike
 from nammd.spaces.space import settled
 
@@ -50,7 +51,7 @@ _LEARN_SCALES = ("mmd-deep", "auto-tst")
 
 
 @dataclass(frozen=True)
-class TwoSampleResult(Result):
+class TwoSampleResult(Tested):
     """The outcome of a two-sample test.
 
     Attributes
@@ -156,6 +157,7 @@ def two_sample_test(
     rng: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
+    nan_policy: NanPolicy = "raise",
     engine: Engine | None = None,
 ) -> TwoSampleResult:
     """Test whether two datasets come from the same distribution, by permutation.
@@ -174,7 +176,7 @@ def two_sample_test(
         same p-value. ``"nammd-fuse"`` or ``"mmd-fuse"``: many kernels at once. Published methods to
         compare with: ``"mmd-agg"``, ``"mmd-deep"``, ``"me-mabid"``, ``"actt"``, ``"auto-tst"``. An object
         is a method with settings of its own, such as ``nammd.methods.fuse.NAMMDFuse(bandwidths=5)``.
-    kernel : Kernel or class, optional
+    kernel : Kernel, class or str, optional
         For ``"nammd"`` and ``"mmd"``: by default the Gaussian with the median bandwidth of both datasets
         together. It must not be chosen by looking at which rows are x's and which are y's; the default is
         not.
@@ -191,6 +193,8 @@ def two_sample_test(
     groups, sample_weight : optional
         Which rows belong together, and how much each counts; see `distance`. Whole groups are
         relabelled then, and only ``"nammd"`` and ``"mmd"`` can do that.
+    nan_policy : {"raise", "omit"}
+        What to do with NaN in an array; see `distance`.
     engine : Engine, optional
         Which engine computes; by default the one where the data is.
 
@@ -208,20 +212,22 @@ def two_sample_test(
     >>> import nammd
     >>> rng = np.random.default_rng(0)
     >>> x, y = rng.normal(size=(200, 3)), rng.normal(scale=1.3, size=(250, 3))
-    >>> nammd.two_sample_test(x, y, rng=1).pvalue
+    >>> statistic, pvalue = nammd.two_sample_test(x, y, rng=1)
+    >>> pvalue
     0.001
     >>> nammd.two_sample_test(x, x + 1e-9, rng=1).pvalue
     1.0
     """
     fixed, options = settled(space, kernel)
     chosen, alpha = _method(method, options.get("kernel"), permutations), between(alpha, "alpha")
-    datasets = opened({"x": x, "y": y}, space=fixed or options, engine=engine, least=2)
+    named, grouping, omitted = without_nan({"x": x, "y": y}, RowGrouping(groups, sample_weight), nan_policy)
+    datasets = opened(named, space=fixed or options, engine=engine, least=2)
     refuse_summaries(*datasets)
     one_kernel = "kernel" in _settings_of(chosen)
     if options.get("kernel") is None:
         # A method with kernels of its own uses nothing but the points of a space.
         options["kernel"] = getattr(chosen, "kernel", None) if one_kernel else Gaussian(1.0)
-    datasets = with_grouping(datasets, RowGrouping(groups, sample_weight))
+    datasets = with_grouping(datasets, grouping)
     samples = prepared(datasets, space=fixed or options, engine=engine, least=2)
     points = [sample.points for sample in samples]
     for each in filter(is_mapped, points):
@@ -245,6 +251,7 @@ def two_sample_test(
         )
     else:
         found = chosen.test(*points, alpha=alpha, rng=np.random.default_rng(rng), engine=engine)
+    found = dataclasses.replace(found, cautions=found.cautions + omitted)
     if chosen.name in _LEARN_SCALES:
         return found
     kernel = getattr(chosen, "kernel", None) or Gaussian(1.0)

@@ -54,7 +54,8 @@ def build(result: Any, progress: ReportProgress | None = None) -> ReportModel:
     >>> print(model.contributions.sentence)
     1 of 3 columns differs by more than is negligible (adjusted p ≤ 0.05): column 1.
     """
-    estimate = reportable(result).estimate
+    result = reportable(result)
+    estimate = result.estimate
     source = source_of(result)
     columns = len(source.variables)
     steps = _Steps(2 + _drawn(source), progress)

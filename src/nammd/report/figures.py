@@ -65,7 +65,8 @@ def witness_plot(result: Any, ax: Axes | None = None) -> Axes:
     if isinstance(result, ReportModel):
         witness, names = result.witness, result.datasets
     else:
-        estimate, names = reportable(result).estimate, result.datasets
+        found = reportable(result)
+        estimate, names = found.estimate, found.datasets
         witness = Witness(estimate.witness_x, -estimate.witness_y)
     ax = style.axes_or_new(ax, 3.3)
     pooled = np.concatenate([witness.x, witness.y])

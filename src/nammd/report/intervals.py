@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nammd.report import style
 from nammd.report.answer import distance_of
 from nammd.report.model import Distance, ReportModel
+from nammd.report.source import reportable
 from nammd.results import estimated, number
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def interval_plot(result: Any, ax: Axes | None = None) -> Axes:
     'NAMMD distance'
     >>> ax.figure.savefig("interval.png")  # doctest: +SKIP
     """
-    distance = result.distance if isinstance(result, ReportModel) else distance_of(result)
+    distance = result.distance if isinstance(result, ReportModel) else distance_of(reportable(result))
     ax = style.axes_or_new(ax, 1.75)
     low, high = _reach(distance)
     ax.set_xlim(low, high)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nammd.report import style
 from nammd.report.model import ReportModel
+from nammd.report.source import reportable
 from nammd.results import fractions
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def scales_plot(result: Any, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in scales_plot(result).get_yticklabels()]
     ['bandwidth', '1/2', '1/4', '1/8', '1/16']
     """
-    checks = result.distance.scales if isinstance(result, ReportModel) else result.scale_checks()
+    checks = result.distance.scales if isinstance(result, ReportModel) else reportable(result).scale_checks()
     if not checks:
         raise ValueError("this result is about one scale; ask for scales='all'")
     ax = style.axes_or_new(ax, 0.9 + 0.3 * len(checks))

@@ -136,9 +136,10 @@ class Source:
 
 
 def reportable(result: Any) -> Reportable:
-    """Return a result that a report can be made of, or say which ones those are."""
-    if isinstance(result, Reportable):
-        return result
+    """Return what a report is made of, of a verdict its details, or say which results have one."""
+    found = getattr(result, "details", result)
+    if isinstance(found, Reportable):
+        return found
     raise TypeError(
         "a report needs the result of distance, closeness_test or a tolerance's check, not "
         f"{type(result).__name__}"

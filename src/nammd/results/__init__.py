@@ -1,7 +1,7 @@
 """What all results have in common: words, numbers for people, and cautions."""
 
 from nammd.errors.advice import Caution
-from nammd.results.base import ConfidenceInterval, Limit, Mark, Reportable, Result, Shown, Tone, plain
+from nammd.results.base import ConfidenceInterval, Limit, Mark, Reportable, Result, Shown, Tested, Tone, plain
 from nammd.results.page import Cell, Page, Paged, Table, Track, text_cells
 from nammd.results.scales import ScaleCheck, fractions, scale_in_words, times
 from nammd.results.words import (
@@ -31,6 +31,7 @@ __all__ = [
     "ScaleCheck",
     "Shown",
     "Table",
+    "Tested",
     "Tone",
     "Track",
     "aligned",

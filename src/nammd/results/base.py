@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -70,6 +71,24 @@ class Result:
         )
         notes = "".join(f"<p><em>{html.escape(c.message)}</em></p>" for c in self.cautions)
         return f"<p><strong>{html.escape(self.headline())}</strong></p><table>{rows}</table>{notes}"
+
+
+class Tested(Result):
+    """A result of a test, which unpacks as those of scipy.stats do: ``statistic, pvalue = ...``."""
+
+    if TYPE_CHECKING:  # fields
+
+        @property
+        def statistic(self) -> float:
+            """The statistic."""
+
+        @property
+        def pvalue(self) -> float:
+            """The p-value."""
+
+    def __iter__(self) -> Iterator[float]:
+        yield self.statistic
+        yield self.pvalue
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from nammd.engines.sums import KernelSums
 from nammd.errors.advice import about
 from nammd.errors.checks import positive
 from nammd.evidence import prepare
-from nammd.kernels import Gaussian, Laplace
+from nammd.kernels import Gaussian, Laplace, named_kernel
 from nammd.results import Result, number
 from nammd.selecting.closeness import NEGLIGIBLE, Excess, named_accepted, require_apart
 from nammd.spaces import Space
@@ -103,7 +103,7 @@ class BandwidthSelection(Result):
 def select_bandwidth(
     x: Any,
     y: Any,
-    kernel: type[Gaussian] | type[Laplace] = Gaussian,
+    kernel: type[Gaussian] | type[Laplace] | str = Gaussian,
     grid: Sequence[float] | None = None,
     *,
     accepted: Any = None,
@@ -124,7 +124,7 @@ def select_bandwidth(
     x, y : dataset
         Samples to choose on, at least four rows each; not those that will be tested. See `distance`. With
         accepted data, x is the reference and y is of the kind to be found.
-    kernel : {Gaussian, Laplace}
+    kernel : {Gaussian, Laplace, "gaussian", "rbf", "laplace", "laplacian"}
         The kind of kernel.
     grid : sequence of float, optional
         The bandwidths to try; by default 25 multiples of the median bandwidth, from 0.1 to 10; with accepted
@@ -165,6 +165,7 @@ def select_bandwidth(
     >>> nammd.compare_pairs((x, good), (x, rounded), kernel=chosen.kernel).rejected
     True
     """
+    kernel = named_kernel(kernel)
     if kernel not in (Gaussian, Laplace):
         raise TypeError(f"kernel must be the class Gaussian or Laplace, not {kernel!r}")
     bandwidths: tuple[float, ...] | None = None

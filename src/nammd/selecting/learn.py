@@ -34,7 +34,7 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.errors.checks import between, positive, whole
 from nammd.evidence import prepare
-from nammd.kernels import Gaussian, Kernel, Laplace, Mahalanobis
+from nammd.kernels import Gaussian, Kernel, Laplace, Mahalanobis, named_kernel
 from nammd.kernels.deep import Deep
 from nammd.results import Result, number
 from nammd.selecting.ascent import EpochProgress, maximise_from, start_at_best_scale
@@ -226,6 +226,7 @@ def learn_kernel(
     if not (math.isfinite(regularize_norm) and regularize_norm >= 0):
         raise ValueError(f"regularize_norm must be zero or a positive number, not {regularize_norm!r}")
     generator = np.random.default_rng(rng)
+    kernel = named_kernel(kernel)
     fresh = isinstance(kernel, type) and kernel in (Gaussian, Laplace, Mahalanobis, Deep)
     if fresh:
         kernel = kernel.median(*points[:2], rng=generator)

@@ -22,7 +22,7 @@ from nammd.encoding.encoding import fit_datasets
 from nammd.errors.advice import naming
 from nammd.errors.naming import listed
 from nammd.errors.stored import Stored
-from nammd.kernels import Gaussian, Kernel, as_kernel
+from nammd.kernels import Gaussian, Kernel, as_kernel, named_kernel
 from nammd.kernels.bandwidth import MEDIAN_ROWS, drawn_rows
 from nammd.kernels.large import kernel_for_rows
 from nammd.kernels.operations import from_dict, to_dict
@@ -104,9 +104,10 @@ class Space:
             One dataset, the reference: the space is frozen, and others are compared in it. Or several: the
             space is that of all of them together, and does not depend on their order. Whatever `distance`
             takes, but no sketch.
-        kernel : Kernel or class, optional
+        kernel : Kernel, class or str, optional
             How similar two points are: a kernel, or a class such as ``nammd.Laplace`` whose bandwidth is then
-            the median distance between points. By default ``nammd.Gaussian``.
+            the median distance between points, also by name: ``"gaussian"`` or ``"rbf"``, ``"laplace"`` or
+            ``"laplacian"``. By default ``"gaussian"``.
         exclude : sequence of str, optional
             Columns to leave out; those of arrays are called "0", "1", ...
         columns : sequence of str, optional
@@ -243,9 +244,9 @@ def sample_of(dataset: Dataset, space: Space, digest: bool = False) -> Any:
 
 def fitted_kernel(encoding: Encoding, datasets: Sequence[Dataset], kernel: Any) -> Kernel:
     """Return the kernel that was asked for; of a class, the one with the median bandwidth of the points."""
-    if not isinstance(kernel, type) and kernel is not None:
+    if not isinstance(kernel, (type, str)) and kernel is not None:
         return as_kernel(kernel)
-    family: Any = Gaussian if kernel is None else kernel
+    family: Any = Gaussian if kernel is None else named_kernel(kernel)
     if not hasattr(family, "median"):
         as_kernel(family)  # says what a kernel is
     names = [dataset.name for dataset in datasets]

@@ -73,7 +73,7 @@ def _accepted_itself(tolerance: Tolerance, candidate: Any) -> list[Caution]:
 
 def _ungrouped(tolerance: Tolerance) -> tuple[Caution, ...]:
     """Return a caution that columns take no part: how their rows belong together is not known."""
-    if tolerance.columns is None:
+    if tolerance.column_tolerances is None:
         return ()
     message = (
         "rows belong together in a way that single columns do not know of (blocks of time, or groups or "

@@ -101,15 +101,19 @@ def summary(tolerance: Tolerance) -> dict[str, Any]:
         **tolerance.space.to_dict(),
         "rows": dataclasses.asdict(tolerance.grouping_spec),
         "origin": origin,
-        "negligible": None if tolerance.columns is None else tolerance.columns.negligible.to_dict(),
-        "column_tolerances": {} if tolerance.columns is None else tolerance.columns.tolerances(),
+        "negligible": None
+        if tolerance.column_tolerances is None
+        else tolerance.column_tolerances.negligible.to_dict(),
+        "column_tolerances": {}
+        if tolerance.column_tolerances is None
+        else tolerance.column_tolerances.tolerances(),
         "facts": tolerance.fact_rules.to_dict(),
     }
 
 
 def to_dict(tolerance: Tolerance) -> dict[str, Any]:
     """Return all of a tolerance as plain values."""
-    columns = None if tolerance.columns is None else tolerance.columns.to_dict()
+    columns = None if tolerance.column_tolerances is None else tolerance.column_tolerances.to_dict()
     bars = [_bar_to_dict(bar) for bar in tolerance.bars]
     accepted = None if tolerance.accepted is None else accepted_to_dict(tolerance.accepted)
     scales = [_scale_to_dict(each) for each in tolerance.scales]
@@ -195,7 +199,7 @@ def _require_units(tolerance: Tolerance, stored: Stored) -> None:
 
 def _require_own_columns(tolerance: Tolerance) -> None:
     """Refuse limits of columns that are not compared, or of one column twice."""
-    limits = () if tolerance.columns is None else tolerance.columns.limits or ()
+    limits = () if tolerance.column_tolerances is None else tolerance.column_tolerances.limits or ()
     known = {column.name for column in tolerance.space.encoding.columns}
     for limit in limits:
         if limit.name not in known:

@@ -11,6 +11,7 @@ from nammd.data.arrays import FloatArray
 from nammd.data.dataset import Dataset
 from nammd.data.opening import open_all
 from nammd.data.row_grouping import NO_GROUPING, RowGrouping, dataset_with_grouping, grouping_of_summary
+from nammd.data.several import by_name
 from nammd.encoding.changes import Changes, changes
 from nammd.engines import Engine, workers_read_files
 from nammd.engines.blas import single_threaded_blas
@@ -39,6 +40,7 @@ from nammd.tolerances.grouping_spec import NO_GROUPING_SPEC, GroupingSpec
 from nammd.tolerances.other_reference import unlike_own_reference
 from nammd.tolerances.scale_margins import ScaledCheck
 from nammd.tolerances.verdict import Verdict
+from nammd.tolerances.verdict_details import VerdictDetails
 from nammd.tolerances.verdicts import Adjustment, CheckProgress, Verdicts, check_each
 from nammd.views.family import COLUMNS, JOINT, WHOLE
 from nammd.views.limits import ColumnCheck, at_level
@@ -175,7 +177,7 @@ class Gate:
     ) -> Verdict:
         """Decide about a candidate that has been opened; see `check`."""
         alpha = between(alpha, "alpha", 0.5)  # above that, both tests could hold at once
-        limits = self.tolerance.columns
+        limits = self.tolerance.column_tolerances
         known = () if limits is None else limits.negligible_facts()
         rules = replace(rules or self.tolerance.fact_rules, joint_only=joint_only, negligible=known)
         estimates, shared = self._estimates(candidate, self.tolerance.every_scale), self.is_the_one
@@ -193,7 +195,7 @@ class Gate:
             if pairs:
                 columns = at_level(columns, WHOLE.level("columns", alpha))
         facts = self.facts(candidate)
-        judged = bool(columns) and self.tolerance.columns is not None and not joint_only
+        judged = bool(columns) and self.tolerance.column_tolerances is not None and not joint_only
         family = (WHOLE if pairs else COLUMNS) if judged else JOINT
         main = self.tolerance.epsilon, p_main
         joint = family.level("joint", alpha)
@@ -208,7 +210,7 @@ class Gate:
         decision = decided(p_close, beyond, alpha, doubtful or bool(unlike), against)
         levels = scales.law.level(0, joint), alpha
         ends = bars[0].interval(estimate, nearest, shared, *levels) if len(bars) == 1 else None
-        return Verdict(
+        found = VerdictDetails(
             decision=decision,
             distance=nearest.value,
             interval=ends or estimate.confidence_interval(0.95),
@@ -232,10 +234,11 @@ class Gate:
             fact_rules=rules,
             other_reference=unlike,
         )
+        return Verdict(found)
 
     def check_all(
         self,
-        candidates: Mapping[str, Any],
+        candidates: Mapping[str, Any] | Sequence[Any],
         alpha: float = 0.05,
         *,
         adjust: Adjustment = "none",
@@ -250,7 +253,7 @@ class Gate:
 
         Parameters
         ----------
-        candidates : mapping of str to dataset
+        candidates : mapping of str to dataset, or list of datasets
             The data in question, by name; see `distance`. In place of a dataset may be a function that
             returns it, which is called when its turn comes.
         alpha : float
@@ -291,7 +294,7 @@ class Gate:
         check = partial(
             self.check, joint_only=joint_only, fail_on=fail_on, allow=allow, fact_share=fact_share
         )
-        return check_each(check, candidates, alpha, adjust, errors, progress)
+        return check_each(check, by_name(candidates, "candidates"), alpha, adjust, errors, progress)
 
     def distance(self, candidate: Any, *, groups: Any = None, sample_weight: Any = None) -> Estimate:
         """Estimate the distance of a candidate to the reference, without a verdict.

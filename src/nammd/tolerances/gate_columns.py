@@ -90,7 +90,7 @@ class GateColumns:
     def tally(self, candidate: Dataset) -> Tally:
         """Read the columns of a candidate, once; nothing where that would be too dear, or is not possible."""
         # A pass over an array on a cluster is too dear for words alone.
-        dear = self.tolerance.columns is None and candidate.on_cluster and not candidate.is_table
+        dear = self.tolerance.column_tolerances is None and candidate.on_cluster and not candidate.is_table
         if dear or not has_counts(candidate) or candidate.keeps_rows != self.dataset.keeps_rows:
             return Tally()
         constants = [name for name in self._constant_columns if name in candidate.names]
@@ -160,7 +160,7 @@ class GateColumns:
 
     @cached_property
     def _made(self) -> ColumnTolerances:
-        return self.tolerance.columns or ColumnTolerances(Negligible())
+        return self.tolerance.column_tolerances or ColumnTolerances(Negligible())
 
     @property
     def _shared(self) -> bool:

@@ -27,7 +27,7 @@ def unlike_own_reference(columns: GateColumns, alpha: float) -> tuple[str, ...]:
 
 
 def _held_against_own(columns: GateColumns) -> list[tuple[ColumnCheck, str]]:
-    made, tolerance = columns.tolerance.columns, columns.tolerance
+    made, tolerance = columns.tolerance.column_tolerances, columns.tolerance
     if not tolerance.origin.digest or columns.is_the_one or made is None or not made.limits:
         return []
     if not columns.measures or not columns.comparable(columns.dataset):

@@ -7,12 +7,13 @@ itself, and a record of where all of it came from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from nammd.data.row_grouping import RowGrouping
+from nammd.data.several import one_or_several
 from nammd.encoding import Encoding
 from nammd.engines import Engine
 from nammd.errors.advice import Advice, Caution, refusal
@@ -55,7 +56,7 @@ class Tolerance(Constructors):
         known of its error.
     origin : Origin
         Where all of it came from.
-    columns : ColumnTolerances or None
+    column_tolerances : ColumnTolerances or None
         How far each column may be from the reference by itself; None where columns have no tolerances.
     fact_rules : FactRules
         Which facts speak against a candidate; see `with_facts`.
@@ -82,7 +83,7 @@ class Tolerance(Constructors):
     space: Space
     bars: tuple[Bar, ...]
     origin: Origin
-    columns: ColumnTolerances | None = field(default=None, compare=False)
+    column_tolerances: ColumnTolerances | None = field(default=None, compare=False)
     fact_rules: FactRules = field(default_factory=FactRules)
     grouping_spec: GroupingSpec = NO_GROUPING_SPEC
     accepted: AcceptedSet | None = field(default=None, compare=False)
@@ -110,7 +111,7 @@ class Tolerance(Constructors):
     @property
     def family(self) -> Family:
         """Which views take part in verdicts, and how they share the level."""
-        return JOINT if self.columns is None else WHOLE
+        return JOINT if self.column_tolerances is None else WHOLE
 
     @property
     def every_scale(self) -> tuple[float, ...]:
@@ -176,9 +177,11 @@ class Tolerance(Constructors):
         value = rung.epsilon("choose a higher level")
         bar = Perturbed(rung.label, value, rung.standard_error**2, None, self.farthest.pilot)
         origin = replace(self.origin, chosen=rung.label, equivalents=(), cautions=())
-        columns = None if self.columns is None else self.columns.perturbed(rung.kind, level)
+        columns = (
+            None if self.column_tolerances is None else self.column_tolerances.perturbed(rung.kind, level)
+        )
         scales = tuple(each.times(value / self.epsilon) for each in self.scales)
-        return replace(self, bars=(bar,), origin=origin, columns=columns, scales=scales).noted()
+        return replace(self, bars=(bar,), origin=origin, column_tolerances=columns, scales=scales).noted()
 
     def accepting(
         self, accepted: Any, *, reason: str = "", groups: Any = None, sample_weight: Any = None
@@ -223,14 +226,14 @@ class Tolerance(Constructors):
                     "calibrate again without --ball",
                 ),
             )
-        named = accepted if isinstance(accepted, Mapping) else {"accepted": accepted}
+        named = one_or_several(accepted, "accepted", self.encoding.array_columns is None)
         grouping = self.grouping_spec.settled(RowGrouping(groups, sample_weight), self.origin.how == "given")
-        samples, tallies = opened_in(self.space, named, grouping, self.columns)
+        samples, tallies = opened_in(self.space, named, grouping, self.column_tolerances)
         kept = (self.accepted or AcceptedSet(())).accepting(samples, self.space, reason)
-        columns = None if self.columns is None else self.columns.accepting(tallies)
+        columns = None if self.column_tolerances is None else self.column_tolerances.accepting(tallies)
         # A margin that a perturbation made is a number from here on.
         bars = tuple(Fixed(bar.label, bar.value, bar.pilot) for bar in self.bars)
-        return replace(self, bars=bars, accepted=kept, columns=columns)
+        return replace(self, bars=bars, accepted=kept, column_tolerances=columns)
 
     def with_facts(
         self, *, fail_on: Sequence[str] = (), allow: Sequence[str] = (), share: FactShare = None

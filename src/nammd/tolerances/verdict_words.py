@@ -29,7 +29,7 @@ from nammd.views.relation_limits import PairCheck
 from nammd.views.relations import LEAST, MOST_PAIRS
 
 if TYPE_CHECKING:
-    from nammd.tolerances.verdict import Verdict
+    from nammd.tolerances.verdict_details import VerdictDetails
 
 
 MOST_REASONS = 3
@@ -39,7 +39,7 @@ MOST_FACTS = 8
 """So many facts are printed; `Verdict.facts` has all."""
 
 
-def sentence(verdict: Verdict) -> str:
+def sentence(verdict: VerdictDetails) -> str:
     """Return the answer in one sentence."""
     if not verdict.other_reference:
         return _answer(verdict)
@@ -50,7 +50,7 @@ def sentence(verdict: Verdict) -> str:
     return f"{_answer(verdict).removesuffix('.')}; but {unlike}."
 
 
-def _answer(verdict: Verdict) -> str:
+def _answer(verdict: VerdictDetails) -> str:
     told = f"distance {estimated(verdict.distance)}, {verdict.share_told()} {number(verdict.epsilon)}"
     if verdict.is_close:
         return f"CLOSE: the candidate is within the tolerance ({told}, {p_value(verdict.pvalue_close)})."
@@ -72,7 +72,7 @@ def _answer(verdict: Verdict) -> str:
     return f"UNDECIDED: {verdict.why_undecided()} ({told})."
 
 
-def _beyond_as_a_whole(verdict: Verdict, told: str) -> str:
+def _beyond_as_a_whole(verdict: VerdictDetails, told: str) -> str:
     """Say that the candidate is beyond the tolerance, or at which finer scale it is."""
     fine = verdict.finest_beyond
     if fine is None:
@@ -80,7 +80,7 @@ def _beyond_as_a_whole(verdict: Verdict, told: str) -> str:
     return f"the difference is {fine.told}"
 
 
-def _finest(verdict: Verdict) -> ScaleCheck:
+def _finest(verdict: VerdictDetails) -> ScaleCheck:
     """Return the scale at which a candidate is most surely beyond."""
     return min(verdict.scales.checks, key=lambda each: each.adjusted)
 
@@ -90,14 +90,14 @@ def _ended(word: str, parts: Sequence[str]) -> str:
     return told if told.endswith("?") else f"{told}."
 
 
-def _failures(verdict: Verdict) -> list[str]:
+def _failures(verdict: VerdictDetails) -> list[str]:
     """Return the facts that speak against the candidate, the first few of them."""
     found = [str(fact) for fact in verdict.failures]
     more = len(found) - MOST_REASONS
     return found[:MOST_REASONS] + ([f"and {counted(more, 'more fact')}"] if more > 0 else [])
 
 
-def rows_of_table(verdict: Verdict) -> list[tuple[str, str]]:
+def rows_of_table(verdict: VerdictDetails) -> list[tuple[str, str]]:
     """Return the rows of the printed table."""
     rows = [
         (
@@ -123,7 +123,7 @@ def rows_of_table(verdict: Verdict) -> list[tuple[str, str]]:
     return [*rows, ("next", verdict.advice())] if not verdict.is_close else rows
 
 
-def code_again(verdict: Verdict) -> str:
+def code_again(verdict: VerdictDetails) -> str:
     """Return the Python code that gives the result again."""
     level = "" if verdict.alpha == 0.05 else f", alpha={verdict.alpha:g}"
     made = 'load("tolerance.json")  # the file that tolerance.save wrote'
@@ -144,7 +144,7 @@ def code_again(verdict: Verdict) -> str:
     return "\n".join(["import nammd", "", *lines])
 
 
-def _interval(verdict: Verdict) -> str:
+def _interval(verdict: VerdictDetails) -> str:
     """Say what the tests leave: shares of a tolerance that is a number, or distances."""
     level = f"{100 * verdict.interval_level:.3g} % interval"
     # Accepted distances are compared with that of the candidate; shares of one would not show the rule.
@@ -163,7 +163,7 @@ def _percent(share: float) -> str:
     return shown
 
 
-def _like(verdict: Verdict) -> list[tuple[str, str]]:
+def _like(verdict: VerdictDetails) -> list[tuple[str, str]]:
     """Return what the candidate is like, where other data than the reference were accepted."""
     if len(verdict.like) < 2:
         return []
@@ -181,7 +181,7 @@ def like_in_words(shares: Sequence[tuple[str, float]]) -> str:
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
-def _scales(verdict: Verdict) -> list[tuple[str, str]]:
+def _scales(verdict: VerdictDetails) -> list[tuple[str, str]]:
     """Return what was found at finer scales: what is beyond there is proven, that nothing is, is not."""
     (main, *finer), dropped = verdict.scales.checks, verdict.scales.dropped
     beyond = [each for each in finer if each.beyond and not main.beyond]
@@ -198,7 +198,7 @@ def _scales(verdict: Verdict) -> list[tuple[str, str]]:
     return rows
 
 
-def _levels(verdict: Verdict) -> str:
+def _levels(verdict: VerdictDetails) -> str:
     count = len(verdict.scales.checks)
     overall = "the overall test" + (f" at {count} scales" if count > 1 else "")
     if not verdict.judged:
@@ -214,7 +214,7 @@ def _levels(verdict: Verdict) -> str:
     return f"error rate {_share(verdict.alpha)}, shared by {shared}{silent}"
 
 
-def _why_no_pairs(verdict: Verdict) -> str:
+def _why_no_pairs(verdict: VerdictDetails) -> str:
     """Say why pairs of columns are not compared."""
     both = verdict.estimate.evidence.x, verdict.estimate.evidence.y
     if not all(each.keeps_rows for each in both):
@@ -230,7 +230,7 @@ def _share(level: float) -> str:
     return f"{100 * level:g} %"
 
 
-def _pairs_compared(verdict: Verdict) -> str:
+def _pairs_compared(verdict: VerdictDetails) -> str:
     """Say how many pairs are compared: all of them, or those that depend on each other most."""
     pairs = len(verdict.pairs)
     drawn = ""
@@ -241,7 +241,7 @@ def _pairs_compared(verdict: Verdict) -> str:
     return counted(pairs, "pair" if pairs < MOST_PAIRS else "most dependent pair") + drawn
 
 
-def _further_changes(verdict: Verdict) -> list[tuple[str, str]]:
+def _further_changes(verdict: VerdictDetails) -> list[tuple[str, str]]:
     """Return how many more columns and pairs are beyond than are told of."""
     rows = []
     for word, beyond in (("column", verdict.beyond), ("pair", verdict.pairs_beyond)):
@@ -251,7 +251,7 @@ def _further_changes(verdict: Verdict) -> list[tuple[str, str]]:
     return rows
 
 
-def _facts(verdict: Verdict) -> list[tuple[str, str]]:
+def _facts(verdict: VerdictDetails) -> list[tuple[str, str]]:
     """Return the facts: those that speak against the candidate first, then those to know of."""
     failures, reasons = verdict.failures, verdict.reasons
     beyond = [fact for fact in failures if str(fact) not in reasons]
@@ -261,7 +261,7 @@ def _facts(verdict: Verdict) -> list[tuple[str, str]]:
     return [*rows[:MOST_FACTS], ("noticed", f"and {counted(more, 'more fact')}")] if more > 0 else rows
 
 
-def _ladder(verdict: Verdict) -> list[tuple[str, str]]:
+def _ladder(verdict: VerdictDetails) -> list[tuple[str, str]]:
     """Return a row for each accepted dataset, where there are several, the nearest first."""
     if len(verdict.held) == 1:
         return []
@@ -275,7 +275,7 @@ def _ladder(verdict: Verdict) -> list[tuple[str, str]]:
     return rows
 
 
-def _beyond_in_words(verdict: Verdict, known: Collection[str]) -> str:
+def _beyond_in_words(verdict: VerdictDetails, known: Collection[str]) -> str:
     """Say which columns are beyond their own tolerances, and which pairs go together differently.
 
     Of columns that are `known` to have changed, nothing is said.
@@ -290,7 +290,7 @@ def _beyond_in_words(verdict: Verdict, known: Collection[str]) -> str:
     return ", and ".join(told)
 
 
-def _explained(pair: PairCheck, verdict: Verdict) -> bool:
+def _explained(pair: PairCheck, verdict: VerdictDetails) -> bool:
     """Tell whether a column of a pair is beyond its own tolerance, so that the pair is no news."""
     return any(each.name in pair.names for each in verdict.beyond)
 

@@ -28,6 +28,7 @@ from nammd.statistics.adjusting import holm
 from nammd.tolerances.decision import Decision
 from nammd.tolerances.many_datasets import in_turn
 from nammd.tolerances.verdict import Verdict
+from nammd.tolerances.verdict_details import VerdictDetails
 from nammd.views.family import COLUMNS, WHOLE
 
 Adjustment: TypeAlias = Literal["none", "holm"]
@@ -76,7 +77,7 @@ class Checked:
     @property
     def word(self) -> str:
         """CLOSE, FAR, UNDECIDED or ERROR."""
-        return FAILED if self.verdict is None else self.verdict.word
+        return FAILED if self.verdict is None else self.verdict.details.word
 
     @property
     def tone(self) -> Tone:
@@ -91,7 +92,7 @@ class Checked:
     @property
     def reason(self) -> str:
         """Why, in a few words: what differs most, what is missing, or what went wrong."""
-        return str(self.error) if self.verdict is None else self.verdict.reason()
+        return str(self.error) if self.verdict is None else self.verdict.details.reason()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict or the error, with the name, ready for JSON."""
@@ -196,10 +197,13 @@ class Verdicts(Paged):
             return []
         x = verdict.estimate.evidence.x.dataset
         return [
-            ("tolerance", with_error(verdict.epsilon, verdict.epsilon_error)),
-            ("level", f"{self.alpha:g}" + (f", {verdict.adjusted}" if verdict.adjusted else "")),
+            ("tolerance", with_error(verdict.epsilon, verdict.details.epsilon_error)),
+            (
+                "level",
+                f"{self.alpha:g}" + (f", {verdict.details.adjusted}" if verdict.details.adjusted else ""),
+            ),
             ("reference", f"{'' if x.source is None else f'{x.name}, '}{counted(verdict.estimate.m, 'row')}"),
-            ("columns", verdict.tolerance.space.encoding.compared()),
+            ("columns", verdict.details.tolerance.space.encoding.compared()),
             ("kernel", verdict.estimate.describe_kernel()),
         ]
 
@@ -277,8 +281,8 @@ def _cells(entry: Checked, link: str) -> tuple[Cell, ...]:
     verdict = entry.verdict
     if verdict is None:
         return name, word, Cell(), Cell(), Cell(entry.reason)
-    told = f"{estimated(verdict.distance)}, {interval(verdict.interval)}"
-    track = Track(verdict.distance, *verdict.interval, verdict.epsilon)
+    told = f"{estimated(verdict.distance)}, {interval(verdict.confidence_interval())}"
+    track = Track(verdict.distance, *verdict.confidence_interval(), verdict.epsilon)
     return name, word, Cell(entry.share), Cell(told, track=track), Cell(entry.reason)
 
 
@@ -319,7 +323,7 @@ def _adjusted(entries: list[Checked], alpha: float) -> list[Checked]:
     would be. In each direction Holm's method keeps the chance of a wrong claim among all of them at alpha,
     however the candidates depend on each other through the reference and the tolerance.
     """
-    tested = [entry.verdict for entry in entries if entry.verdict is not None]
+    tested = [entry.verdict.details for entry in entries if entry.verdict is not None]
     close = holm([verdict.pvalue_close for verdict in tested])
     far = holm([verdict.pvalue_beyond for verdict in tested])
     told = f"adjusted for {counted(len(tested), 'candidate')} by Holm's method"
@@ -332,10 +336,10 @@ def _adjusted(entries: list[Checked], alpha: float) -> list[Checked]:
         ).decided_again()
         for verdict, p_close, p_far in zip(tested, close, far, strict=True)
     )
-    return [e if e.verdict is None else replace(e, verdict=next(adjusted)) for e in entries]
+    return [e if e.verdict is None else replace(e, verdict=Verdict(next(adjusted))) for e in entries]
 
 
-def _farther_by(verdict: Verdict, pvalue: float, most: int, alpha: float) -> Verdict:
+def _farther_by(verdict: VerdictDetails, pvalue: float, most: int, alpha: float) -> VerdictDetails:
     """Return a verdict whose p-values of "beyond" are adjusted, all others by the same factor."""
     own, levels = verdict.pvalue_beyond, WHOLE if verdict.pairs else COLUMNS
     factor = pvalue / own if own > 0 else float(most)
