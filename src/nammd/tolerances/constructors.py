@@ -67,6 +67,7 @@ class Constructors(Result):
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
         scale: Literal["robust"] | None = None,
+        text: Literal["hashed"] | None = None,
         scales: Scales = "all",
         negligible: Any = None,
         reading: Reading | None = None,
@@ -109,6 +110,8 @@ class Constructors(Result):
             Columns to leave out.
         scale : {"robust"}, optional
             How columns of arrays are scaled; see `Space.fit`.
+        text : {"hashed"}, optional
+            How columns of free text are compared; see `Space.fit`.
         scales : {"all", "median"}
             With ``"all"`` candidates are also compared at a half, a quarter, an eighth and a sixteenth of the
             bandwidth, where rounding, spikes and split clusters show; they are FAR where more than 5 % of
@@ -166,6 +169,7 @@ class Constructors(Result):
             "weights": weights,
             "exclude": exclude,
             "scale": scale,
+            "text": text,
             "reading": reading,
         }
         grouping = RowGrouping(groups, row_weights)
@@ -232,6 +236,7 @@ class Constructors(Result):
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
         scale: Literal["robust"] | None = None,
+        text: Literal["hashed"] | None = None,
         scales: Scales = "all",
         negligible: Any = None,
         reading: Reading | None = None,
@@ -266,7 +271,7 @@ class Constructors(Result):
             ``"flips"``: a share `level` of the categories replaced at random. ``"missing"``: a share
             `level` of all values removed. By default noise where there are numeric columns, else
             flips. The ladder of every kind that applies is computed for the plot.
-        space, kernel, weights, exclude, scale, scales, negligible, reading, anyway, exact : optional
+        space, kernel, weights, exclude, scale, text, scales, negligible, reading, anyway, exact : optional
             As for `from_reference`.
         engine, groups, row_weights : optional
             As for `from_reference`.
@@ -283,6 +288,7 @@ class Constructors(Result):
             "weights": weights,
             "exclude": exclude,
             "scale": scale,
+            "text": text,
             "reading": reading,
         }
         grouping = RowGrouping(groups, row_weights)
@@ -325,6 +331,7 @@ class Constructors(Result):
         weights: Mapping[str, float] | None = None,
         exclude: Sequence[str] | None = None,
         scale: Literal["robust"] | None = None,
+        text: Literal["hashed"] | None = None,
         scales: Scales = "all",
         negligible: Any = None,
         reading: Reading | None = None,
@@ -355,7 +362,7 @@ class Constructors(Result):
             The number of consecutive blocks.
         splits : int
             The number of random halvings.
-        space, kernel, weights, exclude, scale, scales, negligible, reading, anyway, exact : optional
+        space, kernel, weights, exclude, scale, text, scales, negligible, reading, anyway, exact : optional
             As for `from_reference`.
         engine, groups, row_weights : optional
             As for `from_reference`.
@@ -379,6 +386,7 @@ class Constructors(Result):
             "weights": weights,
             "exclude": exclude,
             "scale": scale,
+            "text": text,
             "reading": reading,
         }
         grouping = RowGrouping(groups, row_weights)
