@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from nammd.questions.closeness import ClosenessResult, closeness_test
     from nammd.questions.comparison import PairComparison, compare_pairs
     from nammd.questions.distance import Estimate, distance
+    from nammd.questions.near_copies import NearCopies, near_copies
     from nammd.questions.planning import Plan, plan
     from nammd.questions.ranking import Ranking, rank
     from nammd.questions.two_sample import TwoSampleResult, two_sample_test
@@ -71,6 +72,7 @@ _HOMES = {
     "LongComputationWarning": "nammd.engines",
     "Mahalanobis": "nammd.kernels",
     "Monitor": "nammd.monitor",
+    "NearCopies": "nammd.questions.near_copies",
     "OnDevice": "nammd.engines",
     "PairComparison": "nammd.questions.comparison",
     "Plan": "nammd.questions.planning",
@@ -89,6 +91,7 @@ _HOMES = {
     "compare_pairs": "nammd.questions.comparison",
     "distance": "nammd.questions.distance",
     "kernel_sums": "nammd.engines",
+    "near_copies": "nammd.questions.near_copies",
     "plan": "nammd.questions.planning",
     "rank": "nammd.questions.ranking",
     "seal_key": "nammd.errors.seal_key",
@@ -115,6 +118,7 @@ __all__ = [
     "LongComputationWarning",
     "Mahalanobis",
     "Monitor",
+    "NearCopies",
     "OnDevice",
     "PairComparison",
     "Plan",
@@ -133,6 +137,7 @@ __all__ = [
     "compare_pairs",
     "distance",
     "kernel_sums",
+    "near_copies",
     "plan",
     "rank",
     "seal_key",

@@ -38,6 +38,7 @@ def test_there_are_as_many_commands_as_promised():
         "compare",
         "rank",
         "plan",
+        "copies",
         "demo",
     ]
 

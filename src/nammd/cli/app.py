@@ -12,6 +12,7 @@ from nammd.cli.accept import accept
 from nammd.cli.calibrate import calibrate
 from nammd.cli.check import check
 from nammd.cli.compare import compare, rank
+from nammd.cli.copies import copies
 from nammd.cli.demo import demo
 from nammd.cli.measure import distance, plan, two_sample
 from nammd.cli.monitor import add, group
@@ -49,6 +50,7 @@ _COMMANDS: list[tuple[str, str, Callable[..., None]]] = [
     (_QUESTIONS, "compare", compare),
     (_QUESTIONS, "rank", rank),
     (_QUESTIONS, "plan", plan),
+    (_QUESTIONS, "copies", copies),
     (_START, "demo", demo),
 ]
 _MONITOR: list[tuple[str, Callable[..., None]]] = [

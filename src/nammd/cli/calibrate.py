@@ -197,7 +197,7 @@ def calibrate(
     deliver(
         "calibrate",
         tolerance,
-        # The lines of a tolerance name the columns left out; no need to say it twice.
+        # The lines of a tolerance name the columns left out; what is said again is how to compare them.
         Told(replace(inputs, tolerance=tolerance), tolerance.space),
         output,
         rows=[("written to", str(target))],

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 
+HASHED = "hashed"
+"""What `--text` takes beside the names of columns: compare free text by its words."""
+
 _NAMED = 4
 """So many files are named in one sentence."""
 
@@ -151,9 +154,9 @@ class Told:
         asked = set(self.inputs.options.get("exclude") or ()) | set(
             self.inputs.options.get("column_weights") or ()
         )
-        left_out = [] if self.space is None else self.space.encoding.left_out
-        if self.inputs.tolerance is not None:
-            left_out = []
+        left_out = [] if self.space is None else list(self.space.encoding.left_out)
+        if self.inputs.tolerance is not None:  # which names them itself, but not how to compare them
+            left_out = [entry for entry in left_out if entry.advice is not None]
         words = [entry.in_shell() for entry in left_out if entry.column not in asked]
         words += [] if self.space is None else [remark.in_shell() for remark in self.space.encoding.remarks]
         return words + notes_of(self.inputs.files)
@@ -291,7 +294,7 @@ def _reading(data: DataOptions) -> Reading:
     na = None
     if data.na:
         na = [word.strip() for text in data.na for word in text.split(",") if word.strip()]
-    text = options.names(data.text, "--text") or []
+    text = [name for name in options.names(data.text, "--text") or [] if name != HASHED]
     return Reading(data.decimal, data.thousands, data.date_format, na, text, data.encoding)  # type: ignore[arg-type]
 
 
@@ -333,5 +336,6 @@ def _space_options(data: DataOptions, asked: KernelOptions) -> dict[str, Any]:
         "column_weights": options.weights(asked.weights),
         "exclude": options.names(data.exclude, "--exclude"),
         "scale": None if asked.scale is None else asked.scale.value,
+        "text": HASHED if HASHED in (options.names(data.text, "--text") or []) else None,
         "reading": _reading(data),
     }

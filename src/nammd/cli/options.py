@@ -234,7 +234,8 @@ class DataOptions:
         typer.Option(
             "--text",
             metavar="A,B,C",
-            help="Compare these columns as text, even if they look like numbers or dates.",
+            help="Compare these columns as text, even if they look like numbers or dates. The word 'hashed': "
+            "compare free text too, by its hashed words; by default it is left out.",
             rich_help_panel=_WRITTEN,
         ),
     ] = None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 
-Kind: TypeAlias = Literal["numeric", "categorical", "boolean", "datetime", "vector"]
+Kind: TypeAlias = Literal["numeric", "categorical", "boolean", "datetime", "vector", "text"]
 
 Clock: TypeAlias = Literal["", "local", "zoned", "duration", "time of day"]
 """What the seconds of a column of times count from: a moment without a time zone (also a date), a moment with

@@ -1,7 +1,8 @@
 """Which columns of the reference take part, and with which parameters.
 
 A column is left out where comparing it would say nothing (constant, all missing), where it tells rows
-apart rather than describing them (identifiers, free text), or where it cannot be compared at all.
+apart rather than describing them (identifiers, free text unless its words are hashed), or where it cannot
+be compared at all.
 """
 
 from __future__ import annotations
@@ -24,9 +25,14 @@ from nammd.encoding.columns import (
     NumericColumn,
     VectorColumn,
 )
+from nammd.encoding.hashed_text import HashedTextColumn, is_prose
 from nammd.errors.advice import Advice
 
 CONSTANT = "every row has the same value"
+
+FREE_TEXT = "it is free text, which has no categories to compare"
+
+_BY_WORDS = Advice("to compare its words, give space={'text': 'hashed'}", "to compare its words, give --text hashed")
 
 MIN_IDENTIFIER_ROWS = 20
 """With fewer rows, values that all differ are no sign of an identifier."""
@@ -45,7 +51,12 @@ _IDENTIFIER_NAME = re.compile(r"(?i:(.*[_\s.-])?(id|index|key|nr|no|number))|.*[
 
 
 def fit_column(
-    name: str, values: Values, parts: Sequence[Values], weight: float, insist: bool = False
+    name: str,
+    values: Values,
+    parts: Sequence[Values],
+    weight: float,
+    insist: bool = False,
+    hash_text: bool = False,
 ) -> Column | LeftOut:
     """Return the column with its parameters, or why it is left out.
 
@@ -62,6 +73,8 @@ def fit_column(
         What its slots are multiplied by.
     insist : bool
         Whether a running number counts as a measurement, not as an identifier.
+    hash_text : bool
+        Whether free text is compared by its words.
     """
     trouble = next((part.trouble for part in parts if part.trouble), "")
     if trouble:
@@ -72,7 +85,7 @@ def fit_column(
         return _fit_vectors(name, values, weight)
     if values.numbers is not None:
         return _fit_numbers(name, values, parts, weight, insist)
-    return _fit_labels(name, values, len(parts), weight)
+    return _fit_labels(name, values, len(parts), weight, insist, hash_text)
 
 
 def _fit_numbers(
@@ -184,7 +197,9 @@ def _only_moves_on(numbers: FloatArray) -> bool:
     return bool((steps > 0).all() or (steps < 0).all())
 
 
-def _fit_labels(name: str, values: Values, datasets: int, weight: float) -> Column | LeftOut:
+def _fit_labels(
+    name: str, values: Values, datasets: int, weight: float, insist: bool, hash_text: bool
+) -> Column | LeftOut:
     assert values.kind is not None
     assert values.codes is not None
     found = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))
@@ -196,8 +211,11 @@ def _fit_labels(name: str, values: Values, datasets: int, weight: float) -> Colu
     if values.kind == "boolean":
         return CategoricalColumn(name, "boolean", weight, ("False", "True"))
     reason = _no_category(counts, datasets)
+    text = bool(reason or len(counts) > MAX_CATEGORIES) and (reason == FREE_TEXT or is_prose(counts))
+    if hash_text and (text or (insist and reason)):
+        return HashedTextColumn(name, "text", weight)
     if reason:
-        return LeftOut(name, reason)
+        return LeftOut(name, reason, _BY_WORDS if text else None)
     if len(counts) > MAX_CATEGORIES or not _new_ones_are_news(counts):
         return CodedColumn(name, "categorical", weight)
     commonest_first = sorted(counts, key=lambda label: (-counts[label], label))
@@ -209,7 +227,7 @@ def _no_category(counts: Counter[str], datasets: int) -> str:
     rows, distinct = counts.total(), len(counts)
     length = sum(len(text) * count for text, count in counts.items()) / rows
     if length > TEXT_LENGTH and 2 * distinct > rows:
-        return "it is free text, which has no categories to compare"
+        return FREE_TEXT
     if rows < MIN_IDENTIFIER_ROWS:
         return ""
     if distinct * datasets >= rows and max(counts.values()) <= datasets:

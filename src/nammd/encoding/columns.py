@@ -76,7 +76,7 @@ class Column:
     ----------
     name : str
         The name of the column.
-    kind : {"numeric", "categorical", "boolean", "datetime", "vector"}
+    kind : {"numeric", "categorical", "boolean", "datetime", "vector", "text"}
         What it holds.
     weight : float
         What its slots are multiplied by.
@@ -206,7 +206,7 @@ class CodedColumn(Column):
         slots[:, -1] = values.missing
         if values.codes is not None:
             directions = np.array([*map(_direction, values.categories), np.zeros(_CODE_SLOTS)])
-            for rows in _blocks(len(slots)):
+            for rows in row_blocks(len(slots)):
                 slots[rows, :-1] = directions[values.codes[rows]]  # -1, the last one, is for missing values
 
     def summary(self) -> str:
@@ -288,7 +288,7 @@ def _span(seconds: float) -> str:
     return f"{seconds:.4g} seconds"
 
 
-def _blocks(rows: int) -> Iterator[slice]:
+def row_blocks(rows: int) -> Iterator[slice]:
     """Yield all rows in parts that are small enough for the caches of a processor."""
     for start in range(0, rows, _BLOCK_ROWS):
         yield slice(start, min(start + _BLOCK_ROWS, rows))
@@ -302,7 +302,7 @@ def _write_present(values: Values, slots: FloatArray, center: float | FloatArray
     if values.numbers is None:
         return
     numbers = values.numbers.reshape(len(slots), -1)
-    for rows in _blocks(len(slots)):
+    for rows in row_blocks(len(slots)):
         if any_missing:
             present = ~values.missing[rows]
             slots[rows, :-1][present] = _within_reach(numbers[rows][present], center, scale)

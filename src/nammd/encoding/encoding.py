@@ -95,6 +95,7 @@ class Encoding:
         exclude: Sequence[str] | None = None,
         reading: Reading | None = None,
         scale: str | None = None,
+        text: str | None = None,
         name: str = "the reference",
     ) -> Encoding:
         """Fit an encoding on a reference, or on several datasets together.
@@ -118,6 +119,8 @@ class Encoding:
             How numbers, dates and missing values are written, where that should not be inferred.
         scale : {"robust"}, optional
             Whether columns of arrays are scaled; see `nammd.Space.fit`.
+        text : {"hashed"}, optional
+            Whether columns of free text are compared; see `nammd.Space.fit`.
         name : str, optional
             What to call a single table in error messages.
 
@@ -138,6 +141,7 @@ class Encoding:
             exclude=exclude,
             reading=said,
             scale=scale,
+            text=text,
         )
 
     @classmethod
@@ -208,7 +212,7 @@ class Encoding:
             return kept[1]
         values, _ = without_words(frame.values(name), name, self.reading)
         column = self._by_name.get(name)
-        if column is None or not values.text or column.kind in ("categorical", "vector"):
+        if column is None or not values.text or column.kind in ("categorical", "vector", "text"):
             return values
         form = getattr(column, "form", None)
         values, unread = in_form(values, form, frame.owner, name, self.reading)
@@ -223,7 +227,7 @@ class Encoding:
         as_text = [
             column.name
             for column in self.columns
-            if column.kind == "categorical" or getattr(column, "form", None) is not None
+            if column.kind in ("categorical", "text") or getattr(column, "form", None) is not None
         ]
         return self.reading.with_text(as_text)
 
@@ -411,17 +415,20 @@ def fit_datasets(
     exclude: Sequence[str] | None = None,
     reading: Reading | None = None,
     scale: str | None = None,
+    text: str | None = None,
 ) -> Encoding:
     """Fit an encoding on datasets that are open, all of them alike; see `Encoding.fit`."""
     refuse_summaries(*datasets)
     require_same_kinds(datasets)
     if scale is not None:
         choice(scale, "scale", ("robust",))
+    if text is not None:
+        choice(text, "text", ("hashed",))
     first = datasets[0]
     plain = column_weights is None and columns is None and exclude is None and scale is None
     if not first.is_table and plain:
         require_same_columns(datasets, [])
         return Encoding.identity(first.width)
     said = Reading.of(reading)
-    found = fitted_columns(datasets, column_weights, columns, exclude, said, scale)
+    found = fitted_columns(datasets, column_weights, columns, exclude, said, scale, text is not None)
     return Encoding(found.columns, found.left_out, found.array_columns, said, found.remarks)

@@ -63,6 +63,7 @@ def fitted_columns(
     exclude: Sequence[str] | None,
     reading: Reading,
     scale: str | None = None,
+    hash_text: bool = False,
 ) -> Fitted:
     """Fit columns on datasets that are open, all of them alike; see `Encoding.fit`."""
     names, first = named_columns(datasets), datasets[0]
@@ -72,7 +73,7 @@ def fitted_columns(
     frames = frames_of(datasets, dropped)
     factors = checked_weights(weights or {}, names, first.name)
     chosen = set(names if columns is None else chosen_columns(columns, names, first.name)) - set(dropped)
-    fitting = _Fitting(frames, reading, factors)
+    fitting = _Fitting(frames, reading, factors, hash_text)
     units = [1.0] * len(names) if frames or scale is None else array_scales(datasets)
     for place, column in enumerate(names):
         weight = factors.get(column, 1.0)
@@ -144,6 +145,7 @@ class _Fitting:
     frames: Sequence[Frame]
     reading: Reading
     factors: Mapping[str, float]
+    hash_text: bool = False
     found: dict[str, Column | LeftOut] = field(default_factory=dict)
     remarks: list[Remark] = field(default_factory=list)
     habits: Habits = field(default_factory=Habits)
@@ -198,7 +200,9 @@ class _Fitting:
             require_kind(part, parts[0], frame.owner, name, self.frames[0].owner)
         weight = self.factors.get(name, 1.0)
         values = _all_rows(parts)
-        fitted = fit_column(name, values, parts, weight, insist=name in self.factors)
+        fitted = fit_column(
+            name, values, parts, weight, insist=name in self.factors, hash_text=self.hash_text
+        )
         if isinstance(fitted, (NumericColumn, CategoricalColumn)) and form is not None:
             fitted = replace(fitted, form=form)
         elif isinstance(fitted, LeftOut):

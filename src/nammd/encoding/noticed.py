@@ -162,7 +162,9 @@ def note_unread(
 
 def _readable(encoding: Encoding) -> set[str]:
     """Return the columns with numbers or times, which texts may stand for."""
-    return {column.name for column in encoding.columns if column.kind not in ("categorical", "vector")}
+    return {
+        column.name for column in encoding.columns if column.kind not in ("categorical", "vector", "text")
+    }
 
 
 def _of_pieces(parts: Sequence[tuple[int, Cells]]) -> Cells:

@@ -15,11 +15,15 @@ from nammd.encoding.columns import (
     NumericColumn,
     VectorColumn,
 )
+from nammd.encoding.hashed_text import HashedTextColumn
 from nammd.errors.stored import LARGEST, Stored
 from nammd.reading.text_formats import Reading, form_from_dict
 
 MAX = sys.float_info.max
 """Numbers of tables may be as large as numbers get."""
+
+MOST_SLOTS = 4096
+"""A file that asks for more slots for the words of a text is damaged."""
 
 
 def encoding_to_dict(
@@ -48,6 +52,8 @@ def _column_to_dict(column: Column) -> dict[str, Any]:
         data["categories"] = list(column.categories)
     elif isinstance(column, CodedColumn):
         data["categories"] = None  # too many to be listed
+    elif isinstance(column, HashedTextColumn):
+        data["hashed_slots"] = column.hashed_slots
     form = getattr(column, "form", None)
     return data if form is None else data | {"form": form.to_dict()}
 
@@ -82,7 +88,7 @@ def _column_from_dict(stored: Stored, array_columns: int | None) -> Column:
             raise stored["name"].wrong(f"the number of a column below {array_columns}")
         scale = stored["scale"].number(1 / LARGEST) if "scale" in stored else 1.0
         return ArrayColumn(name, "numeric", weight, scale)
-    held = kind.one_of("numeric", "categorical", "boolean", "datetime", "vector")
+    held = kind.one_of("numeric", "categorical", "boolean", "datetime", "vector", "text")
     form = _checked(stored.get("form"), form_from_dict) if stored.get("form").there else None
     if held in ("numeric", "datetime"):
         center, scale = stored["center"].number(-MAX, MAX), stored["scale"].number(0, MAX, above=0)
@@ -95,6 +101,8 @@ def _column_from_dict(stored: Stored, array_columns: int | None) -> Column:
         if not middle:
             raise stored["center"].wrong("a list of numbers")
         return VectorColumn(name, "vector", weight, middle, stored["scale"].number(0, MAX, above=0))
+    if held == "text":
+        return HashedTextColumn(name, "text", weight, stored["hashed_slots"].whole(2, MOST_SLOTS))
     categories = stored["categories"].texts() if stored["categories"].there else None
     if held == "boolean" and categories != ("False", "True"):
         raise stored["categories"].wrong("['False', 'True'] in a boolean column")

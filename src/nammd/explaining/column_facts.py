@@ -54,9 +54,10 @@ def column_facts(
             found += number_facts(measure, numbers, now, together)
         else:
             labels = [each for each in known if isinstance(each, LabelCounts)]
-            words = {} if measure.counted == "cells" else _suspected(now)
+            words = {} if measure.in_cells else _suspected(now)
             found += placeholder_words(measure.title, labels, words, now.size, together)
-            found += new_categories(measure, labels, now, words, together)
+            if measure.counted != "words":  # new ones come with every text
+                found += new_categories(measure, labels, now, words, together)
             if measure.counted == "labels":
                 found += vanished_categories(measure.title, labels, now, together)
     return tuple(found)

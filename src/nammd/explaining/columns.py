@@ -9,8 +9,10 @@ from nammd.explaining.summaries import (
     LabelSummary,
     NumberSummary,
     Summary,
+    WordSummary,
     summary_of_counts,
     summary_of_values,
+    summary_of_words,
 )
 from nammd.explaining.writing import percent
 from nammd.views.counting import column_values, distinct_numbers, tally_columns
@@ -24,14 +26,26 @@ def words_for(
     measure: Measure, aspect: str, reference: Dataset, candidate: Dataset, encoding: Encoding
 ) -> str:
     """Return what changed in a column, in words: from all rows, or from counts where rows are not at hand."""
-    if measure.counted == "cells" and reference.frame is None:
-        return f"{measure.title}: its categories are distributed differently"  # their names are not known
+    if measure.in_cells and (reference.frame is None or candidate.frame is None):
+        return unnamed(measure)
     before, now = (summary_of(measure, dataset, encoding) for dataset in (reference, candidate))
     return sentence(measure.title, aspect, before, now)
 
 
+def unnamed(measure: Measure) -> str:
+    """Say that labels changed whose names are not known: they were counted in cells."""
+    what = "words" if measure.counted == "words" else "categories"
+    return f"{measure.title}: its {what} are distributed differently"
+
+
 def before_and_now(aspect: str, before: Summary, now: Summary) -> tuple[str, str]:
     """Return a column in both datasets as two short texts: medians, or shares of what changed most."""
+    if isinstance(before, WordSummary) and isinstance(now, WordSummary):
+        word = most_changed(before, now)
+        if word is not None:
+            shares = (percent(each.shares.get(word, 0.0)) for each in (before, now))
+            one, two = (f"{quoted(word)} in {share}" for share in shares)
+            return one, two
     if isinstance(before, LabelSummary) and isinstance(now, LabelSummary):
         label = most_changed(before, now)
         if label is None:
@@ -54,4 +68,6 @@ def summary_of(measure: Measure, dataset: Dataset, encoding: Encoding) -> Summar
             return summary_of_counts(counts, measure)
         points, rows, missing = distinct_numbers(dataset, measure, encoding)
         return NumberSummary(points, rows, missing / counts.size, clock=measure.clock)
+    if measure.counted == "words":
+        return summary_of_words(column_values(dataset, measure, encoding))
     return summary_of_values(column_values(dataset, measure, encoding), labels=measure.counted != "numbers")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from nammd.explaining.summaries import LabelSummary, NumberSummary, Summary
+from nammd.explaining.summaries import LabelSummary, NumberSummary, Summary, WordSummary
 from nammd.explaining.unit_factors import factor_between
 from nammd.explaining.writing import (
     MANY_DAYS,
@@ -32,6 +32,12 @@ LEAST_SPIKE = 0.03
 
 _LONG = 40
 
+MOST_WORDS = 3
+"""So many words of a text that changed are named."""
+
+_SURELY = 4.0
+"""So many standard errors are more than chance, also for the largest of thousands of words."""
+
 
 def sentence(name: str, aspect: str, before: Summary, now: Summary) -> str:
     """Return what changed in a column, beginning with its name.
@@ -45,6 +51,8 @@ def sentence(name: str, aspect: str, before: Summary, now: Summary) -> str:
     before, now : Summary
         The column in the reference and in the candidate.
     """
+    if isinstance(before, WordSummary) and isinstance(now, WordSummary):
+        return f"{name}: {of_words(before, now)}"
     if isinstance(before, LabelSummary) and isinstance(now, LabelSummary):
         return f"{name}: {of_labels(before, now)}"
     assert isinstance(before, NumberSummary)
@@ -76,6 +84,30 @@ def of_labels(before: LabelSummary, now: LabelSummary) -> str:
     if most not in now.shares:
         return f"{quoted(most)} is gone, {percent(before.shares[most])} of rows before"
     return f"{quoted(most)} {percent(before.shares[most])} -> {percent(now.shares[most])}"
+
+
+def of_words(before: WordSummary, now: WordSummary) -> str:
+    """Say which words of texts have become commoner and rarer, beyond chance; or missing ones."""
+    if abs(now.missing - before.missing) >= LEAST_SPIKE:
+        return of_missing(before, now)
+    told = [
+        f"{quoted(word)} in {percent(before.shares.get(word, 0.0))} -> {percent(now.shares.get(word, 0.0))}"
+        for word in changed_words(before, now)[:MOST_WORDS]
+    ]
+    return f"{', '.join(told)} of texts" if told else "its words are distributed differently"
+
+
+def changed_words(before: WordSummary, now: WordSummary) -> list[str]:
+    """Return the words that changed beyond chance, by the share of texts with them; the most first."""
+    found: dict[str, float] = {}
+    sizes = max(before.texts, 1), max(now.texts, 1)
+    for word in {*before.shares, *now.shares}:
+        shares = before.shares.get(word, 0.0), now.shares.get(word, 0.0)
+        both = (shares[0] * sizes[0] + shares[1] * sizes[1]) / sum(sizes)
+        error = (both * (1 - both) * (1 / sizes[0] + 1 / sizes[1])) ** 0.5
+        if abs(shares[1] - shares[0]) > _SURELY * error:
+            found[word] = abs(shares[1] - shares[0])
+    return sorted(found, key=lambda word: (-found[word], word))
 
 
 def most_changed(before: LabelSummary, now: LabelSummary) -> str | None:

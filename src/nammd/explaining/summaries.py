@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,11 +11,16 @@ from typing import TypeAlias
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.data.sampling import sample_positions
 from nammd.data.values import Values
+from nammd.encoding.hashed_text import words_of
 from nammd.views.counts import Counts, LabelCounts
 from nammd.views.measure import Measure
 
 _ALMOST_ALL = 0.995
+
+MOST_TEXTS = 20_000
+"""Of so many texts the words are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +134,19 @@ class LabelSummary:
     missing: float
 
 
+@dataclass(frozen=True, eq=False)
+class WordSummary(LabelSummary):
+    """A column of free text: which share of the texts has each word; they do not add up to 1.
+
+    Attributes
+    ----------
+    texts : int
+        The number of texts that were looked at.
+    """
+
+    texts: int = 0
+
+
 Summary: TypeAlias = NumberSummary | LabelSummary
 
 
@@ -144,6 +163,21 @@ def summary_of_values(values: Values, labels: bool = False) -> Summary:
     numbers = np.empty(0) if values.numbers is None else values.numbers[~values.missing]
     points, rows = np.unique(numbers, return_counts=True)
     return NumberSummary(points, rows.astype(np.float64), missing, clock=values.clock)
+
+
+def summary_of_words(values: Values) -> WordSummary:
+    """Count in how many texts each word is; of very many texts, in some that are drawn."""
+    missing = float(np.count_nonzero(values.missing)) / max(len(values.missing), 1)
+    if values.codes is None:
+        return WordSummary({}, missing)
+    there = np.flatnonzero(values.codes >= 0)
+    codes = values.codes[there[sample_positions(len(there), MOST_TEXTS, 0)]]
+    different, times = np.unique(codes, return_counts=True)
+    rows = Counter[str]()
+    for code, count in zip(different.tolist(), times.tolist(), strict=True):
+        for word in set(words_of(values.categories[code])):
+            rows[word] += count
+    return WordSummary({word: n / len(codes) for word, n in rows.items()}, missing, len(codes))
 
 
 def summary_of_counts(counts: Counts, measure: Measure) -> Summary:

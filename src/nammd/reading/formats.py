@@ -230,7 +230,9 @@ def optional(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        package = {"PIL": "pillow"}.get(module.partition(".")[0], module.partition(".")[0])
+        package = {"PIL": "pillow", "sklearn": "scikit-learn"}.get(
+            module.partition(".")[0], module.partition(".")[0]
+        )
         how = f"'nammd[{extra}]'" if extra else package
         raise ImportError(f"{purpose} needs {package}; install it with: pip install {how}") from None
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.data.values import Values
+from nammd.explaining.sentences import changed_words
+from nammd.explaining.summaries import summary_of_words
 from nammd.report.model import Bars, Histogram
 from nammd.report.source import Source, Variable
 
@@ -31,6 +33,8 @@ def profile(source: Source, variable: Variable) -> tuple[Histogram | Bars, Besid
     missing = [float(v.missing.mean()) for v in values]
     if variable.kind in ("categorical", "boolean"):
         return _bars(*values), ()
+    if variable.kind == "text":
+        return _word_bars(*values), ()
     x, y = (present(v) for v in values)
     both = np.concatenate([x, y])
     write = source.x.writer(variable, float(np.ptp(both)) if both.size else 0.0)
@@ -100,6 +104,20 @@ def _bars(x: Values, y: Values) -> Bars:
     if any(c[None] for c in counts):
         names.append("missing")
     return Bars(tuple(names), shares(counts[0], sizes[0]), shares(counts[1], sizes[1]))
+
+
+def _word_bars(x: Values, y: Values) -> Bars:
+    """Return the shares of texts with the words that changed most; with the commonest where none did."""
+    before, now = summary_of_words(x), summary_of_words(y)
+    words = changed_words(before, now)[:CATEGORIES]
+    words = words or sorted(now.shares, key=lambda word: (-now.shares[word], word))[:CATEGORIES]
+    shares = [[each.shares.get(word, 0.0) for word in words] for each in (before, now)]
+    names = [f"texts with {shortened(word)}" for word in words]
+    if before.missing or now.missing:
+        names.append("missing")
+        shares[0].append(before.missing)
+        shares[1].append(now.missing)
+    return Bars(tuple(names), tuple(shares[0]), tuple(shares[1]))
 
 
 def _edges_between(distinct: FloatArray) -> FloatArray:

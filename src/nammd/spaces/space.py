@@ -39,6 +39,7 @@ class SpaceOptions(TypedDict, total=False):
     column_weights: Mapping[str, float] | None
     reading: Reading | None
     scale: Literal["robust"] | None
+    text: Literal["hashed"] | None
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ class Space:
         column_weights: Mapping[str, float] | None = None,
         reading: Reading | None = None,
         scale: Literal["robust"] | None = None,
+        text: Literal["hashed"] | None = None,
     ) -> Space:
         """Fit a space on a reference, or on several datasets alike.
 
@@ -122,6 +124,10 @@ class Space:
             How columns of arrays are scaled. By default they are taken as they are, since embeddings and
             pixels have a scale that means something. With ``"robust"`` each column is divided by a robust
             standard deviation of it, as columns of tables always are: for arrays whose columns have units.
+        text : {"hashed"}, optional
+            How columns of free text are compared. By default they are left out. With ``"hashed"`` their words
+            and pairs of words are hashed into 64 slots: a baseline that needs no language model, only
+            scikit-learn. A text column that looks like an identifier is compared too if it has a weight.
 
         Returns
         -------
@@ -140,6 +146,7 @@ class Space:
             column_weights=column_weights,
             reading=said,
             scale=scale,
+            text=text,
         )
 
     def sample(self, data: Any, name: str = "the data", *, digest: bool = False) -> Any:
@@ -211,6 +218,7 @@ def fit_space(
     column_weights: Mapping[str, float] | None = None,
     reading: Reading | None = None,
     scale: Literal["robust"] | None = None,
+    text: Literal["hashed"] | None = None,
 ) -> Space:
     """Fit a space on datasets that are open; see `Space.fit`."""
     if len(datasets) > 2:  # one that is there twice counts once
@@ -222,6 +230,7 @@ def fit_space(
         exclude=exclude,
         reading=reading,
         scale=scale,
+        text=text,
     )
     return Space(encoding, fitted_kernel(encoding, datasets, kernel))
 

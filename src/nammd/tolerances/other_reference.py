@@ -9,6 +9,7 @@ rows, and is not compared.
 
 from __future__ import annotations
 
+from nammd.explaining.columns import unnamed
 from nammd.explaining.sentences import sentence
 from nammd.explaining.summaries import summary_of_counts
 from nammd.tolerances.gate_columns import GateColumns
@@ -42,7 +43,7 @@ def _held_against_own(columns: GateColumns) -> list[tuple[ColumnCheck, str]]:
 
 def _words(check: ColumnCheck, limit: ColumnLimit, given: ColumnTally) -> str:
     measure = check.measure
-    if measure.counted == "cells":
-        return f"{measure.title}: its categories are distributed differently"  # their names are not known
+    if measure.in_cells:
+        return unnamed(measure)
     before, now = (summary_of_counts(counts, measure) for counts in (limit.reference, given.counts))
     return sentence(measure.title, check.aspect, before, now)

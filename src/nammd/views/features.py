@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.data.values import Values
-from nammd.views.measure import Measure, cell_of
+from nammd.views.measure import Measure
 from nammd.views.support import APART
 
 Key: TypeAlias = int | str
@@ -66,8 +66,9 @@ class ColumnRows:
             return cls(places=places)
         if values.codes is None:
             return cls(codes=np.full(rows, -1, dtype=np.intp))
-        cells = measure.counted == "cells"
-        names = [_cell(each) if cells else each for each in values.categories]
+        names = [measure.key_of(each) for each in values.categories]
+        if measure.in_cells:
+            names = [f"{int(cell, 16) % CELLS:03x}" for cell in names]
         labels, where = np.unique(np.array([*names, ""], dtype=str), return_inverse=True)
         codes = np.where(values.codes < 0, -1, where.reshape(-1)[values.codes])
         return cls(codes=codes.astype(np.intp), labels=tuple(map(str, labels)))
@@ -197,7 +198,3 @@ def _as_labels(column: ColumnRows) -> tuple[NDArray[np.intp], tuple[str, ...]]:
         return np.where(np.isnan(column.places), -1, 0).astype(np.intp), ("present",)
     assert column.codes is not None
     return column.codes, column.labels
-
-
-def _cell(label: str) -> str:
-    return f"{int(cell_of(label), 16) % CELLS:03x}"

@@ -17,12 +17,13 @@ from nammd.data.values import Values
 from nammd.encoding import Encoding
 from nammd.encoding.choosing import quartile_ranks, quartiles_of, robust_scale, scale_between
 from nammd.encoding.columns import CategoricalColumn, CodedColumn, NumericColumn, in_units
+from nammd.encoding.hashed_text import HashedTextColumn, drawn_word
 from nammd.engines.columns import DeviceColumns
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.lattice import bent, straight
 from nammd.views.marks import Marks
 
-Counted: TypeAlias = Literal["numbers", "labels", "cells"]
+Counted: TypeAlias = Literal["numbers", "labels", "cells", "words"]
 
 MOST_OF_ARRAYS = 100
 """Arrays of more columns are coordinates (pixels, embeddings); single ones of them mean nothing to people."""
@@ -41,8 +42,9 @@ class Measure:
         The column.
     kind : str
         What it holds.
-    counted : {"numbers", "labels", "cells"}
-        By the places of its numbers, by its labels, or, where these are very many, by cells of labels.
+    counted : {"numbers", "labels", "cells", "words"}
+        By the places of its numbers, by its labels, or, where these are very many, by cells of labels; of
+        free text, by cells of words, one drawn from each text.
     center, scale : float
         Of numbers: what is at zero, and the unit.
     clock : str
@@ -78,9 +80,20 @@ class Measure:
         rows: dict[str, float] = {}
         for label, number in zip(values.categories, found.tolist(), strict=True):
             if number:
-                key = cell_of(label) if self.counted == "cells" else label
+                key = self.key_of(label)
                 rows[key] = rows.get(key, 0.0) + float(number)
         return LabelCounts(rows, float(missing))
+
+    @property
+    def in_cells(self) -> bool:
+        """Whether labels are counted in cells, whose names say nothing to people."""
+        return self.counted in ("cells", "words")
+
+    def key_of(self, label: str) -> str:
+        """Return what a label is counted as."""
+        if self.counted == "words":
+            return cell_of(drawn_word(label))
+        return cell_of(label) if self.counted == "cells" else label
 
     def count_numbers(self, present: FloatArray, missing: int = 0, unit: str = "") -> NumberCounts:
         """Count numbers, and note what else there is to them."""
@@ -125,6 +138,8 @@ def measures_of(encoding: Encoding, reference: Dataset) -> tuple[Measure, ...]:
             found.append(Measure(column.name, column.kind, "numbers", *unit, column.clock))
         elif isinstance(column, CodedColumn):
             found.append(Measure(column.name, column.kind, "cells"))
+        elif isinstance(column, HashedTextColumn):
+            found.append(Measure(column.name, column.kind, "words"))
         elif isinstance(column, CategoricalColumn):
             found.append(Measure(column.name, column.kind, "labels"))
     return tuple(found)

@@ -251,7 +251,7 @@ class RelationCounter:
 
 def _can_go_together(measure: Measure) -> bool:
     """Tell whether a column is looked at with others: not where it has thousands of labels."""
-    return measure.counted != "cells"
+    return not measure.in_cells
 
 
 def _most_dependent(made: Mapping[str, Classes], codes: Mapping[str, NDArray[np.uint8]]) -> Pairs:

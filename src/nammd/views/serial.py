@@ -127,7 +127,7 @@ def read_measure(stored: Stored) -> Measure:
     return Measure(
         stored["name"].text(),
         stored["kind"].text(),
-        stored["counted"].one_of("numbers", "labels", "cells"),
+        stored["counted"].one_of("numbers", "labels", "cells", "words"),
         stored["center"].number(-MAX, MAX),
         stored["scale"].number(0, MAX, above=0),
         stored["clock"].one_of("", "local", "zoned", "duration", "time of day"),
