@@ -70,7 +70,7 @@ def test_a_weight_insists_on_text_that_looks_like_an_identifier():
         Encoding.fit(table, text="hashed", column_weights={"code": 1}).column("code"), HashedTextColumn
     )
     with pytest.raises(ValueError, match="like an identifier"):
-        Encoding.fit(table, weights={"code": 1}).column("code")
+        Encoding.fit(table, column_weights={"code": 1}).column("code")
 
 
 def test_other_words_are_refused():

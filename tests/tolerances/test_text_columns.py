@@ -25,7 +25,7 @@ def test_texts_about_something_else_are_far_and_the_words_are_named(tolerance):
     reference, complaints = pa.table(reviews(ROWS, 0)), pa.table(reviews(ROWS, 2, returns=0.5))
     verdict = tolerance.check(reference, complaints)
     assert verdict.is_far
-    assert [check.name for check in verdict.beyond] == ["review"]
+    assert [check.name for check in verdict.details.beyond] == ["review"]
     words = verdict.changes["review"]
     assert words.startswith("review: '")
     named = {word.split("'")[1] for word in words.removeprefix("review: ").split(", ")}
@@ -70,7 +70,7 @@ def test_a_sketch_counts_the_words_and_does_not_name_them(tmp_path):
     tolerance = nammd.Tolerance.from_reference(reference, space={"text": "hashed"}, scales="median")
     one, two = (nammd.Sketch.of(each, space=tolerance.space) for each in (reference, complaints))
     verdict = tolerance.check(one, two)
-    assert "review" in [check.name for check in verdict.beyond]
+    assert "review" in [check.name for check in verdict.details.beyond]
     assert "review: its words are distributed differently" in verdict.changes.values()
 
 
@@ -82,4 +82,4 @@ def test_groups_of_texts_have_a_view_too(tolerance):
     grouped = nammd.Tolerance.from_reference(
         reference, space={"text": "hashed"}, scales="median", groups="customer", negligible=True
     )
-    assert [check.name for check in grouped.check(reference, complaints).beyond] == ["review"]
+    assert [check.name for check in grouped.check(reference, complaints).details.beyond] == ["review"]
