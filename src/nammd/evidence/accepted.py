@@ -211,24 +211,27 @@ class MixedStandIns:
         return np.concatenate(points), np.concatenate(weights), units
 
     def _by_unit(self, values: FloatArray) -> FloatArray:
-        """Return the sums over the rows of each unit, of a matrix whose rows are these rows."""
-        _, _, units = self.rows
+        """Return the weighted sums over the rows of each unit, of a matrix whose rows are these rows."""
+        _, weights, units = self.rows
         if len(values) == len(self.chosen):  # a unit is one row, and they stand in the same order
+            values *= weights[:, None]
             return values
-        found, start = np.zeros((len(self.chosen), values.shape[1])), 0
+        values, found = values.astype(np.float64, copy=False), np.zeros((len(self.chosen), values.shape[1]))
+        start = 0
         for own in units:  # no unit is in a corner twice
-            found[own] += values[start : start + len(own)]
-            start += len(own)
+            if len(own):
+                part = values[start : start + len(own)]
+                part *= weights[start]  # that of their corner
+                together = own[-1] - own[0] + 1 == len(own)
+                found[slice(own[0], own[-1] + 1) if together else own] += part
+                start += len(own)
         return found
 
     @cached_property
     def values(self) -> FloatArray:
         """The sums between these; on the diagonal those within a unit, a row with itself included."""
-        points, weights, _ = self.rows
-        gram = kernel_values(self.accepted.kernel, points, points)
-        gram *= weights[:, None]
-        gram *= weights
-        return self._by_unit(self._by_unit(gram).T)
+        points, _, _ = self.rows
+        return self._by_unit(self._by_unit(kernel_values(self.accepted.kernel, points, points)).T)
 
     @cached_property
     def eigenvalue(self) -> float:
@@ -241,10 +244,8 @@ class MixedStandIns:
 
     def between(self, other: Any) -> FloatArray:
         """Return the sums with rows that stand for another sample."""
-        points, weights, _ = self.rows
-        gram = kernel_values(self.accepted.kernel, points, to_numpy(other.rows[0]))
-        gram *= weights[:, None]
-        return self._by_unit(gram)
+        points, _, _ = self.rows
+        return self._by_unit(kernel_values(self.accepted.kernel, points, to_numpy(other.rows[0])))
 
 
 @dataclass(frozen=True, eq=False)
