@@ -193,8 +193,8 @@ class MixedStandIns:
         return list(zip(self.mixture.places.values(), self._parts, strict=True))
 
     @cached_property
-    def rows(self) -> tuple[Array, Any]:
-        """Their rows, and the matrix that sums by unit; how much each counts, where a unit is one row."""
+    def rows(self) -> tuple[FloatArray, FloatArray, list[Positions]]:
+        """Their rows corner by corner, how much each counts, and the units of those of each corner."""
         points, weights, units, start = [], [], [], 0
         for places, (sample, some) in self._each():
             wanted = places[some]
@@ -208,25 +208,30 @@ class MixedStandIns:
                 weights.append(np.full(len(there), self.mixture.row_weights[v]))
                 units.append(start + there)
             start += len(some)
-        rows, each = np.concatenate(points), np.concatenate(weights)
-        if len(rows) == start:
-            return rows, each
-        from scipy.sparse import csr_array
+        return np.concatenate(points), np.concatenate(weights), units
 
-        where = np.concatenate(units), np.arange(len(rows))
-        return rows, csr_array((each, where), shape=(start, len(rows)))
+    def _by_unit(self, values: FloatArray) -> FloatArray:
+        """Return the weighted sums over the rows of each unit, of a matrix whose rows are these rows."""
+        _, weights, units = self.rows
+        if len(values) == len(self.chosen):  # a unit is one row, and they stand in the same order
+            values *= weights[:, None]
+            return values
+        values, found = values.astype(np.float64, copy=False), np.zeros((len(self.chosen), values.shape[1]))
+        start = 0
+        for own in units:  # no unit is in a corner twice
+            if len(own):
+                part = values[start : start + len(own)]
+                part *= weights[start]  # that of their corner
+                together = own[-1] - own[0] + 1 == len(own)
+                found[slice(own[0], own[-1] + 1) if together else own] += part
+                start += len(own)
+        return found
 
     @cached_property
     def values(self) -> FloatArray:
         """The sums between these; on the diagonal those within a unit, a row with itself included."""
-        points, adder = self.rows
-        gram = kernel_values(self.accepted.kernel, points, points)
-        if isinstance(adder, np.ndarray):
-            gram *= adder[:, None]
-            gram *= adder
-            return gram
-        found: FloatArray = adder @ (adder @ gram).T
-        return found
+        points, _, _ = self.rows
+        return self._by_unit(self._by_unit(kernel_values(self.accepted.kernel, points, points)).T)
 
     @cached_property
     def eigenvalue(self) -> float:
@@ -239,10 +244,8 @@ class MixedStandIns:
 
     def between(self, other: Any) -> FloatArray:
         """Return the sums with rows that stand for another sample."""
-        points, adder = self.rows
-        gram = kernel_values(self.accepted.kernel, points, to_numpy(other.rows[0]))
-        found: FloatArray = adder[:, None] * gram if isinstance(adder, np.ndarray) else adder @ gram
-        return found
+        points, _, _ = self.rows
+        return self._by_unit(kernel_values(self.accepted.kernel, points, to_numpy(other.rows[0])))
 
 
 @dataclass(frozen=True, eq=False)

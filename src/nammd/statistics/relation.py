@@ -68,8 +68,9 @@ class CellInfluences:
         lengths = [(each**2).sum(axis=tuple(range(2, each.ndim))) for each in (u, v, p, q)]
         found = np.einsum("pa,pa->p", lengths[0], (w @ lengths[1][:, :, None])[:, :, 0])
         found += (rows * lengths[2]).sum(axis=1) + (columns * lengths[3]).sum(axis=1)
-        twice = np.einsum("paf,pag,pafg->p", u, w @ v, p, optimize=True)
-        twice += np.einsum("pbf,pbg,pbfg->p", w.transpose(0, 2, 1) @ u, v, q, optimize=True)
+        # Products, and no sums over several arrays at once: to plan those takes longer than to compute them.
+        twice = ((p @ (w @ v)[:, :, :, None])[:, :, :, 0] * u).sum(axis=(1, 2))
+        twice += ((q @ v[:, :, :, None])[:, :, :, 0] * (w.transpose(0, 2, 1) @ u)).sum(axis=(1, 2))
         met = w @ q.reshape(*q.shape[:2], -1)
         twice += (p.reshape(met.shape) * met).sum(axis=(1, 2))
         total: FloatArray = found + 2 * twice

@@ -27,6 +27,9 @@ _MAX = sys.float_info.max
 _LOOKED_AT = 4096
 """Of about so many rows it is noted what they are multiples of."""
 
+_AT_ONCE = 1024
+"""Of a few rows several steps are tried at once, so many ratios: a table may have ten thousand columns."""
+
 _DIGITS, _FEW_DIGITS = (1e-8, 0.01), (1e-7, 0.5)
 """How near to a multiple a number is one: a part of itself, but at most so much of the step. Computing leaves
 traces in the last digits, and numbers of 32 bits have few."""
@@ -121,17 +124,23 @@ def grain_of(numbers: FloatArray, steps: tuple[float, ...]) -> tuple[float, ...]
     (1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     """
     numbers = np.asarray(numbers, dtype=np.float64)
+    ordered = np.sort(np.abs(numbers))
+    middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]
     with np.errstate(over="ignore", invalid="ignore"):
         short = bool((numbers.astype(np.float32) == numbers).all())
         part, most = _FEW_DIGITS if short else _DIGITS
-        found, left, usual = [], numbers, float(np.median(np.abs(numbers)))
-        for step in steps:
-            ratio = left / step
-            near = np.minimum(np.maximum(part * np.maximum(np.abs(ratio), usual / step), part), most)
+        usual, found, left = float(middle.sum()) / len(middle), list[int](), numbers
+        while len(found) < len(steps) and len(left):
+            each = np.array(steps[len(found) : len(found) + max(_AT_ONCE // len(left), 1)])[:, None]
+            ratio = left / each
+            near = np.minimum(np.maximum(part * np.maximum(np.abs(ratio), usual / each), part), most)
             whole = np.abs(ratio - np.rint(ratio)) <= near
-            found.append(float(np.count_nonzero(whole)))
-            if found[-1] == len(left):
-                return (*found, *[0.0] * (len(steps) + 1 - len(found)))
-            if found[-1]:
-                left = left[~whole]
-    return (*found, float(len(left)))
+            some = whole[0] if len(each) == 1 else whole.any(axis=0)
+            count = int(np.count_nonzero(some))
+            if len(each) == 1 or not count:
+                found += [count] + [0] * (len(each) - 1)
+            else:
+                found += np.bincount(whole.argmax(axis=0)[some], minlength=len(each)).tolist()
+            if count:
+                left = left[~some]
+    return (*map(float, found), *[0.0] * (len(steps) - len(found)), float(len(left)))

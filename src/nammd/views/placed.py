@@ -28,6 +28,24 @@ _SMALL = 100
 
 
 @dataclass(frozen=True, eq=False)
+class Beside:
+    """Several samples on one support, one in each column of `rows`; see `PlacedSample`."""
+
+    support: Support
+    rows: FloatArray = field(repr=False)
+
+    @cached_property
+    def seen(self) -> FloatArray:
+        """The sums of the kernel values between each place and all rows of each sample."""
+        return np.asfortranarray(self.support.apply(self.rows))
+
+    @cached_property
+    def seen_squared(self) -> FloatArray:
+        """The same of squared kernel values."""
+        return np.asfortranarray(self.support.apply(self.rows, squared=True))
+
+
+@dataclass(frozen=True, eq=False)
 class PlacedSample:
     """One sample on a support, with what belongs to it alone.
 
@@ -37,10 +55,13 @@ class PlacedSample:
         The places.
     rows : array
         How many rows are at each.
+    among : tuple of Beside and int, optional
+        The samples that it was placed with, and its number there: their products are worked out together.
     """
 
     support: Support
     rows: FloatArray = field(repr=False)
+    among: tuple[Beside, int] | None = field(default=None, repr=False)
 
     @cached_property
     def size(self) -> int:
@@ -50,12 +71,18 @@ class PlacedSample:
     @cached_property
     def seen(self) -> FloatArray:
         """The sum of the kernel values between each place and all rows."""
-        return self.support.apply(self.rows[:, None])[:, 0]
+        every, number = self._among
+        return every.seen[:, number]
 
     @cached_property
     def seen_squared(self) -> FloatArray:
         """The same of squared kernel values."""
-        return self.support.apply(self.rows[:, None], squared=True)[:, 0]
+        every, number = self._among
+        return every.seen_squared[:, number]
+
+    @property
+    def _among(self) -> tuple[Beside, int]:
+        return self.among or (Beside(self.support, self.rows[:, None]), 0)
 
     @cached_property
     def constant(self) -> bool:
@@ -151,7 +178,8 @@ def _atoms(sample: PlacedSample, other: PlacedSample) -> Atoms:
 def placed(samples: Sequence[Counts]) -> list[PlacedSample]:
     """Return samples of one column on a common support."""
     support = support_of(samples)
-    return [PlacedSample(support, support.weights(sample)) for sample in samples]
+    every = Beside(support, np.array([support.weights(sample) for sample in samples]).T)
+    return [PlacedSample(support, rows, (every, k)) for k, rows in enumerate(every.rows.T)]
 
 
 def pair_of_counts(x: Counts, y: Counts) -> Pair:

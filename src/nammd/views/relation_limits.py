@@ -191,7 +191,8 @@ def check_relations(
     labels = [label for label, each in limits.accepted if each.enough]
     tried = list(_mixtures(labels, like or {}))
     pvalues, changes = np.ones(len(limits.negligible)), np.zeros(len(limits.negligible))
-    for pairs in candidate.stacks if reference.grouped is None else [[k] for k in range(len(pvalues))]:
+    stacks = candidate.stacks if reference.grouped is None else [[k] for k in range(len(pvalues))]
+    for pairs in stacks:
         unit = np.array([_unit(reference, k) for k in pairs])
         margin = limits.negligible[pairs] ** 2 * unit
         [before], now = aligned([reference.cells(pairs)], candidate.cells(pairs))
@@ -200,19 +201,22 @@ def check_relations(
     for k, names in enumerate(candidate.columns.pairs):
         if any(name in unlike for name in names):
             pvalues[k] = 1.0
-    for k in np.flatnonzero(pvalues < HOPELESS).tolist() if others else ():
-        own = _unit(reference, k)
-        margin = np.array([limits.negligible[k] ** 2 * own])
+    for pairs in stacks if others else ():
+        left = [k for k in pairs if pvalues[k] < HOPELESS]
         for shares in tried:
-            parts, now = aligned(mixed([reference, *others], shares, [k]), candidate.cells([k]))
-            mixture, y = relation_of(parts), candidate.relation([k], now)
-            pvalue = float(beyond(mixture, y, margin)[0])
-            if pvalue > pvalues[k]:
-                pvalues[k], changes[k] = pvalue, max(float(difference(mixture, y)[0]), 0.0) / own
-            if pvalue >= HOPELESS:
+            if not left:
                 break
+            parts, now = aligned(mixed([reference, *others], shares, left), candidate.cells(left))
+            mixture, y = relation_of(parts), candidate.relation(left, now)
+            unit = np.array([_unit(reference, k) for k in left])
+            found = beyond(mixture, y, limits.negligible[left] ** 2 * unit)
+            apart = np.maximum(difference(mixture, y), 0.0) / unit
+            for k, pvalue, change in zip(left, found.tolist(), apart.tolist(), strict=True):
+                if pvalue > pvalues[k]:
+                    pvalues[k], changes[k] = pvalue, change
+            left = [k for k, pvalue in zip(left, found.tolist(), strict=True) if pvalue < HOPELESS]
     adjusted = holm(pvalues.tolist())
-    found = [
+    checks = [
         PairCheck(
             names=(one.measure.title, two.measure.title),
             change=change,
@@ -234,7 +238,7 @@ def check_relations(
             )
         )
     ]
-    return tuple(sorted(found, key=lambda each: (-each.beyond, -each.ratio)))
+    return tuple(sorted(checks, key=lambda each: (-each.beyond, -each.ratio)))
 
 
 def _mixtures(labels: Sequence[str], like: Mapping[str, float]) -> Iterator[list[float]]:

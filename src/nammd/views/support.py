@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -135,23 +135,9 @@ class Lattice:
         """The number of points."""
         return self.length
 
-    @cached_property
-    def _transforms(self) -> tuple[int, tuple[FloatArray, FloatArray]]:
-        padded = _quick_length(2 * self.length)
-        gaps = np.arange(self.length) * STEP
-        spectra = []
-        for power in (1.0, 2.0):
-            kernel = np.exp(-0.5 * power * gaps**2)
-            kernel -= STEP**2 / 6 * power * (power * gaps**2 - 1.0) * kernel
-            whole = np.zeros(padded)
-            whole[: self.length] = kernel
-            whole[padded - self.length + 1 :] = kernel[:0:-1]
-            spectra.append(np.fft.rfft(whole).real[:, None])
-        return padded, (spectra[0], spectra[1])
-
     def apply(self, vectors: FloatArray, squared: bool = False) -> FloatArray:
         """Return the products."""
-        padded, spectra = self._transforms
+        padded, spectra = _transforms(self.length)
         waves = np.fft.rfft(vectors, padded, axis=0)
         product = np.fft.irfft(waves * spectra[int(squared)], padded, axis=0)
         found: FloatArray = product[: self.length]
@@ -171,6 +157,22 @@ class Lattice:
         there = np.flatnonzero(rows > 0)
         first, last = int(there[0]), int(there[-1])
         return Lattice(self.start + first, last - first + 1), rows[first : last + 1]
+
+
+@lru_cache(maxsize=64)  # the columns of a table have stretches of a few lengths
+def _transforms(length: int) -> tuple[int, tuple[FloatArray, FloatArray]]:
+    """Return how long a stretch is with its padding, and the transforms of the kernel and of its squares."""
+    padded = _quick_length(2 * length)
+    gaps = np.arange(length) * STEP
+    spectra = []
+    for power in (1.0, 2.0):
+        kernel = np.exp(-0.5 * power * gaps**2)
+        kernel -= STEP**2 / 6 * power * (power * gaps**2 - 1.0) * kernel
+        whole = np.zeros(padded)
+        whole[:length] = kernel
+        whole[padded - length + 1 :] = kernel[:0:-1]
+        spectra.append(np.fft.rfft(whole).real[:, None])
+    return padded, (spectra[0], spectra[1])
 
 
 def _quick_length(least: int) -> int:
