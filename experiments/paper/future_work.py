@@ -51,7 +51,7 @@ def _scalability(folder: Path) -> list[str]:
     share = error / found[0]["standard error"]
     return [
         "Scalability: time grows with the square of the rows",
-        "sums in place of matrices, in threads, on a GPU or a cluster; features of the kernel for large data, "
+        "sums in place of matrices, in threads, on a GPU or a cluster; features for large data, "
         "and sketches that merge ([many rows](scale.md))",
         f"a million against a million rows, all pairs, 64 columns: {million['value']:.1f} s on one "
         f"{million['details'].get('device', 'GPU')} (`gpu.json`); {size} random features are off by "
