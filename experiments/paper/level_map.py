@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,38 +111,99 @@ def _ratio(pair: Any, epsilon: float, settings: _Map, context: Context) -> dict[
     return {"mean": value, "se": error_of(away), "n": settings.limit_samples}
 
 
-def _level(results: Results[_Map], test: str, **where: Any) -> dict[str, float] | None:
-    """Return the level over all cells that are meant, each law counting the same; None without any."""
-    laws = {d.cell["law"] for d in results.cells}
-    found = [[v[test] for v in results.where(law=law, **where) if test in v] for law in laws]
-    rates = [pooled_rate(parts) for parts in found if parts]
-    if not rates:
-        return None
-    error = float(np.sqrt(sum(r["se"] ** 2 for r in rates))) / len(rates)
-    return {"mean": float(np.mean([r["mean"] for r in rates])), "se": error, "n": len(rates)}
+@dataclass(frozen=True)
+class _Levels:
+    """The levels that were found.
 
+    Attributes
+    ----------
+    settings : _Map
+        The settings.
+    found : mapping
+        The rates of the tests by law, margin and rows.
+    limits : mapping
+        The published test's level with as many rows as one likes, by law and margin.
+    """
 
-def _limit(results: Results[_Map], epsilon: float, law: str | None = None) -> float | None:
-    """Return the published test's level with as many rows as one likes, as a mean over the laws."""
-    where = {"epsilon": epsilon, "rows": 0} | ({"law": law} if law else {})
-    found = [limit_level(v["variance ratio"]["mean"], ALPHA) for v in results.where(**where)]
-    return float(np.mean(found)) if found else None
+    settings: _Map
+    found: Mapping[tuple[str, float, int], Mapping[str, Mapping[str, float]]]
+    limits: Mapping[tuple[str, float], float]
+
+    @classmethod
+    def of(cls, results: Results[_Map]) -> _Levels:
+        parts: dict[tuple[str, float, int], list[Mapping[str, Any]]] = {}
+        limits = {}
+        for done in results.cells:
+            law, epsilon, rows = done.cell["law"], done.cell["epsilon"], done.cell["rows"]
+            if rows == 0:
+                limits[law, epsilon] = limit_level(done.values["variance ratio"]["mean"], ALPHA)
+            else:
+                parts.setdefault((law, epsilon, rows), []).append(done.values)
+        found = {
+            where: {test: pooled_rate(each[test] for each in values) for test in TESTS}
+            for where, values in parts.items()
+        }
+        return cls(results.settings, found, limits)
+
+    def mean(self, test: str, epsilon: float, rows: int) -> float | None:
+        """Return the mean level over the laws that reach a margin; None where none does."""
+        here = [rates[test]["mean"] for (_, e, m), rates in self.found.items() if (e, m) == (epsilon, rows)]
+        return float(np.mean(here)) if here else None
+
+    def limit(self, epsilon: float) -> float | None:
+        """Return the mean limit of the published test over the laws that reach a margin."""
+        here = [limit for (_, e), limit in self.limits.items() if e == epsilon]
+        return float(np.mean(here)) if here else None
+
+    def worst(self, epsilon: float) -> tuple[str, float]:
+        """Return the law with the largest limit at a margin, and that limit."""
+        here = {law: limit for (law, e), limit in self.limits.items() if e == epsilon}
+        law = max(here, key=lambda name: here[name])
+        return law, here[law]
+
+    def span(self, *, small: bool) -> str:
+        """Return the smallest and the largest mean limit over small or over large margins."""
+        found = [self.limit(e) for e in self.settings.epsilons if (e <= SMALL_MARGIN) == small]
+        known = [f"{limit:.3f}" for limit in found if limit is not None]
+        if not known:
+            return "–"
+        return min(known) if min(known) == max(known) else f"{min(known)} to {max(known)}"
+
+    def highest(self, test: str, rows: int) -> str:
+        """Return the largest mean level over the margins beyond the small ones."""
+        found = [self.mean(test, e, rows) for e in self.settings.epsilons if e > SMALL_MARGIN]
+        known = [level for level in found if level is not None]
+        return f"up to {max(known):.2f}" if known else "–"
+
+    def shares(self) -> str:
+        """Say what part of the published test's excess is the denominator's, and what part small samples."""
+        parts = []
+        for rows in (self.settings.rows[0], self.settings.rows[-1]):
+            both = [(self.mean("paper", e, rows), self.limit(e)) for e in self.settings.epsilons]
+            known = [(level - ALPHA, limit - ALPHA) for level, limit in both if level is not None and limit]
+            whole, lasting = np.mean(known, axis=0)
+            parts.append(f"{whole:+.3f} with {rows} rows, of which the denominator {lasting:+.3f}")
+        return (
+            f"Over all ε the published level is off by {' and by '.join(parts)}; the rest is small samples."
+        )
 
 
 def _section(results: Results[_Map]) -> Section:
-    settings = results.settings
+    settings, levels = results.settings, _Levels.of(results)
     rows = [
-        [f"{epsilon:g}", *(_cell(results, epsilon, m) for m in settings.rows), _shown_limit(results, epsilon)]
+        [
+            f"{epsilon:g}",
+            *(" / ".join(_shown(levels.mean(test, epsilon, m)) for test in TESTS) for m in settings.rows),
+            _shown(levels.limit(epsilon)),
+        ]
         for epsilon in settings.epsilons
     ]
-    reach = {law: [e for e in settings.epsilons if known_pair(law, e)] for law in settings.laws}
     above = [
-        f"{law} at {e:g} ({_limit(results, e, law):.3f})"
-        for law, epsilons in reach.items()
-        for e in epsilons
-        if e <= SMALL_MARGIN and (_limit(results, e, law) or 0.0) > FINE
+        f"{law} at {epsilon:g} ({limit:.3f})"
+        for (law, epsilon), limit in levels.limits.items()
+        if epsilon <= SMALL_MARGIN and limit > FINE
     ]
-    last = settings.rows[-1]
+    worst = {epsilon: levels.worst(epsilon) for epsilon in settings.epsilons}
     body = (
         f"Pairs of {len(settings.laws)} laws at a NAMMD of exactly ε, tested at ε: every rejection is an "
         f"error, and {ALPHA:g} of them are wanted. Mean level over the laws that reach ε, by rows of each "
@@ -151,29 +213,27 @@ def _section(results: Results[_Map]) -> Section:
         f"law, {settings.large_repetitions} beyond {settings.few_rows} rows.\n\n"
         + table(["ε", *(f"{m} rows" for m in settings.rows), "limit"], rows)
         + "\nThe largest limit of any law: "
-        + ", ".join(
-            f"{_worst(results, e)[1]:.3f} at ε = {e:g} ({_worst(results, e)[0]})" for e in settings.epsilons
-        )
+        + ", ".join(f"{limit:.3f} at ε = {epsilon:g} ({law})" for epsilon, (law, limit) in worst.items())
         + "."
     )
-    worst = _worst(results, settings.epsilons[-1])
-    share = _shares(results)
+    last, far = settings.rows[-1], settings.epsilons[-1]
+    at_last = {test: levels.highest(test, last) for test in TESTS}
     return Section(
         body=body,
         agreement="no printed numbers",
         sentence=(
-            f"With ε at most {SMALL_MARGIN:g} the published test tends to {_span(results, small=True)} "
+            f"With ε at most {SMALL_MARGIN:g} the published test tends to {levels.span(small=True)} "
             "(mean over the laws)"
             + (f"; above {FINE:g} alone: {', '.join(above)}" if above else f", and for no law above {FINE:g}")
-            + f". Beyond, to {_span(results, small=False)}, and {worst[1]:.3f} for {worst[0]} at "
-            f"{settings.epsilons[-1]:g}. {share}"
+            + f". Beyond, to {levels.span(small=False)}, and {worst[far][1]:.3f} for {worst[far][0]} at "
+            f"{far:g}. {levels.shares()}"
         ),
         pictures=[
             Picture(
                 "level_map",
                 "Level at the margin by ε and rows, mean over laws; 0.05 is wanted. Every square shows its "
                 "number.",
-                lambda figure: _draw(figure, results),
+                lambda figure: _draw(figure, levels),
                 (8.4, 3.4),
             )
         ],
@@ -181,88 +241,38 @@ def _section(results: Results[_Map]) -> Section:
             "the paper's footnote says that its variance leaves out the random denominator, when that "
             'matters, and what the remedy is; `variance="delta"` is that remedy, and nammd\'s default adds '
             f"the skewness. With ε at most {SMALL_MARGIN:g} the simplification costs little (the level, "
-            f"wanted 0.05, tends to {_span(results, small=True)}); beyond, more rows do not help: "
-            f"{_span(results, small=False)}, at {last} rows {_at(results, last, 'paper')} (delta "
-            f"{_at(results, last, 'delta')}, corrected {_at(results, last, 'corrected')})"
+            f"wanted 0.05, tends to {levels.span(small=True)}); beyond, more rows do not help: "
+            f"{levels.span(small=False)}, at {last} rows {at_last['paper']} (delta {at_last['delta']}, "
+            f"corrected {at_last['corrected']})"
         ),
     )
 
 
-def _cell(results: Results[_Map], epsilon: float, rows: int) -> str:
-    found = [_level(results, test, epsilon=epsilon, rows=rows) for test in TESTS]
-    return " / ".join(f"{level['mean']:.3f}" if level else "–" for level in found)
+def _shown(level: float | None) -> str:
+    return "–" if level is None else f"{level:.3f}"
 
 
-def _shown_limit(results: Results[_Map], epsilon: float) -> str:
-    limit = _limit(results, epsilon)
-    return "–" if limit is None else f"{limit:.3f}"
-
-
-def _span(results: Results[_Map], *, small: bool) -> str:
-    """Return the smallest and the largest mean limit over small or over large margins."""
-    found = [_limit(results, e) for e in results.settings.epsilons if (e <= SMALL_MARGIN) == small]
-    known = [limit for limit in found if limit is not None]
-    if not known:
-        return "–"
-    low, high = f"{min(known):.3f}", f"{max(known):.3f}"
-    return low if low == high else f"{low} to {high}"
-
-
-def _at(results: Results[_Map], rows: int, test: str) -> str:
-    """Return the largest mean level over the margins beyond the small ones."""
-    found = [
-        _level(results, test, epsilon=e, rows=rows) for e in results.settings.epsilons if e > SMALL_MARGIN
-    ]
-    known = [level["mean"] for level in found if level]
-    return f"up to {max(known):.2f}" if known else "–"
-
-
-def _worst(results: Results[_Map], epsilon: float) -> tuple[str, float]:
-    """Return the law with the largest limit at a margin, and that limit."""
-    found = {law: _limit(results, epsilon, law) for law in results.settings.laws}
-    known = {law: limit for law, limit in found.items() if limit is not None}
-    law = max(known, key=lambda name: known[name])
-    return law, known[law]
-
-
-def _shares(results: Results[_Map]) -> str:
-    """Say what part of the excess of the published test is the denominator's, and what part small samples."""
-    parts = []
-    for rows in (results.settings.rows[0], results.settings.rows[-1]):
-        whole, lasting = [], []
-        for e in results.settings.epsilons:
-            level, limit = _level(results, "paper", epsilon=e, rows=rows), _limit(results, e)
-            if level and limit is not None:
-                whole.append(level["mean"] - ALPHA)
-                lasting.append(limit - ALPHA)
-        parts.append(
-            f"{np.mean(whole):+.3f} with {rows} rows, of which the denominator {np.mean(lasting):+.3f}"
-        )
-    return f"Over all ε the published level is off by {' and '.join(parts)}; the rest is small samples."
-
-
-def _draw(figure: Figure, results: Results[_Map]) -> None:
-    settings = results.settings
+def _draw(figure: Figure, levels: _Levels) -> None:
+    settings = levels.settings
     axes = panels(figure, 1, len(TESTS), sharey=True)
     for ax, (test, title) in zip(axes, TESTS.items(), strict=True):
-        for i, epsilon in enumerate(settings.epsilons):
-            for j, rows in enumerate(settings.rows):
-                level = _level(results, test, epsilon=epsilon, rows=rows)
-                if level is None:
-                    continue
-                # Darker is farther above; the number says it to those who see no shade.
-                shade = min(max(level["mean"] - ALPHA, 0.0) / 0.15, 1.0)
-                ax.add_patch(_square(j, i, shade))
-                ax.text(
-                    j,
-                    i,
-                    f"{level['mean']:.2f}".lstrip("0"),
-                    ha="center",
-                    va="center",
-                    fontsize=6.5,
-                    color="white" if shade > 0.55 else "black",
-                    fontweight="bold" if level["mean"] > FINE else "normal",
-                )
+        for (i, epsilon), (j, rows) in product(enumerate(settings.epsilons), enumerate(settings.rows)):
+            level = levels.mean(test, epsilon, rows)
+            if level is None:
+                continue
+            # Darker is farther above; the number says it to those who see no shade.
+            shade = min(max(level - ALPHA, 0.0) / 0.15, 1.0)
+            ax.add_patch(_square(j, i, shade))
+            ax.text(
+                j,
+                i,
+                f"{level:.2f}".lstrip("0"),
+                ha="center",
+                va="center",
+                fontsize=6.5,
+                color="white" if shade > 0.55 else "black",
+                fontweight="bold" if level > FINE else "normal",
+            )
         ax.set_xlim(-0.5, len(settings.rows) - 0.5)
         ax.set_ylim(-0.5, len(settings.epsilons) - 0.5)
         ax.set_xticks(range(len(settings.rows)), [str(m) for m in settings.rows], rotation=45)

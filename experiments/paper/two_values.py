@@ -167,7 +167,7 @@ def _estimates(
         shared = both / (m * two) - (own.total * total - 2 * both) / (m * three)
         zeta1 = zeta1 + (norm[0] - norm[1]) / three - square - 2 * shared
         zeta2 = zeta2 + norm[1] / two - square - 4 * shared
-    similar = sum(own.total for own in within) / two
+    similar = (within[0].total + within[1].total) / two
     yield similar - 2 * (total - same) / two
     yield 4 - similar
     yield zeta1
