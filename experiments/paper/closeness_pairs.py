@@ -227,7 +227,8 @@ def rejections(
             for name, pvalue in pvalues(sample, sampled, margins, reference, engine).items():
                 seen[name][outcome][k] = pvalue
     return {
-        name: {what: each <= ALPHA for what, each in both.items()} | {EQUAL: at_equal_level(**both)}
+        name: {what: each <= ALPHA for what, each in both.items()}
+        | {EQUAL: at_equal_level(both["level"], both["power"])}
         for name, both in seen.items()
     }
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments.calibration import groups, groups_text, sketch_accuracy
 from experiments.paper import bounds, closeness_kernel, limitations
-from experiments.results import FOLDER, Results, load
+from experiments.results import FOLDER, Mode, Results, load, path_of
 from experiments.section import table
 from experiments.summary import pooled_mean, pooled_rate
 
@@ -34,10 +34,11 @@ def limitations_table(folder: Path = FOLDER) -> str:
 
 def _kept(experiment: Any, folder: Path) -> tuple[Results[Any], str]:
     """Return the best results that are kept of an experiment, and their file."""
-    for mode, ending in (("full", ".full"), ("quick", "")):
+    modes: tuple[Mode, ...] = ("full", "quick")
+    for mode in modes:
         found = load(experiment, mode, folder)
         if found is not None:
-            return found, f"`{experiment.name}{ending}.json`"
+            return found, f"`{path_of(experiment.name, mode).name}`"
     raise LookupError(f"there are no results of {experiment.name}")
 
 
