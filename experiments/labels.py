@@ -8,6 +8,7 @@ from __future__ import annotations
 
 PAPER = (
     "bounds",
+    "level-map",
     "fig:var",
     "fig:std_MMD",
     "TAB:tv",
@@ -41,9 +42,9 @@ PAPER = (
     "limitation-constant-tail",
     "text",
 )
-"""``bounds`` stands for the lemmas and theorems that state numbers, two names for tables by another protocol,
-``closeness-kernel`` for a choice that the paper leaves open, and ``text`` for corrections of the text that
-belong to no table or figure."""
+"""``bounds`` stands for the lemmas, theorems and remarks, ``level-map`` for a footnote of theirs, two names
+for tables by another protocol, ``closeness-kernel`` for a choice that the paper leaves open, and ``text`` for
+corrections of the text that belong to no table or figure."""
 
 CALIBRATION = (
     "calibration-level",

@@ -42,6 +42,7 @@ class Protocol:
 
 PROTOCOLS = {
     "bounds": Protocol("ours"),
+    "level_map": Protocol("ours"),
     "same_mmd_norms": Protocol("the paper's"),
     "total_variation": Protocol("the paper's", "10 × 100", "rows known for higgs"),
     "wasserstein": Protocol("the paper's", "10 × 100", "rows known for higgs"),

@@ -48,6 +48,9 @@ CONTROL = "lent mmd"
 
 _OPTIONS = {**METHODS, CONTROL: METHODS["paper mmd"]}
 
+EQUAL = "power at equal level"
+"""The power of a test whose bar is moved until it rejects as often as it should at the margin."""
+
 TESTS: Mapping[str, str] = {
     "paper mmd": "MMD, paper's",
     "paper nammd": "NAMMD, paper's",
@@ -193,6 +196,8 @@ def rejections(
 ) -> dict[str, dict[str, np.ndarray]]:
     """Return which tests rejected in samples of the first pair (level) and of the second (power).
 
+    Tests with different levels cannot be compared by their powers, so these are given at equal level too.
+
     Parameters
     ----------
     known : mapping
@@ -205,11 +210,11 @@ def rejections(
     Returns
     -------
     dict
-        For every test ``"level"`` and ``"power"``. Where the margin is estimated, it is from a sample of
-        the first pair of the same size.
+        For every test ``"level"``, ``"power"`` and `EQUAL`. Where the margin is estimated, it is from a
+        sample of the first pair of the same size.
     """
     names = (*known, *(name for name in TESTS if name not in known))
-    found = {name: {"level": np.zeros(count, bool), "power": np.zeros(count, bool)} for name in names}
+    seen = {name: {"level": np.ones(count), "power": np.ones(count)} for name in names}
     own = known["our nammd"]
     margins = {name: pairs.epsilon(str(_OPTIONS[name]["metric"])) for name, pairs in known.items()}
     for k in range(count):
@@ -219,9 +224,29 @@ def rejections(
         reference = nammd.distance(*own.first.sample(rows, rng), kernel=own.first.kernel, engine=engine)
         for outcome, sample in draws.items():
             sampled = {name: p.first if outcome == "level" else p.second for name, p in known.items()}
-            for name, rejected in outcomes(sample, sampled, margins, reference, engine).items():
-                found[name][outcome][k] = rejected
-    return found
+            for name, pvalue in pvalues(sample, sampled, margins, reference, engine).items():
+                seen[name][outcome][k] = pvalue
+    return {
+        name: {what: each <= ALPHA for what, each in both.items()}
+        | {EQUAL: at_equal_level(both["level"], both["power"])}
+        for name, both in seen.items()
+    }
+
+
+def at_equal_level(level: np.ndarray, power: np.ndarray, alpha: float = ALPHA) -> np.ndarray:
+    """Return which p-values reject if the test is first made to reject a share alpha at the margin.
+
+    The k-th smallest of n p-values at the margin is the bar, with k = alpha (n + 1): another p-value from
+    there is below it with probability k / (n + 1).
+
+    >>> at_equal_level(np.arange(1, 20) / 20, np.array([0.01, 0.2]), alpha=0.1)
+    array([ True, False])
+    """
+    place = int(alpha * (len(level) + 1))
+    if place == 0:
+        return np.zeros(len(power), bool)
+    rejected: np.ndarray = power < np.sort(level)[place - 1]
+    return rejected
 
 
 def outcomes(
@@ -233,7 +258,21 @@ def outcomes(
     *,
     shared: bool = False,
 ) -> dict[str, bool]:
-    """Return which of the tests reject on one sample.
+    """Return which of the tests of `pvalues` reject on one sample."""
+    found = pvalues(sample, pairs, margins, reference, engine, shared=shared)
+    return {name: pvalue <= ALPHA for name, pvalue in found.items()}
+
+
+def pvalues(
+    sample: tuple[np.ndarray, np.ndarray],
+    pairs: Mapping[str, FinitePair],
+    margins: Mapping[str, float],
+    reference: nammd.Estimate,
+    engine: Counting,
+    *,
+    shared: bool = False,
+) -> dict[str, float]:
+    """Return the p-values of the tests on one sample; 1 where a test has none.
 
     Parameters
     ----------
@@ -249,36 +288,19 @@ def outcomes(
         Whether the estimate is from the same first sample.
     """
     x, y = sample
-    found = {
-        name: nammd.paper.closeness_test(
-            x,
-            y,
-            margins[name],
-            kernel=pair.kernel,
-            engine=engine,
-            alpha=ALPHA,
-            alternative="greater",
-            **_OPTIONS[name],
-        ).rejected
-        for name, pair in pairs.items()
-    }
+
+    def tested(margin: float, kernel: nammd.Kernel, options: Mapping[str, Any]) -> float:
+        common: dict[str, Any] = {"engine": engine, "alpha": ALPHA, "alternative": "greater"}
+        return nammd.paper.closeness_test(x, y, margin, kernel=kernel, **common, **options).pvalue
+
+    found = {name: tested(margins[name], pair.kernel, _OPTIONS[name]) for name, pair in pairs.items()}
     kernel = pairs["our nammd"].kernel
-    found["guessed"] = (
-        0 < reference.value < 1
-        and nammd.paper.closeness_test(
-            x,
-            y,
-            reference.value,
-            kernel=kernel,
-            engine=engine,
-            alpha=ALPHA,
-            alternative="greater",
-            **PUBLISHED,
-        ).rejected
-    )
+    # A margin that is not between 0 and 1 cannot be tested.
+    found["guessed"] = tested(reference.value, kernel, PUBLISHED) if 0 < reference.value < 1 else 1.0
     seen = nammd.distance(x, y, kernel=kernel, engine=engine)
     compared = compare_estimates(reference, seen, shared=shared, alternative="greater", alpha=ALPHA)
-    return {**found, "compared": compared.rejected}
+    found["compared"] = compared.pvalue
+    return {name: 1.0 if math.isnan(pvalue) else pvalue for name, pvalue in found.items()}
 
 
 def rows_for(known: Known, power: float, pilot: int, rng: np.random.Generator) -> int:

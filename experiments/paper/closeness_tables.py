@@ -12,6 +12,7 @@ from experiments.experiment import Cell, Context, Values
 from experiments.paper.benchmark_data import DATASETS
 from experiments.paper.closeness_pairs import (
     CONTROL,
+    EQUAL,
     GAP,
     METHODS,
     TESTS,
@@ -73,7 +74,11 @@ def cells(settings: Pairs) -> Iterator[Cell]:
 
 
 def runner(
-    share: float, *, penalty: float | None = None, redrawn: bool = False
+    share: float,
+    *,
+    penalty: float | None = None,
+    redrawn: bool = False,
+    known_rows: Mapping[str, int] | None = None,
 ) -> Callable[[Pairs, Cell, Context], Values]:
     """Return the function that runs a cell.
 
@@ -85,6 +90,8 @@ def runner(
         or it is learned with this weight of the norms.
     redrawn : bool
         Whether the second pair is made from other rows, as the authors do, and not from the first.
+    known_rows : mapping, optional
+        The authors' rows for a sample, by data set, where they are known.
     """
 
     def run(settings: Pairs, cell: Cell, context: Context) -> Values:
@@ -98,7 +105,9 @@ def runner(
             setting = setting_at(data, settings.points, epsilon, for_nammd, for_mmd, context)
         by_nammd = Known.of(setting, for_nammd)
         by_mmd = Known.of(setting, for_mmd) if for_mmd != for_nammd else by_nammd
-        wanted = rows_for(by_nammd, settings.power, settings.most_rows, context.rng)
+        wanted = (known_rows or {}).get(data) or rows_for(
+            by_nammd, settings.power, settings.most_rows, context.rng
+        )
         rows = min(max(wanted, settings.least_rows), settings.most_rows)
         known = {name: by_nammd if "nammd" in name else by_mmd for name in METHODS}
         if for_mmd != for_nammd:
@@ -119,13 +128,17 @@ def runner(
                 )
                 for who in _PAIRS
             },
+            "gain at equal level": {
+                who: mean(np.subtract(*(found[f"{who} {s}"][EQUAL].astype(float) for s in ("nammd", "mmd"))))
+                for who in _PAIRS
+            },
         }
 
     return run
 
 
 def section(
-    results: Results[Pairs], printed: Printed, errors: Printed, kernels: str, *, again: bool = False
+    results: Results[Pairs], printed: Printed, errors: Printed, how: str, *, known: str | None = None
 ) -> Section:
     """Return the section of a table.
 
@@ -135,89 +148,77 @@ def section(
         The results.
     printed, errors : mapping
         The paper's table, and its ±.
-    kernels : str
-        A sentence on which kernels the tests use.
-    again : bool
-        Whether a section above has told how pairs and samples are made.
+    how : str
+        Which kernels the tests use, and how pairs and samples are made.
+    known : str, optional
+        The data set whose pairs and samples are as the authors', so that the printed powers are compared.
     """
     settings = results.settings
-    gains = {
-        (who, data, epsilon): joined_mean(v["gain"][who] for v in results.where(data=data, epsilon=epsilon))
-        for who in _PAIRS
-        for data in DATASETS
-        for epsilon in settings.epsilons
-    }
-    sizes = [v["rows"] for v in results.where()]
-    body = (
-        f"{kernels} {_how(settings, sizes, again)} Power of MMD / of NAMMD:\n\n"
-        + table(["data", "", *(f"ε = {e:g}" for e in settings.epsilons)], _powers(results, printed, errors))
-        + "\nLevel over all data, where the distance is ε:\n\n"
-        + table(["test", *(f"level, ε = {e:g}" for e in settings.epsilons), "mean power"], _levels(results))
-    )
-    return Section(
-        body=body,
-        agreement=_agreement(gains),
-        sentence=_sentence(results, gains),
-        notes=_control(results),
-    )
-
-
-def powers_beside(
-    results: Results[Pairs],
-    data: str,
-    printed: Sequence[tuple[float, float]],
-    errors: Sequence[tuple[float, float]],
-    how: str,
-) -> Section:
-    """Return a section that holds the powers on one data set against the printed ones."""
-    settings, rows = results.settings, []
-    rows.append(
-        [
-            "printed",
-            *(
-                f"{mmd:.3f} ± {a:.3f} / {own:.3f} ± {b:.3f}"
-                for (mmd, own), (a, b) in zip(printed, errors, strict=True)
-            ),
-        ]
-    )
-    for who, words in _PAIRS.items():
-        line = [words]
-        for epsilon in settings.epsilons:
-            mmd, own = (_rate(results, f"{who} {s}", "power", epsilon, data) for s in ("mmd", "nammd"))
-            line.append(f"{shown(mmd)} / {shown(own)}")
-        rows.append(line)
-    gains = {
-        (who, data, epsilon): joined_mean(v["gain"][who] for v in results.where(epsilon=epsilon))
-        for who in _PAIRS
-        for epsilon in settings.epsilons
-    }
+    gains = _gains(results, "gain")
     body = (
         f"{how} {counted(settings.runs, 'run')} of {settings.repetitions} samples. Power of MMD / of NAMMD:"
-        "\n\n" + table(["test", *(f"ε = {e:g}" for e in settings.epsilons)], rows)
+        "\n\n"
+        + table(["data", "", *(f"ε = {e:g}" for e in settings.epsilons)], _powers(results, printed, errors))
+        + "\nLevel over all data, where the distance is ε, mean power, and mean power at equal level: with "
+        "the bar moved until the level is 0.05 at the margin:\n\n"
+        + table(
+            ["test", *(f"level, ε = {e:g}" for e in settings.epsilons), "power", "at equal level"],
+            _levels(results),
+        )
     )
+    compared = []
+    if known is not None:
+        compared = [
+            Compared(_rate(results, f"paper {s}", "power", e, known), pair[k], error[k])
+            for e, pair, error in zip(settings.epsilons, printed[known], errors[known], strict=False)
+            for k, s in enumerate(("mmd", "nammd"))
+        ]
     return Section(
         body=body,
         agreement=_agreement(gains),
-        sentence=_sentence(results, gains),
-        compared=[
-            Compared(_rate(results, f"paper {s}", "power", e, data), pair[k], error[k])
-            for e, pair, error in zip(settings.epsilons, printed, errors, strict=True)
-            for k, s in enumerate(("mmd", "nammd"))
-        ],
+        sentence=_sentence(results, gains) + _equal_sentence(results),
+        notes=_control(results),
+        compared=compared,
     )
 
 
-def _how(settings: Pairs, sizes: Sequence[int], again: bool) -> str:
-    """Say how pairs and samples are made."""
-    many = f"{counted(settings.runs, 'run')} of {settings.repetitions} samples."
-    if again:
-        return f"Pairs and samples as above, here {settings.points} points; {many}"
+def _gains(results: Results[Pairs], what: str) -> dict[tuple[str, str, float], dict[str, float]]:
+    """Return NAMMD's power less MMD's, by test, data set and margin."""
+    return {
+        (who, data, epsilon): joined_mean(v[what][who] for v in results.where(data=data, epsilon=epsilon))
+        for who in _PAIRS
+        for data in DATASETS
+        for epsilon in results.settings.epsilons
+    }
+
+
+def _has_equal(results: Results[Pairs]) -> bool:
+    """Return whether the results have powers at equal level; earlier ones do not."""
+    return all("gain at equal level" in v for v in results.where())
+
+
+def _equal_sentence(results: Results[Pairs]) -> str:
+    """Say how the powers compare where both tests are given the same level."""
+    if not _has_equal(results):
+        return ""
+    gains = _gains(results, "gain at equal level")
+    mmd, own = (_rate(results, f"paper {s}", EQUAL)["mean"] for s in ("mmd", "nammd"))
+    below = ", ".join(_below(gains, "paper")) or "nowhere"
+    return (
+        f" At equal level, by the paper's tests, {mmd:.3f} and {own:.3f}, below: {below}. That is what the "
+        "statistic itself gains."
+    )
+
+
+def deformed(results: Results[Pairs]) -> str:
+    """Say how our pairs and samples are made."""
+    settings, sizes = results.settings, [v["rows"] for v in results.where()]
     return (
         f"Our pairs are a deformation: from {settings.points} rows of either sample, drawn towards their "
         "means (under a narrow kernel real data cannot be far apart), the paper's algorithm moves points "
         f"until NAMMD = ε, and on until ε + {GAP:g}; norms and MMD² of the second pair are larger. Samples "
         f"have {min(sizes)} to {max(sizes)} rows, for a power of about {settings.power:g}: the printed "
-        "powers are of other pairs. " + many
+        "powers are of other pairs."
     )
 
 
@@ -244,6 +245,7 @@ def _levels(results: Results[Pairs]) -> list[list[str]]:
             words,
             *(shown(_rate(results, name, "level", epsilon)) for epsilon in results.settings.epsilons),
             shown(_rate(results, name, "power")),
+            shown(_rate(results, name, EQUAL)) if _has_equal(results) else "–",
         ]
         for name, words in TESTS.items()
     ]

@@ -38,8 +38,8 @@ def _section(results: Results[Pairs]) -> Section:
         PAPER_ERRORS,
         "MMD has the kernel of the table above. NAMMD's, under which the pairs are made, is the widest that "
         f"keeps {SHARE:g} of the best score: {ratios[0]:.2g} to {ratios[-1]:.2g} times as wide, "
-        f"{ratios[len(ratios) // 2]:.2g} in the middle.",
-        again=True,
+        f"{ratios[len(ratios) // 2]:.2g} in the middle. Pairs and samples as above, here "
+        f"{results.settings.points} points.",
     )
 
 

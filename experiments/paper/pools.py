@@ -28,7 +28,12 @@ POOLS = {
     ("cifar10", True): 2500,
     ("cifar10", False): 2500,
 }
-"""How many rows of either sample there are; those of equal distributions are halves of one data set."""
+"""How many rows of either sample there are; of equal distributions, half of the rows of one data set."""
+
+
+def enough(data: str, rows: int) -> bool:
+    """Return whether there are so many different rows of P and as many of Q."""
+    return rows <= POOLS.get((data, True), rows)
 
 
 @lru_cache(maxsize=4)
@@ -50,6 +55,12 @@ def _pool(data: str, alternative: bool, folder: Path) -> Pair:
     return x, y
 
 
+@lru_cache(maxsize=4)
+def _joined(data: str, folder: Path) -> np.ndarray:
+    """Return all rows of the data set of which both samples are, where distributions are equal."""
+    return np.concatenate(_pool(data, False, folder))
+
+
 class Source:
     """Where samples of P and of Q come from, or two of P where `alternative` is false."""
 
@@ -58,38 +69,51 @@ class Source:
     ) -> None:
         self.data, self.rng, self.alternative = data, rng, alternative
         self._pair = _pool(data, alternative, folder) if (data, alternative) in POOLS else None
+        if self._pair is not None and not alternative:
+            both = _joined(data, folder)
+            self._pair = both, both
 
     def draw(self, rows: int) -> Pair:
         """Return a sample of each, without replacement where the data are real."""
-        return self._drawing(None)(rows)
+        return self._fresh(rows) if self._pair is None else self._some(self._all(), rows)
 
     def split(self, rows: int) -> tuple[Pair, Callable[[int], Pair]]:
         """Return samples to learn on, and a function that draws others, without their rows, to test on."""
         if self._pair is None:
             return self.draw(rows), self.draw
-        orders = tuple(self.rng.permutation(len(pool)) for pool in self._pair)
-        x, y = (pool[order[:rows]] for pool, order in zip(self._pair, orders, strict=True))
-        return (x, y), self._drawing((orders[0][rows:], orders[1][rows:]))
+        if self.alternative:
+            one, other = (self.rng.permutation(where) for where in self._all())
+            first, left = (one[:rows], other[:rows]), (one[rows:], other[rows:])
+        else:
+            order = self.rng.permutation(self._all()[0])
+            first, left = (order[:rows], order[rows : 2 * rows]), (order[2 * rows :],) * 2
+        return self._rows(first), lambda rows: self._some(left, rows)
 
-    def _drawing(self, left: Pair | None) -> Callable[[int], Pair]:
-        def fresh(rows: int) -> Pair:
-            make = blob if self.data == "blob" else hdgm
-            return make(rows, alternative=self.alternative, rng=self.rng)
+    def _fresh(self, rows: int) -> Pair:
+        make = blob if self.data == "blob" else hdgm
+        return make(rows, alternative=self.alternative, rng=self.rng)
 
-        if self._pair is None:
-            return fresh
-        pools = self._pair
-        usable = left or tuple(np.arange(len(pool)) for pool in pools)
+    def _all(self) -> tuple[np.ndarray, ...]:
+        """Return the positions of all rows: of both samples, or of the one data set they share."""
+        assert self._pair is not None
+        return tuple(np.arange(len(pool)) for pool in self._pair)
 
-        def some(rows: int) -> Pair:
-            # Positions first, and no permutation of the whole pool for a few of its rows.
-            x, y = (
-                pool[self.rng.choice(where, rows, replace=False)]
-                for pool, where in zip(pools, usable, strict=True)
-            )
+    def _positions(self, usable: tuple[np.ndarray, ...], rows: int) -> tuple[np.ndarray, np.ndarray]:
+        if self.alternative:
+            x, y = (self.rng.choice(where, rows, replace=False) for where in usable)
             return x, y
+        # Equal distributions: any row may be in either sample. With a half of the data set for each, the
+        # same difference of the halves would be in every draw.
+        both = self.rng.choice(usable[0], 2 * rows, replace=False)
+        return both[:rows], both[rows:]
 
-        return some
+    def _some(self, usable: tuple[np.ndarray, ...], rows: int) -> Pair:
+        return self._rows(self._positions(usable, rows))
+
+    def _rows(self, positions: tuple[np.ndarray, np.ndarray]) -> Pair:
+        assert self._pair is not None
+        x, y = (pool[where] for pool, where in zip(self._pair, positions, strict=True))
+        return x, y
 
 
 def unit_map(x: np.ndarray, y: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

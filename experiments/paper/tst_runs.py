@@ -1,13 +1,15 @@
 """Decisions of the two-sample tests of the paper's comparison, on many samples of a data set.
 
 Methods without training see sets of n rows of each sample. Methods that learn have n rows too: half of them
-to learn on, once in a run as published, and sets of as many others to test on.
+to learn on, once in a run as published, and sets of as many others to test on. Or they have n rows to learn
+on, and sets of n others to test on, as the appendix of the paper says of its table of kernels (`AS_MANY`).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from experiments.paper.stacked_tests import generator_for, permutation_pvalues
 from experiments.single_torch import one_torch_thread
 from nammd.methods.actt import ACTT
 from nammd.methods.agg import MMDAgg
-from nammd.methods.auto_tst import mean_differences
+from nammd.methods.auto_tst import AutoGluonLearner, mean_differences
 from nammd.methods.fuse import MMDFuse, NAMMDFuse
 from nammd.methods.mabid import learn_features, null_distribution, separation
 from nammd.methods.many import two_sample_tests
@@ -37,6 +39,11 @@ GROUPS = {
 """Methods that are run together."""
 
 LEARNED = ("mmd-deep", "me-mabid", "auto-tst")
+AUTOGLUON = "autogluon"
+"""AutoTST with AutoGluon, where that is installed."""
+
+AS_MANY = ", as many"
+"""What follows a method's name where it learns on as many rows as it is tested on."""
 
 # The published units, steps, and epochs. The published s is for columns that are not scaled: here it starts
 # at what separates the training rows best.
@@ -110,12 +117,12 @@ def actt(data: str, rows: int, count: int, context: Context, null: bool) -> dict
     return {"actt": bits(found)}
 
 
-def deep(data: str, rows: int, effort: Effort, context: Context, null: bool) -> dict[str, str]:
+def deep(data: str, half: int, effort: Effort, context: Context, null: bool) -> dict[str, str]:
     """Return the decisions of MMD-D: all runs are learned side by side."""
     import torch
 
     hidden, step, epochs = _DEEP[data]
-    half, rng = rows // 2, context.rng
+    rng = context.rng
     trained, draws = _runs(data, half, effort.runs, context, null)
     x, y = (torch.tensor(np.stack(side), dtype=torch.float32, device=context.device) for side in trained)
     networks = [network(data, x.shape[2], hidden, rng) for _ in range(effort.runs)]
@@ -125,7 +132,7 @@ def deep(data: str, rows: int, effort: Effort, context: Context, null: bool) -> 
         learn(kernel, deep_criterion, x, y, epochs=effort.epochs(epochs), lr=step)
         generator = generator_for(rng, x.device)
         found: list[np.ndarray] = []
-        at_once = max(1, min(effort.sets, (1 << 27) // (effort.runs * rows * max(rows, x.shape[2]))))
+        at_once = max(1, min(effort.sets, (1 << 27) // (effort.runs * 2 * half * max(2 * half, x.shape[2]))))
         with torch.no_grad():
             for first in range(0, effort.sets, at_once):
                 sets = min(at_once, effort.sets - first)
@@ -161,9 +168,9 @@ def network(data: str, columns: int, hidden: int, rng: np.random.Generator) -> A
     return mlp(columns, hidden, rng=rng)
 
 
-def mabid(data: str, rows: int, effort: Effort, context: Context, null: bool) -> dict[str, str]:
+def mabid(data: str, half: int, effort: Effort, context: Context, null: bool) -> dict[str, str]:
     """Return the decisions of one run of ME_MaBiD."""
-    half, rng = rows // 2, context.rng
+    rng = context.rng
     [(x, y)], [draw] = _pairs(data, half, 1, context, null, coarsely=True)
     locations, step = _ME[data]
     # Few rows cannot be tested at many locations; twice the locations, and two more, are needed.
@@ -174,25 +181,41 @@ def mabid(data: str, rows: int, effort: Effort, context: Context, null: bool) ->
     return {"me-mabid": bits([separation(features(a), features(b)) > critical for a, b in sets])}
 
 
-def auto(data: str, rows: int, effort: Effort, context: Context, null: bool) -> dict[str, str]:
+def auto(data: str, half: int, effort: Effort, context: Context, null: bool) -> dict[str, str]:
     """Return the decisions of one run of AutoTST with gradient-boosted trees."""
     from sklearn.ensemble import HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
 
-    half, rng = rows // 2, context.rng
     [(x, y)], [draw] = _pairs(data, half, 1, context, null)
-    learner = HistGradientBoostingRegressor(random_state=int(rng.integers(2**31)))
-    found, number = [], min(effort.permutations, 999)
+    learner = HistGradientBoostingRegressor(random_state=int(context.rng.integers(2**31)))
+    found = []
     with threadpool_limits(1, user_api="openmp"):
         learner.fit(np.concatenate([x, y]), np.repeat([1, 0], half))
         for _ in range(effort.sets):
             scores = learner.predict(np.concatenate(draw(half)))
-            observed = float(scores[:half].mean() - scores[half:].mean())
-            relabelled = mean_differences(scores, random_signs(half, half, number, rng))
-            slack = 1e-9 * max(float(relabelled.std()), 1e-300)
-            pvalue = (1 + np.count_nonzero(relabelled >= observed - slack)) / (number + 1)
-            found.append(pvalue <= ALPHA)
+            found.append(_tells_apart(scores, half, effort, context.rng))
     return {"auto-tst": bits(found)}
+
+
+def auto_gluon(data: str, half: int, effort: Effort, context: Context, null: bool) -> dict[str, str]:
+    """Return the decisions of one run of AutoTST with AutoGluon; none where it is not installed."""
+    if find_spec("autogluon") is None:
+        return {}
+    [(x, y)], [draw] = _pairs(data, half, 1, context, null)
+    fresh = [np.concatenate(draw(half)) for _ in range(effort.sets)]
+    learner = AutoGluonLearner(time_limit=max(1.0, effort.share * AutoGluonLearner.time_limit))
+    scores = learner.scores(np.concatenate([x, y]), np.repeat([1, 0], half), np.concatenate(fresh))
+    each = np.split(scores, effort.sets)
+    return {AUTOGLUON: bits([_tells_apart(part, half, effort, context.rng) for part in each])}
+
+
+def _tells_apart(scores: np.ndarray, half: int, effort: Effort, rng: np.random.Generator) -> bool:
+    """Return whether scores of fresh rows differ between the samples, by permutation."""
+    number = min(effort.permutations, 999)
+    observed = float(scores[:half].mean() - scores[half:].mean())
+    relabelled = mean_differences(scores, random_signs(half, half, number, rng))
+    slack = 1e-9 * max(float(relabelled.std()), 1e-300)
+    return bool((1 + np.count_nonzero(relabelled >= observed - slack)) / (number + 1) <= ALPHA)
 
 
 def bits(found: Any) -> str:
