@@ -75,6 +75,9 @@ class Experiment(Generic[S]):
         `experiments.data`.
     alone : bool
         Whether its cells must have the machine for themselves, as measurements of time do.
+    same_digits : bool
+        Whether every machine computes the same digits; not where a kernel is learned by gradient descent
+        or sums are taken in float32.
     page : {"paper", "calibration"}
         On which page it is shown.
     """
@@ -91,6 +94,7 @@ class Experiment(Generic[S]):
     section: Callable[[Results[S]], Section]
     data: tuple[Need, ...] = ()
     alone: bool = False
+    same_digits: bool = True
     page: Literal["paper", "calibration"] = "paper"
 
     def settings(self, full: bool) -> S:

@@ -12,7 +12,7 @@ from experiments.running import Options, run
 from experiments.section import Section
 from experiments.settings import Settings
 
-from experiments import running
+from experiments import tasks
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ def experiment(recorder, monkeypatch):
         seed=1,
         quick=Draws(),
         full=Draws(cells=4),
-        tiny=Draws(),
+        tiny=Draws(cells=0),
         cells=lambda settings: [{"k": k} for k in range(settings.cells)],
         run_cell=recorder,
         section=lambda results: Section("", "agrees", ""),
     )
-    monkeypatch.setattr(running, "named", lambda name: made)
+    monkeypatch.setattr(tasks, "named", lambda name: made)
     return made
 
 
@@ -100,7 +100,7 @@ def test_a_run_with_other_settings_starts_anew(experiment, recorder, tmp_path, c
     run([experiment], Options(folder=tmp_path))
     recorder.fail_at = None
     other = dataclasses.replace(experiment, **change)
-    monkeypatch.setattr(running, "named", lambda name: other)
+    monkeypatch.setattr(tasks, "named", lambda name: other)
     run([other], Options(folder=tmp_path))
     assert recorder.asked == [0, 1, 0, 1, 2]
 
