@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from experiments.experiment import Experiment
-from experiments.overview import PROTOCOLS, claim, numbers, protocol, repetitions
+from experiments.overview import PROTOCOLS, claim, protocol, repetitions
 from experiments.paper.benchmark_data import STAND_INS
 from experiments.paper.reference_pairs import EXPLAINED
 from experiments.results import Results, load
+from experiments.rule import numbers, verdict
 from experiments.section import Correction, Section, table
 from experiments.summary import error_of
 
@@ -89,7 +90,7 @@ def first_screen(by_name: Mapping[str, Section]) -> str:
         lines.append(f"**What does not hold:** {'; '.join(wrong)}. The overview has the rest.")
     right = "**What holds:** "
     right += ", ".join(f"{counts[v]} {words}" for v, words in _COUNTED.items())
-    if "same_kernel" in by_name and by_name["same_kernel"].agreement != "differs":
+    if "same_kernel" in by_name and verdict(by_name["same_kernel"].claim) != "does not hold":
         right += ". In closeness tests NAMMD's mean power is above MMD's where the theorem's condition is met"
     if "tst_power" in short:
         right += f"; in two-sample tests {short['tst_power']}"

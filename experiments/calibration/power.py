@@ -127,7 +127,6 @@ def _section(results: Results[_Power]) -> Section:
     )
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(results),
         pictures=[
             Picture(

@@ -135,7 +135,6 @@ def section(results: Results[Any]) -> Section:
     )
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(results),
         pictures=[picture],
         notes=_notes(found),

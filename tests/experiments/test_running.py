@@ -50,7 +50,7 @@ def experiment(recorder, monkeypatch):
         tiny=Draws(cells=0),
         cells=lambda settings: [{"k": k} for k in range(settings.cells)],
         run_cell=recorder,
-        section=lambda results: Section("", "agrees", ""),
+        section=lambda results: Section("", ""),
     )
     monkeypatch.setattr(tasks, "named", lambda name: made)
     return made
