@@ -62,8 +62,8 @@ EXCEPTIONS = {
     "norm_error": "`tab:norm_error` prints no ±: ours with the paper's 300 repetitions stands for it",
     "concentration": "`tab:nammd-mmd-sigma` is compared with a closed form to its printed digits, of two "
     "readings of the kernel the nearer one",
-    "natural_level": "the printed levels of ImageNet and its variants are shown and not compared, since the "
-    "data are others; so for all that stands on other data",
+    "natural_level": "`TAB:TypeI-SK` to `TAB:TypeI-R` are of ImageNet: their values are shown beside ours, "
+    "which are of other data, and not compared",
     "total_variation": "`TAB:tv` and `TAB:nammd_wass` are compared for higgs alone, whose sample sizes "
     "are known",
     "tst_power": "`fig:tst` and the figures of type-I errors are curves without printed numbers",

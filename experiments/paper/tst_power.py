@@ -181,8 +181,8 @@ def _section(results: Results[_Sizes]) -> Section:
             )
         ],
         notes=notes,
-        short=f"NAMMDFuse's power is above another test's in {ahead} of {len(judged)} comparisons, below in "
-        f"{len(behind)}",
+        short="in two-sample tests NAMMDFuse's power is above another test's in "
+        f"{ahead} of {len(judged)} comparisons, below in {len(behind)}",
     )
 
 
