@@ -6,13 +6,22 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
-Rule: TypeAlias = Literal["digits", "errors"]
+Rule: TypeAlias = Literal["digits", "single", "errors"]
 
 RULES: dict[Rule, str] = {
     "digits": "every number equal to a relative 1e-9 or an absolute 1e-12",
+    "single": "every number equal to a relative 1e-4 or an absolute 1e-6, rates to one case: for networks "
+    "evaluated in float32",
     "errors": "means, rates and strings of hits within four joint standard errors, other numbers to a "
-    "hundredth: for graphics cards, kernels learned by gradient descent, and sums by features",
+    "hundredth: for graphics cards and for what is learned by gradient descent",
 }
+
+_TOLERANCES: dict[Rule, tuple[float, float]] = {
+    "digits": (1e-9, 1e-12),
+    "single": (1e-4, 1e-6),
+    "errors": (1e-2, 1e-6),
+}
+"""Relative and absolute."""
 
 TIMES = frozenset({"seconds", "shortest", "all"})
 """Values that are times: no two runs agree on them."""
@@ -21,8 +30,8 @@ TIMES = frozenset({"seconds", "shortest", "all"})
 def differences(stored: Any, found: Any, rule: Rule, place: str = "") -> Iterator[str]:
     """Yield where two values differ, each in some words."""
     if isinstance(stored, Mapping) and isinstance(found, Mapping):
-        if rule == "errors" and {"mean", "se", "n"} <= {*stored, *found}:
-            if not _near(stored, found):
+        if rule != "digits" and {"mean", "se", "n"} <= {*stored, *found}:
+            if not _near(stored, found, rule):
                 yield f"{place}: {stored['mean']} ± {stored['se']} before, {found['mean']} now"
             return
         for name in sorted({*stored, *found} - TIMES):
@@ -39,11 +48,11 @@ def differences(stored: Any, found: Any, rule: Rule, place: str = "") -> Iterato
 
 def _same(one: Any, other: Any, rule: Rule) -> bool:
     if isinstance(one, float | int) and isinstance(other, float | int):
-        if rule == "digits":
-            return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
-        return math.isclose(one, other, rel_tol=1e-2, abs_tol=1e-6)
-    if rule == "errors" and _hits(one) and _hits(other) and len(one) == len(other):
-        return _near(*(_share(text.count("1"), len(text)) for text in (one, other)))
+        relative, absolute = _TOLERANCES[rule]
+        return math.isclose(one, other, rel_tol=relative, abs_tol=absolute)
+    if rule != "digits" and _hits(one) and _hits(other) and len(one) == len(other):
+        first, second = (_share(text.count("1"), len(text)) for text in (one, other))
+        return _near(first, second, rule)
     return bool(one == other)
 
 
@@ -56,8 +65,17 @@ def _share(hits: int, tries: int) -> dict[str, float]:
     return {"mean": hits / tries, "se": math.sqrt(inner * (1 - inner) / tries), "n": tries}
 
 
-def _near(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _near(one: Mapping[str, Any], other: Mapping[str, Any], rule: Rule) -> bool:
     if one["mean"] is None or other["mean"] is None:
         return bool(one["mean"] == other["mean"])
-    error = math.hypot(one["se"] or 0.0, other["se"] or 0.0)
-    return bool(abs(one["mean"] - other["mean"]) <= 4 * error + 1e-6)
+    if rule == "single":
+        allowed = max(1e-4 * abs(one["mean"]), 1.0 / one["n"] if _is_rate(one) else 0.0)
+    else:
+        allowed = 4 * math.hypot(one["se"] or 0.0, other["se"] or 0.0)
+    return bool(abs(one["mean"] - other["mean"]) <= allowed + 1e-6)
+
+
+def _is_rate(figure: Mapping[str, Any]) -> bool:
+    """Return whether a mean is a share of cases."""
+    cases = figure["mean"] * figure["n"]
+    return 0 <= figure["mean"] <= 1 and math.isclose(cases, round(cases), abs_tol=1e-5)

@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, TypeAlias
 
 import numpy as np
 
+from experiments.comparing import Rule
 from experiments.data import Need
 from experiments.results import Results
 from experiments.section import Section
@@ -75,9 +76,9 @@ class Experiment(Generic[S]):
         `experiments.data`.
     alone : bool
         Whether its cells must have the machine for themselves, as measurements of time do.
-    same_digits : bool
-        Whether every machine computes the same digits; not where a kernel is learned by gradient descent
-        or sums are taken in float32.
+    rerun : {"digits", "single", "errors"}
+        How numbers of a second run are compared with the first ones, as `experiments.comparing` has it: not
+        every machine computes the same digits where a network is evaluated or a kernel learned.
     page : {"paper", "calibration"}
         On which page it is shown.
     """
@@ -94,7 +95,7 @@ class Experiment(Generic[S]):
     section: Callable[[Results[S]], Section]
     data: tuple[Need, ...] = ()
     alone: bool = False
-    same_digits: bool = True
+    rerun: Rule = "digits"
     page: Literal["paper", "calibration"] = "paper"
 
     def settings(self, full: bool) -> S:

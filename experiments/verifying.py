@@ -40,8 +40,7 @@ class _File:
     @property
     def rule(self) -> Rule:
         """How its numbers are compared."""
-        exact = self.kept.experiment.same_digits and self.results.device == "cpu"
-        return "digits" if exact else "errors"
+        return self.kept.experiment.rerun if self.results.device == "cpu" else "errors"
 
     def tasks(self) -> list[Task]:
         """Return its cells as tasks."""

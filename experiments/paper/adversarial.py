@@ -251,5 +251,6 @@ EXPERIMENT = Experiment(
     cells=_cells,
     run_cell=_run,
     section=_section,
+    rerun="single",
     data=(CIFAR_RESNET, CIFAR_PGD_FEATURES, IMAGES),
 )

@@ -295,5 +295,6 @@ EXPERIMENT = Experiment(
     cells=_cells,
     run_cell=_run,
     section=_section,
+    rerun="single",
     data=(PACS, CIFAR_RESNET),
 )

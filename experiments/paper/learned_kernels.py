@@ -162,5 +162,6 @@ EXPERIMENT = Experiment(
     cells=_cells,
     run_cell=_run,
     section=_section,
+    rerun="errors",
     data=NEEDS,
 )

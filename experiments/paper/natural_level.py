@@ -173,5 +173,6 @@ EXPERIMENT = Experiment(
     cells=_cells,
     run_cell=_run,
     section=_section,
+    rerun="single",
     data=(PACS, PACS_FEATURES, CIFAR_RESNET),
 )

@@ -277,5 +277,6 @@ EXPERIMENT = Experiment(
     cells=_cells,
     run_cell=_run,
     section=_section,
+    rerun="errors",
     data=NEEDS,
 )

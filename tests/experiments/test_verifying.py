@@ -83,6 +83,21 @@ def test_digits_are_compared(one, other, same):
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
+        ({"a": 1.0}, {"a": 1.00005}, True),
+        ({"a": 1.0}, {"a": 1.0005}, False),
+        (FIGURE, FIGURE | {"mean": 301 / 600}, True),
+        (FIGURE, FIGURE | {"mean": 302 / 600}, False),
+        ({"mean": 0.123, "se": 0.01, "n": 50}, {"mean": 0.124, "se": 0.01, "n": 50}, False),
+        ({"hits": "0110"}, {"hits": "0111"}, True),
+    ],
+)
+def test_numbers_of_networks_are_compared_in_single_precision(one, other, same):
+    assert (list(differences(one, other, "single")) == []) is same
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
         (FIGURE, FIGURE | {"mean": 0.6}, True),
         (FIGURE, FIGURE | {"mean": 0.62}, False),
         ({"hits": "01" * 50}, {"hits": "10" * 50}, True),
