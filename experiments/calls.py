@@ -53,7 +53,7 @@ def recording(recorder: Recorder | None) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(before)
-        threading.setprofile(before)  # type: ignore[arg-type]
+        threading.setprofile(before)
 
 
 def merged(all_calls: Iterable[Mapping[str, Iterable[str]]]) -> Calls:

@@ -43,7 +43,7 @@ class Partial:
         self.done: dict[str, Done] = {}
         self.codes: list[Code] = []
         head, *lines = self._lines() or [{}]
-        codes = [
+        codes: list[Code] = [
             {name: tuple(used) for name, used in line["code"].items()} for line in lines if "code" in line
         ]
         # Without the tiny cells' code, which comes first, nothing is known of the code of the others.
