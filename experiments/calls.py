@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
@@ -32,8 +33,8 @@ class Recorder:
         found: dict[str, set[str]] = {}
         for code in self._codes:
             module = _module_of(code.co_filename)
-            if module is None or module in NOT_COUNTED or code.co_name == "<module>":
-                continue
+            if module is None or module in NOT_COUNTED or not code.co_flags & CO_OPTIMIZED:
+                continue  # not ours, or a module or a class that is being made
             piece = source_of(module).piece_of(code.co_qualname, code.co_firstlineno)
             if piece is not None:
                 found.setdefault(module, set()).add(piece)

@@ -26,6 +26,8 @@ class Partial:
         The finished cells.
     codes : list of mappings
         What was noted of the code that they used, with the digests of that moment.
+    whole : bool
+        Whether the code of the tiny cells, which call all that there is to call, was noted.
     """
 
     def __init__(
@@ -43,18 +45,19 @@ class Partial:
         self.done: dict[str, Done] = {}
         self.codes: list[Code] = []
         head, *lines = self._lines() or [{}]
-        codes: list[Code] = [
-            {name: tuple(used) for name, used in line["code"].items()} for line in lines if "code" in line
-        ]
-        # Without the tiny cells' code, which comes first, nothing is known of the code of the others.
-        if head == self._head and codes and not any(map(changed, codes)):
+        noted = [line for line in lines if "code" in line]
+        codes: list[Code] = [{name: tuple(used) for name, used in line["code"].items()} for line in noted]
+        self.whole = (
+            head == self._head and any(line["tiny"] for line in noted) and not any(map(changed, codes))
+        )
+        if self.whole:
             self.codes = codes
             self.done = {key_of(line["cell"]): Done(**line) for line in lines if "cell" in line}
         # Written anew even so: an interrupt may have cut the last line.
         self.path.parent.mkdir(parents=True, exist_ok=True)
         kept = [
             self._head,
-            *({"code": code} for code in self.codes),
+            *({"code": code, "tiny": True} for code in self.codes),
             *map(dataclasses.asdict, self.done.values()),
         ]
         self.path.write_text("".join(f"{json.dumps(line)}\n" for line in kept), encoding="utf-8")
@@ -76,11 +79,12 @@ class Partial:
         self._append(line)
         self.done[key_of(done.cell)] = Done(**line)
 
-    def note(self, calls: Calls) -> None:
-        """Keep which functions were called, with the digests of their code as it is now."""
+    def note(self, calls: Calls, *, tiny: bool) -> None:
+        """Keep which functions the tiny cells or some cell called, with the digests of their code by now."""
         code = digests(calls)
-        self._append({"code": code})
+        self._append({"code": code, "tiny": tiny})
         self.codes.append(code)
+        self.whole = self.whole or tiny
 
     def code(self) -> Code:
         """Return the code that all finished cells used."""

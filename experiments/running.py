@@ -34,7 +34,7 @@ def run(chosen: list[Experiment[Any]], options: Options) -> bool:
     def finish() -> None:
         for name, experiment in list(unfinished.items()):
             partial = partials[name]
-            if not partial.codes or not all(key_of(cell) in partial.done for cell in cells[name]):
+            if not partial.whole or not all(key_of(cell) in partial.done for cell in cells[name]):
                 continue
             read_again()
             if moved := sorted({module for code in partial.codes for module in changed(code)}):
@@ -52,13 +52,13 @@ def run(chosen: list[Experiment[Any]], options: Options) -> bool:
             task
             for e in chosen
             if e.alone is alone and e.name in unfinished
-            for task in _tasks(e, left[e.name], cells[e.name], options, noted=bool(partials[e.name].codes))
+            for task in _tasks(e, left[e.name], cells[e.name], options, noted=partials[e.name].whole)
         ]
         for task, outcome in outcomes(tasks, jobs=1 if alone else options.jobs):
             if outcome.error:
                 progress.say(f"{task.name}: {outcome.error}")
             elif outcome.calls or task.cell is None:
-                partials[task.name].note(outcome.calls)
+                partials[task.name].note(outcome.calls, tiny=task.cell is None)
             if outcome.done is not None:
                 partials[task.name].add(outcome.done)
                 progress.step(task.name)

@@ -104,10 +104,9 @@ def path_of_module(module: str) -> Path | None:
     """Return the file of a module of ours; None where there is none."""
     base, *rest = module.split(".")
     folder = root_of(base).joinpath(*rest)
-    if folder.is_dir():
-        return folder / "__init__.py"
-    path = folder.with_suffix(".py")
-    return path if path.is_file() else None
+    # A folder of another kind may have the name of a module.
+    found = (path for path in (folder.with_suffix(".py"), folder / "__init__.py") if path.is_file())
+    return next(found, None)
 
 
 @cache
