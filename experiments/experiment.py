@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, TypeAlias
 
 import numpy as np
 
+from experiments.comparing import Rule
 from experiments.data import Need
 from experiments.results import Results
 from experiments.section import Section
@@ -75,6 +76,9 @@ class Experiment(Generic[S]):
         `experiments.data`.
     alone : bool
         Whether its cells must have the machine for themselves, as measurements of time do.
+    rerun : {"digits", "single", "errors"}
+        How numbers of a second run are compared with the first ones, as `experiments.comparing` has it: not
+        every machine computes the same digits where a network is evaluated or a kernel learned.
     page : {"paper", "calibration"}
         On which page it is shown.
     """
@@ -91,6 +95,7 @@ class Experiment(Generic[S]):
     section: Callable[[Results[S]], Section]
     data: tuple[Need, ...] = ()
     alone: bool = False
+    rerun: Rule = "digits"
     page: Literal["paper", "calibration"] = "paper"
 
     def settings(self, full: bool) -> S:

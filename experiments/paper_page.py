@@ -1,24 +1,30 @@
-"""The page on the paper: what holds, what does not, what could not be tested, and the details in folds."""
+"""The page on the paper: what holds, what does not, what could not be tested; tables are in its appendix."""
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
+from experiments.appendix import HOW, Sections, link
 from experiments.experiment import Experiment
-from experiments.overview import PROTOCOLS, claim, numbers, protocol, repetitions
-from experiments.paper.benchmark_data import STAND_INS
-from experiments.paper.reference_pairs import EXPLAINED
+from experiments.overview import EXCEPTIONS, PROTOCOLS, claim, protocol, repetitions
+from experiments.overview_picture import overview_picture
 from experiments.results import Results, load
+from experiments.rule import agreeing, numbers, verdict
 from experiments.section import Correction, Section, table
 from experiments.summary import error_of
 
-Sections: TypeAlias = list[tuple[Experiment[Any], Results[Any], Section]]
-
 SECOND_SEED = 2
 """The seed of the runs that the last table compares with those of the experiments' own seeds."""
+
+FIRST = ("level_map", "bounds")
+"""Of these the first that there is tells on the first screen what matters most."""
+
+_FUTURE_WORK = "experiments.paper.future_work"
 
 _RANKS = {
     "fundamental": "Fundamental",
@@ -26,23 +32,12 @@ _RANKS = {
     "typos": "Typos and slips",
 }
 
-_OUT = (
-    "ImageNet and its variants, the DCGAN digits, CIFAR-10.1 and the adversarial images are not at hand: "
-    "their tables and figures were run on other data, without a verdict. `python -m experiments` takes the "
-    "originals where a data folder has them."
-)
-
 _RULE = (
-    "One rule for all. *Numbers*: how many printed ones are within two joint standard errors of ours (a "
-    "printed ± is one, over ten runs; where none is printed, ours with the paper's repetitions), then a χ² "
-    "and a sign test of all. Only numbers of one protocol on the same data are compared. *Claim*: it holds "
-    "where every comparison that bears on it comes out so, in part where some do; no verdict on other data."
-)
-
-_HOW = (
-    "Every number comes from a result file in `experiments/results` with its settings and seed; `python -m "
-    "experiments page` makes the page. After a ± stands a standard error; a rate of 0 or 1 has that of half "
-    "a case."
+    "One rule judges all. *Numbers*: how many printed ones are within two joint standard errors of ours, "
+    "where the printed ± is theirs; then a χ² test of all differences and a test of their signs. Only "
+    "numbers of one protocol on the same data are compared. *Claim*: what the paper says in words holds "
+    "where every comparison that bears on it comes out so, in part where some do, and not where none does; "
+    "comparisons count differences of more than two standard errors. There is no verdict on other data."
 )
 
 _STANDING_IN = (
@@ -59,45 +54,63 @@ _LEFT_OUT = (
 
 def paper_page(sections: Sections, folder: Path) -> str:
     """Return the page."""
-    by_name = {e.name: section for e, _, section in sections}
-    parts = [f"# The paper's experiments, rerun\n\n{first_screen(by_name)}"]
-    parts.append(f"## Overview\n\n{_RULE}\n\n{_overview(sections)}\n{_LEFT_OUT}\n")
-    parts.append(_corrections(sections))
+    picture = overview_picture(sections)
+    parts = [
+        f"# The paper's experiments, rerun\n\n{first_screen(sections)}",
+        f"![{picture.caption}]({picture.path})\n\n*{picture.caption}*\n",
+        f"## Overview\n\n{_RULE}\n\n{_exceptions(sections)}\n",
+        f"{_overview(sections)}\n{_LEFT_OUT}\n",
+        _corrections(sections),
+    ]
     own = [part for part in sections if PROTOCOLS[part[0].name].kind != "stand-in data"]
     other = [part for part in sections if part not in own]
-    parts.append(f"## In detail\n\n{_HOW} {STAND_INS}\n")
-    parts += [_section(*part, level=3) for part in own]
+    parts.append(f"## One by one\n\n{HOW} [The tables](paper-tables.md) stand on a page of their own.\n")
+    parts += [_section(*part) for part in own]
     if other:
-        parts.append(f"## On other data\n\n{_STANDING_IN} {EXPLAINED}\n")
-        parts += [_section(*part, level=3) for part in other]
-    parts.append(_seeds(sections, folder))
-    return compact("\n".join(parts))
+        parts.append(f"## On other data\n\n{_STANDING_IN}\n")
+        parts += [_section(*part) for part in other]
+    parts += [_seeds(sections, folder), _future_work()]
+    return "\n".join(part for part in parts if part)
 
 
-def first_screen(by_name: Mapping[str, Section]) -> str:
-    """Return the first lines: what does not hold, what does, what could not be tested; under 300 words."""
-    short = {name: section.short for name, section in by_name.items() if section.short}
-    lines = []
-    if "bounds" in short:
-        lines.append(f"**What matters most:** {short['bounds']}.")
-    wrong = [short[name] for name in ("learned_kernels",) if name in short]
-    judged = {name: claim(name, section) for name, section in by_name.items()}
-    counts = {
-        verdict: sum(v == verdict for v in judged.values()) for verdict in dict.fromkeys(judged.values())
-    }
-    if wrong:
-        lines.append(f"**What does not hold:** {'; '.join(wrong)}. The overview has the rest.")
-    right = "**What holds:** "
-    right += ", ".join(f"{counts[v]} {words}" for v, words in _COUNTED.items())
-    if "same_kernel" in by_name and by_name["same_kernel"].agreement != "differs":
-        right += ". In closeness tests NAMMD's mean power is above MMD's where the theorem's condition is met"
-    if "tst_power" in short:
-        right += f"; in two-sample tests {short['tst_power']}"
-    lines += [f"{right}.", f"**What could not be tested here:** {_OUT}"]
+def first_screen(sections: Sections) -> str:
+    """Return the first lines: what was reproduced, what holds, what does not; with the picture all of it."""
+    by_name = {e.name: section for e, _, section in sections}
+    titles = {e.name: e.title for e, _, _ in sections}
+    judged = {n: verdict(s.claim) for n, s in by_name.items() if PROTOCOLS[n].kind != "stand-in data"}
+    counts = Counter(judged.values())
+    compared = [one for section in by_name.values() for one in section.compared]
+    lines = [
+        "Every table, figure and example of the paper, computed again with nammd. Of "
+        f"{len(compared)} printed numbers that can be compared {agreeing(compared)} agree; {counts['holds']} "
+        f"claims hold, {counts['holds in part']} in part, {counts['does not hold']} do not."
+    ]
+    if most := next((by_name[n].short for n in FIRST if n in by_name and by_name[n].short), ""):
+        lines.append(f"**What matters most:** {most}.")
+    failed = [_short(n, by_name, titles) for n, word in judged.items() if word == "does not hold"]
+    if failed:
+        lines.append(f"**What does not hold:** {'; '.join(failed)}.")
+    holding = [short for n in ("same_kernel", "tst_power") if n in judged and (short := by_name[n].short)]
+    if holding:
+        lines.append(f"**What holds at least in part:** {'; '.join(holding)}.")
+    lacking = sum(kind.kind == "stand-in data" for n, kind in PROTOCOLS.items() if n in by_name)
+    if lacking:
+        lines.append(
+            f"**Without a verdict:** {lacking} experiments with ImageNet or adversarial images, on other "
+            "data."
+        )
     return "\n\n".join(lines) + "\n"
 
 
-_COUNTED = {"holds": "claims hold", "in part": "in part", "not": "do not"}
+def _short(name: str, by_name: Mapping[str, Section], titles: Mapping[str, str]) -> str:
+    return by_name[name].short or f"[{titles[name].lower()}](#experiment-{name})"
+
+
+def _exceptions(sections: Sections) -> str:
+    """Name where the rule cannot be applied as it stands."""
+    there = {e.name for e, _, _ in sections}
+    lines = [f"- {text}." for name, text in EXCEPTIONS.items() if name in there]
+    return "Exceptions, with their reasons:\n\n" + "\n".join(lines)
 
 
 def _overview(sections: Sections) -> str:
@@ -135,34 +148,25 @@ def _ranked(correction: str | Correction) -> Correction:
     return correction if isinstance(correction, Correction) else Correction(correction)
 
 
-def _section(experiment: Experiment[Any], results: Results[Any], section: Section, *, level: int) -> str:
+def _section(experiment: Experiment[Any], results: Results[Any], section: Section) -> str:
     judged = claim(experiment.name, section)
-    verdict = "The paper claims nothing here" if judged == "–" else f"Claim: {judged}"
+    says = "" if section.claim is None else f"“{section.claim.says.rstrip('.')}”: **{judged}**. "
+    where = f"[Tables]({link('paper', experiment)})."
     parts = [
-        f"(experiment-{experiment.name})=\n\n{'#' * level} {experiment.title}\n",
-        f"**{verdict}.** {section.sentence}\n",
-        "<details><summary>Details</summary>\n",
-        section.body.strip() + "\n",
+        f"(experiment-{experiment.name})=\n\n### {experiment.title}\n",
+        f"{says}{section.sentence} {where}\n",
     ]
     for picture in section.pictures:
         parts.append(f"![{picture.caption}]({picture.path})\n")
-    parts += [f"{note}\n" for note in section.notes]
-    ending = "" if results.mode == "quick" else ".full"
-    parts.append(f"<small>`{experiment.name}{ending}.json`, seed {results.seed}.</small>\n")
-    parts.append("</details>\n")
     return "\n".join(parts)
 
 
-def compact(text: str) -> str:
-    """Return Markdown with the blanks taken out of its tables."""
-    lines = []
-    for line in text.split("\n"):
-        if line.startswith("| "):
-            line = re.sub(r" ?\| ?", "|", line)
-            for loose in (" ± ", " / ", " × ", " = "):
-                line = line.replace(loose, loose.strip())
-        lines.append(line)
-    return "\n".join(lines)
+def _future_work() -> str:
+    """Return the table of the paper's limitations and future work, where there is one."""
+    if find_spec(_FUTURE_WORK) is None:
+        return ""
+    text: str = import_module(_FUTURE_WORK).limitations_table()
+    return f"## The paper's limitations and future work\n\n{text.strip()}\n"
 
 
 def _seeds(sections: Sections, folder: Path) -> str:
@@ -185,8 +189,7 @@ def _seeds(sections: Sections, folder: Path) -> str:
     return (
         "## With another seed\n\nShort runs with the experiments' own "
         f"seeds and with the seed {SECOND_SEED}: how many rates and means are within two joint "
-        "standard errors of each other (95 % are expected), and the largest difference. The others have no "
-        "such figures, or there was no time for a second run.\n\n"
+        "standard errors of each other (95 % are expected), and the largest difference.\n\n"
         + table(["experiment", "figures", "within two errors", "largest"], rows)
     )
 

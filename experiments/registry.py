@@ -20,16 +20,27 @@ def experiments() -> dict[str, Experiment[Any]]:
 
     A module has an experiment where it has a name ``EXPERIMENT``; others are helpers.
     """
-    found = []
+    ordered = sorted(_found().values(), key=lambda e: min(labels.ALL.index(label) for label in e.labels))
+    return {experiment.name: experiment for experiment in ordered}
+
+
+@cache
+def _found() -> dict[str, Experiment[Any]]:
+    """Return every experiment by the module that has it."""
+    found = {}
     for package in _PACKAGES:
         if find_spec(package) is None:
             continue
         for module in iter_modules(import_module(package).__path__, f"{package}."):
             experiment = getattr(import_module(module.name), "EXPERIMENT", None)
             if experiment is not None:
-                found.append(experiment)
-    ordered = sorted(found, key=lambda e: min(labels.ALL.index(label) for label in e.labels))
-    return {experiment.name: experiment for experiment in ordered}
+                found[module.name] = experiment
+    return found
+
+
+def module_of(name: str) -> str | None:
+    """Return the module of an experiment; None for one that no module has."""
+    return next((module for module, experiment in _found().items() if experiment.name == name), None)
 
 
 def named(name: str) -> Experiment[Any]:

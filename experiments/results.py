@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias
 import numpy as np
 
 from experiments.settings import S
+from experiments.source import Code
 from nammd.errors.writing import write_text
 
 if TYPE_CHECKING:
@@ -30,6 +32,26 @@ class Done:
     cell: Mapping[str, Any]
     values: Mapping[str, Any]
     seconds: float
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What the numbers of a file depend on.
+
+    Attributes
+    ----------
+    settings : str
+        A digest of the settings, the seed and the cells.
+    code : mapping
+        By module a digest of the code that was used, and the functions that were called.
+    verified : mapping, optional
+        Where the code is newer than the numbers: which cells were run again with it and gave the same ones,
+        by which version of nammd, on which device, and by which rule they were compared.
+    """
+
+    settings: str
+    code: Code
+    verified: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +74,8 @@ class Results(Generic[S]):
         Where it was computed.
     platform : str
         Processor, system and versions.
+    stamp : Stamp, optional
+        What the numbers depend on; None where that was not noted.
     """
 
     settings: S
@@ -61,6 +85,7 @@ class Results(Generic[S]):
     nammd: str = ""
     device: str = "cpu"
     platform: str = ""
+    stamp: Stamp | None = None
 
     def where(self, **wanted: Any) -> list[Mapping[str, Any]]:
         """Return the values of all cells that have these properties."""
@@ -100,8 +125,17 @@ def save(
     cells = ",\n".join(f"    {_json(dataclasses.asdict(done))}" for done in results.cells)
     path = path_of(experiment.name, results.mode, folder, seed)
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(path, "{\n" + "\n".join(lines) + '\n  "cells": [\n' + cells + "\n  ]\n}\n")
+    stamp = _stamp_lines(results.stamp)
+    write_text(path, "{\n" + "\n".join(lines) + '\n  "cells": [\n' + cells + f"\n  ]{stamp}\n}}\n")
     return path
+
+
+def _stamp_lines(stamp: Stamp | None) -> str:
+    if stamp is None:
+        return ""
+    lines = [f'  "stamp": {_json({"settings": stamp.settings, "verified": stamp.verified})}']
+    modules = (f"    {_json(name)}: {_json(used)}" for name, used in stamp.code.items())
+    return ",\n" + ",\n".join([*lines, '  "code": {\n' + ",\n".join(modules) + "\n  }"])
 
 
 def load(
@@ -128,7 +162,15 @@ def load(
         nammd=stored["nammd"],
         device=stored["device"],
         platform=stored["platform"],
+        stamp=_stamp(stored),
     )
+
+
+def _stamp(stored: Mapping[str, Any]) -> Stamp | None:
+    if "stamp" not in stored:
+        return None
+    code = {name: tuple(used) for name, used in stored["code"].items()}
+    return Stamp(code=code, **stored["stamp"])
 
 
 def best(experiment: Experiment[S], folder: Path = FOLDER) -> Results[S] | None:
@@ -140,6 +182,12 @@ def settings_dict(settings: Any) -> dict[str, Any]:
     """Return settings as they are after a trip through JSON."""
     made: dict[str, Any] = json.loads(_json(dataclasses.asdict(settings)))
     return made
+
+
+def settings_digest(settings: Any, seed: int, cells: Iterable[Mapping[str, Any]]) -> str:
+    """Return a digest of what a run was asked for."""
+    asked = [settings_dict(settings), seed, [dict(cell) for cell in cells]]
+    return hashlib.sha256(_json(asked).encode()).hexdigest()[:10]
 
 
 def plain(value: Any) -> Any:

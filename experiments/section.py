@@ -1,15 +1,15 @@
-"""What an experiment contributes to a page: text, tables, figures, and how well it agrees."""
+"""What an experiment contributes to a page: text, tables, figures, and what bears on a verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from experiments.rule import Claim, Compared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Agreement: TypeAlias = Literal["agrees", "agrees in part", "differs", "no printed numbers"]
 
 
 @dataclass(frozen=True)
@@ -54,28 +54,6 @@ class Correction:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A printed number beside ours.
-
-    Attributes
-    ----------
-    ours : mapping
-        Our figure, with "mean" and "se".
-    printed : float
-        The printed one.
-    error : float
-        The standard error of the print.
-    digits : int
-        How many decimals are printed.
-    """
-
-    ours: Mapping[str, Any]
-    printed: float
-    error: float = 0.0
-    digits: int = 3
-
-
-@dataclass(frozen=True)
 class Section:
     """A section of a page.
 
@@ -83,10 +61,10 @@ class Section:
     ----------
     body : str
         Markdown: what was done, and the table with the paper's numbers beside ours.
-    agreement : str
-        How well the numbers agree, in one or two words for the overview.
     sentence : str
-        The same in a sentence or two with numbers, made from the results.
+        What came out, in a sentence or two with numbers, made from the results.
+    claim : Claim, optional
+        What the paper says in words, with the comparisons that bear on it; `experiments.rule` decides.
     pictures : sequence of Picture
         The figures.
     corrections : sequence of str or Correction
@@ -103,8 +81,8 @@ class Section:
     """
 
     body: str
-    agreement: Agreement
     sentence: str
+    claim: Claim | None = None
     pictures: Sequence[Picture] = ()
     corrections: Sequence[str | Correction] = ()
     notes: Sequence[str] = ()

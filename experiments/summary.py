@@ -1,4 +1,4 @@
-"""Means and rates with their standard errors, and whether they agree with what was printed."""
+"""Means and rates with their standard errors."""
 
 from __future__ import annotations
 
@@ -62,14 +62,6 @@ def joined_mean(means: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 def _between(runs: list[Mapping[str, Any]]) -> float:
     """Return the standard error of the mean of runs, from how they differ."""
     return mean([run["mean"] for run in runs])["se"] if len(runs) > 1 else 0.0
-
-
-def near(
-    ours: Mapping[str, Any], printed: float, printed_se: float = 0.0, *, digits: int = 3, errors: float = 2.0
-) -> bool:
-    """Return whether a printed figure is within some joint standard errors of ours, rounding allowed for."""
-    allowed = errors * math.hypot(error_of(ours), printed_se) + 0.5 * 10.0**-digits
-    return bool(abs(ours["mean"] - printed) <= allowed + 1e-12)
 
 
 def shown(figure: Mapping[str, Any], digits: int = 3) -> str:

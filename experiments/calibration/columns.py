@@ -219,7 +219,7 @@ def _section(results: Results[_Columns]) -> Section:
         + "\nFaults in one of the columns, the accepted data differing in another one, found by that column "
         "alone:\n\n" + _fault_table(results)
     )
-    return Section(body=body, agreement="no printed numbers", sentence=_sentence(results))
+    return Section(body=body, sentence=_sentence(results))
 
 
 def _level_table(results: Results[_Columns]) -> str:

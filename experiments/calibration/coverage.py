@@ -78,7 +78,6 @@ def _section(results: Results[Grid]) -> Section:
     dots = Dots(grid.by_size(found, settings), settings.margins, LEVEL, (0.5, 1.0), "rows", "covered")
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(found),
         pictures=[
             Picture(

@@ -185,7 +185,6 @@ def _section(results: Results[Estimated]) -> Section:
     ]
     return Section(
         body=text.body(found, settings.sizes, settings.accepted),
-        agreement="no printed numbers",
         sentence=text.sentence(found, settings.accepted),
         pictures=[
             Picture(

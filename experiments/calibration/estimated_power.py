@@ -73,7 +73,6 @@ def _section(results: Results[Power]) -> Section:
     found = text.outcomes(results)
     return Section(
         body=text.body(found, results.settings.margins, results.settings.sizes),
-        agreement="no printed numbers",
         sentence=text.sentence(found),
         pictures=[
             Picture(

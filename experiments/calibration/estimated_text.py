@@ -147,24 +147,23 @@ def _coverage(found: Sequence[Spot], sizes: Sequence[str]) -> str:
 
 
 def sentence(found: Sequence[Spot], accepted: Sequence[int]) -> str:
-    """Return what was found, in a few sentences."""
+    """Return what was found with enough rows, in a few sentences."""
+    many = [spot for spot in found if _of_many_rows(spot)]
+    return _false_verdicts(many, accepted, f"With {MANY} rows or more on every side")
+
+
+def _false_verdicts(here: Sequence[Spot], accepted: Sequence[int], told: str) -> str:
     parts = []
-    for many, told in ((True, f"With {MANY} rows or more on every side"), (False, "With 20 rows")):
-        here = [spot for spot in found if _of_many_rows(spot) is many]
-        if not here:
-            continue
-        for asked in ASKED:
-            rules = _rules(accepted, asked)
-            present = [name for name in rules.values() if not name.startswith("plain")]
-            worst, off, judged = _summary(here, present)
-            plain, plain_off, _ = _summary(
-                here, [name for name in rules.values() if name.startswith("plain")]
-            )
-            parts.append(
-                f"{told} {asked.upper()} is said falsely in at most {worst}, and above {ALPHA:g} by more "
-                f"than chance explains in {off} of {judged} settings; by the plain rule in at most {plain}, "
-                f"and in {plain_off}."
-            )
+    for asked in ASKED if here else ():
+        rules = _rules(accepted, asked)
+        present = [name for name in rules.values() if not name.startswith("plain")]
+        worst, off, judged = _summary(here, present)
+        plain, plain_off, _ = _summary(here, [name for name in rules.values() if name.startswith("plain")])
+        parts.append(
+            f"{told} {asked.upper()} is said falsely in at most {worst}, and above {ALPHA:g} by more "
+            f"than chance explains in {off} of {judged} settings; by the plain rule in at most {plain}, "
+            f"and in {plain_off}."
+        )
     return " ".join(parts)
 
 
@@ -176,8 +175,9 @@ def _summary(here: Sequence[Spot], names: Sequence[str]) -> tuple[str, int, int]
 
 
 def notes(found: Sequence[Spot], accepted: Sequence[int]) -> list[str]:
-    """Return where something remains."""
-    made = []
+    """Return what was found with few rows, and where something remains."""
+    few = [spot for spot in found if not _of_many_rows(spot)]
+    made = [_false_verdicts(few, accepted, "With 20 rows")] if few else []
     for asked in ASKED:
         for rule, name in _rules(accepted, asked).items():
             if name.startswith("plain"):

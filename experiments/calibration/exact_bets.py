@@ -174,7 +174,7 @@ def _section(results: Results[Bets]) -> Section:
         "multiple of it: the median number of batches until the change is noticed, and in brackets the share "
         "that never is.\n\n" + _table(results, "change", _delays)
     )
-    return Section(body=body, agreement="no printed numbers", sentence=_sentence(results))
+    return Section(body=body, sentence=_sentence(results))
 
 
 def _table(results: Results[Bets], kind: str, told: Callable[[str, list[Values]], str]) -> str:

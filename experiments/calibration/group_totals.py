@@ -169,7 +169,7 @@ def _section(results: Results[_Totals]) -> Section:
         f"is an error. Smallest and largest share over {len(_PAIRS)} pairs of laws, of "
         f"{results.settings.repetitions} samples each, groups of 5 rows and of 1 to 30:\n\n" + _table(results)
     )
-    return Section(body=body, agreement="no printed numbers", sentence=_sentence(results))
+    return Section(body=body, sentence=_sentence(results))
 
 
 def _spots(results: Results[_Totals], **wanted: Any) -> list[grid.Spot]:

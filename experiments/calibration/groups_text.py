@@ -122,7 +122,6 @@ def section(results: Results[Any]) -> Section:
         )
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(levels),
         pictures=[
             Picture(

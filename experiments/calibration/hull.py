@@ -117,7 +117,7 @@ def _section(results: Results[_Hull]) -> Section:
         + "\n"
         + _table(rates, tries, "place", PLACES)
     )
-    return Section(body=body, agreement="no printed numbers", sentence=_sentence(rates, tries), notes=[])
+    return Section(body=body, sentence=_sentence(rates, tries), notes=[])
 
 
 def _table(

@@ -84,7 +84,6 @@ def _section(results: Results[Grid]) -> Section:
     dots = Dots(grid.by_size(found, settings), settings.margins, ALPHA, (0.0, 0.3), "rows", "rejected")
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(found),
         pictures=[
             Picture(

@@ -86,7 +86,6 @@ def _section(results: Results[_Samples]) -> Section:
     )
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(found),
         tables={"median-level.md": shown},
     )

@@ -153,7 +153,6 @@ def _section(results: Results[_Comparison]) -> Section:
     lacking = [method for method in METHODS if method not in known]
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(results, known),
         notes=[f"Not run, for want of a package: {', '.join(lacking)}."] if lacking else [],
         tables={"methods.md": shown},

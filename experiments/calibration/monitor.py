@@ -69,7 +69,6 @@ def _section(results: Results[Streams]) -> Section:
     )
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(level, years, results),
         pictures=[
             Picture(

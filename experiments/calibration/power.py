@@ -127,7 +127,6 @@ def _section(results: Results[_Power]) -> Section:
     )
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(results),
         pictures=[
             Picture(
@@ -188,22 +187,21 @@ def _separated_table(results: Results[_Power]) -> str:
 
 def _sentence(results: Results[_Power]) -> str:
     settings = results.settings
-    first, last = settings.sizes[0], settings.sizes[-1]
+    rows = settings.sizes[-1]
 
-    def moves(test: str, distance: float) -> str:
-        ends = [
-            _rate(results, test, part="questions", distance=distance, rows=rows) for rows in (first, last)
-        ]
-        return " to ".join(f"{end['mean']:.2f}" for end in ends if end)
+    def share(test: str, distance: float) -> str:
+        found = _rate(results, test, part="questions", distance=distance, rows=rows)
+        return f"{found['mean']:.2f}" if found else "–"
 
-    parts = []
-    for distance in settings.distances:
-        parts.append(
-            f"at NAMMD {distance:g} ({_meaning(settings, distance)}) the two-sample test goes from "
-            f"{moves('nammd', distance)}, *farther* from {moves('far', distance)} and *closer* from "
-            f"{moves('close', distance)}"
-        )
-    return f"From {first} to {last} rows, " + "; ".join(parts) + "."
+    parts = [
+        f"{share('nammd', distance)}, {share('far', distance)} and {share('close', distance)} at NAMMD "
+        f"{distance:g} ({_meaning(settings, distance)})"
+        for distance in settings.distances
+    ]
+    return (
+        f"With {rows} rows the two-sample test, *farther* and *closer* than a margin of {settings.epsilon:g} "
+        f"reject: {'; '.join(parts)}."
+    )
 
 
 def _notes(results: Results[_Power]) -> list[str]:

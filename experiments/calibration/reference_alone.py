@@ -150,9 +150,7 @@ def _noise(counts: Counter[str], cell: Cell, context: Context) -> None:
 
 
 def _section(results: Results[Alone]) -> Section:
-    return Section(
-        text.body(results), "no printed numbers", text.sentence(results), notes=text.notes(results)
-    )
+    return Section(text.body(results), text.sentence(results), notes=text.notes(results))
 
 
 EXPERIMENT = Experiment(

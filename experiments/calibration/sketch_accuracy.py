@@ -88,7 +88,6 @@ def _section(results: Results[_Sizes]) -> Section:
     )
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(results),
         pictures=[
             Picture(

@@ -144,7 +144,6 @@ def _section(results: Results[_Drawn]) -> Section:
     )
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(found),
         notes=_notes(found),
         tables={"sketch-level.md": told},

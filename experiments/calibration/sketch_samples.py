@@ -108,7 +108,6 @@ def _section(results: Results[_Sketched]) -> Section:
     )
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(results),
         notes=_notes(results),
         tables={"sketch-level-samples.md": shown},

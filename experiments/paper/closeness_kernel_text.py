@@ -116,7 +116,6 @@ def section(results: Results[Any]) -> Section:
     )
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=_sentence(results),
         tables={
             "closeness-kernel.md": _by_fault(results),

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 import nammd
 from experiments.experiment import Cell, Context, Experiment, Values
 from experiments.results import Results
+from experiments.rule import Claim, Compared, Comparison
 from experiments.section import Section, table
 from experiments.settings import Settings
 
 # What 1 - NAMMD is in print, from sigma = 1 to 1e-8.
 PAPER = (1 - 0.2679, 4.5e-2, 9.9e-5, 2.1e-7, 2.1e-8, 6.4e-10, 7.0e-12, 1.1e-16, 0.0)
 _CENTRE = 1000.0
+_READINGS = ("half", "whole")
+"""The two readings of a bandwidth of 1: a half in the exponent, or none."""
 _NARROWEST_SAMPLE = 1e-3
 """Below this the positions, near 1000, are rounded too coarsely for samples to be of use."""
 
@@ -48,10 +52,16 @@ def _gap(sigma: float, scale: float) -> float:
     return 2 * away / (1 + away)
 
 
+def _decimals(printed: float) -> int:
+    """Return how many decimals a number has that is printed to two digits, or as 0.2679 from 1."""
+    return 4 if printed > 0.1 else 1 - math.floor(math.log10(printed))
+
+
 def _section(results: Results[_Sizes]) -> Section:
-    rows, ratios, misses, checks = [], [], 0, 0
+    rows, ratios, misses, checks, exact, compared = [], [], 0, 0, [], []
     for exponent, printed in zip(range(0, -len(PAPER), -1), PAPER, strict=True):
         values = results.one(exponent=exponent)
+        exact.append(values["half"])
         estimate = values.get("estimate")
         if estimate:
             checks += 1
@@ -62,6 +72,14 @@ def _section(results: Results[_Sizes]) -> Section:
         )
         if printed > 0:  # the last is printed as 1, which is what double precision leaves of it
             ratios.append(printed / values["half"])
+            nearer = min(
+                (
+                    Compared({"mean": values[n], "se": 0.0}, printed, digits=_decimals(printed))
+                    for n in _READINGS
+                ),
+                key=lambda one: abs(one.score),
+            )
+            compared.append(nearer)
     first = results.one(exponent=0)
     close = [r for r in ratios if abs(r - 1) < 0.1]
     body = (
@@ -78,12 +96,19 @@ def _section(results: Results[_Sizes]) -> Section:
     )
     return Section(
         body=body,
-        agreement="agrees" if agrees else "differs",
         sentence=(
             f"Within a tenth of the closed form for $e^{{-d^2/2}}$: {len(close)} of {len(ratios)} printed "
             f"values of 1 - NAMMD. Within three standard errors of it: {checks - misses} of {checks} "
             "estimates. That NAMMD tends to 1 is right."
         ),
+        claim=Claim(
+            "NAMMD tends to 1 as the distributions become narrow.",
+            [
+                Comparison(f"nearer to 1 at σ = 1e{-k - 1}", b < a, f"1 - NAMMD {b:.2g}, before {a:.2g}")
+                for k, (a, b) in enumerate(pairwise(exact))
+            ],
+        ),
+        compared=compared,
         corrections=() if agrees else (correction,),
     )
 

@@ -33,6 +33,7 @@ from experiments.paper.reference_pairs import (
 )
 from experiments.paper.resnet20 import ResNet20
 from experiments.results import Results
+from experiments.rule import Claim, Comparison
 from experiments.section import Picture, Section, table
 from experiments.settings import Settings
 from experiments.summary import counted, shown
@@ -182,7 +183,6 @@ def _section(results: Results[_Gaps]) -> Section:
     seen = [i for i in right if above(found[i]["rates"]["nammd"], settings.alpha)]
     farther = _farther(truth)
     worse, better = ([i for i in farther if beyond(found[i]["gain"], 0)] for beyond in (below, above))
-    claims = [not held, len(seen) == len(right), not worse]
     sentence = (
         f"The paper's NAMMD test rejects too often in {len(held)} of {REFERENCE + 1} classes with gaps up to "
         f"the reference's, and beyond the level in {len(seen)} of the {len(right)} with larger gaps. "
@@ -198,8 +198,18 @@ def _section(results: Results[_Gaps]) -> Section:
     )
     return Section(
         body=body,
-        agreement="agrees" if all(claims) else "agrees in part" if any(claims) else "differs",
         sentence=sentence,
+        claim=Claim(
+            "Up to the reference gap NAMMD's test rejects at the level, beyond it more often.",
+            [
+                Comparison(
+                    f"{_CLASSES[truth['labels'][i]]}: {'beyond' if i > REFERENCE else 'up to'} the reference",
+                    above(found[i]["rates"]["nammd"], settings.alpha) == (i > REFERENCE),
+                    shown(found[i]["rates"]["nammd"]),
+                )
+                for i in INTERVALS
+            ],
+        ),
         pictures=[
             Picture(
                 "confidence",
@@ -284,5 +294,6 @@ EXPERIMENT = Experiment(
     cells=_cells,
     run_cell=_run,
     section=_section,
+    rerun="single",
     data=(CIFAR_RESNET, CIFAR_PGD_FEATURES, IMAGES),
 )

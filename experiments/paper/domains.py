@@ -25,6 +25,7 @@ from experiments.paper.reference_pairs import (
 )
 from experiments.paper.shared_source import rejections
 from experiments.results import Results
+from experiments.rule import Claim, Comparison, higher
 from experiments.section import Picture, Section, table
 from experiments.settings import Settings
 from experiments.summary import counted, shown
@@ -141,7 +142,6 @@ def _section(results: Results[_Domains]) -> Section:
     better = [(r, p) for r in settings.rows for p in farther if above(found[r][p]["gain"], 0)]
     seen = [p for p in farther if above(found[most][p]["rates"]["nammd"], settings.alpha)]
     wrong = [p for p in nearer if above(found[most][p]["rates"]["nammd"], settings.alpha)]
-    claims = [not worse, len(agreeing) == len(farther), len(seen) == len(farther) and not wrong]
     sentence = (
         f"The paper's NAMMD test finds the farther of two targets in {len(seen)} of {len(farther)} pairs"
         + (", and never the nearer one. " if not wrong else f", and the nearer one in {len(wrong)}. ")
@@ -154,8 +154,22 @@ def _section(results: Results[_Domains]) -> Section:
     )
     return Section(
         body=body,
-        agreement="agrees" if all(claims) else "agrees in part" if any(claims) else "differs",
         sentence=sentence,
+        claim=Claim(
+            "NAMMD has higher power than MMD, and orders the targets as the accuracy gap does.",
+            [
+                *(
+                    higher(
+                        f"{_arrow(p)}, {r} rows",
+                        found[r][p]["gain"]["mean"],
+                        found[r][p]["gain"]["se"] or 0.0,
+                    )
+                    for r in settings.rows
+                    for p in farther
+                ),
+                *(Comparison(f"{_arrow(p)}: the order of the gaps", p in agreeing) for p in farther),
+            ],
+        ),
         pictures=[
             Picture(
                 "domains",
@@ -281,5 +295,6 @@ EXPERIMENT = Experiment(
     cells=_cells,
     run_cell=_run,
     section=_section,
+    rerun="single",
     data=(PACS, CIFAR_RESNET),
 )

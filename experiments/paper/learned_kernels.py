@@ -11,6 +11,7 @@ from experiments.experiment import Cell, Context, Experiment, Values
 from experiments.paper.benchmark_data import DATASETS, NEEDS
 from experiments.paper.learned_tests import KERNELS, learned_pvalues
 from experiments.results import Results
+from experiments.rule import Claim, higher
 from experiments.section import Correction, Section, table
 from experiments.settings import Settings
 from experiments.summary import counted, joined, mean, pooled_mean, rate, shown
@@ -130,15 +131,23 @@ def _section(results: Results[_Tests]) -> Section:
     ]
     return Section(
         body=body,
-        agreement="agrees" if gain["mean"] > 2 * gain["se"] else "differs",
         sentence=sentence,
+        claim=Claim(
+            "NAMMD's two-sample test performs better than MMD's with the same kernel.",
+            [
+                higher(f"{data}, {kernel}", v["gain"]["mean"], v["gain"]["se"] or 0.0)
+                for data in DATASETS
+                for kernel in KERNELS
+                for v in results.where(data=data, kernel=kernel, stop=None)
+            ],
+        ),
         corrections=corrections if different == 0 else [],
         notes=[
             "The powers are not held against printed ones of unknown sizes. Without a held-out part, a "
             "matrix or a network learns the rows by heart."
         ],
-        short=f"with one kernel the two-sample tests of NAMMD and MMD are the same test ({different} of "
-        f"{tests:,} p-values differ), so `TAB:kernels` shows no gain of the norms",
+        short=f"with one kernel the two-sample tests of NAMMD and MMD are the same ({different} of {tests:,} "
+        "p-values differ; `TAB:kernels`)",
     )
 
 
@@ -153,5 +162,6 @@ EXPERIMENT = Experiment(
     cells=_cells,
     run_cell=_run,
     section=_section,
+    rerun="errors",
     data=NEEDS,
 )

@@ -220,7 +220,6 @@ def _section(results: Results[_Map]) -> Section:
     at_last = {test: levels.highest(test, last) for test in TESTS}
     return Section(
         body=body,
-        agreement="no printed numbers",
         sentence=(
             f"With ε at most {SMALL_MARGIN:g} the published test tends to {levels.span(small=True)} "
             "(mean over the laws)"

@@ -14,6 +14,7 @@ import nammd
 from experiments.experiment import Cell, Context, Experiment, Values, chunks
 from experiments.figures import COLOURS, legend, line, panels, titled
 from experiments.results import Results
+from experiments.rule import Claim, Comparison
 from experiments.section import Picture, Section, table
 from experiments.settings import Settings
 
@@ -202,8 +203,15 @@ def _section(results: Results[_Norms]) -> Section:
         )
     return Section(
         body=body,
-        agreement="agrees" if fixed and fall and narrower else "agrees in part",
         sentence=sentence,
+        claim=Claim(
+            "At one MMD, larger norms go with smaller p-values, and with a smaller spread of the null.",
+            [
+                Comparison("MMD² is the same", fixed),
+                Comparison("the p-value falls", fall, f"{medians[0]:.3f} to {medians[-1]:.3f}"),
+                Comparison("the spread falls", narrower, f"{spreads[0]:.5f} to {spreads[-1]:.5f}"),
+            ],
+        ),
         pictures=[
             Picture("same_mmd_norms", _CAPTION, lambda f: _draw(f, norms, curves, points), (7.0, 5.4)),
             Picture("null_spread", _SPREAD_CAPTION, lambda f: _draw_spread(f, norms, curves), (4.6, 3.0)),

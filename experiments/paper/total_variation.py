@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,9 +21,10 @@ from experiments.paper.finite_supports import (
     numbers,
 )
 from experiments.results import Results
-from experiments.section import Compared, Section, table
+from experiments.rule import Claim, Compared, higher
+from experiments.section import Section, table
 from experiments.settings import Settings
-from experiments.summary import joined, near, rate, shown
+from experiments.summary import joined, rate, shown
 from nammd.datasets import DiscretePair, discrete_pair
 from nammd.methods.canonne import canonne_test
 
@@ -183,12 +185,10 @@ def _section(results: Results[_Supports]) -> Section:
         f"NAMMD's power is below Canonne's, by more than two standard errors, in {len(behind)} of 20 cells, "
         f"with a selected bandwidth in {len(selected)}; the paper in one, blob at 0.7."
     )
-    # The few tests of the quick settings prove little.
-    whole = agreeing == ours_agreeing == total and not behind and results.mode == "full"
     return Section(
         body=body,
-        agreement="agrees" if whole else "agrees in part" if agreeing or not behind else "differs",
         sentence=sentence,
+        claim=_claim(results),
         corrections=_corrections(results),
         notes=[_rows_needed(results)],
         compared=[
@@ -196,6 +196,22 @@ def _section(results: Results[_Supports]) -> Section:
             for printed, test, where in ((CANONNE, "canonne", {}), (NAMMD, "learned", {"data": KNOWN}))
             for e, both in zip(MARGINS, printed[KNOWN], strict=True)
         ],
+    )
+
+
+def _claim(results: Results[_Supports]) -> Claim:
+    """Hold the authors' kernel against Canonne's test, as the table has it."""
+    comparisons = []
+    for data in DATASETS:
+        for k, e in enumerate(MARGINS):
+            theirs, ours = (_joined(results, "power", t, data=data, margin=e) for t in ("canonne", "learned"))
+            gap, error = ours["mean"] - theirs["mean"], math.hypot(ours["se"], theirs["se"])
+            # The text excepts the one cell that is printed the other way.
+            sign = 1 if NAMMD[data][k][0] > CANONNE[data][k][0] else -1
+            comparisons.append(higher(f"{data}, ε' = {e:g}", sign * gap, error))
+    return Claim(
+        "NAMMD generally performs better than Canonne's test, except on blob at ε' = 0.7.",
+        comparisons,
     )
 
 
@@ -230,7 +246,7 @@ def _kernels(results: Results[_Supports]) -> str:
 def _near(results: Results[_Supports], printed: Any, test: str, **where: Any) -> int:
     """Count the printed powers of the data set with known sizes that are within two errors of ours."""
     return sum(
-        near(_joined(results, "power", test, margin=e, **where), *both)
+        Compared(_joined(results, "power", test, margin=e, **where), *both).agrees
         for e, both in zip(MARGINS, printed[KNOWN], strict=True)
     )
 

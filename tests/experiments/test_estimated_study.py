@@ -163,7 +163,8 @@ def _spot(law: str = "uniform", size: str = "50:50", tries: int = 1000, **off: f
 def test_what_is_above_the_bars_is_told():
     found = [_spot(), _spot("exponential", far_1=95), _spot("Poisson", "20:200", close_2=130)]
     assert not text.notes([_spot()], (1, 2))
-    notes = text.notes(found, (1, 2))
+    few, *notes = text.notes(found, (1, 2))
+    assert few.startswith("With 20 rows FAR is said falsely in at most 0.050")
     assert (
         "`Tolerance`, 1 accepted says FAR too often: 0.095 ± 0.009 (exponential, NAMMD 0.05, 50:50 rows)"
         in notes[0]

@@ -17,7 +17,8 @@ from experiments import page
 
 FIGURES = sorted(f"figures/{path.name}" for path in (DOCS / "figures").glob("*.svg"))
 TABLES = sorted(f"tables/{path.name}" for path in (DOCS / "tables").iterdir())
-KEPT = ["paper.md", "calibration.md", *FIGURES, *(set(TABLES) - {f"tables/{name}" for name in speeds()})]
+PAGES = ["paper.md", "paper-tables.md", "calibration.md", "calibration-tables.md"]
+KEPT = [*PAGES, *FIGURES, *(set(TABLES) - {f"tables/{name}" for name in speeds()})]
 
 
 @pytest.fixture(scope="module")

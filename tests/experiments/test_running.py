@@ -12,7 +12,7 @@ from experiments.running import Options, run
 from experiments.section import Section
 from experiments.settings import Settings
 
-from experiments import running
+from experiments import tasks
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ def experiment(recorder, monkeypatch):
         seed=1,
         quick=Draws(),
         full=Draws(cells=4),
-        tiny=Draws(),
+        tiny=Draws(cells=0),
         cells=lambda settings: [{"k": k} for k in range(settings.cells)],
         run_cell=recorder,
-        section=lambda results: Section("", "agrees", ""),
+        section=lambda results: Section("", ""),
     )
-    monkeypatch.setattr(running, "named", lambda name: made)
+    monkeypatch.setattr(tasks, "named", lambda name: made)
     return made
 
 
@@ -100,7 +100,7 @@ def test_a_run_with_other_settings_starts_anew(experiment, recorder, tmp_path, c
     run([experiment], Options(folder=tmp_path))
     recorder.fail_at = None
     other = dataclasses.replace(experiment, **change)
-    monkeypatch.setattr(running, "named", lambda name: other)
+    monkeypatch.setattr(tasks, "named", lambda name: other)
     run([other], Options(folder=tmp_path))
     assert recorder.asked == [0, 1, 0, 1, 2]
 
@@ -138,10 +138,26 @@ def test_processes_find_the_same_numbers(tmp_path):
     options = ["run", "limitations", "--data", str(tmp_path)]
     assert main([*options, "--jobs", "2", "--results", str(tmp_path / "two")]) == 0
     assert main([*options, "--jobs", "1", "--results", str(tmp_path / "one")]) == 0
-    one, two = (
-        json.loads((tmp_path / name / "limitations.json").read_text())["cells"] for name in ("one", "two")
-    )
-    assert [cell["values"] for cell in one] == [cell["values"] for cell in two]
+    one, two = (json.loads((tmp_path / name / "limitations.json").read_text()) for name in ("one", "two"))
+    assert [cell["values"] for cell in one["cells"]] == [cell["values"] for cell in two["cells"]]
+    assert one["code"] == two["code"]
+    assert {"EXPERIMENT", "_cells", "_run"} <= set(one["code"]["experiments.paper.limitations"])
+
+
+def test_cells_of_other_code_are_not_taken_up(experiment, recorder, tmp_path, monkeypatch):
+    recorder.fail_at = 2
+    assert not run([experiment], Options(folder=tmp_path))
+    recorder.fail_at = None
+    monkeypatch.setattr("experiments.partial.changed", lambda code: ["nammd.distance"])
+    assert run([experiment], Options(folder=tmp_path))
+    assert recorder.asked == [0, 1, 0, 1, 2]
+
+
+def test_a_run_whose_code_changed_meanwhile_is_not_written(experiment, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("experiments.running.changed", lambda code: ["nammd.distance"])
+    assert not run([experiment], Options(folder=tmp_path))
+    assert "draws: not written, since nammd.distance changed meanwhile" in capsys.readouterr().err
+    assert load(experiment, "quick", tmp_path) is None
 
 
 def test_missing_data_are_named_and_the_experiment_is_skipped(experiment, tmp_path, monkeypatch, capsys):

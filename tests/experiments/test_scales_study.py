@@ -142,7 +142,7 @@ def test_cases_that_stay_hard_are_told():
         return found | ({"hull/lattice/all": 12} if cell.get("scene") == "wide" else {})
 
     section = scales_text.section(_results(EXPERIMENT.tiny, values))
-    assert "less than half of: all values rounded to 0.4 (normal values): 0.12." in section.sentence
+    assert "less than half of: all values rounded to 0.4 (normal values): 0.12." in section.notes[0]
 
 
 def test_the_full_study_has_all_that_is_promised():

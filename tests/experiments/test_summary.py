@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from experiments.summary import counted, mean, near, pooled_mean, pooled_rate, rate, shown
+from experiments.summary import counted, mean, pooled_mean, pooled_rate, rate, shown
 
 
 def test_chunks_of_a_mean_join_to_the_whole():
@@ -22,13 +22,6 @@ def test_chunks_of_a_rate_join_to_the_whole():
 
 def test_a_rate_of_one_is_not_certain():
     assert rate([True] * 100)["se"] == pytest.approx(0.00705, abs=1e-5)
-
-
-def test_nearness_allows_for_errors_of_both_and_for_rounding():
-    ours = {"mean": 0.5, "se": 0.01, "n": 100}
-    assert near(ours, 0.5204)
-    assert not near(ours, 0.5206)
-    assert near(ours, 0.5206, 0.01)
 
 
 def test_text():
