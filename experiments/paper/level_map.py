@@ -140,7 +140,7 @@ class _Levels:
             else:
                 parts.setdefault((law, epsilon, rows), []).append(done.values)
         found = {
-            where: {test: pooled_rate(each[test] for each in values) for test in TESTS}
+            where: {str(test): pooled_rate(each[test] for each in values) for test in TESTS}
             for where, values in parts.items()
         }
         return cls(results.settings, found, limits)

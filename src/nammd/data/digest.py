@@ -35,7 +35,7 @@ def heads(shape: Sequence[int]) -> tuple[bytes, bytes]:
 def digest_of_rows(rows: NDArray[np.float64], first: bytes) -> bytes:
     """Return the digest of some rows."""
     content = hashlib.sha256(first)
-    content.update(np.ascontiguousarray(rows, dtype="<f8"))
+    content.update(np.ascontiguousarray(rows, dtype="<f8").data)
     return content.digest()
 
 
