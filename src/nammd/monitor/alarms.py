@@ -149,7 +149,7 @@ TIME_LIMIT = 30.0
 OnAlarm: TypeAlias = str | Sequence[str] | Callable[[dict[str, Any]], Any] | None
 
 
-_TOLD = ("key", "decision", "level", "distance", "interval", "epsilon", "columns")
+_TOLD = ("key", "decision", "level", "distance", "interval", "epsilon", "reasons")
 
 
 def tell(on_alarm: OnAlarm, path: Path, result: BatchVerdict) -> BatchVerdict:
