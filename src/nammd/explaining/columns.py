@@ -43,8 +43,7 @@ def before_and_now(aspect: str, before: Summary, now: Summary) -> tuple[str, str
     if isinstance(before, WordSummary) and isinstance(now, WordSummary):
         word = most_changed(before, now)
         if word is not None:
-            shares = (percent(each.shares.get(word, 0.0)) for each in (before, now))
-            one, two = (f"{quoted(word)} in {share}" for share in shares)
+            one, two = (f"{quoted(word)} in {percent(s.shares.get(word, 0.0))}" for s in (before, now))
             return one, two
     if isinstance(before, LabelSummary) and isinstance(now, LabelSummary):
         label = most_changed(before, now)
