@@ -72,6 +72,18 @@ def test_rows_that_repeat_by_chance_are_no_copies():
     assert not found.found
 
 
+def test_a_reference_full_of_twins_does_not_hide_copies():
+    rng = np.random.default_rng(0)
+    once = rng.normal(size=(1000, 6))
+    rows = rng.permutation(np.vstack([once, once + 1e-4 * rng.normal(size=once.shape)]))
+    found = nammd.near_copies(rows[:1500], rows[1500:])
+    twin_in_reference = 1499 / 1999
+    assert found.share == pytest.approx(twin_in_reference, abs=0.06)
+    assert found.expected == pytest.approx(twin_in_reference, abs=0.06)
+    assert "about as many as rows of the reference are of each other" in found.headline()
+    assert nammd.near_copies(rows[:1500], rows[1500:], rng.normal(size=(500, 6))).found
+
+
 def test_tables_are_compared_in_the_space_of_the_reference():
     rng = np.random.default_rng(0)
 

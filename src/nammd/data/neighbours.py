@@ -22,8 +22,8 @@ WORK = 1 << 33
 MOST = 2000
 """And of so many rows at most."""
 
-USUAL = 400
-"""So many rows tell how far the nearest other one usually is."""
+USUAL, TENTH = 400, 10
+"""So many rows tell how far the tenth nearest usually is: rows may have a few copies in the reference itself."""
 
 _BLOCK = 1 << 24
 _SMALLEST = 1e-150
@@ -42,19 +42,25 @@ class Neighbourhood:
         Where each is in the reference; of rows that are there several times, the first.
     repeated : array of bool
         Whether it is there several times.
+    which : array of int
+        Which of them each row of the reference is.
     """
 
     rows: FloatArray
     first: NDArray[np.intp]
     repeated: NDArray[np.bool_]
+    which: NDArray[np.intp]
 
     @classmethod
     def of(cls, points: FloatArray) -> Neighbourhood:
         """Take the rows of a reference."""
         keys = row_keys(points)
         assert keys is not None
-        _, first, counts = np.unique(keys, return_index=True, return_counts=True)
-        return cls(np.ascontiguousarray(points[first], dtype=np.float64), first, counts > 1)
+        _, first, which, counts = np.unique(
+            keys, return_index=True, return_inverse=True, return_counts=True
+        )
+        rows = np.ascontiguousarray(points[first], dtype=np.float64)
+        return cls(rows, first, counts > 1, which.reshape(-1))
 
     def within(self, points: FloatArray, radius: float) -> tuple[FloatArray, NDArray[np.intp]]:
         """Return how far the nearest row is and where, for each point; infinity and -1 beyond a radius.
@@ -115,10 +121,22 @@ class Neighbourhood:
             found[self.repeated[itself]] = 0.0
         return found
 
-    def usual(self, rng: np.random.Generator) -> FloatArray:
-        """Return how far some of the rows are from the nearest other one."""
-        some = self.some(len(self.rows), rng, USUAL)
-        return self.nearest(self.rows[some], itself=some)
+    def usual(self, rng: np.random.Generator) -> float:
+        """Return how far different rows are from the tenth nearest of them, at the median; 0 for one row."""
+        if len(self.rows) < 2:
+            return 0.0
+        from scipy.spatial.distance import cdist
+
+        some = self.rows[self.some(len(self.rows), rng, USUAL)]
+        step = max(_BLOCK // len(self.rows), 1)
+        tenth = min(TENTH, len(self.rows) - 1)  # the nearest of all is the row itself
+        blocks = (cdist(some[start : start + step], self.rows) for start in range(0, len(some), step))
+        return float(np.median(np.concatenate([np.partition(far, tenth)[:, tenth] for far in blocks])))
+
+    def twins(self, radius: float, rng: np.random.Generator) -> float:
+        """Return the share of the rows of the reference with another one within a radius, by some of them."""
+        some = self.which[self.some(len(self.which), rng)]
+        return float(np.mean(self.nearest(self.rows[some], itself=some) <= radius))
 
     def some(self, count: int, rng: np.random.Generator, most: int = MOST) -> NDArray[np.intp]:
         """Return the positions of as many of so many points as may be looked at, drawn at random."""

@@ -43,8 +43,8 @@ def before_and_now(aspect: str, before: Summary, now: Summary) -> tuple[str, str
     if isinstance(before, WordSummary) and isinstance(now, WordSummary):
         word = most_changed(before, now)
         if word is not None:
-            one, two = (percent(each.shares.get(word, 0.0)) for each in (before, now))
-            return f"{quoted(word)} in {one}", f"{quoted(word)} in {two}"
+            one, two = (f"{quoted(word)} in {percent(s.shares.get(word, 0.0))}" for s in (before, now))
+            return one, two
     if isinstance(before, LabelSummary) and isinstance(now, LabelSummary):
         label = most_changed(before, now)
         if label is None:

@@ -41,7 +41,8 @@ class NearCopies(Result):
     exact : float
         The share that are exact copies.
     expected : float
-        The share of the held-out rows that are as near: what chance makes of independent rows.
+        The share that independent rows have: of the held-out rows that are near to the reference, or, where
+        half of the reference is held out, of its rows that are near to others of them.
     pvalue : float
         The probability of so many near-copies if the candidate's rows were drawn independently from the
         distribution of the held-out rows (Fisher's exact test).
@@ -90,15 +91,16 @@ class NearCopies(Result):
             return f"{copies}, more than chance makes ({p_value(self.pvalue)})."
         if not self.share:
             return "No row of the candidate is a near-copy of a row of the reference."
-        return f"{copies}, no more than chance may make ({p_value(self.pvalue)})."
+        others = "rows of the reference are of each other" if self.split else "held-out rows are"
+        return f"{copies}, about as many as {others} ({p_value(self.pvalue)})."
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the rows of the printed table."""
         nearer = p_value(self.nearer_pvalue)
-        known = "a random half of the reference" if self.split else counted(self.held_out, "held-out row")
+        known = "the reference itself" if self.split else counted(self.held_out, "held-out row")
         return [
             ("near-copies", f"{len(self.pairs)} of {counted(self.n, 'row')}, {percent(self.exact)} exact"),
-            ("by chance", f"{percent(self.expected)}, as in {known}"),
+            ("to expect", f"{percent(self.expected)}, as in {known}"),
             ("nearer", f"than a held-out row in {percent(self.nearer)} of comparisons, {nearer}"),
             ("near", f"within {number(self.radius)} of a row of the reference"),
             ("rows", f"{self.m} reference, {self.n} candidate"),
@@ -136,7 +138,7 @@ def near_copies(
         Where to measure; by default a space fitted on the reference. Its kernel plays no part.
     near : float
         A row is near where its distance from the nearest row of the reference is at most this part of what is
-        usual there: of the median distance of a row to the nearest other one.
+        usual there: of the median distance of a row to the tenth nearest other one.
     alpha : float
         The level of the test.
     rng : int, numpy.random.Generator or None
@@ -207,7 +209,7 @@ def near_copies(
     return NearCopies(
         share=len(there) / len(asked),
         exact=float((far == 0).mean()),
-        expected=chance / len(held),
+        expected=chance / len(held) if others else every.twins(radius, generator),
         pvalue=pvalue,
         found=pvalue <= alpha,
         nearer=nearer,
@@ -226,6 +228,4 @@ def near_copies(
 def _neighbourhood(points: FloatArray, near: float, rng: np.random.Generator) -> tuple[Neighbourhood, float]:
     """Return rows to be near to, and up to which distance a row is near them."""
     rows = Neighbourhood.of(points)
-    usual = rows.usual(rng) if len(rows.rows) > 1 else np.empty(0)
-    apart = usual[usual > 0]
-    return rows, near * float(np.median(apart)) if apart.size else 0.0
+    return rows, near * rows.usual(rng)
