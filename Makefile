@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-spark test-integrations fuzz benchmark experiments docs lint format clean
+.PHONY: demo test test-spark test-integrations fuzz benchmark experiments docs dist matrix lint format clean
 
 demo: $(VENV)/.demo
 	@echo "== Handwritten digits by different people =="
@@ -57,9 +57,22 @@ experiments: $(VENV)/.test
 	$(BIN)/python -m experiments run
 	$(BIN)/python -m experiments page
 
+# One folder for each version; those of earlier versions stay, and index.html leads to the newest.
 docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html/$$($(BIN)/python -c "import nammd; print(nammd.__version__)")
+	$(BIN)/python docs/_ext/versions.py docs/_build/html
 	@echo "The documentation is in docs/_build/html/index.html"
+
+# What would be uploaded: built from the sources, checked, and used in an empty environment.
+dist: $(VENV)/.dist
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	PYTHON=$(PYTHON) .ci/smoke dist/*.whl
+
+# On every supported Python that is here, with the oldest and the newest versions of what the package needs.
+matrix: dist
+	.ci/matrix
 
 lint: $(VENV)/.lint
 	$(BIN)/python -m ruff check .
@@ -71,7 +84,7 @@ format: $(VENV)/.lint
 	$(BIN)/python -m ruff format .
 
 clean:
-	rm -rf $(VENV) $(VENV)-spark $(INTEGRATIONS) demo docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-spark $(VENV)-matrix $(INTEGRATIONS) dist demo docs/_build docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # pip 25.1 is the first that installs dependency groups.
 $(VENV)/.base: pyproject.toml
@@ -97,6 +110,10 @@ $(VENV)-spark/.test: pyproject.toml
 	test -x $(VENV)-spark/bin/python || $(PYTHON) -m venv $(VENV)-spark
 	$(VENV)-spark/bin/python -m pip --quiet install --upgrade "pip>=25.1"
 	$(VENV)-spark/bin/python -m pip --quiet install --editable ".[spark]" "$(SPARK)" pytest hypothesis sybil
+	touch $@
+
+$(VENV)/.dist: $(VENV)/.base
+	$(PIP) install --group dist
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.base

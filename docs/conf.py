@@ -41,3 +41,13 @@ numpydoc_show_class_members = False  # the class template lists them
 html_theme = "furo"
 html_title = f"nammd {release}"
 html_copy_source = False
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/version.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}

@@ -29,9 +29,10 @@ HEAVY = [
 ]
 
 
-def modules_after(code):
-    """Return the names of the top-level modules that a fresh interpreter has after running `code`."""
-    report = "import json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+def modules_after(code, whole=False):
+    """Return the modules of a fresh interpreter after `code`: their first names, or whole ones."""
+    name = "name" if whole else "name.split('.')[0]"
+    report = f"import json, sys; print(json.dumps(sorted({{{name} for name in sys.modules}})))"
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", f"{code}\n{report}"],
         capture_output=True,
@@ -46,6 +47,19 @@ def test_importing_nammd_imports_nothing_heavy():
     modules = modules_after("from nammd import *")
     assert "nammd" in modules
     assert modules.isdisjoint(HEAVY)
+
+
+def test_importing_nammd_imports_nothing_of_it():
+    modules = modules_after("import nammd", whole=True)
+    assert [name for name in modules if name.startswith("nammd")] == ["nammd"]
+    assert "numpy" not in modules
+
+
+def test_names_other_than_the_monitor_do_without_it():
+    others = [name for name, home in nammd._HOMES.items() if home != "nammd.monitor"]
+    modules = modules_after(f"from nammd import {', '.join(others)}", whole=True)
+    assert "nammd.tolerances.verdict" in modules
+    assert not [name for name in modules if name.startswith("nammd.monitor")]
 
 
 def test_using_nammd_on_small_arrays_imports_nothing_heavy():

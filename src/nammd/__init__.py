@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from nammd.tolerances.verdict import Verdict
     from nammd.tolerances.verdicts import Verdicts
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each name lives. It is imported when it is first asked for, so that importing nammd takes no time, and
 # commands load what they use. Type checkers read the same from the imports above; a test compares them.
