@@ -9,7 +9,7 @@ import pytest
 import nammd
 from nammd.data.opening import open_dataset
 from nammd.errors.stored import Stored
-from nammd.explaining.chance import Share, Together, above_chance, much_more, never_so_far
+from nammd.explaining.chance import Counted, Share, Together, above_chance, much_more, never_so_far
 from nammd.explaining.facts import FACTS, Fact, FactRules, known_facts
 from nammd.explaining.row_facts import (
     Neighbours,
@@ -191,6 +191,56 @@ def test_a_column_that_is_cut_off_and_a_default_are_told():
     assert default.message.startswith("17 in 5")
     assert default.message.endswith("a default?")
     assert only(changed("amount", 20.0), "pile-up").message == "now always 20"
+
+
+@pytest.mark.parametrize("widened", [lambda v: 20 + 2 * (v - 20), lambda v: v + 12])
+def test_values_outside_the_range_are_no_fact_where_the_whole_column_moved_or_widened(widened):
+    values = table(1)["amount"].map(widened)
+    assert (values > table()["amount"].max()).mean() > 0.001
+    assert "outside-range" not in codes(changed("amount", values))
+    # What the movement does not explain is told all the same.
+    assert "outside-range" in codes(changed("amount", values.mask(values.index % 50 == 0, 1e4)))
+
+
+def test_whole_numbers_that_move_a_little_do_not_pile_up_at_single_values():
+    def counts(mean, seed):
+        return pd.DataFrame({"count": np.random.default_rng(seed).poisson(mean, 4000)})
+
+    known = nammd.Tolerance.at(0.05, nammd.Gaussian(1.0), columns=1).with_reference(counts(1.0, 0).to_numpy())
+    for seed in range(1, 4):
+        moved = counts(1.8, seed)
+        assert (moved["count"] == 4).mean() > 3 * (counts(1.0, 0)["count"] == 4).mean()
+        assert not known.check(moved.to_numpy()).failures
+    pushed = counts(1.0, 5)["count"].mask(lambda each: each.index % 10 == 0, 5)
+    [fact] = known.check(pushed.to_frame().to_numpy()).failures
+    assert fact.message.startswith("5 in 10 % of rows")
+
+
+def test_facts_of_degree_have_p_values_and_what_is_new_in_kind_has_none():
+    rules = FactRules()
+    far, gross = (only(some("amount", 0.02, value), "outside-range") for value in (lambda v: 300 + v, 1e6))
+    assert gross.counted is None
+    assert rules.pvalue(gross) == 0.0
+    assert far.counted == Counted(Share(24, 1200), none_of=1200)
+    assert 0.001 < rules.pvalue(far) < 0.02
+    assert rules.changed(share={"amount": 0.001}).pvalue(far) < 1e-5
+    assert rules.changed(fail_on=["outside-range"]).pvalue(far) == 0.0
+    missing = only(some("amount", 0.03, np.nan), "missing-values")
+    assert 0.0 < rules.pvalue(missing) < 1e-4
+    assert rules.pvalue(only(some("kind", 0.05, "new"), "new-categories")) == 0.0
+
+
+def test_the_p_value_of_a_fact_is_that_of_drawing_its_rows():
+    rng = np.random.default_rng(0)
+    n, m, allowed = 60, 240, 0.02
+    # The rows beyond the largest of the reference, and those of a share that is allowed.
+    draws = rng.random((40_000, n + m))
+    beyond = (draws[:, :n] > draws[:, n:].max(axis=1, keepdims=True)).sum(axis=1)
+    found = beyond + rng.poisson(n * allowed, len(beyond))
+    for rows in (2, 4, 6):
+        true = (found >= rows).mean()
+        assert true <= Counted(Share(rows, n), none_of=m).pvalue(allowed) + 0.004
+        assert true >= 0.75 * Counted(Share(rows, n), none_of=m).pvalue(allowed) - 0.004
 
 
 def test_a_narrower_column_does_not_pile_up():

@@ -192,7 +192,9 @@ def test_late_replaced_and_forgotten_batches_are_more_records(plain):
         ("batch", "m", 10**400, "cannot be"),
         ("batch", "era", 10**9, "not held against what held then"),
         ("batch", "epsilon", float("nan"), "cannot be"),
-        ("batch", "failures", [["none", "x"]], "of no kind"),
+        ("batch", "failures", [["none", "x", 0.0]], "of no kind"),
+        ("batch", "failures", [["data", "x"]], "are not kinds with words and numbers"),
+        ("batch", "failures", [["data", "x", float("nan")]], "the p-value of a fact"),
         ("batch", "sums", "x", "cannot be"),
         (
             "monitor",

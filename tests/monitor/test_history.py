@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from nammd.monitor import schema
-from nammd.monitor.batch import Moved
+from nammd.monitor.batch import Against, Moved
 from nammd.monitor.history import History
 from nammd.monitor.state import state_of
 from tests.monitor.records import add, batch, days, new_history
@@ -36,7 +36,7 @@ def test_what_was_written_is_read_again(path):
         columns=(Moved("age", "age: older", 1.5),),
         deviation=float("nan"),
         settings={"engine": "tiles"},
-        failures=(("data", "other units"),),
+        failures=(Against("data", "other units", 0.01),),
     )
     add(history, one)
     [found] = History(path).read().batches

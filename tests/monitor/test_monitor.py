@@ -1,5 +1,6 @@
 """`Monitor`: batches of every kind that the door opens, added once, in any order, by anybody."""
 
+import gc
 import json
 import sys
 import warnings
@@ -14,6 +15,7 @@ from pyarrow import parquet
 import nammd
 from nammd.monitor import storage
 from nammd.monitor.alarms import alert
+from nammd.monitor.measuring import OF_FACTS
 from nammd.monitor.records import Event
 from tests.counting import count_margins, trace_statements
 from tests.monitor.records import days
@@ -52,7 +54,8 @@ def monitor(path):
 def test_verdicts_are_those_of_a_check_at_the_level_of_the_budget(monitor):
     for k, shift in enumerate((0.0, 0.2, 1.0)):
         found = monitor.add(rows(k + 1, shift), key=k)
-        verdict = TOLERANCE.check(TRAIN, rows(k + 1, shift), alpha=1 / 365)
+        # Facts have their part of the level, too.
+        verdict = TOLERANCE.check(TRAIN, rows(k + 1, shift), alpha=(1 - OF_FACTS) / 365)
         assert found.decision is verdict.decision
         assert (found.pvalue_far, found.pvalue_close) == (verdict.pvalue_far, verdict.pvalue_close)
         assert (found.distance, found.interval) == (verdict.distance, verdict.confidence_interval())
@@ -474,3 +477,23 @@ def test_what_batches_are_like_is_kept_told_and_drawn(tmp_path):
     page = made.page(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "What batches are like" in page
     assert 'class="like like-0"' in page
+
+
+def test_a_batch_leaves_nothing_in_memory_that_only_a_search_for_cycles_would_find(tmp_path):
+    train = frame(0, size=300)
+    monitor = nammd.Monitor.create(
+        tmp_path / "m.monitor", nammd.Tolerance.from_reference(train, frame(7, size=300)), train
+    )
+    monitor.add(frame(1), key="2026-03-01")  # what is imported and made once
+    gc.collect()
+    gc.disable()
+    try:
+        monitor.add(frame(2), key="2026-03-02")
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        kept = [type(thing).__name__ for thing in gc.garbage if hasattr(type(thing), "__dataclass_fields__")]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert kept == []

@@ -10,7 +10,7 @@ import pytest
 
 import nammd
 from nammd.monitor.alarms import acknowledge, refuse
-from nammd.monitor.batch import Moved
+from nammd.monitor.batch import Against, Moved
 from nammd.monitor.calendar import Calendar
 from nammd.monitor.page import page_of, render
 from nammd.monitor.state import state_of
@@ -111,7 +111,7 @@ def test_a_far_batch_in_the_window_is_never_within(tmp_path):
 
 
 def test_doubtful_views_and_facts_are_not_quiet(tmp_path):
-    fact = open_one("2020-01-01", failures=(("trust", "these are rows of the reference"),))
+    fact = open_one("2020-01-01", failures=(Against("trust", "these are rows of the reference"),))
     doubtful = open_one("2020-01-02", pvalue_doubt=0.001)
     close = batch("2020-01-03", pvalue_doubt=0.001)
     state = state_of(filled(tmp_path / "a", [fact, doubtful, close]).read())
@@ -421,9 +421,22 @@ def test_verdicts_on_tables_are_those_of_a_check_with_columns_in_doubt(tmp_path)
     assert len(set(decisions)) > 2
 
 
+def test_a_fact_that_is_a_matter_of_degree_is_an_alarm_at_the_level_of_its_batch_and_else_a_doubt(tmp_path):
+    sure, unsure = (Against("data", "rows outside", pvalue) for pvalue in (1e-3, 0.01))
+    both = [batch(key, failures=(fact,)) for key, fact in zip(days(2), (sure, unsure), strict=True)]
+    state = state_of(filled(tmp_path / "a", both).read())
+    assert [told.word for told in state.told] == ["FAR", "UNDECIDED"]
+    [alarm] = state.alarms
+    assert (alarm.opened, alarm.view) == (days(1)[0], "a fact")
+    # At another budget both are alarms; and the rate of discoveries counts them as such.
+    state = state_of(filled(tmp_path / "b", both, amount=5.0).read())
+    assert [told.word for told in state.told] == ["FAR", "FAR"]
+    assert [each.pvalue for each in both] == [1e-3, 0.01]
+
+
 def test_what_is_proven_is_told_before_facts_and_facts_first_where_nothing_else_is():
     copies, missing = (
-        ("data", "25 % of rows repeat an earlier row"),
+        Against("data", "25 % of rows repeat an earlier row"),
         Moved("dep_time", "dep_time: missing", 9.0),
     )
     proven = batch("a", p_far=1e-9, failures=(copies,), columns=(missing,))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nammd.explaining.facts import Chance
 from nammd.statistics.tails import gamma_tails
+
+Chance: TypeAlias = Literal["none", "possible", "likely"]
+"""Whether good data could have something by chance."""
 
 RARE = 1e-5
 """What is so improbable for good data is no chance."""
@@ -50,6 +52,53 @@ class Together(NamedTuple):
     now: float = 1.0
 
 
+class Counted(NamedTuple):
+    """Rows that good data may have too: how many there are, and how many are no news.
+
+    Attributes
+    ----------
+    now : Share
+        The rows.
+    expected : float
+        The share that good data may have, as large as it may well be.
+    none_of : float
+        How many rows were looked at before where none was like that; 0 where some were, as expected.
+    """
+
+    now: Share
+    expected: float = 0.0
+    none_of: float = 0.0
+
+    def pvalue(self, allowed: float) -> float:
+        """Return the p-value of "more than what is expected and a share that is allowed".
+
+        What is expected and allowed are rows by Poisson's law. Where none was seen before there are also the
+        most extreme rows of good data: if both samples were drawn alike, each of these is one of the
+        candidate's with the same probability. Their number is added, by a geometric law.
+
+        >>> rows = Share(12, 400)
+        >>> [round(Counted(rows, none_of=1000).pvalue(allowed), 6) for allowed in (0.0, 0.01, 0.02)]
+        [0.0, 0.00261, 0.144826]
+        """
+        rows, mean = math.floor(self.now.rows + 1e-6), self.now.size * (self.expected + allowed)
+        if rows <= mean:
+            return 1.0
+        found = _at_least(rows, mean)
+        if self.none_of:
+            chance = self.now.size / (self.now.size + self.none_of)
+            _, left = gamma_tails(np.array([float(rows)]), np.array([mean / chance]))
+            if left[0] <= 0.0:
+                return 1.0
+            found += math.exp(rows * math.log(chance) + mean * (1 / chance - 1) + math.log(left[0]))
+        return min(found, 1.0)
+
+
+def _at_least(rows: float, mean: float) -> float:
+    """Return the probability of so many rows or more by Poisson's law: what a gamma law has below."""
+    below, _ = gamma_tails(np.array([max(rows, 1.0)]), np.array([mean]))
+    return float(below[0])
+
+
 def above_chance(now: Share, expected: float) -> bool:
     """Tell whether so many rows are no chance where a share is expected.
 
@@ -58,9 +107,7 @@ def above_chance(now: Share, expected: float) -> bool:
     """
     # Of groups there may be a part; it counts as the next smaller number.
     rows = math.floor(now.rows + 1e-6)
-    # By Poisson's law there are so many or more with the probability that a gamma law has below.
-    below, _ = gamma_tails(np.array([max(rows, 1.0)]), np.array([now.size * expected]))
-    return rows > 0 and bool(below[0] <= RARE)
+    return rows > 0 and _at_least(rows, now.size * expected) <= RARE
 
 
 def much_more(now: Share, before: Share, spare: float = 4.0) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from nammd.errors.naming import plain_name
-from nammd.explaining.chance import Share, Together, above_chance, much_more, never_so_far
-from nammd.explaining.facts import Chance, Fact
+from nammd.explaining.chance import Chance, Counted, Share, Together, above_chance, much_more, never_so_far
+from nammd.explaining.facts import Fact
 from nammd.explaining.number_facts import number_facts
 from nammd.explaining.sentences import quoted
 from nammd.explaining.writing import percent
@@ -69,11 +69,9 @@ def missing_values(name: str, known: Sequence[Counts], now: Counts, together: To
         return []
     share = Share(now.missing, now.size).per(together.now)
     message = f"{percent(share.value)} of the values are missing, none so far"
-    return [
-        Fact(
-            "missing-values", name, message, share.value, never_so_far(share, known[0].size / together.known)
-        )
-    ]
+    before = known[0].size / together.known
+    counted = Counted(share, none_of=before)
+    return [Fact("missing-values", name, message, share.value, never_so_far(share, before), counted)]
 
 
 def new_categories(
@@ -104,7 +102,9 @@ def new_categories(
     chance: Chance = "likely" if once.rows else "possible"
     if above_chance(share, once.at_most()):
         chance = "none"
-    return [Fact("new-categories", measure.title, message, share.value, chance)]
+    # Where every category was seen often, a new one is new in kind.
+    counted = Counted(share, once.at_most()) if once.rows else None
+    return [Fact("new-categories", measure.title, message, share.value, chance, counted)]
 
 
 def _new_words(measure: Measure, known: Sequence[LabelCounts], new: Mapping[str, float], share: float) -> str:
@@ -146,10 +146,12 @@ def placeholder_words(
     found = []
     for word, rows in words.items():
         share = Share(rows, size).per(together.now)
-        before = max((Share(each.rows.get(word, 0.0), each.size) for each in known), key=lambda s: s.value)
-        if much_more(share, before.per(together.known)):
+        most = max((Share(each.rows.get(word, 0.0), each.size) for each in known), key=lambda s: s.value)
+        before = most.per(together.known)
+        if much_more(share, before):
             message = f"{quoted(word)} in {percent(share.value)} of rows, {percent(before.value)} before"
-            found.append(Fact("placeholders", name, message, share.value - before.value))
+            more, counted = share.value - before.value, Counted(share, before.at_most())
+            found.append(Fact("placeholders", name, message, more, counted=counted))
     return found
 
 

@@ -2,21 +2,24 @@
 
 A fact has a share of rows, or is about a whole column. It fails a check where its share is large enough,
 unless it was allowed, or good data could have it by chance.
+
+Some facts are a matter of degree: rows outside the range, or with a value that is rare. Data that have
+drifted a little, within what is tolerated, have a few more of them. Where many batches are watched these are
+tested against the share from which on they matter (`FactRules.pvalue`). Others are new in kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from nammd.errors.naming import suggestion
 from nammd.errors.stored import Stored
+from nammd.explaining.chance import Chance, Counted
 
 Kind: TypeAlias = Literal["data", "trust"]
 """What a fact is about: the data, or whether they prove anything, being copies of others."""
-
-Chance: TypeAlias = Literal["none", "possible", "likely"]
 
 FactShare: TypeAlias = float | Mapping[str, float] | None
 """The share of rows from which on facts fail: one number, or one for each of some columns."""
@@ -74,6 +77,8 @@ class Fact:
     chance : {"none", "possible", "likely"}
         Whether good data could have it by chance. If so, it never fails a check by its share; and where it is
         likely it is not printed.
+    counted : Counted or None
+        The rows, where the fact is a matter of degree; None where it is new in kind.
     """
 
     code: str
@@ -81,6 +86,7 @@ class Fact:
     message: str
     share: float = 1.0
     chance: Chance = "none"
+    counted: Counted | None = field(default=None, compare=False, repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -122,6 +128,8 @@ class FactRules:
         Shares that are negligible by themselves, by the names of facts, of one column or of all.
     joint_only : bool
         Whether facts about single columns fail only where they are named.
+    level : float
+        The level at which facts fail that are a matter of degree; 1 where they are counted, and not tested.
 
     Examples
     --------
@@ -137,6 +145,7 @@ class FactRules:
     shares: tuple[tuple[str, float], ...] = ()
     negligible: tuple[tuple[str, float], ...] = ()
     joint_only: bool = False
+    level: float = 1.0
 
     def changed(
         self,
@@ -165,17 +174,46 @@ class FactRules:
 
     def fails(self, fact: Fact) -> bool:
         """Tell whether a fact fails a check."""
-        mine = f"{fact.code}:{fact.column}"
-        for name in (mine, fact.code, EVERY):
-            if name in self.allow:
-                return False
-            if name in self.fail_on:
-                return True
+        return self._found(fact) and (self.level >= 1.0 or self.pvalue(fact) <= self.level)
+
+    def doubts(self, fact: Fact) -> bool:
+        """Tell whether a fact would fail a check if it were not tested: then nothing is close, nor far."""
+        return self._found(fact) and not self.fails(fact)
+
+    def counting(self) -> FactRules:
+        """Return the same where facts are counted, and not tested."""
+        return replace(self, level=1.0)
+
+    def _found(self, fact: Fact) -> bool:
+        """Tell whether a fact is there in enough rows, and is not allowed."""
+        said = self._said(fact)
+        if said is not None:
+            return said
         if fact.chance != "none" or (self.joint_only and fact.column):
             return False
+        return fact.share >= self._allowed(fact)
+
+    def pvalue(self, fact: Fact) -> float:
+        """Return the p-value of a fact that fails: that more rows have it than the share that is allowed.
+
+        It is zero where the fact is new in kind, or somebody said that it fails in any case.
+        """
+        if fact.counted is None or self._said(fact):
+            return 0.0
+        return fact.counted.pvalue(self._allowed(fact))
+
+    def _said(self, fact: Fact) -> bool | None:
+        """Return whether somebody said that a fact fails; None where nobody said anything."""
+        for name in (f"{fact.code}:{fact.column}", fact.code, EVERY):
+            if name in self.allow or name in self.fail_on:
+                return name not in self.allow
+        return None
+
+    def _allowed(self, fact: Fact) -> float:
+        """Return the share of rows from which on a fact fails."""
         least = dict(self.negligible)
         share = dict(self.shares).get(fact.column, self.share)
-        return fact.share >= max(share, least.get(mine, least.get(fact.code, 0.0)))
+        return max(share, least.get(f"{fact.code}:{fact.column}", least.get(fact.code, 0.0)))
 
     def require_columns(self, names: Sequence[str]) -> None:
         """Refuse columns that are not there."""

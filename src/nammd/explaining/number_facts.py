@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from nammd.errors.checks import counted
-from nammd.explaining.chance import HARDLY, Share, Together, never_so_far
-from nammd.explaining.facts import Chance, Fact
+from nammd.explaining.chance import HARDLY, Chance, Counted, Share, Together, never_so_far
+from nammd.explaining.facts import Fact
 from nammd.explaining.offsets import offset
 from nammd.explaining.pile_ups import PileUp, cut_off, pile_ups
 from nammd.explaining.precision import coarser, finer
@@ -40,6 +40,14 @@ TAIL, REACH = 0.01, 2.0
 
 ABSURD = 20.0
 """Values so many times as far outside are told, even if there is one."""
+
+NO_DRIFT = 8.0
+"""No drift that could be tolerated brings values so many times as far outside."""
+
+MIDDLE, SHIFT, STRETCH = 0.25, 2.0, 4.0
+"""A column that has moved or widened as a whole has values outside its range, too. That is left to the tests,
+which know what is tolerated. Its quartiles tell: up to so many robust standard deviations, and so much wider.
+"""
 
 ALWAYS = 0.995
 """What so many rows have all of them have."""
@@ -110,14 +118,15 @@ class _Column:
         for nines, rows in self._nines.items():
             share = rows / self.now.size
             message = f"{self._write(nines)} in {percent(share)} of rows, far from everything so far: "
-            chance = self._noted(self._never_so_far(rows))
-            found.append(self._fact("placeholders", f"{message}a missing value?", share, chance))
+            chance, counted = self._noted(self._never_so_far(rows)), self._counted(rows)
+            found.append(self._fact("placeholders", f"{message}a missing value?", share, chance, counted))
         for way, end, name in ((1, self.now.high, "largest"), (-1, self.now.low, "smallest")):
             pile = cut_off(self.known, self.now, way, self.together)
             if pile is not None:
                 told.append(pile.place)
                 message = f"{self._write(end)}, the {name} value, {_shares(pile)}, none is beyond: cut off?"
-                found.append(self._fact("pile-up", message, pile.share - pile.before))
+                more = pile.share - pile.before
+                found.append(self._fact("pile-up", message, more, counted=pile.counted))
         for pile in [each for each in self._piles if each.place not in told][:_NAMED]:
             value = self.measure.value(pile.place)
             suspect = self._suspect(value)
@@ -126,14 +135,16 @@ class _Column:
             what = "a default?" if suspect is None else "a missing value?"
             message = f"{self._write(value if suspect is None else suspect)} {_shares(pile)}: {what}"
             code = "pile-up" if suspect is None else "placeholders"
-            found.append(self._fact(code, message, pile.share - pile.before))
+            found.append(self._fact(code, message, pile.share - pile.before, counted=pile.counted))
         return found
 
     def outside(self) -> list[Fact]:
         """Tell of values far outside the range so far, and of negative ones where there were none."""
         low, high = self._range
-        above, below = round(self._beyond(high, 1)), round(self._beyond(low, -1))
+        above, below = round(self._beyond(1)), round(self._beyond(-1))
         negative = 0 if low < 0 or self.measure.clock else round(self.now.marks.below_zero)
+        if self._moved(low, -1) < -NEGLIGIBLE * self.measure.scale:
+            negative = 0  # a column that has moved as a whole may be near zero now
         never = "below", self._write(0.0), "never before, down to", self._write(self.now.low)
         least = "below", self._write(low), "the smallest so far, down to", self._write(self.now.low)
         most = "above", self._write(high), "the largest so far, up to", self._write(self.now.high)
@@ -142,14 +153,19 @@ class _Column:
         if not told:
             return []
         rows = Share(sum(each for each, _ in told), self.now.size)
-        chance = self._never_so_far(max(each for each, _ in told))
+        most = max(each for each, _ in told)
+        chance, gross = self._never_so_far(most), self._beyond(1, NO_DRIFT) + self._beyond(-1, NO_DRIFT)
+        # So far outside they are new in kind.
+        new = 2 * gross >= rows.rows and self._never_so_far(gross) == "none"
         if self.now.high > high + ABSURD * self._margin(1) or self.now.low < low - ABSURD * self._margin(-1):
             chance = self._noted(chance)
         message = "; ".join(
             f"{counted(some, 'row')} ({percent(some / self.now.size)}) {way} {end}, {so_far} {worst}"
             for some, (way, end, so_far, worst) in told
         )
-        return [self._fact("outside-range", message, rows.value, chance)]
+        return [
+            self._fact("outside-range", message, rows.value, chance, None if new else self._counted(most))
+        ]
 
     def rounded(self) -> list[Fact]:
         """Tell of values that are rounded more coarsely than before."""
@@ -186,8 +202,15 @@ class _Column:
     def _grain(self) -> tuple[float, ...]:
         return tuple(n / self.together.now for n in self.now.marks.grain)
 
-    def _fact(self, code: str, message: str, share: float = 1.0, chance: Chance = "none") -> Fact:
-        return Fact(code, self.measure.title, message, share, chance)
+    def _fact(
+        self,
+        code: str,
+        message: str,
+        share: float = 1.0,
+        chance: Chance = "none",
+        counted: Counted | None = None,
+    ) -> Fact:
+        return Fact(code, self.measure.title, message, share, chance, counted)
 
     @cached_property
     def _nines(self) -> dict[float, int]:
@@ -257,17 +280,44 @@ class _Column:
 
     def _never_so_far(self, rows: float) -> Chance:
         """Tell whether rows far outside may be chance; far outside is rarer than outside."""
+        counted = self._counted(rows)
+        return never_so_far(counted.now, counted.none_of, HARDLY)
+
+    def _counted(self, rows: float) -> Counted:
+        """Return rows of which there was none before."""
         here = Share(rows, self.now.size).per(self.together.now)
-        return never_so_far(here, self.known[0].present / self.together.known, HARDLY)
+        return Counted(here, none_of=self.known[0].present / self.together.known)
 
     @staticmethod
     def _noted(chance: Chance) -> Chance:
         """Return that of something that is worth a note even where it may well be chance."""
         return "possible" if chance == "likely" else chance
 
-    def _beyond(self, end: float, way: int) -> float:
-        """Return how many rows are far beyond an end of the range, those apart that pile up there."""
-        [limit] = self.measure.places(np.array([end + way * self._margin(way)]))
+    def _moved(self, value: float, way: int) -> float:
+        """Return where a value is if all have moved and widened on its side as the quartiles have.
+
+        Of all that is known the one that the candidate is most like counts; nothing is taken to be narrower.
+        """
+        found = []
+        for each in self.known:
+            middle, quartile = self._quartiles(each, way)
+            now, far = self._quartiles(self.now, way)
+            widened = (far - now) / (quartile - middle) if quartile != middle else 1.0
+            shift = min(way * (now - middle), SHIFT * self.measure.scale)
+            found.append(middle + way * shift + (value - middle) * min(max(widened, 1.0), STRETCH))
+        return way * min(way * moved for moved in found)
+
+    def _quartiles(self, counts: NumberCounts, way: int) -> tuple[float, float]:
+        """Return the median of a column and its quartile on a side."""
+        shares = 0.5, 1 - MIDDLE if way > 0 else MIDDLE
+        middle, quartile = (self.measure.value(counts.quantile(share)) for share in shares)
+        return middle, quartile
+
+    def _beyond(self, way: int, times: float = 1.0) -> float:
+        """Return how many rows are far beyond an end of the range, or so many times as far."""
+        line = self._range[way > 0] + way * times * self._margin(way)
+        line = way * max(way * line, way * self._moved(line, way))
+        [limit] = self.measure.places(np.array([line]))
         places = self.now.places
         return float(self.now.rows[places > limit if way > 0 else places < limit].sum())
 

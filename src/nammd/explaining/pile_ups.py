@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.explaining.chance import MORE, Share, Together, above_chance, much_more
+from nammd.explaining.chance import MORE, Counted, Share, Together, above_chance, much_more
 from nammd.views.counts import NumberCounts
 from nammd.views.lattice import STEP
 
@@ -21,6 +21,9 @@ SPARE = 10.0
 
 AROUND = 8.5
 """So many points of the lattice to either side are around a value."""
+
+BESIDE = 2
+"""Of single values so many to either side are beside one."""
 
 GONE = 20
 """Rows beyond the largest value are missed where so many are expected."""
@@ -36,11 +39,14 @@ class PileUp:
         Where it is on the scale of the column.
     share, before : float
         The share of rows that have it, and the largest so far.
+    counted : Counted
+        The rows, and how many of them may be chance.
     """
 
     place: float
     share: float
     before: float
+    counted: Counted
 
 
 def pile_ups(known: Sequence[NumberCounts], now: NumberCounts, together: Together) -> list[PileUp]:
@@ -54,8 +60,10 @@ def pile_ups(known: Sequence[NumberCounts], now: NumberCounts, together: Togethe
             continue  # the same value, seen from beside it
         taken.append(key)
         share, before = counts.share(at), counts.before(key)
+        # A column that has moved has more rows at some values, and at those beside them.
+        before = Share(before.rows * counts.grown_beside(key), before.size)
         if much_more(share, before, SPARE) and counts.masses[at] >= MORE * counts.around(key):
-            found.append(PileUp(float(counts.places[at]), share.value, counts.at_value(key).value))
+            found.append(counts.pile(at, Counted(share, before.at_most(SPARE))))
     return found
 
 
@@ -75,7 +83,7 @@ def cut_off(known: Sequence[NumberCounts], now: NumberCounts, way: int, together
         return None
     if share.value - before.value < lost / 2:
         return None
-    return PileUp(float(counts.places[at]), share.value, counts.at_value(key).value)
+    return counts.pile(at, Counted(share, before.at_most()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +116,31 @@ class _Aligned:
     def share(self, at: int) -> Share:
         """Return the rows of the candidate at a value."""
         return Share(float(self.masses[at]), self.size).per(self.together.now)
+
+    def pile(self, at: int, counted: Counted) -> PileUp:
+        """Return the rows at a value, as what piles up there."""
+        before = self.at_value(float(self.keys[at])).value
+        return PileUp(float(self.places[at]), counted.now.value, before, counted)
+
+    def grown_beside(self, key: float) -> float:
+        """Return how many times as common the values beside one have become, on the side where they have.
+
+        Of single values only: where values lie closely `around` tells. A standard deviation is taken off.
+        """
+        if self.reach:
+            return 1.0
+        most = 1.0
+        for way in (1, -1):
+            beside = self.keys[way * (self.keys - key) > 0]
+            beside = np.sort(way * beside)[:BESIDE] * way
+            now = float(self.rows[np.isin(self.keys, beside)].sum())
+            shares = [
+                float(each.rows[np.isin(k, beside)].sum()) / each.size
+                for k, each in zip(self.known_keys, self.known, strict=True)
+            ]
+            rows = now - np.sqrt(now * self.together.now)
+            most = max(most, float(rows / (max(shares) * self.size + self.together.now)))
+        return most
 
     def before(self, key: float) -> Share:
         """Return the largest share of rows at a value in all that is known.

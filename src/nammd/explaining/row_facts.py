@@ -19,7 +19,7 @@ from nammd.data.dataset import Dataset
 from nammd.data.repeats import MANY, Keys, row_keys
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import sample_positions
-from nammd.explaining.chance import Share, Together, above_chance, much_more
+from nammd.explaining.chance import Counted, Share, Together, above_chance, much_more
 from nammd.explaining.facts import Fact
 from nammd.explaining.sentences import quoted
 from nammd.explaining.writing import percent
@@ -103,12 +103,12 @@ def repeated_rows(known: Sequence[Keys], now: Keys, together: Together) -> list[
     if here.size - here.rows < MANY:
         return []  # of so few different rows repetitions may be chance
     before = max((_repeats(keys, size) for keys in known), key=lambda share: share.value)
-    if here.value < MORE_REPEATS * before.value or not above_chance(
-        here.per(together.now), before.per(together.known).at_most()
-    ):
+    counted = Counted(here.per(together.now), before.per(together.known).at_most())
+    if here.value < MORE_REPEATS * before.value or not above_chance(*counted[:2]):
         return []
     told = f"{percent(_repeats(now, len(now)).value)} of rows repeat an earlier row"
-    return [Fact("repeated-rows", "", f"{told}, {percent(before.value)} before", here.value - before.value)]
+    message, more = f"{told}, {percent(before.value)} before", here.value - before.value
+    return [Fact("repeated-rows", "", message, more, counted=counted)]
 
 
 def _repeats(keys: Keys, size: int) -> Share:

@@ -64,6 +64,6 @@ def _batch(batch: Batch) -> dict[str, Any]:
         "tolerance": batch.epsilon,
         "rows": batch.n,
         "columns": [moved.words for moved in batch.columns if moved.words],
-        "failures": [words for _, words in batch.failures],
+        "failures": [fact.words for fact in batch.failures],
         "source": batch.source,
     }

@@ -52,6 +52,25 @@ class Moved(NamedTuple):
         return f"{self.name}: {much} its tolerance, not proven"
 
 
+class Against(NamedTuple):
+    """A fact that speaks against a batch.
+
+    Attributes
+    ----------
+    kind : {"data", "trust"}
+        What it is about.
+    words : str
+        The fact, in words.
+    pvalue : float
+        That of more rows than are allowed, where the fact is a matter of degree; adjusted for all facts, so
+        that the level of the batch is what it is held against. Zero where the fact is new in kind.
+    """
+
+    kind: Kind
+    words: str
+    pvalue: float = 0.0
+
+
 @dataclass(frozen=True)
 class Details:
     """What of a batch is looked at now and then.
@@ -95,6 +114,13 @@ class StoredDetails:
     text: str
     record: Record = field(compare=False, repr=False)
     path: Path = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, record: Record, path: Path) -> StoredDetails:
+        """Return those of a record; quickly, since there may be many thousands."""
+        details = object.__new__(cls)
+        details.__dict__.update(text=record.details, record=record, path=path)
+        return details
 
     def read(self) -> Details:
         """Return them, if they can be."""
@@ -144,14 +170,15 @@ class Batch:
     pvalue_close, pvalue_far : float
         Of "within the tolerance" and "beyond", of the joint distance.
     pvalue_beyond : float
-        Of FAR as a whole: of the joint distance and of all columns that take part.
+        Of all tests of FAR: of the joint distance and of all columns that take part; adjusted for the facts,
+        which share the level with them.
     pvalue_doubt : float
         The smallest of any view, were it the only one: nothing is CLOSE while one is in doubt.
     bets : tuple of float
         The logarithm of the evidence against "within" by bets on its rows, for each size of bet; empty where
         rows belong together or are not there any more, and normal scores serve.
-    failures : tuple of (str, str)
-        The facts that speak against it: kinds and sentences.
+    failures : tuple of Against
+        The facts that speak against it.
     report : str
         The page about it; empty where there is none.
     sums : str
@@ -184,7 +211,7 @@ class Batch:
     pvalue_beyond: float
     pvalue_doubt: float
     bets: tuple[float, ...] = ()
-    failures: tuple[tuple[Kind, str], ...] = ()
+    failures: tuple[Against, ...] = ()
     report: str = ""
     sums: str = ""
     details: Details | StoredDetails = Details()
@@ -224,13 +251,23 @@ class Batch:
         share = 100 * max(self.distance, 0.0) / self.epsilon
         return tuple(found) or (f"all columns together: {share:.3g} % of the tolerance",)
 
+    @property
+    def pvalue(self) -> float:
+        """The p-value of FAR as a whole: of all tests, and of facts that are a matter of degree."""
+        facts = [fact.pvalue for fact in self.failures if fact.kind == "data" and fact.pvalue]
+        return min(self.pvalue_beyond, *facts) if facts else self.pvalue_beyond
+
+    def against(self, level: float) -> set[Kind]:
+        """Return what kinds of facts speak against it, those that are a matter of degree at a level."""
+        return {fact.kind for fact in self.failures if fact.pvalue <= level}
+
     def reasons(self, level: float, facts: int) -> tuple[str, ...]:
         """Return what speaks against it, in words, with so many facts at most.
 
         What is proven at the level comes first: where half of all values are missing, rows that are alike are
         what comes of it. If it is FAR by facts alone, these do.
         """
-        against = tuple(words for _, words in self.failures[:facts])
+        against = tuple(fact.words for fact in self.failures[:facts])
         named = bool(self.fine) or any(each.words for each in self.columns)
         first = named and self.pvalue_beyond <= level
         return (*self.moved, *against) if first else (*against, *self.moved)
@@ -252,9 +289,7 @@ class Batch:
         if not _possible(content):
             raise Damaged(_impossible(content))
         require_key_of(key)
-        failures = _pairs(content["failures"], "failures")
-        if any(kind not in FAILURES for kind, _ in failures):
-            raise Damaged("the facts against it are of no kind")
+        failures = _against(content["failures"])
         bets = _bets(content["bets"])
         batch = object.__new__(cls)
         batch.__dict__.update(content, key=key, number=number, bets=bets, failures=failures, details=details)
@@ -322,6 +357,21 @@ def _bets(found: Any) -> tuple[float, ...]:
     if not all(map(math.isfinite, found)):
         raise Damaged("one of its bets is no number")
     return tuple(found)
+
+
+def _against(found: Any) -> tuple[Against, ...]:
+    """Return the facts against it."""
+    if found == []:
+        return ()
+    kinds = [str, str, float]
+    if type(found) is not list or not all(type(e) is list and [*map(type, e)] == kinds for e in found):
+        raise Damaged("its failures are not kinds with words and numbers")
+    failures = tuple(Against(*each) for each in found)
+    if any(fact.kind not in FAILURES for fact in failures):
+        raise Damaged("the facts against it are of no kind")
+    if not all(0 <= fact.pvalue <= 1 for fact in failures):
+        raise Damaged("the p-value of a fact against it is none")
+    return failures
 
 
 def _pairs(found: Any, name: str) -> tuple[tuple[str, str], ...]:

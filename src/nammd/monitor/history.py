@@ -22,6 +22,7 @@ from nammd.monitor import schema
 from nammd.monitor.batch import Batch
 from nammd.monitor.calendar import Calendar
 from nammd.monitor.chain import COLUMNS, KEYED, Damaged, Head, Record, is_whole, require_chain
+from nammd.monitor.collecting import without_collecting
 from nammd.monitor.file import JOURNAL, committed, reading, require_sqlite, sentences, writing
 from nammd.monitor.records import Era, Event, EventKind, Kept
 from nammd.monitor.replay import Replay, Snapshot, version_of
@@ -136,6 +137,7 @@ class History:
         found = self.contents(*filter(None, (own, *keys.values())))
         return found.get(own), {key: found[digest] for key, digest in keys.items()}
 
+    @without_collecting()
     def _replay(self, db: sqlite3.Connection) -> Replay:
         """Return what the records come to; those that are as they were when they were read last are known."""
         head, (known, replay) = self._head(db), self._known

@@ -14,7 +14,7 @@ import numpy as np
 
 from nammd.data.arrays import digest_of
 from nammd.data.opening import open_content, open_dataset
-from nammd.monitor.batch import Batch, Details, Moved
+from nammd.monitor.batch import Against, Batch, Details, Moved
 from nammd.monitor.pooling import sketched, sums_of
 from nammd.monitor.records import Era
 from nammd.monitor.storage import source_name, source_path
@@ -26,6 +26,12 @@ from nammd.tolerances.verdict import Verdict
 
 FACTS = 10
 """So many facts are kept of a batch."""
+
+OF_FACTS = 0.2
+"""Facts that are a matter of degree have this part of the level of a batch; its views share the rest."""
+
+TESTED = 4
+"""So many facts of a column may be: missing values, two ends of its range or new categories, a pile-up."""
 
 COLUMNS = 20
 """Of so many columns it is kept how far they moved."""
@@ -97,7 +103,9 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
     """Check a batch, and keep what the stream needs of it."""
     from nammd import __version__
 
-    verdict = gate.verdict(opened.candidate, level)
+    tests = TESTED * len(gate.tolerance.space.encoding.columns) + 1
+    rules = replace(gate.tolerance.fact_rules, level=OF_FACTS * level / tests)
+    verdict = gate.verdict(opened.candidate, (1 - OF_FACTS) * level, rules=rules)
     # Each batch at its own nearest mixture: never farther than from the true one, so the stream stays honest.
     pair, eps = verdict.details.nearest.pair, gate.tolerance.epsilon
     tested = verdict.details.nearest.margin_test(eps, "greater")
@@ -126,10 +134,10 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
         high=verdict.details.interval[1],
         pvalue_close=verdict.pvalue_close,
         pvalue_far=verdict.pvalue_far,
-        pvalue_beyond=verdict.details.pvalue_beyond,
+        pvalue_beyond=min(verdict.details.pvalue_beyond / (1 - OF_FACTS), 1.0),
         pvalue_doubt=_doubt(verdict),
         bets=() if bets is None else tuple(bets.tolist()),
-        failures=tuple((fact.kind, str(fact)) for fact in verdict.details.failures[:FACTS]),
+        failures=_against(verdict, tests),
         details=Details(
             facts=_facts(verdict),
             cautions=tuple((c.code, c.message) for c in verdict.cautions),
@@ -146,6 +154,20 @@ def measure(gate: Gate, opened: OpenedBatch, key: str, era: Era, level: float) -
     )
     sums = sums_of(gate, opened.candidate.sample.dataset)
     return MeasuredBatch(batch, verdict, b"" if sums is None else sketch_file.dumps(sums))
+
+
+def _against(verdict: Verdict, tests: int) -> tuple[Against, ...]:
+    """Return the facts against a batch, with p-values for so many tests, in their part of the level.
+
+    What is new in kind comes first, and then what is surest. Those that are not proven are among them: the
+    level is another one where batches come late, and earlier ones are tested first.
+    """
+    rules = verdict.details.fact_rules.counting()
+    failing = sorted((fact for fact in verdict.facts if rules.fails(fact)), key=lambda fact: -fact.share)
+    found = [
+        Against(fact.kind, str(fact), min(rules.pvalue(fact) * tests / OF_FACTS, 1.0)) for fact in failing
+    ]
+    return tuple(sorted(found, key=lambda fact: fact.pvalue)[:FACTS])
 
 
 def _facts(verdict: Verdict) -> tuple[tuple[str, str], ...]:

@@ -124,8 +124,7 @@ class Replay:
     def _take(self, record: Record, content: dict[str, Any]) -> None:
         kind, key = record.kind, record.key
         if kind == "batch":
-            details = StoredDetails(record.details, record, self.path)
-            batch = Batch.read(key, self.tests + 1, content, details)
+            batch = Batch.read(key, self.tests + 1, content, StoredDetails.of(record, self.path))
             if batch.era != len(self.eras):
                 raise Damaged("it was not held against what held then")
             self.forget(key)  # the order is that of arrival

@@ -12,7 +12,7 @@ import sqlite3
 APPLICATION = 0x6E616D6D
 """What tells a history from other SQLite files: "namm"."""
 
-VERSION = 4
+VERSION = 5
 
 _STATEMENTS = (
     """CREATE TABLE record (

@@ -22,6 +22,7 @@ import numpy as np
 from nammd.monitor import words
 from nammd.monitor.batch import Batch
 from nammd.monitor.calendar import Calendar, Gap
+from nammd.monitor.collecting import without_collecting
 from nammd.monitor.keys import in_order
 from nammd.monitor.rates import Spending
 from nammd.monitor.records import Era, Event
@@ -135,6 +136,7 @@ class State:
         return words.as_values(self)
 
 
+@without_collecting()
 def state_of(history: Snapshot, now: datetime.datetime | None = None) -> State:
     """Work the state out from the batches.
 
@@ -208,7 +210,7 @@ def _pvalues(batches: Sequence[Batch], before: int, tests: int) -> list[float]:
     """Return the p-values of all tests in their order; of batches that are gone nothing is known."""
     found = [float("nan")] * tests
     for batch in batches:
-        found[batch.number - before - 1] = batch.pvalue_beyond
+        found[batch.number - before - 1] = batch.pvalue
     return found
 
 

@@ -115,6 +115,7 @@ class Stream:
 
     def __init__(self, batches: Sequence[Batch], levels: dict[str, float], population: bool) -> None:
         self.batches, self.population = batches, population
+        self.keys = [batch.key for batch in batches]
         self.levels = [levels[batch.key] for batch in batches]
         pairs = list(zip(batches, self.levels, strict=True))
         self.decisions = [_decision(*each) for each in pairs]
@@ -157,15 +158,14 @@ class Stream:
 
     def alarm(self, alarm: Alarm) -> StreamAlarm:
         """Return an alarm by the keys of batches."""
-        keys = [batch.key for batch in self.batches]
         return StreamAlarm(
             cause=alarm.cause,
-            opened=keys[alarm.opened],
-            since=keys[alarm.since],
-            closed="" if alarm.closed is None else keys[alarm.closed],
+            opened=self.keys[alarm.opened],
+            since=self.keys[alarm.since],
+            closed="" if alarm.closed is None else self.keys[alarm.closed],
             view=self._view(alarm),
             by=alarm.by or "",
-            proof="" if alarm.proof is None else keys[alarm.proof],
+            proof="" if alarm.proof is None else self.keys[alarm.proof],
         )
 
     def _view(self, alarm: Alarm) -> str:
@@ -173,7 +173,7 @@ class Stream:
         if alarm.cause != "batch" or not self._apart(alarm.opened):
             return ""
         batch = self.batches[alarm.opened]
-        if batch.pvalue_beyond > self.levels[alarm.opened]:
+        if not batch.pvalue_beyond <= self.levels[alarm.opened]:
             return "a fact"
         return next((moved.name for moved in batch.columns if moved.words), "")
 
@@ -187,7 +187,7 @@ class Stream:
         u, given, pvalue, deviation, features, reference, rows = numbers
         shared = np.stack((features, reference) if self.population else (features,), axis=1)
         each = zip(self.batches, self.decisions, strict=True)
-        apart = np.array([bool(b.failures) or decision is Decision.FAR for b, decision in each], bool)
+        apart = np.array([decision is Decision.FAR or bool(b.failures) for b, decision in each], bool)
         batches = Batches(u, given, pvalue, deviation, shared, rows, apart, ~self.calm)
         return proven(batches, np.array(self.levels), most)
 
@@ -216,8 +216,9 @@ _NUMBERS = attrgetter("u", "given", "pvalue_close", "deviation", "features", "re
 
 
 def _decision(batch: Batch, level: float) -> Decision:
-    against = {kind for kind, _ in batch.failures}
-    return decided(batch.pvalue_close, batch.pvalue_beyond, level, batch.pvalue_doubt <= level, against)
+    # A fact that is a matter of degree, and is not proven at this level, leaves a doubt.
+    doubtful = batch.pvalue_doubt <= level or bool(batch.failures)
+    return decided(batch.pvalue_close, batch.pvalue_beyond, level, doubtful, batch.against(level))
 
 
 def _calm(batch: Batch, level: float) -> bool:

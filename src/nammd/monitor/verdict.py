@@ -111,7 +111,7 @@ class BatchVerdict(Result):
             events=events,
             reasons=tuple(moved.words for moved in batch.columns if moved.words),
             moved=batch.moved,
-            failures=tuple(words for _, words in batch.failures),
+            failures=tuple(fact.words for fact in batch.failures),
             cautions=tuple(Caution(code, message) for code, message in (*batch.facts, *batch.cautions)),
             state=state,
             verdict=verdict,

@@ -110,15 +110,15 @@ def watch(up: FloatArray, down: FloatArray, proofs: Proofs, rate: Rate) -> Watch
     Watch
     """
     line = math.log(rate.line)
-    evidence, start = _nothing(), np.zeros(len(BETS), int)
+    evidence, begun = _nothing(), 0
     within, back = _nothing(), np.zeros(len(BETS), int)
-    found = np.empty(len(up))
+    steps = np.empty((len(up), len(BETS)))
     alarms: list[Alarm] = []
     open_ones: list[Alarm] = []
     for t in range(len(up)):
-        start[evidence <= rate.fresh(t + 1)] = t
-        evidence = rate.entry(evidence, t + 1) + up[t]
-        found[t] = now = float(strength(evidence))
+        evidence = steps[t] = rate.entry(evidence, t + 1) + up[t]
+        # The mean is at most the largest, which is quicker to look at: there may be thousands of batches.
+        now = float(strength(evidence)) if max(evidence.tolist()) >= line else -math.inf
         if open_ones:
             back[within <= rate.fresh(t + 1)] = t
             within = rate.entry(within, t + 1) + down[t]
@@ -129,7 +129,7 @@ def watch(up: FloatArray, down: FloatArray, proofs: Proofs, rate: Rate) -> Watch
             alarms += [replace(a, closed=t, by=by, proof=since) for a in ended]
             open_ones = [a for a in open_ones if a not in ended]
             if ended:
-                evidence, now = _nothing(), -math.inf
+                evidence, begun, now = _nothing(), t + 1, -math.inf
             if proofs.close[t]:
                 continue
         if proofs.far[t] or now >= line:
@@ -138,15 +138,25 @@ def watch(up: FloatArray, down: FloatArray, proofs: Proofs, rate: Rate) -> Watch
             if proofs.far[t] and "batch" not in causes:
                 new.append(Alarm("batch", t, t))
             if now >= line and "stream" not in causes:
-                new.append(Alarm("stream", t, int(start[int(np.argmax(evidence))])))
+                new.append(Alarm("stream", t, _start(steps[begun : t + 1], begun, rate)))
             if new and not open_ones:
                 within = _nothing()
             open_ones += new
         if dropped := [a for a in open_ones if a.cause in proofs.by_hand[t]]:
             alarms += [replace(a, closed=t, by="hand", proof=t) for a in dropped]
-            open_ones, evidence = [a for a in open_ones if a not in dropped], _nothing()
+            open_ones = [a for a in open_ones if a not in dropped]
+            evidence, begun = _nothing(), t + 1
     alarms += open_ones
-    return Watch(found, tuple(sorted(alarms, key=lambda alarm: (alarm.opened, alarm.cause))))
+    return Watch(strength(steps), tuple(sorted(alarms, key=lambda alarm: (alarm.opened, alarm.cause))))
+
+
+def _start(steps: FloatArray, begun: int, rate: Rate) -> int:
+    """Return the batch since which the strongest bet has gathered its evidence; `steps` are since `begun`."""
+    path = steps[:, int(np.argmax(steps[-1]))].tolist()
+    for place in range(len(path) - 1, 0, -1):
+        if path[place - 1] <= rate.fresh(begun + place + 1):
+            return begun + place
+    return begun
 
 
 def _nothing() -> FloatArray:

@@ -155,7 +155,13 @@ class AtomPair:
     @cached_property
     def sides(self) -> tuple[AtomSide, AtomSide]:
         """Both samples as the tests see them."""
-        return AtomSide(self, 0), AtomSide(self, 1)
+        x, y = (
+            AtomSide(
+                number, atoms, g, self.second_order, None if self._in_both is None else self._in_both[number]
+            )
+            for number, (atoms, g) in enumerate(zip(self.atoms, self.influences, strict=True))
+        )
+        return x, y
 
     @cached_property
     def influences(self) -> tuple[FloatArray, FloatArray]:
@@ -190,15 +196,36 @@ class AtomPair:
 
 @dataclass(frozen=True, eq=False)
 class AtomSide:
-    """One of two samples by its units; a `Side`."""
+    """One of two samples by its units; a `Side`.
 
-    pair: AtomPair
+    It does not hold its pair, which holds it: both would stay in memory, with all that they have of the
+    units, until Python looks for cycles.
+
+    Attributes
+    ----------
+    number : int
+        Which of the two it is.
+    atoms : Atoms
+        The units.
+    g : array of shape (units, 2)
+        Their p and q.
+    second_order : SecondOrder or None
+        How influences meet through the kernel.
+    in_both : array of int or None
+        The places of the units that vary together with those of the other sample.
+    """
+
     number: int
+    atoms: Atoms
+    g: FloatArray
+    second_order: SecondOrder | None
+    in_both: Places | None
 
     @property
-    def atoms(self) -> Atoms:
-        """The units."""
-        return self.pair.atoms[self.number]
+    def order(self) -> SecondOrder:
+        """How influences meet through the kernel."""
+        assert self.second_order is not None
+        return self.second_order
 
     @property
     def size(self) -> float:
@@ -208,7 +235,7 @@ class AtomSide:
     @property
     def eigenvalue(self) -> float:
         """The largest eigenvalue of the covariance operator."""
-        return self.pair.order.eigenvalues[self.number]
+        return self.order.eigenvalues[self.number]
 
     def second(self) -> FloatArray:
         """Return the means of the products of p and q."""
@@ -226,23 +253,23 @@ class AtomSide:
 
     @cached_property
     def _second(self) -> FloatArray:
-        p, q = self._g.T
+        p, q = self.g.T
         both = self._mean(p, q)
         return np.array([[self._mean(p, p), both], [both, self._mean(q, q)]])
 
     @cached_property
     def _thirds(self) -> FloatArray:
-        p, q = self._g.T
+        p, q = self.g.T
         squares = p * p, q * q
         return np.array([self._mean(square, each) for square in squares for each in (p, q)])
 
     @cached_property
     def _form(self) -> FloatArray:
-        return self.pair.order.form(self.number, self._g)
+        return self.order.form(self.number, self.g)
 
     def beside(self, first: KeptX, second: KeptX) -> SharedX:
         """Return how two distances depend on this sample."""
-        atoms, order = self.atoms, self.pair.order
+        atoms, order = self.atoms, self.order
         g = np.column_stack([atoms.influences[:, 0], first.across, second.across])
         weighted = _weighted(g, atoms.counts)
         thirds = np.stack([(weighted * column[:, None]).T @ g for column in g.T])
@@ -266,16 +293,11 @@ class AtomSide:
             found = found + lag + lag.T
         return found / atoms.effective
 
-    @property
-    def _g(self) -> FloatArray:
-        return self.pair.influences[self.number]
-
     def _mean(self, one: FloatArray, other: FloatArray) -> float:
         """Return a mean product; units in both samples count half in each, so that all count once."""
         found = self.atoms.sum(one, other)
-        if self.pair.joint and self.pair.common is not None:
-            both = self.pair.common[self.number]
-            found -= float(one[both] @ other[both]) / 2
+        if self.in_both is not None:
+            found -= float(one[self.in_both] @ other[self.in_both]) / 2
         return found / self.size
 
 

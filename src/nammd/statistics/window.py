@@ -131,7 +131,8 @@ def proven(batches: Batches, levels: FloatArray, most: int) -> Proven:
     scores = -batches.deviation * _quantiles(likely)
     claims = (-1, weighted(scores), ~usable | batches.doubtful), (1, weighted(batches.u), ~usable)
     variances, shared = weighted(batches.given) ** 2, [weighted(each) for each in batches.shared.T]
-    line = -_quantiles(levels / len(looks))
+    each, where = np.unique(levels, return_inverse=True)
+    line = -_quantiles(each / len(looks))[where]
     for look in looks:
         if look > count:
             break

@@ -205,6 +205,7 @@ class Gate:
         )
         doubts = (*(c.doubtful(alpha) for c in columns), *(p.doubtful(alpha) for p in pairs))
         doubtful = (judged and any(doubts)) or scales.pvalue <= alpha
+        doubtful = doubtful or any(map(rules.doubts, facts))
         against = {fact.kind for fact in facts if rules.fails(fact)}
         unlike = unlike_own_reference(self._columns, alpha)
         decision = decided(p_close, beyond, alpha, doubtful or bool(unlike), against)

@@ -170,6 +170,7 @@ class VerdictDetails(Reportable):
         """Return the verdict that follows from the p-values, where these were adjusted."""
         against = {fact.kind for fact in self.failures}
         doubtful = bool(self.doubtful or self.other_reference or self.pvalue_far <= self.alpha)
+        doubtful = doubtful or any(map(self.fact_rules.doubts, self.facts))
         decision = decided(self.pvalue_close, self.pvalue_beyond, self.alpha, doubtful, against)
         return replace(self, decision=decision)
 
