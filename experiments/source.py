@@ -188,25 +188,39 @@ def _closure(calls: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
 
 @cache
 def _references(module: str, name: str) -> tuple[tuple[str, str], ...]:
-    """Return the constants and classes that a piece names."""
+    """Return the constants and classes that a piece names, and the functions that make a constant."""
     source, found = source_of(module), set()
     names: dict[str, tuple[str, str]] = dict(source.imports)
     nodes = [kept for node in _parts(source, name) for kept in _kept_nodes(node)]
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names.update(_imported(node, module.rpartition(".")[0]))
+    # What runs when the module is imported was not seen to be called.
+    made_by = (
+        set() if name in source.functions else {node.func for node in nodes if isinstance(node, ast.Call)}
+    )
     for node in nodes:
-        if isinstance(node, ast.Name):
-            if node.id in source.pieces:
-                found.add((module, node.id))
-            elif node.id in names and names[node.id][1]:
-                found.add(_home(*names[node.id]))
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            base, inside = names.get(node.value.id, ("", ""))
-            if base:
-                found.add(_home(f"{base}.{inside}" if inside else base, node.attr))
-    ours = {(m, n) for m, n in found if m.split(".")[0] in PACKAGES and n in source_of(m).pieces}
-    return tuple(sorted((m, n) for m, n in ours if n not in source_of(m).functions))
+        where = _named(node, module, names)
+        if where is None or where[0].split(".")[0] not in PACKAGES:
+            continue
+        home = source_of(where[0])
+        if where[1] in home.pieces and (where[1] not in home.functions or node in made_by):
+            found.add(where)
+    return tuple(sorted(found))
+
+
+def _named(node: ast.AST, module: str, names: Mapping[str, tuple[str, str]]) -> tuple[str, str] | None:
+    """Return the module and the name of what a name or an attribute of a module stands for."""
+    if isinstance(node, ast.Name):
+        if node.id in source_of(module).pieces:
+            return module, node.id
+        if node.id in names and names[node.id][1]:
+            return _home(*names[node.id])
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        base, inside = names.get(node.value.id, ("", ""))
+        if base:
+            return _home(f"{base}.{inside}" if inside else base, node.attr)
+    return None
 
 
 def _home(module: str, name: str, steps: int = 5) -> tuple[str, str]:

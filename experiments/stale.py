@@ -88,7 +88,5 @@ def stale_files(
 
 def advice(kept: Kept, why: list[str]) -> str:
     """Return what to do about a stale file."""
-    command = "run" if why == ["settings"] else "verify"
-    return (
-        f"{kept.path.name} is stale ({', '.join(why)}); run: python -m experiments {command} {kept.options}"
-    )
+    command = f"run {kept.options}" if why == ["settings"] else f"verify {kept.experiment.name}"
+    return f"{kept.path.name} is stale ({', '.join(why)}); run: python -m experiments {command}"

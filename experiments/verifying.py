@@ -79,15 +79,11 @@ class _File:
 
 def verify(stale: Mapping[Kept, list[str]], options: Options, cells: int) -> bool:
     """Verify stale files, and stamp each as soon as that is done; return whether all could be stamped."""
-    progress_lines = Progress(0)
-    good = True
-    files = []
-    for kept, why in stale.items():
-        if why == ["settings"]:
-            progress_lines.say(f"{kept.path.name}: other settings; python -m experiments run {kept.options}")
-            good = False
-        else:
-            files.append(_File(kept, options, cells))
+    outdated = [kept for kept, why in stale.items() if why == ["settings"]]
+    for kept in outdated:
+        Progress(0).say(f"{kept.path.name}: other settings; python -m experiments run {kept.options}")
+    files = [_File(kept, options, cells) for kept in stale if kept not in outdated]
+    good = not outdated
     for alone in (False, True):
         some = [file for file in files if file.kept.experiment.alone is alone]
         good &= _verify_some(some, jobs=1 if alone else options.jobs)

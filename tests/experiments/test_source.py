@@ -20,6 +20,13 @@ SCALE = 2
 CHAIN = SCALE + 1
 
 
+def made(x):
+    return x + 0
+
+
+MADE = made(0)
+
+
 class Base:
     def area(self):
         return 1
@@ -36,7 +43,7 @@ def called(x: int) -> int:
     """Say something."""
     if x < 0:
         raise ValueError("negative")
-    return x * SCALE * FACTOR + (lambda y: y)(CHAIN)
+    return x * SCALE * FACTOR + (lambda y: y)(CHAIN) + MADE
 
 
 def in_a_thread():
@@ -128,6 +135,7 @@ def test_a_recorder_leaves_no_trace(package):
         ("x * SCALE", "x + SCALE", "module.py"),
         ("SCALE = 2", "SCALE = 3", "module.py"),
         ("SCALE + 1", "SCALE + 2", "module.py"),
+        ("return x + 0", "return x + 1", "module.py"),
         ("FACTOR = 10", "FACTOR = 11", "constants.py"),
         ("side: float = 3.0", "side: float = 4.0", "module.py"),
         ("    def double", "    def area(self):\n        return 5\n\n    def double", "module.py"),
