@@ -38,7 +38,7 @@ PROTOCOLS = {
     "wasserstein": Protocol("the paper's", "10 × 100", "rows known for higgs"),
     "tst_power": Protocol("the paper's", "10 × 100", "fewer higgs rows, other images"),
     "same_kernel": Protocol("ours", "10 × 100"),
-    "same_kernel_redrawn": Protocol("the paper's", "10 × 100", "blob alone"),
+    "same_kernel_redrawn": Protocol("the paper's", "10 × 100", "rows known for blob"),
     "own_kernels": Protocol("ours", "10 × 100"),
     "own_kernels_penalised": Protocol("ours", "10 × 100", "the paper's penalty"),
     "closeness_kernel": Protocol("ours"),

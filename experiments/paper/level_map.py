@@ -139,8 +139,9 @@ class _Levels:
                 limits[law, epsilon] = limit_level(done.values["variance ratio"]["mean"], ALPHA)
             else:
                 parts.setdefault((law, epsilon, rows), []).append(done.values)
+        names: list[str] = list(TESTS)
         found = {
-            where: {str(test): pooled_rate(each[test] for each in values) for test in TESTS}
+            where: {name: pooled_rate(each[name] for each in values) for name in names}
             for where, values in parts.items()
         }
         return cls(results.settings, found, limits)

@@ -5,7 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiments.experiment import Context
-from experiments.paper.closeness_pairs import GAP, METHODS, Known, rejections, rows_for, setting_at
+from experiments.paper.closeness_pairs import (
+    EQUAL,
+    GAP,
+    METHODS,
+    Known,
+    at_equal_level,
+    rejections,
+    rows_for,
+    setting_at,
+)
 from experiments.paper.finite import Counting, FinitePair
 from experiments.paper.natural_level import PAPER, STAND_INS
 
@@ -81,8 +90,18 @@ def test_pairs_meet_the_conditions_and_can_be_told_apart(rng):
     found = rejections(dict.fromkeys(METHODS, known), rows, 30, rng)
     for name in METHODS:
         assert found[name]["level"].mean() < 0.2 < 0.7 < found[name]["power"].mean()
+        assert found[name][EQUAL].shape == (30,)
     # An estimated margin costs power.
     assert found["compared"]["power"].mean() < found["our nammd"]["power"].mean()
+
+
+def test_a_test_that_rejects_too_often_gains_nothing_at_equal_level(rng):
+    level, power = rng.random(9999), rng.random(9999) ** 4
+    honest, bold = at_equal_level(level, power), at_equal_level(level / 3, power / 3)
+    assert np.array_equal(honest, bold)
+    assert honest.mean() == pytest.approx(0.05**0.25, abs=0.02)
+    assert at_equal_level(level, rng.random(9999)).mean() == pytest.approx(0.05, abs=0.01)
+    assert not at_equal_level(level[:10], power).any()  # too few to say where the bar is
 
 
 def test_every_variant_of_the_paper_has_a_stand_in():
