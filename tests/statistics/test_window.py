@@ -9,8 +9,10 @@ from nammd.datasets.laws.families import known_pair
 from nammd.statistics.margin import margin
 from nammd.statistics.stream import GivenReference
 from nammd.statistics.window import Batches, lengths, proven
+from tests.simulate import pairs_of, pvalue
 
 WITHIN, BEYOND = -1, 1
+LAWS = ["shifted normal", "scaled normal", "contaminated", "rare stray"]
 
 
 def batches(scores, *, given=1.0, reference=0.0, apart=(), doubtful=(), rows=None):
@@ -84,29 +86,42 @@ def test_a_batch_of_many_rows_costs_the_others_no_digits():
     assert found.length.tolist() == [0, 0, 0, 0, 4, 4]
 
 
-def simulated(law, margin_, m, n, rng, count):
-    """Return the batches of a stream exactly at the tolerance."""
-    pair = known_pair(law, margin_)
-    x = pair.p.sample(rng, m)
-    gate = nammd.Tolerance.at(pair.nammd, pair.kernel, n_columns=x.shape[1]).with_reference(x)
+def simulated(pair, m, n, rng, count):
+    """Return the reference and the batches of a stream exactly at the tolerance, and their pairs."""
+    x, batches = pair.p.sample(rng, m), [pair.q.sample(rng, n) for _ in range(count)]
+    return x, batches, pairs_of(x, *batches, kernel=pair.kernel)
+
+
+def told(pairs, eps):
+    """Return what a monitor knows of batches by their pairs with the reference."""
     rows = []
-    for _ in range(count):
-        found = gate.distance(pair.q.sample(rng, n)).pair
-        given = GivenReference.of(found, pair.nammd)
-        below, above = (margin(found, pair.nammd, "corrected", way) for way in ("less", "greater"))
-        pvalue = below.pvalue("less")
-        rows.append((given.u, given.deviation, pvalue, above.deviation, given.reference))
-    u, given_, pvalue, deviation, reference = np.array(rows).T
-    none = np.zeros(count, bool)
-    return Batches(u, given_, pvalue, deviation, reference[:, None], np.full(count, float(n)), none, none)
+    for pair in pairs:
+        given, above = GivenReference.of(pair, eps), margin(pair, eps, "corrected", "greater")
+        rows.append((given.u, given.deviation, pvalue(pair, eps, "less"), above.deviation, given.reference))
+    u, given_, pvalues, deviation, reference = np.array(rows).T
+    none, sizes = np.zeros(len(pairs), bool), np.array([float(pair.rows[1]) for pair in pairs])
+    return Batches(u, given_, pvalues, deviation, reference[:, None], sizes, none, none)
 
 
-@pytest.mark.parametrize("law", ["shifted normal", "scaled normal", "contaminated", "rare stray"])
+@pytest.mark.parametrize("law", LAWS)
+def test_the_pairs_are_those_of_a_gate(law):
+    laws, rng = known_pair(law, 0.05), np.random.default_rng(27)
+    x, batches, pairs = simulated(laws, 1000, 100, rng, 4)
+    gate = nammd.Tolerance.at(laws.nammd, laws.kernel, n_columns=x.shape[1]).with_reference(x)
+    one, other = told(pairs, laws.nammd), told([gate.distance(y).pair for y in batches], laws.nammd)
+    for name in ("u", "given", "pvalue", "deviation", "shared", "rows"):
+        # Of many rows some stand for all in the terms of higher order.
+        near = 0.02 if name == "pvalue" else 1e-9
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=near, err_msg=name)
+
+
+@pytest.mark.parametrize("law", LAWS)
 def test_at_the_margin_the_last_batches_are_said_to_be_within_or_beyond_at_most_so_often(law):
     """At level .2, of all five lengths together: at the margin each of both is false."""
     rng, level, runs = np.random.default_rng(27), 0.2, 80
-    streams = (simulated(law, 0.05, 1000, 100, rng, 8) for _ in range(runs))
-    sides = np.array([proven(stream, np.full(8, level), 8).side[-1] for stream in streams])
+    pair, looks = known_pair(law, 0.05), np.full(8, level)
+    streams = (told(simulated(pair, 1000, 100, rng, 8)[-1], pair.nammd) for _ in range(runs))
+    sides = np.array([proven(stream, looks, 8).side[-1] for stream in streams])
     noise = np.sqrt(level * (1 - level) / runs)
     assert np.mean(sides == WITHIN) <= level + 2 * noise
     assert np.mean(sides == BEYOND) <= level + 2 * noise

@@ -32,7 +32,9 @@ CONSTANT = "every row has the same value"
 
 FREE_TEXT = "it is free text, which has no categories to compare"
 
-_BY_WORDS = Advice("to compare its words, give space={'text': 'hashed'}", "to compare its words, give --text hashed")
+_BY_WORDS = Advice(
+    "to compare its words, give space={'text': 'hashed'}", "to compare its words, give --text hashed"
+)
 
 MIN_IDENTIFIER_ROWS = 20
 """With fewer rows, values that all differ are no sign of an identifier."""

@@ -153,8 +153,8 @@ class _Column:
         if not told:
             return []
         rows = Share(sum(each for each, _ in told), self.now.size)
-        most = max(each for each, _ in told)
-        chance, gross = self._never_so_far(most), self._beyond(1, NO_DRIFT) + self._beyond(-1, NO_DRIFT)
+        largest = max(each for each, _ in told)
+        chance, gross = self._never_so_far(largest), self._beyond(1, NO_DRIFT) + self._beyond(-1, NO_DRIFT)
         # So far outside they are new in kind.
         new = 2 * gross >= rows.rows and self._never_so_far(gross) == "none"
         if self.now.high > high + ABSURD * self._margin(1) or self.now.low < low - ABSURD * self._margin(-1):
@@ -164,7 +164,7 @@ class _Column:
             for some, (way, end, so_far, worst) in told
         )
         return [
-            self._fact("outside-range", message, rows.value, chance, None if new else self._counted(most))
+            self._fact("outside-range", message, rows.value, chance, None if new else self._counted(largest))
         ]
 
     def rounded(self) -> list[Fact]:

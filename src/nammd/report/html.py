@@ -156,7 +156,7 @@ def _pvalue(value: float) -> str:
 def _image(ax: Axes) -> str:
     """Return a figure as the address of an image that is part of the page."""
     content = BytesIO()
-    figure = ax.figure
+    figure: Any = ax.figure  # never a part of another one here
     # Without the date, the same figure gives the same image.
     figure.savefig(content, format="svg", dpi=150, transparent=True, metadata={"Date": None})
     drawn = themed(content.getvalue().decode("utf-8"))
