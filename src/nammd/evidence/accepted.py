@@ -104,6 +104,11 @@ class AcceptedRows:
         """The points of all corners but the reference."""
         return [corner.points for corner in self.corners[1:]]
 
+    @cached_property
+    def with_themselves(self) -> FloatArray:
+        """The mean kernel values between all rows of corners, also of a unit with itself."""
+        return of_all_pairs(self.kernel, self.corners, self.hull.inner)
+
     def known(self, reference: Sample) -> Known:
         """Return what is within the reference, for pairs with it."""
         own = WithinSums(self.hull.corners[0].seen[:, 0], float(self.hull.squares[0, 0]))
@@ -303,6 +308,22 @@ def _apart(kernel: Kernel, one: Rows, two: Rows, sums: CrossSums) -> tuple[Float
     rows[here] -= values
     cols[there] -= values
     return rows, cols, sums.squares - float(values @ values)
+
+
+def of_all_pairs(kernel: Kernel, corners: Sequence[Rows], inner: FloatArray) -> FloatArray:
+    """Return the mean kernel values between all rows of corners, also of a unit with itself.
+
+    `inner` are those between rows of different units.
+    """
+    found = inner.copy()
+    for a, one in enumerate(corners):
+        for b, two in enumerate(corners):
+            if one.sample == two.sample:
+                here, there = same_units(one, two)
+                values = row_by_row(kernel, take_rows(one.points, here), take_rows(two.points, there))
+                pairs = float(one.points.shape[0] * two.points.shape[0])
+                found[a, b] = (inner[a, b] * (pairs - len(here)) + float(np.sum(values))) / pairs
+    return found
 
 
 def same_units(one: Rows, two: Rows) -> tuple[Positions, Positions]:

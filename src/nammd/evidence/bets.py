@@ -8,7 +8,7 @@ import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, take_rows
 from nammd.engines import Engine, choose_engine
-from nammd.evidence.accepted import AcceptedRows, Rows, same_units
+from nammd.evidence.accepted import AcceptedRows, Rows, of_all_pairs
 from nammd.evidence.rows import RowEvidence
 from nammd.kernels import Kernel
 from nammd.kernels.operations import row_by_row
@@ -35,28 +35,14 @@ def bets_on_rows(
     if around is None:
         corners: Sequence[Rows] = (Rows(evidence.x.points, 0),)
         inner = np.array([[evidence.meeting.moments.x.mean]])
+        with_themselves = of_all_pairs(kernel, corners, inner)
     else:
-        corners, inner = around.corners, around.hull.inner
+        corners, inner, with_themselves = around.corners, around.hull.inner, around.with_themselves
     across = [cross, *evidence.beside[: len(corners) - 1]]
     sizes = np.array([corner.points.shape[0] for corner in corners])
-    hull = FixedHull(inner, _of_all_pairs(kernel, corners, inner, sizes), float(kernel.bound))
+    hull = FixedHull(inner, with_themselves, float(kernel.bound))
     seen = np.column_stack([sums.cols for sums in across]) / sizes
     return hull.evidence(*_halves(kernel, evidence.y.points, seen, engine), eps)
-
-
-def _of_all_pairs(
-    kernel: Kernel, corners: Sequence[Rows], inner: FloatArray, sizes: FloatArray
-) -> FloatArray:
-    """Return the mean kernel values between all rows of corners, also of a unit with itself."""
-    found = inner.copy()
-    for a, one in enumerate(corners):
-        for b, two in enumerate(corners):
-            if one.sample == two.sample:
-                here, there = same_units(one, two)
-                values = row_by_row(kernel, take_rows(one.points, here), take_rows(two.points, there))
-                pairs = float(sizes[a] * sizes[b])
-                found[a, b] = (inner[a, b] * (pairs - len(here)) + float(np.sum(values))) / pairs
-    return found
 
 
 def _halves(kernel: Kernel, points: Array, seen: FloatArray, engine: Engine | None) -> tuple[Half, Half]:

@@ -6,7 +6,7 @@ import datetime
 import json
 import shlex
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ from nammd.monitor.measuring import MeasuredBatch
 from nammd.monitor.pooling import WINDOWS, members
 from nammd.monitor.records import Era, Event, EventKind
 from nammd.monitor.replay import Snapshot
-from nammd.monitor.state import State, state_of
+from nammd.monitor.state import State, alarms_of, state_of
 from nammd.monitor.stream import StreamAlarm
 from nammd.monitor.verdict import BatchVerdict
 from nammd.monitor.words import closed_words, opened_words, withdrawn_words
@@ -73,16 +73,16 @@ def store(
 
 def follow(writer: Writer, at: str, was: Snapshot, now: Snapshot) -> tuple[tuple[Event, ...], State]:
     """Tell what became of the alarms after a change; return the new events and the new state."""
-    before, after = state_of(was), state_of(now)
+    before, after = alarms_of(was), state_of(now)
     said: list[tuple[EventKind, StreamAlarm, str]] = []
     for alarm in _of_data(after):
-        earlier = _same_alarm(alarm, before, after)
+        earlier = _same_alarm(alarm, before, after.places)
         if earlier is None or (alarm.open and not earlier.open):
             said.append(("alarm opened", alarm, opened_words(alarm, after)))
         if not alarm.open and (earlier is None or earlier.open):
             said.append(("alarm closed", alarm, closed_words(alarm)))
-    for alarm in _of_data(before):
-        if _same_alarm(alarm, after, after) is None:
+    for alarm in before:
+        if _same_alarm(alarm, _of_data(after), after.places) is None:
             said.append(("alarm withdrawn", alarm, withdrawn_words(alarm)))
     new = tuple(writer.event(at, kind, alarm.opened, alarm.cause, words) for kind, alarm, words in said)
     return new, replace(after, events=(*after.events, *new))
@@ -126,17 +126,18 @@ def _of_data(state: State) -> list[StreamAlarm]:
     return [alarm for alarm in state.alarms if alarm.of_data]
 
 
-def _same_alarm(alarm: StreamAlarm, others: State, order: State) -> StreamAlarm | None:
+def _same_alarm(
+    alarm: StreamAlarm, others: Sequence[StreamAlarm], places: Mapping[str, int]
+) -> StreamAlarm | None:
     """Return the alarm of another state that is the same one: of the same cause, at the same time."""
 
     def span(each: StreamAlarm) -> tuple[int, int]:
-        places = order.places
         opened = places.get(each.opened, -1)
         start = places.get(each.since, opened)
         return start, places.get(each.closed, len(places)) if each.closed else len(places)
 
     first, last = span(alarm)
-    for other in _of_data(others):
+    for other in others:
         start, end = span(other)
         if other.cause == alarm.cause and start <= last and first <= end:
             return other

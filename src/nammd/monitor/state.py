@@ -28,9 +28,10 @@ from nammd.monitor.rates import Spending
 from nammd.monitor.records import Era, Event
 from nammd.monitor.replay import Snapshot
 from nammd.monitor.stream import QUIET, Stream, StreamAlarm, Told
+from nammd.statistics.alarms import Watch
 from nammd.tolerances.decision import Decision
 
-__all__ = ["State", "StreamAlarm", "Told", "next_level", "state_of"]
+__all__ = ["State", "StreamAlarm", "Told", "alarms_of", "next_level", "state_of"]
 
 
 @dataclass(frozen=True)
@@ -149,29 +150,11 @@ def state_of(history: Snapshot, now: datetime.datetime | None = None) -> State:
         the same state at any time.
     """
     spending = Spending.from_dict(history.settings)
-    population = history.settings.get("claim") == "population"
-    arrived = history.batches
-    levels = _levels(history, spending)
-    ordered = [arrived[i] for i in in_order([batch.key for batch in arrived])]
-    told: dict[str, Told] = {}
-    alarms: list[StreamAlarm] = []
-    for era in sorted({batch.era for batch in ordered}):
-        stream = Stream([batch for batch in ordered if batch.era == era], levels, population)
-        seen = stream.watched(spending, history.events)
-        told |= {each.batch.key: each for each in stream.told(seen, int(history.settings["window"]))}
-        alarms += [stream.alarm(each) for each in seen.alarms]
+    ordered, streams = _watched(history, spending)
+    window = int(history.settings["window"])
+    told = {each.batch.key: each for stream, seen in streams for each in stream.told(seen, window)}
     current = history.eras[-1]
-    places = {batch.key: place for place, batch in enumerate(ordered)}
-    # An alarm about what batches are not held against any more is over.
-    beginnings = {b.era: b.key for b in reversed(ordered)}
-    alarms = [
-        replace(a, closed=beginnings.get(current.number, a.opened), by="change")
-        if a.open and told[a.opened].batch.era != current.number
-        else a
-        for a in alarms
-    ]
-    known = [_acknowledged(alarm, history.events, places) for alarm in alarms]
-    known.sort(key=lambda alarm: (places[alarm.opened], alarm.cause))
+    known = _alarms(history, ordered, streams)
     gaps = _gaps(history, [batch.key for batch in ordered], now)
     return State(
         title=history.title,
@@ -180,11 +163,51 @@ def state_of(history: Snapshot, now: datetime.datetime | None = None) -> State:
         alarms=(*known, *map(_of_gap, gaps), *map(_of_refused, history.refused)),
         events=history.events,
         era=current,
-        population=population,
-        window=int(history.settings["window"]),
+        population=_of_population(history),
+        window=window,
         calendar=history.calendar,
         gaps=gaps,
     )
+
+
+def alarms_of(history: Snapshot) -> list[StreamAlarm]:
+    """Return the alarms about data that have come, without all that else is told of every batch."""
+    return _alarms(history, *_watched(history, Spending.from_dict(history.settings)))
+
+
+def _of_population(history: Snapshot) -> bool:
+    return bool(history.settings.get("claim") == "population")
+
+
+def _watched(history: Snapshot, spending: Spending) -> tuple[list[Batch], list[tuple[Stream, Watch]]]:
+    """Return the batches in the order of the stream, and what those of every era come to."""
+    arrived, levels = history.batches, _levels(history, spending)
+    ordered = [arrived[i] for i in in_order([batch.key for batch in arrived])]
+    streams = []
+    for era in sorted({batch.era for batch in ordered}):
+        own = [batch for batch in ordered if batch.era == era]
+        stream = Stream(own, levels, _of_population(history))
+        streams.append((stream, stream.watched(spending, history.events)))
+    return ordered, streams
+
+
+def _alarms(
+    history: Snapshot, ordered: Sequence[Batch], streams: Sequence[tuple[Stream, Watch]]
+) -> list[StreamAlarm]:
+    """Return the alarms about data in the order in which they were opened, with what people said of them."""
+    alarms = [stream.alarm(each) for stream, seen in streams for each in seen.alarms]
+    current = history.eras[-1]
+    places = {batch.key: place for place, batch in enumerate(ordered)}
+    # An alarm about what batches are not held against any more is over.
+    beginnings = {b.era: b.key for b in reversed(ordered)}
+    alarms = [
+        replace(a, closed=beginnings.get(current.number, a.opened), by="change")
+        if a.open and ordered[places[a.opened]].era != current.number
+        else a
+        for a in alarms
+    ]
+    known = [_acknowledged(alarm, history.events, places) for alarm in alarms]
+    return sorted(known, key=lambda alarm: (places[alarm.opened], alarm.cause))
 
 
 def _levels(history: Snapshot, spending: Spending) -> dict[str, float]:

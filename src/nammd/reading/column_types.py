@@ -183,16 +183,13 @@ def _texts(texts: Sequence[str]) -> Any:
 def words_in(style: Style, found: Settled) -> dict[str, dict[str, int]]:
     """Return how often words for missing values stand in columns of something else than text.
 
-    A small file is looked through for such words before it is opened once more; a large one is opened, which
-    takes less time.
+    The file is opened once more for it, which takes less time than to look through it for the words.
     """
     pa = optional("pyarrow", "app", "reading CSV files")
     pc = optional("pyarrow.compute", "app", "reading CSV files")
     words = [word for word in style.missing if word]
-    columns, small = found.gaps, found.batches is not None
+    columns = found.gaps
     if not columns or not words:
-        return {}
-    if small and not any(word.encode() in block for block in style.blocks() for word in words):
         return {}
     counts: dict[str, dict[str, int]] = {}
     with explained_rows(style), opened(style, dict.fromkeys(columns, pa.string()), columns) as reader:
