@@ -64,6 +64,8 @@ CALIBRATION = (
     "calibration-sketch-samples",
     "calibration-group-totals",
     "calibration-monitor",
+    "calibration-windows",
+    "calibration-facts",
     "calibration-exact-bets",
 )
 """The study of level, coverage and power that the paper lacks."""

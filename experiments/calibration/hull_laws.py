@@ -121,7 +121,7 @@ def base(accepted: Accepted, place: str) -> Law:
     weights = {
         "reference": [1.0] + [0.0] * (count - 1),
         "accepted": [0.0] * (count - 1) + [1.0],
-        "between": [0.5] + [0.5 / (count - 1)] * (count - 1),
+        "between": [0.5] + [0.5 / max(count - 1, 1)] * (count - 1),
     }[place]
     return mixed(accepted.laws, weights)
 
@@ -129,9 +129,14 @@ def base(accepted: Accepted, place: str) -> Law:
 @cache
 def at_margin(name: str, place: str, margin: float) -> Law | None:
     """Return a law that is so far from what was accepted; None where no share of the fault is enough."""
+    return law_at_margin(SETS[name], place, margin)
+
+
+@cache
+def law_at_margin(accepted: Accepted, place: str, margin: float) -> Law | None:
+    """Return the same for laws that have no name."""
     from scipy.optimize import brentq
 
-    accepted = SETS[name]
     good = base(accepted, place)
 
     def law(share: float) -> Law:

@@ -1,6 +1,7 @@
 """``nammd monitor``: the commands, their exit codes and what they print."""
 
 import json
+import shlex
 import sys
 
 import numpy as np
@@ -212,6 +213,52 @@ def test_silence_is_known_to_a_scheduler_without_a_new_batch(shop, capsys):
     assert printed(capsys, *status, "2030-01-01")[0] == 0
     assert "as 2026-03-01 or" in printed(capsys, *status, "yesterday")[2]
     assert "a whole number" in printed(capsys, "monitor", "change", "c.monitor", "--grace", "two")[2]
+
+
+def test_status_tells_of_silence_once_for_each_gap(shop, capsys):
+    words = ["monitor", "init", "c.monitor", "-r", "train.parquet", "-t", "tolerance.json", "--grace", "1"]
+    assert printed(capsys, *words)[0] == 0
+    assert printed(capsys, "monitor", "add", "c.monitor", "days/2026-03-01.parquet")[0] == 0
+    log = shop / "told.jsonl"
+    program = f"import sys; open({str(log)!r}, 'a').write(sys.stdin.read() + chr(10))"
+    hook = ["--on-alarm", shlex.join([sys.executable, "-c", program]), "--now"]
+
+    def told(now, *more):
+        code, out, err = printed(capsys, "monitor", "status", "c.monitor", *more, now)
+        assert err == ""
+        return code, out, [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+    before = (shop / "c.monitor").read_bytes()
+    assert told("2026-03-02", *hook)[::2] == (0, [])
+    assert told("2026-03-04", "--now")[::2] == (1, [])  # without a program nobody is told
+    assert (shop / "c.monitor").read_bytes() == before
+    code, out, [first] = told("2026-03-04", *hook)
+    assert (code, "c: Silence: 1 day is missing, 2026-03-02." in out) == (1, True)
+    assert (first["event"]["kind"], first["event"]["cause"]) == ("alarm opened", "silence")
+    assert first["event"]["text"] == first["state"] == "Silence: 1 day is missing, 2026-03-02."
+    after = (shop / "c.monitor").read_bytes()
+    assert len(told("2026-03-04", *hook)[2]) == len(told("2026-03-06", *hook)[2]) == 1  # it has only grown
+    assert (shop / "c.monitor").read_bytes() == after
+    assert printed(capsys, "monitor", "add", "c.monitor", "days/2026-03-03.parquet")[0] == 0
+    *_, second = told("2026-03-07", *hook)[2]
+    assert second["event"]["key"] == "2026-03-04 to 2026-03-05"
+    assert len(told("2026-03-08", *hook)[2]) == 2
+
+
+def test_silence_that_cannot_be_told_is_noted_and_not_told_again(shop, capsys):
+    words = ["monitor", "init", "c.monitor", "-r", "train.parquet", "-t", "tolerance.json", "--grace", "1"]
+    assert printed(capsys, *words)[0] == 0
+    assert printed(capsys, "monitor", "add", "c.monitor", "days/2026-03-01.parquet")[0] == 0
+    broken = shlex.join([sys.executable, "-c", "raise SystemExit(3)"])
+    status = ["monitor", "status", "c.monitor", "--now", "2026-03-04", "--on-alarm", broken]
+    code, out, err = printed(capsys, *status)
+    assert code == 1
+    assert (
+        "The alarm of 2026-03-02 (silence) was not told: the command for alarms failed with exit code 3."
+        in err
+    )
+    assert "was not told" in out
+    assert printed(capsys, *status)[::2] == (1, "")
 
 
 def test_refused_batch_is_in_status_until_it_is_replaced(shop, capsys):

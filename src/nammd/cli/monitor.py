@@ -100,6 +100,23 @@ class ReadingOptions:
         return data
 
 
+OnAlarm = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="A program to run where an alarm is opened; it gets the event as JSON on its standard input. It "
+        "is run without a shell.",
+    ),
+]
+Webhook = Annotated[
+    str | None,
+    typer.Option(
+        envvar="NAMMD_WEBHOOK",
+        metavar="URL",
+        help="An address that the same JSON is sent to, with retries. Better in the variable than on the "
+        "command line.",
+    ),
+]
 MonitorFile = Annotated[Path, typer.Argument(metavar="MONITOR", help="The file of the history.")]
 Reference = Annotated[
     Path | None,
@@ -132,23 +149,8 @@ def add(
         Path | None,
         typer.Option(metavar="DIR", help="Write a report with pictures for every batch that is not CLOSE."),
     ] = None,
-    on_alarm: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COMMAND",
-            help="A program to run where a batch opens an alarm; it gets the event as JSON on its standard "
-            "input. It is run without a shell.",
-        ),
-    ] = None,
-    webhook: Annotated[
-        str | None,
-        typer.Option(
-            envvar="NAMMD_WEBHOOK",
-            metavar="URL",
-            help="An address that the same JSON is sent to, with retries. Better in the variable than on the "
-            "command line.",
-        ),
-    ] = None,
+    on_alarm: OnAlarm = None,
+    webhook: Webhook = None,
     undecided: Annotated[
         Undecided | None,
         typer.Option(

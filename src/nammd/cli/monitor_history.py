@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nammd.cli.monitor import MonitorFile, opened
+from nammd.cli.monitor import MonitorFile, OnAlarm, Webhook, opened
 from nammd.cli.monitor_init import Days, Holidays, grace_of, holidays_of
 from nammd.cli.options import OutputOptions
-from nammd.cli.output import print_json, print_line, print_lines, require_folder
+from nammd.cli.output import print_json, print_line, print_lines, print_notes, require_folder
 from nammd.cli.paths import given, place, short_names
 from nammd.cli.printing import one_line
 
@@ -43,19 +43,35 @@ def moment(text: str | None) -> datetime.datetime | None:
         raise ValueError(f"a time is given as 2026-03-01 or 2026-03-01T06:30, not as {text!r}") from None
 
 
-def status(monitor: MonitorFile, now: Now = None, *, output: OutputOptions) -> None:
+def status(
+    monitor: MonitorFile,
+    now: Now = None,
+    on_alarm: OnAlarm = None,
+    webhook: Webhook = None,
+    *,
+    output: OutputOptions,
+) -> None:
     """Tell the state of a stream: within tolerance or not, since when, by what, and what is missing.
 
     For example:
         nammd monitor status shop.monitor
         nammd monitor status shop.monitor --json
+        nammd monitor status shop.monitor --on-alarm "mail -s silence me@example.org"
 
-    Run it by a scheduler: it knows of batches that have not come, without a new one.
+    Run it by a scheduler: it knows of batches that have not come, without a new one. With --on-alarm or
+    --webhook it tells of them, once for each gap, and notes that in the history.
 
     Exit codes: 0 no alarm, 1 an alarm is open, 2 error.
     """
-    watched = opened(monitor)
-    state, windows = watched.state_at(moment(now)), watched.pooled()
+    watched, when, untold = opened(monitor), moment(now), list[str]()
+    if on_alarm is not None or webhook is not None:
+        from nammd.integrations.alerts import Alerts
+
+        alerts = Alerts(on_alarm, webhook, say=untold.append)
+        watched.tell_silence(alerts, now=when)
+        alerts.wait()
+        print_notes(untold)
+    state, windows = watched.state_at(when), watched.pooled()
     code = 1 if state.alarmed else 0
     if output.json:
         pooled = [{"name": w.name, "distance": w.distance, "interval": [w.low, w.high]} for w in windows]

@@ -21,7 +21,7 @@ from nammd.monitor.replay import Snapshot
 from nammd.monitor.state import State, alarms_of, state_of
 from nammd.monitor.stream import StreamAlarm
 from nammd.monitor.verdict import BatchVerdict
-from nammd.monitor.words import closed_words, opened_words, withdrawn_words
+from nammd.monitor.words import alarm_words, closed_words, opened_words, withdrawn_words
 from nammd.results import Caution
 
 
@@ -94,6 +94,34 @@ def refuse(writer: Writer, at: str, key: str, text: str) -> Event | None:
     if known is not None and known.text == text:
         return None
     return writer.event(at, "batch refused", key, "refused", text)
+
+
+def untold_silence(state: State) -> list[StreamAlarm]:
+    """Return the silence that nobody has been told of.
+
+    A gap that has grown since, or of which a part has come, is the same one.
+    """
+    told = [
+        state.calendar.numbers(event.key)
+        for event in state.events
+        if (event.kind, event.cause) == ("alarm opened", "silence")
+    ]
+    new = []
+    for alarm in state.open_alarms:
+        here = state.calendar.numbers(alarm.opened) if alarm.cause == "silence" else None
+        if here is not None and not any(span and span[0] <= here[0] <= span[1] for span in told):
+            new.append(alarm)
+    return new
+
+
+def note_silence(writer: Writer, at: str, now: datetime.datetime | None) -> tuple[tuple[Event, ...], State]:
+    """Note that somebody is told of silence; return the events, and the state."""
+    state = state_of(writer.read(), now)
+    new = tuple(
+        writer.event(at, "alarm opened", alarm.opened, alarm.cause, alarm_words(alarm, state))
+        for alarm in untold_silence(state)
+    )
+    return new, replace(state, events=(*state.events, *new))
 
 
 def close(writer: Writer, at: str, text: str, now: datetime.datetime | None = None) -> int:

@@ -102,6 +102,35 @@ class HistoryKeeping(HistoryView):
 
         self._history.write(write)
 
+    def tell_silence(
+        self, on_alarm: alarms.OnAlarm, *, now: datetime.datetime | None = None
+    ) -> tuple[alarms.Event, ...]:
+        """Tell of batches that have not come, once for each gap; for a scheduler.
+
+        That somebody was told is written into the history, so that the next call does not tell it again. The
+        state is worked out as ever.
+
+        Parameters
+        ----------
+        on_alarm : str, sequence of str or callable
+            As for `add`: a command, or a function of the event. It is told after the history was written.
+        now : datetime, optional
+            The time; by default that of this computer. Without a zone it is universal time.
+
+        Returns
+        -------
+        tuple of Event
+            What was told.
+        """
+        when = clock() if now is None else now
+        if not alarms.untold_silence(self.state_at(when)):
+            return ()  # nothing is written where there is nothing to tell
+        events, state = self._history.write(lambda writer: alarms.note_silence(writer, stamp(), when))
+        about = {"monitor": str(self.path.resolve()), "state": state.headline()}
+        for event in events:
+            alarms.alert(on_alarm, event, about | {"batch": {"key": event.key}})
+        return tuple(events)
+
     def forget(self, key: Any) -> None:
         """Remove a batch, as if it had never come; that it was there stays among the events.
 
