@@ -49,7 +49,7 @@ def _comparisons(section: Section) -> str:
     """List the comparisons that did not come out as the paper says."""
     claim = section.claim
     assert claim is not None
-    told = f"“{claim.says.rstrip('.')}”: {claim.came_out} of {len(claim.comparisons)} comparisons come out so"
+    told = f"*Paper:* {claim.says} {claim.came_out} of {len(claim.comparisons)} comparisons come out so"
     against = [f"{one.what} ({one.why})" if one.why else one.what for one in claim.against]
     return f"{told}; not: {'; '.join(against)}.\n" if against else f"{told}.\n"
 

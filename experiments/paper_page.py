@@ -150,7 +150,7 @@ def _ranked(correction: str | Correction) -> Correction:
 
 def _section(experiment: Experiment[Any], results: Results[Any], section: Section) -> str:
     judged = claim(experiment.name, section)
-    says = "" if section.claim is None else f"“{section.claim.says.rstrip('.')}”: **{judged}**. "
+    says = "" if section.claim is None else f"*Paper:* {section.claim.says} **{judged.capitalize()}.** "
     where = f"[Tables]({link('paper', experiment)})."
     parts = [
         f"(experiment-{experiment.name})=\n\n### {experiment.title}\n",
