@@ -182,7 +182,8 @@ class _Levels:
         for rows in (self.settings.rows[0], self.settings.rows[-1]):
             both = [(self.mean("paper", e, rows), self.limit(e)) for e in self.settings.epsilons]
             known = [(level - ALPHA, limit - ALPHA) for level, limit in both if level is not None and limit]
-            whole, lasting = np.mean(known, axis=0)
+            # Less than half a unit of the last digit is no difference, and has no sign.
+            whole, lasting = np.mean(known, axis=0).round(3) + 0.0
             parts.append(f"{whole:+.3f} with {rows} rows, of which the denominator {lasting:+.3f}")
         return (
             f"Over all ε the published level is off by {' and by '.join(parts)}; the rest is small samples."

@@ -1,5 +1,6 @@
 """Every statement of the paper has a check, and every check fails with a constant that is too good."""
 
+import dataclasses
 import math
 import re
 import shutil
@@ -7,12 +8,12 @@ import shutil
 import numpy as np
 import pytest
 from experiments.page import DOCS
-from experiments.paper import theory, theory_checks, two_values
+from experiments.paper import bounds, level_map, theory, theory_checks, two_values
 from experiments.paper.bounds import promised
 from experiments.paper.future_work import limitations_table
 from experiments.paper.theory_checks import CHECKS, FEW
 from experiments.paper.two_values import TwoValues, outcomes
-from experiments.results import FOLDER
+from experiments.results import FOLDER, Done, load
 
 import nammd
 
@@ -134,3 +135,34 @@ def test_the_table_of_limitations_has_its_figures_from_result_files(tmp_path):
         "utf-8",
     )
     assert "smallest eigenvalue -0.77" in limitations_table(tmp_path)
+
+
+def altered(results, change):
+    cells = tuple(Done(d.cell, change(dict(d.values)), d.seconds) for d in results.cells)
+    return dataclasses.replace(results, cells=cells)
+
+
+def test_verdicts_on_the_statements_follow_the_checks():
+    section, results = bounds.EXPERIMENT.section, load(bounds.EXPERIMENT, "quick")
+    assert section(results).agreement == "agrees in part"
+    assert any("footnote" in one.text for one in section(results).corrections)
+    holding = altered(results, lambda values: values | {"holds": True})
+    assert section(holding).agreement == "agrees"
+    assert not any("footnote" in one.text for one in section(holding).corrections)
+    failing = altered(results, lambda values: values | {"holds": False})
+    assert section(failing).agreement == "differs"
+    assert "lem:larg_devi" in section(failing).sentence
+
+
+def test_the_map_tells_the_denominator_from_small_samples():
+    section, results = level_map.EXPERIMENT.section, load(level_map.EXPERIMENT, "quick")
+    told = section(results)
+    assert "random denominator" in told.short
+    assert "above 0.07 alone: rare stray" in told.sentence
+
+    def exact(values):
+        return values | {"variance ratio": {"mean": 1.0, "se": 0.0, "n": 1}} if len(values) == 1 else values
+
+    without = section(altered(results, exact)).sentence
+    assert "tends to 0.050 (mean over the laws), and for no law above 0.07" in without
+    assert without.count("of which the denominator +0.000") == 2
