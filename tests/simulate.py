@@ -77,7 +77,7 @@ def pvalues(family: str, eps: float, m: int, n: int, *asked: Asked) -> Any:
     """The p-values of samples from a pair of laws at NAMMD = eps, a row for each thing asked."""
     found = []
     for x, y in samples(family, eps, m, n):
-        pairs = {statistic: pair_of(x, y, metric=statistic) for statistic in {a.statistic for a in asked}}
+        pairs = {statistic: pair_of(x, y, statistic=statistic) for statistic in {a.statistic for a in asked}}
         found.append([pvalue(pairs[a.statistic], *a[:3]) for a in asked])
     return np.array(found).T
 

@@ -489,7 +489,7 @@ def test_groups_of_rows_count_as_one():
         )
 
     x, y = visits(0), visits(1)
-    limit = nammd.Tolerance.at(0.2, nammd.Gaussian(1.0), x=x.drop(n_columns=["shop", "customer"]))
+    limit = nammd.Tolerance.at(0.2, nammd.Gaussian(1.0), x=x.drop(columns=["shop", "customer"]))
     for by in ("customer", "shop"):
         kept = [table[["born", "spent"]] for table in (x, y)]
         assert limit.check(*kept, groups=[x[by].to_numpy(), y[by].to_numpy()]).failures == ()

@@ -417,7 +417,7 @@ def test_verdicts_on_tables_are_those_of_a_check_with_columns_in_doubt(tmp_path)
         data = frame(20 + k, shift, size=1500)
         verdict = gate.check(data, alpha=30 / 365)
         assert made.add(data, key=days(8)[k]).decision is verdict.decision
-        decisions.append((verdict.decision.value, bool(verdict.doubtful)))
+        decisions.append((verdict.decision.value, bool(verdict.details.doubtful)))
     assert len(set(decisions)) > 2
 
 

@@ -112,7 +112,7 @@ def test_pairs_that_go_together_differently_are_shown():
     far = build(tolerance.check(x, rng.normal([3.0, 0.0], 1.0, (900, 2)))).contributions
     assert far.significant == ("column 0",)
     assert "pairs" not in far.sentence
-    assert far.pair_checks == ()
+    assert far.pairs == ()
 
 
 def test_a_planted_shift_comes_first_and_is_the_only_significant_one():

@@ -47,6 +47,6 @@ def test_verdicts_and_ladders_say_distances_as_shares():
     assert "100 % of the tolerance" in told["far"]
     assert re.search(r", \d\d % of the tolerance", told["near"])
     verdict = tolerance.check(x, rng.normal(0.1, size=(200, 2)))
-    assert verdict.share_told() in verdict.headline()
-    assert verdict.share_told() in dict(verdict.lines())["distance"]
+    assert verdict.details.share_told() in verdict.headline()
+    assert verdict.details.share_told() in dict(verdict.lines())["distance"]
     assert "100 % of the tolerance" in dict(verdict.lines())["against far"]

@@ -71,7 +71,7 @@ def test_simulated_decisions_are_those_of_tolerances_that_tell_everything(shift)
     with only_decisions():
         fast = verdict()
     told = ("decision", "distance", "epsilon", "epsilon_error", "pvalue_close", "pvalue_far")
-    assert [getattr(fast, name) for name in told] == [getattr(whole, name) for name in told]
+    assert [getattr(fast.details, name) for name in told] == [getattr(whole.details, name) for name in told]
     simulated = by_accepted(*pairs_of(train, accepted, candidate))
     assert (whole.pvalue_close, whole.details.held[0].pvalue_far) == pytest.approx(simulated, rel=1e-9)
 

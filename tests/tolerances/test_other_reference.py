@@ -102,7 +102,7 @@ def test_groups_are_compared_as_groups():
 
 
 def test_references_without_a_difference_are_hardly_ever_refused():
-    refused = sum(bool(TOLERANCE.with_reference(people(100 + k, 400)).check(people(1, 60)).other_reference)
+    refused = sum(bool(TOLERANCE.with_reference(people(100 + k, 400)).check(people(1, 60)).details.other_reference)
                   for k in range(30))  # fmt: skip
     assert refused == 0
 

@@ -261,8 +261,8 @@ def test_moments_in_time_go_together_with_others_where_they_are_the_same_ones():
     # Later days are others, and what goes together with them is others, too.
     spring = summer(3, start="2027-06-01")
     later = tolerance.check(summer(0), spring)
-    assert [column.name for column in later.beyond] == ["when"]
-    assert later.pairs_beyond == ()
+    assert [column.name for column in later.details.beyond] == ["when"]
+    assert later.details.pairs_beyond == ()
 
 
 def test_few_rows_say_nothing():

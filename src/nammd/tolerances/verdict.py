@@ -34,7 +34,7 @@ class Verdict(Result):
     >>> train, today = rng.normal(size=(500, 2)), rng.normal(size=(400, 2))
     >>> verdict = nammd.Tolerance.at(0.02, nammd.Gaussian(1.5), n_columns=2).check(train, today)
     >>> verdict
-    Verdict(CLOSE, distance=0.001115, epsilon=0.02, pvalue_close=2.26e-17, pvalue_far=1)
+    Verdict(CLOSE, distance=0.0008579, epsilon=0.02, pvalue_close=8.629e-12, pvalue_far=1)
     >>> verdict.is_close
     True
     """
