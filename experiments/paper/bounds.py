@@ -12,7 +12,7 @@ import nammd
 from experiments.experiment import Cell, Context, Experiment, Values
 from experiments.paper import theory
 from experiments.paper.example_1 import BANDWIDTH, REFERENCE, TESTED, asymptotic_variance, population_of
-from experiments.paper.theory_checks import ALPHA, CHECKS
+from experiments.paper.theory_checks import ALPHA, CHECKS, Check
 from experiments.results import Results
 from experiments.rule import Claim, Comparison, not_lower
 from experiments.section import Correction, Section, table
@@ -69,15 +69,15 @@ def _alone(repetitions: int, rows: int, context: Context) -> dict[str, Any]:
 
 def _section(results: Results[_Bounds]) -> Section:
     settings = results.settings
-    checks = {name: results.one(check=name) for name in CHECKS}
-    failed = list(dict.fromkeys(CHECKS[name][0] for name, found in checks.items() if not found["holds"]))
+    checks = {name: Check(**results.one(check=name)) for name in CHECKS}
+    failed = list(dict.fromkeys(CHECKS[name][0] for name, found in checks.items() if not found.holds))
     rows = [
         [
             f"`{CHECKS[name][0]}`" if ":" in CHECKS[name][0] else CHECKS[name][0],
-            _number(found["stated"]),
-            _number(found["found"]),
-            "holds" if found["holds"] else "does not",
-            found["where"],
+            _number(found.stated),
+            _number(found.found),
+            "yes" if found.holds else "no",
+            found.where,
         ]
         for name, found in checks.items()
     ]
@@ -91,7 +91,7 @@ def _section(results: Results[_Bounds]) -> Section:
         "Each statement at a place where it could fail: pairs of laws with two values each, for which "
         "probabilities are sums and exact however small, or normal pairs with closed forms. *Stated* is the "
         "constant of the paper, *found* what it would have to be there:\n\n"
-        + table(["statement", "stated", "found", "", "where, and what the numbers are"], rows)
+        + table(["statement", "stated", "found", "as stated", "where, and what the numbers are"], rows)
         + "\n`thm:comp_dct` (1) for the pairs of Example 1, with its Δ, which depends on the rows; "
         f"{settings.repetitions} repetitions:\n\n"
         + table(
@@ -103,9 +103,9 @@ def _section(results: Results[_Bounds]) -> Section:
             ],
         )
     )
-    verdicts = [found["holds"] for found in checks.values()]
+    verdicts = [found.holds for found in checks.values()]
     comparisons = [
-        *(Comparison(f"{CHECKS[name][0]}, {name}", bool(found["holds"])) for name, found in checks.items()),
+        *(Comparison(f"{CHECKS[name][0]}, {name}", found.holds) for name, found in checks.items()),
         *(
             not_lower(
                 f"MMD alone, {m} rows", found["bound"] - found["mmd alone"]["mean"], found["mmd alone"]["se"]
@@ -118,9 +118,9 @@ def _section(results: Results[_Bounds]) -> Section:
         sentence=(
             f"{sum(verdicts)} of {len(verdicts)} checks hold"
             + (f"; not: {', '.join(failed)}" if failed else "")
-            + f". The bound on deviations would hold with {checks['deviation']['found']:.2g} in place of "
-            f"{checks['deviation']['stated']:g}, and the hardest of our pairs needs "
-            f"{checks['sample size']['found']:.0f} of the {checks['sample size']['stated']:.0f} rows that "
+            + f". The bound on deviations would hold with {checks['deviation'].found:.2g} in place of "
+            f"{checks['deviation'].stated:g}, and the hardest of our pairs needs "
+            f"{checks['sample size'].found:.0f} of the {checks['sample size'].stated:.0f} rows that "
             "the theorem asks for. "
             + (
                 f"The bound on “MMD alone” is exceeded at {', '.join(map(str, above))} rows."
@@ -139,25 +139,25 @@ def _number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _corrections(checks: dict[str, Any]) -> list[Correction]:
+def _corrections(checks: dict[str, Check]) -> list[Correction]:
     level, remedy, small = (
         checks[name] for name in ("type one", "asymptotic nammd, remedy", "type one, small")
     )
     found = []
-    if not level["holds"]:
+    if not level.holds:
         text = (
             "Lemma `lem:asym_dis` and theorem `thm:typeI` take the variance of MMD² for that of NAMMD, under "
             "a condition that a footnote states. Without it the level at the margin, to be "
-            f"{level['stated']:g}, tends to up to {level['found']:.3f} over our pairs, and to "
-            f"{small['found']:.3f} where NAMMD is at most 0.1. "
+            f"{level.stated:g}, tends to up to {level.found:.3f} over our pairs, and to "
+            f"{small.found:.3f} where NAMMD is at most 0.1. "
         )
         text += (
             "With the footnote's remedy, nammd's `variance=\"delta\"`, the variance is exact."
-            if remedy["holds"]
+            if remedy.holds
             else "The footnote's remedy is not exact either."
         )
         found.append(Correction(text, "fundamental"))
-    if checks["mmd alone"]["holds"]:
+    if checks["mmd alone"].holds:
         found.append(
             Correction(
                 "In the proof of `thm:comp_dct` (1) the step to Δ replaces MMD² by less where it has to be "

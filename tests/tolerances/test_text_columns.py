@@ -26,7 +26,7 @@ def test_texts_about_something_else_are_far_and_the_words_are_named(tolerance):
     verdict = tolerance.check(reference, complaints)
     assert verdict.is_far
     assert [check.name for check in verdict.details.beyond] == ["review"]
-    words = verdict.changes["review"]
+    words = verdict.details.changes["review"]
     assert words.startswith("review: '")
     named = {word.split("'")[1] for word in words.removeprefix("review: ").split(", ")}
     assert named <= {"refund", "return", "money", "label", "unanswered", "complaint"}
@@ -71,7 +71,7 @@ def test_a_sketch_counts_the_words_and_does_not_name_them(tmp_path):
     one, two = (nammd.Sketch.of(each, space=tolerance.space) for each in (reference, complaints))
     verdict = tolerance.check(one, two)
     assert "review" in [check.name for check in verdict.details.beyond]
-    assert "review: its words are distributed differently" in verdict.changes.values()
+    assert "review: its words are distributed differently" in verdict.details.changes.values()
 
 
 def test_groups_of_texts_have_a_view_too(tolerance):
