@@ -63,7 +63,7 @@ def sample_size(
     """Return the rows that `thm:samp_comp` asks for, with log(2/υ) for what it prints as log 2/υ.
 
     >>> round(sample_size(0.3))
-    911
+    910
     """
     reach = spread * quantile(alpha) + math.sqrt(constant * math.log(2 / risk))
     return reach**2 / gap**2

@@ -54,7 +54,7 @@ def test_every_statement_has_a_check():
         (theory_checks.mmd_alone, {"constant": 0.4}),
         (theory_checks.gain_between, {"stated": 1 / 45}),
         (theory_checks.oracle_kernel, {"least": 0.005}),
-        (theory_checks.selection, {"slope": 2.0}),
+        (theory_checks.selection, {"counted": 1.0}),
         (theory_checks.near_one, {"power": 2.0}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -66,9 +66,9 @@ def test_a_check_holds_and_fails_with_a_constant_that_is_too_good(check, altered
 
 def test_the_simplified_variance_is_not_the_true_one_and_the_remedy_is():
     assert not theory_checks.asymptotic_nammd().holds
-    assert theory_checks.asymptotic_nammd(slope=2.0).holds
+    assert theory_checks.asymptotic_nammd(counted=1.0).holds
     assert not theory_checks.type_one().holds
-    assert theory_checks.type_one(slope=2.0).holds
+    assert theory_checks.type_one(counted=1.0).holds
     # It matters little where NAMMD is small.
     assert theory_checks.type_one(largest=0.1).found < 0.06 < 0.15 < theory_checks.type_one().found
 
