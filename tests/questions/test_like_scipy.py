@@ -120,6 +120,10 @@ def test_groups_and_weights_lose_the_same_rows():
         for option, (one, two) in {"groups": groups, "sample_weight": weights}.items()
     }
     assert found.value == nammd.distance(*WHOLE, **kept).value
+    series = {option: tuple(map(pd.Series, both)) for option, both in {"groups": groups}.items()}
+    assert nammd.distance(*BROKEN, **series, nan_policy="omit").m == 58
+    with pytest.raises(ValueError, match="groups of x has 61 entries, but x has 60 rows"):
+        nammd.distance(*BROKEN, groups=(np.arange(61) // 4, groups[1]), nan_policy="omit")
 
 
 def test_a_missing_value_of_a_table_is_a_value():

@@ -12,8 +12,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import is_foreign_array, take_rows, to_numpy
+from nammd.data.arrays import is_foreign_array, is_spread, take_rows, to_numpy
+from nammd.data.blocks_in_time import TimeBlocks
 from nammd.data.row_grouping import RowGrouping
+from nammd.data.several import is_array
 from nammd.errors.advice import Caution
 from nammd.errors.checks import choice, counted
 
@@ -55,15 +57,16 @@ def without_nan(
         if rows is not None
     ]
     without = {name: made[id(value)] for name, value in data.items()}
-    return without, _grouping_of(grouping, list(kept.values())), tuple(cautions)
+    sizes = {name: len(value) for name, value in data.items()}
+    return without, _grouping_of(grouping, sizes, list(kept.values())), tuple(cautions)
 
 
 def _rows_without_nan(value: Any, name: str) -> NDArray[np.intp] | None:
     """Return the rows that have no NaN; None where that is all of them."""
-    if not (isinstance(value, (np.ndarray, list, tuple)) or is_foreign_array(value)):
+    if is_spread(value) or not is_array(value):
         raise TypeError(
-            f"nan_policy='omit' leaves rows of arrays out, and {name} is none; in a table a missing value is "
-            "a value, which is compared: drop these rows first if they should not count"
+            f"nan_policy='omit' leaves rows of arrays in memory out, and {name} is none; in a table a "
+            "missing value is a value, which is compared: drop these rows first if they should not count"
         )
     try:
         array = to_numpy(value) if is_foreign_array(value) else np.asarray(value)
@@ -83,15 +86,19 @@ def _taken(value: Any, rows: NDArray[np.intp]) -> Any:
     return take_rows(value, rows) if is_foreign_array(value) else np.asarray(value)[rows]
 
 
-def _grouping_of(grouping: RowGrouping, kept: list[NDArray[np.intp] | None]) -> RowGrouping:
+def _grouping_of(
+    grouping: RowGrouping, sizes: Mapping[str, int], kept: list[NDArray[np.intp] | None]
+) -> RowGrouping:
     """Return what was said of the rows that are left."""
     parts = [grouping.part(number, len(kept)) for number in range(len(kept))]
     changed: dict[str, Any] = {}
     for option in ("groups", "sample_weight"):
         given = [getattr(part, option) for part in parts]
-        if all(isinstance(each, (np.ndarray, list, tuple)) for each in given):
-            changed[option] = [
-                each if rows is None else np.asarray(each)[rows]
-                for each, rows in zip(given, kept, strict=True)
-            ]
+        if any(each is None or isinstance(each, (str, TimeBlocks)) for each in given):
+            continue  # said of columns, or of the order of rows
+        changed[option] = []
+        for each, rows, (name, size) in zip(given, kept, sizes.items(), strict=True):
+            if len(each) != size:
+                raise ValueError(f"{option} of {name} has {len(each)} entries, but {name} has {size} rows")
+            changed[option].append(each if rows is None else np.asarray(each)[rows])
     return replace(grouping, **changed)

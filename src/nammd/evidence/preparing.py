@@ -172,7 +172,7 @@ def _sketched(
 ) -> list[SketchSample]:
     """Return sketches as samples; they fix their space themselves, so it is only checked."""
     kernel = options.get("kernel")
-    if set(options) - {"kernel"}:
+    if any(value is not None for name, value in options.items() if name != "kernel"):
         raise TypeError("sketches were made in a space already; give no options but the kernel")
     first = next(dataset for dataset in datasets if not dataset.keeps_rows)
     for dataset in datasets:

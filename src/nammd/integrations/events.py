@@ -63,7 +63,7 @@ def _batch(batch: Batch) -> dict[str, Any]:
         "interval": [batch.low, batch.high],
         "tolerance": batch.epsilon,
         "rows": batch.n,
-        "columns": [moved.words for moved in batch.columns if moved.words],
+        "reasons": [moved.words for moved in batch.columns if moved.words],
         "failures": [fact.words for fact in batch.failures],
         "source": batch.source,
     }
