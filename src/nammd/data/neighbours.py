@@ -23,7 +23,7 @@ MOST = 2000
 """And of so many rows at most."""
 
 USUAL, TENTH = 400, 10
-"""So many rows tell how far the tenth nearest usually is: rows may have a few copies in the reference itself."""
+"""So many rows tell how far the tenth nearest is: rows may have a few copies in the reference itself."""
 
 _BLOCK = 1 << 24
 _SMALLEST = 1e-150
@@ -56,9 +56,7 @@ class Neighbourhood:
         """Take the rows of a reference."""
         keys = row_keys(points)
         assert keys is not None
-        _, first, which, counts = np.unique(
-            keys, return_index=True, return_inverse=True, return_counts=True
-        )
+        _, first, which, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
         rows = np.ascontiguousarray(points[first], dtype=np.float64)
         return cls(rows, first, counts > 1, which.reshape(-1))
 
