@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -128,3 +129,11 @@ def test_without_scikit_learn_the_message_says_what_to_install(monkeypatch):
         ImportError, match=r"needs scikit-learn; install it with: pip install 'nammd\[text\]'"
     ):
         nammd.Space.fit(pa.table(reviews(50, 0)), text="hashed")
+
+
+def test_texts_on_a_cluster_are_hashed_alike():
+    frames = pytest.importorskip("dask.dataframe")
+    table = pd.DataFrame(reviews(300, 0))
+    encoding = Encoding.fit(table, text="hashed")
+    spread = encoding.transform(frames.from_pandas(table, npartitions=3))
+    assert np.array_equal(spread.compute(), encoding.transform(table))

@@ -23,7 +23,7 @@ MOST = 2000
 """And of so many rows at most."""
 
 USUAL, TENTH = 400, 10
-"""So many rows tell how far the tenth nearest usually is: a row may have copies in the reference itself."""
+"""So many rows tell how far the tenth nearest is: rows may have a few copies in the reference itself."""
 
 _BLOCK = 1 << 24
 _SMALLEST = 1e-150
