@@ -3,7 +3,6 @@
 import importlib.util
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -54,8 +53,7 @@ def test_the_oldest_versions_are_the_lower_bounds_of_the_project():
     ]
     assert set(core) < set(more)
     assert {"typer", "starlette"} <= {line.split("==")[0] for line in more}
-    later = sys.version_info >= (3, 13)
-    assert ("numpy==2.1" if later else "numpy==1.26") in core
+    assert "numpy==2.1" in core
 
 
 def test_every_supported_python_is_declared_and_in_the_matrix():

@@ -155,8 +155,10 @@ def _pvalue(value: float) -> str:
 
 def _image(ax: Axes) -> str:
     """Return a figure as the address of an image that is part of the page."""
-    content = BytesIO()
-    figure: Any = ax.figure  # never a part of another one here
+    from matplotlib.figure import Figure
+
+    content, figure = BytesIO(), ax.figure
+    assert isinstance(figure, Figure)  # every picture of a page has a sheet of its own
     # Without the date, the same figure gives the same image.
     figure.savefig(content, format="svg", dpi=150, transparent=True, metadata={"Date": None})
     drawn = themed(content.getvalue().decode("utf-8"))
