@@ -89,7 +89,7 @@ def print_alarms(monitor: nammd.Monitor, table: Any) -> None:
     print("\n| day | cancelled | delay at arrival, median | what nammd says |\n| --- | --- | --- | --- |")
     for told in monitor.state.told:
         if told.word == "FAR":
-            day, why = pd.Timestamp(told.batch.key), "; ".join(told.batch.moved)
+            day, why = pd.Timestamp(told.batch.key), "; ".join(told.batch.reasons(told.level, facts=1))
             print(f"| {told.batch.key} | {cancelled[day]:.0%} | {late[day]:.0f} minutes | {why} |")
 
 

@@ -465,3 +465,10 @@ def test_an_alarm_that_one_batch_ends_names_it_once():
     assert closed_words(alarm).endswith("the evidence of b alone is that it is within the tolerance.")
     several = StreamAlarm("batch", "a", "a", closed="c", by="stream", proof="b")
     assert closed_words(several).endswith("the batches from b to c together are within the tolerance.")
+
+
+def test_of_facts_those_that_make_a_batch_far_are_told_first():
+    copies = Against("trust", "these are rows of the reference")
+    unsure, sure = (Against("data", f"rows outside, {p}", p) for p in (0.01, 1e-3))
+    found = batch("a", failures=(copies, unsure, sure)).reasons(1 / 365, facts=1)
+    assert found[0] == "rows outside, 0.001"

@@ -267,7 +267,9 @@ class Batch:
         What is proven at the level comes first: where half of all values are missing, rows that are alike are
         what comes of it. If it is FAR by facts alone, these do.
         """
-        against = tuple(fact.words for fact in self.failures[:facts])
+        # Of the facts those that make it FAR come first.
+        ordered = sorted(self.failures, key=lambda fact: fact.kind != "data" or fact.pvalue > level)
+        against = tuple(fact.words for fact in ordered[:facts])
         named = bool(self.fine) or any(each.words for each in self.columns)
         first = named and self.pvalue_beyond <= level
         return (*self.moved, *against) if first else (*against, *self.moved)
