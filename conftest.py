@@ -56,9 +56,9 @@ collect_ignore = [
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Look for garbage in what tests make from here on, not in half a million objects that stay to the end.
+    """Look for garbage in what tests make from here on, not in all that was imported and collected.
 
-    A look at all of them takes a third of a second, and there is one after every file.
+    That stays to the end: 740 000 objects. A look at them takes a third of a second, after each of 400 files.
     """
     gc.collect()
     gc.freeze()

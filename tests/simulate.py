@@ -12,10 +12,11 @@ p-values of a tolerance that accepted data made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -127,12 +128,20 @@ def pair_of(x: Any, y: Any, kernel: Any = KERNEL, statistic: Any = "nammd") -> P
 
 def pairs_of(x: Any, *ys: Any, kernel: Any = KERNEL) -> list[Pair]:
     """The pairs of one sample with each of the others; what is known of it alone is computed once."""
-    own = Rows(kernel(x, x))
+    tiles = _tiles(kernel, x, *ys)
+    own = Rows(tiles(0, 0))
     within, pairs = _within(own.values), []
-    for y in ys:
-        grams = Grams(own.values, kernel(y, y), kernel(x, y), kernel.bound)
+    for number, y in enumerate(ys, 1):
+        grams = Grams(own.values, tiles(number, number), tiles(0, number), kernel.bound)
         pairs.append(_pair(x, y, grams, grams.sums_with(within), own))
     return pairs
+
+
+def _tiles(kernel: Any, *samples: Any) -> Callable[[int, int], Any]:
+    """Return a function for the kernel values between any two samples; the kernel is bound to all at once."""
+    rows, ends = np.concatenate(samples), np.cumsum([0, *map(len, samples)]).tolist()
+    places, tile = [slice(*both) for both in pairwise(ends)], kernel.bind(rows, rows).tile
+    return lambda one, other: tile(places[one], places[other], None)
 
 
 def _pair(x: Any, y: Any, grams: Grams, sums: KernelSums, own: Rows, statistic: Any = "nammd") -> Pair:
@@ -232,9 +241,8 @@ class Grams:
 
     @classmethod
     def of(cls, x: Any, y: Any, kernel: Any = KERNEL) -> Grams:
-        both = np.concatenate([x, y])
-        gram = kernel(both, both)
-        return cls(gram[: len(x), : len(x)], gram[len(x) :, len(x) :], gram[: len(x), len(x) :], kernel.bound)
+        tiles = _tiles(kernel, x, y)
+        return cls(tiles(0, 0), tiles(1, 1), tiles(0, 1), kernel.bound)
 
     def pair(self, x: Any, y: Any, statistic: Any = "nammd") -> Pair:
         """The pair by single rows."""
