@@ -117,7 +117,7 @@ def _quiet(settings: _Facts, cell: Cell, context: Context) -> Values:
         assert pair is not None
         home, away = pair.p.sample, pair.q.sample
         x = home(rng, settings.reference)
-        tolerance = nammd.Tolerance.at(settings.tolerance, pair.kernel, columns=x.shape[1])
+        tolerance = nammd.Tolerance.at(settings.tolerance, pair.kernel, n_columns=x.shape[1])
     gate = tolerance.with_reference(x, engine=context.engine)
     counts = Counter({"days": settings.days})
     tests = _tests(gate)
@@ -210,7 +210,7 @@ def _section(results: Results[_Facts]) -> Section:
         "not FAR is "
         "not CLOSE either, but for the share that is named.\n\n" + _fault_table(faults, settings)
     )
-    return Section(body, "no printed numbers", _sentence(quiet, faults, settings))
+    return Section(body, _sentence(quiet, faults, settings))
 
 
 Counts = dict[tuple[str, int], Counter[str]]

@@ -181,7 +181,7 @@ def _section(results: Results[_Windows]) -> Section:
         '"within" and "beyond" are both errors, of which each may occur that often. The mean over the sets, '
         "and the largest:\n\n" + _table(rates, tries, settings)
     )
-    return Section(body, "no printed numbers", _sentence(rates, tries))
+    return Section(body, _sentence(rates, tries))
 
 
 def _table(rates: dict[_Spot, Counter[str]], tries: Counter[_Spot], settings: _Windows) -> str:
