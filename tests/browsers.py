@@ -7,6 +7,14 @@ import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = Path("/usr/bin/chromedriver")
+OFFLINE = (
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+"""A browser that asks nobody for anything but the page."""
+
 PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 3, "mobile": True}
 DESK = {"width": 1200, "height": 900, "deviceScaleFactor": 1, "mobile": False}
 
@@ -23,7 +31,7 @@ def browser():
 
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", *OFFLINE):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
