@@ -127,7 +127,7 @@ def checks_of_tables(request, tmp_path):
 
 def test_sketches_of_tables_are_checked_the_same(checks_of_tables):
     made, loaded, again = checks_of_tables
-    assert made.column_tolerances
+    assert made.column_checks
     assert differences(told(made), told(loaded)) == []
     assert differences(told(made), told(again)) == []
 

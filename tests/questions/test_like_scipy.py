@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 
@@ -146,8 +148,22 @@ def test_a_dict_of_columns_is_a_table():
     assert [each.label for each in tolerance.accepted.datasets] == ["accepted"]
     several = nammd.Tolerance.from_reference(one, {"later": two}, space=options, anyway=True)
     assert [each.label for each in several.accepted.datasets] == ["later"]
+    wider = several.accepting(applications(2, 200, rng=2), reason="fine").accepting(
+        {"next": pd.DataFrame(two)}
+    )
+    assert [each.label for each in wider.accepted.datasets] == ["later", "accepted", "next"]
     (train, _), (test, _) = nammd.selection.train_test_split(one, two, rng=0)
     assert len(train["income"]) + len(test["income"]) == 200
+
+
+@pytest.mark.parametrize("library", [pd.Series, pl.Series, pa.array, np.asarray, list])
+def test_several_datasets_of_one_column_go_by_their_names(library):
+    one, two, three = (library(list(RNG.normal(shift, 1, 60))) for shift in (0.0, 1.0, 2.0))
+    tolerance = nammd.Tolerance.from_reference(one, {"two": two, "three": three})
+    assert [each.label for each in tolerance.accepted.datasets] == ["two", "three"]
+    wider = nammd.Tolerance.from_reference(one).accepting({"two": two})
+    assert [each.label for each in wider.accepted.datasets] == ["two"]
+    assert nammd.distance({"a": one}, {"a": two}).columns == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +180,7 @@ def test_a_dict_of_columns_is_a_table():
             "every entry must be a column, a one-dimensional array or list; 'a' is",
         ),
         ({}, ValueError, "x is empty: it has no columns"),
+        ({"a": [1.0, "b", {}, 2.0]}, (TypeError, ValueError), "x"),
     ],
 )
 def test_a_dict_that_is_no_table_is_refused(broken, error, words):

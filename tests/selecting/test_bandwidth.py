@@ -87,7 +87,7 @@ def test_other_engines_and_grids_are_taken():
         ({"grid": []}, ValueError, "grid is empty"),
         ({"grid": [1.0, -1.0]}, ValueError, "must be positive"),
         ({"kernel": nammd.Gaussian(1.0)}, TypeError, "class Gaussian or Laplace"),
-        ({"kernel": "gaussian"}, TypeError, "class Gaussian or Laplace"),
+        ({"kernel": "linear"}, ValueError, "kernel must be one of 'gaussian', 'rbf'"),
     ],
 )
 def test_wrong_options_are_refused(options, error, message):

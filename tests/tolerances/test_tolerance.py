@@ -369,14 +369,14 @@ SPACE = nammd.Space.fit(np.zeros((9, 2)), kernel=KERNEL)
     "options",
     [
         {"kernel": KERNEL},
-        {"kernel": KERNEL, "columns": 2, "x": np.zeros((9, 2))},
+        {"kernel": KERNEL, "n_columns": 2, "x": np.zeros((9, 2))},
         {"kernel": KERNEL, "space": SPACE},
-        {"columns": 2},
+        {"n_columns": 2},
         {},
     ],
 )
 def test_at_needs_exactly_one_way_to_know_the_space(options):
-    with pytest.raises(TypeError, match="give a space; or a kernel, and one of encoding, columns and x"):
+    with pytest.raises(TypeError, match="give a space; or a kernel, and one of n_columns and x"):
         nammd.Tolerance.at(0.1, **options)
     assert nammd.Tolerance.at(0.1, space=SPACE) == nammd.Tolerance.at(0.1, KERNEL, n_columns=2)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import is_foreign_array, library_of
+from nammd.errors.advice import naming
 from nammd.errors.checks import counted
 from nammd.errors.naming import quoted
 
@@ -43,6 +44,11 @@ def is_table(data: Any) -> bool:
     return isinstance(data, Mapping) and bool(data) and all(map(_is_column, data.values()))
 
 
+def may_be_table(data: Any) -> bool:
+    """Tell whether data may have several columns with names: no array, and no column."""
+    return not is_array(data) and not _is_column(data)
+
+
 def is_array(data: Any) -> bool:
     """Tell whether data are an array, or a list that becomes one."""
     return isinstance(data, (np.ndarray, list, tuple)) or is_foreign_array(data)
@@ -65,10 +71,14 @@ def as_table(data: Mapping[Any, Any], name: str) -> Any:
     import narwhals as nw
 
     backend: Any = next(each for each in ("pyarrow", "pandas", "polars", "modin") if find_spec(each))
-    return nw.from_dict({str(column): values for column, values in data.items()}, backend=backend).to_native()
+    with naming(name):
+        return nw.from_dict({str(key): values for key, values in data.items()}, backend=backend).to_native()
 
 
 def _is_column(values: Any) -> bool:
     if isinstance(values, (list, tuple)):
         return not any(isinstance(each, (list, tuple, np.ndarray)) for each in values[:1])
-    return getattr(values, "ndim", None) == 1 or library_of(values) == "pyarrow"
+    shape = getattr(values, "shape", None)
+    if shape is None:  # Arrow's arrays have a type instead
+        return library_of(values) == "pyarrow" and hasattr(values, "type")
+    return len(shape) == 1

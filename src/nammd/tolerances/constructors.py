@@ -12,7 +12,7 @@ import numpy as np
 from nammd.data.blocks_in_time import TimeBlocks
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
-from nammd.data.several import is_array, one_or_several
+from nammd.data.several import may_be_table, one_or_several
 from nammd.encoding import Encoding
 from nammd.encoding.encoding import fit_datasets
 from nammd.engines import Engine
@@ -142,7 +142,7 @@ class Constructors(Result):
             no accepted dataset is measurably different from the reference.
         """
         choice(how, "how", ("hull", "ball"))
-        named = {} if accepted is None else one_or_several(accepted, "accepted", not is_array(x))
+        named = {} if accepted is None else one_or_several(accepted, "accepted", may_be_table(x))
         if how == "ball" and not named:
             raise ValueError("give at least one accepted dataset")
         if how == "ball" and not (margin is None and rows is None):

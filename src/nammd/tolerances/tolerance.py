@@ -7,7 +7,7 @@ itself, and a record of where all of it came from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -226,7 +226,9 @@ class Tolerance(Constructors):
                     "calibrate again without --ball",
                 ),
             )
-        named = one_or_several(accepted, "accepted", self.encoding.array_columns is None)
+        of_tables = self.encoding.array_columns is None and isinstance(accepted, Mapping)
+        named_so = of_tables and all(column.name in accepted for column in self.encoding.columns)
+        named = one_or_several(accepted, "accepted", named_so)
         grouping = self.grouping_spec.settled(RowGrouping(groups, sample_weight), self.origin.how == "given")
         samples, tallies = opened_in(self.space, named, grouping, self.column_tolerances)
         kept = (self.accepted or AcceptedSet(())).accepting(samples, self.space, reason)
