@@ -1,5 +1,6 @@
 """Accepted data say where candidates may be: like the reference, like them, or like mixtures of these."""
 
+import gc
 import json
 
 import numpy as np
@@ -11,6 +12,7 @@ from nammd.cli import main
 from nammd.engines.protocol import Summed
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.engines.tiles.engine import Tiles
+from nammd.evidence.accepted import MixedStandIns
 from nammd.tolerances.accepted import MOST_ROWS
 
 ROWS = 700
@@ -52,6 +54,15 @@ def test_data_like_the_reference_and_like_the_accepted_data_are_close(gate):
     assert like_accepted.is_close
     assert shares(like_reference)["reference"] > 0.8
     assert shares(like_accepted)["summer"] > 0.8
+
+
+def test_a_verdict_that_is_kept_holds_no_matrix_of_kernel_values(gate):
+    gc.collect()
+    verdict = gate.check(table(6, drift=0.5))
+    held = [each for each in gc.get_objects() if isinstance(each, MixedStandIns)]
+    assert verdict.is_close
+    assert any("eigenvalue" in vars(each) for each in held)
+    assert not any("values" in vars(each) for each in held)
 
 
 def test_mixtures_and_what_is_half_way_are_close(gate):

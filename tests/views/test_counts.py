@@ -9,7 +9,7 @@ from nammd.statistics.difference import Difference
 from nammd.statistics.margin import margin
 from nammd.views.counts import FEW, LabelCounts, NumberCounts, rounded
 from nammd.views.lattice import bent, straight
-from nammd.views.marks import Marks
+from nammd.views.marks import NUMBER_STEPS, TIME_STEPS, Marks, grain_of
 from nammd.views.negligible import Changes, Negligible
 from nammd.views.placed import pair_of_counts, pair_of_placed, placed
 from nammd.views.serial import counts_to_dict, read_counts
@@ -192,3 +192,12 @@ def test_negligible_is_read_for_all_columns_and_for_one():
         Negligible.of({"missing": 1.5})
     with pytest.raises(ValueError, match=r"'incme'.*'income'"):
         Negligible.of({"incme": {"shift": 1}}).require_known(("income", "age"))
+
+
+@pytest.mark.parametrize("steps", [NUMBER_STEPS, TIME_STEPS])
+@pytest.mark.parametrize("law", ["normal", "few values", "rounded"])
+def test_steps_tried_one_by_one_and_all_at_once_tell_the_same(law, steps):
+    few = np.r_[numbers(law, 20, 1), 86_400.0, 0.0, 250.0, 1 / 3]
+    told = grain_of(few, steps)
+    assert sum(told) == len(few)
+    assert grain_of(np.tile(few, 200), steps) == tuple(200 * each for each in told)

@@ -245,7 +245,10 @@ class MixedStandIns:
         every = (
             sizes if isinstance(sizes, np.ndarray) else np.full(len(self.mixture.meeting.atoms[0].own), sizes)
         )
-        return unit_eigenvalue(self.values, every[self.chosen], every, self.repeats)
+        found = unit_eigenvalue(self.values, every[self.chosen], every, self.repeats)
+        # They are large and this is the last that is asked of them; a verdict may be kept for long.
+        vars(self).pop("values", None)
+        return found
 
     def between(self, other: Any) -> FloatArray:
         """Return the sums with rows that stand for another sample."""
