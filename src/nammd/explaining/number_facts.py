@@ -153,8 +153,8 @@ class _Column:
         if not told:
             return []
         rows = Share(sum(each for each, _ in told), self.now.size)
-        most = max(each for each, _ in told)
-        chance, gross = self._never_so_far(most), self._beyond(1, NO_DRIFT) + self._beyond(-1, NO_DRIFT)
+        larger = max(each for each, _ in told)
+        chance, gross = self._never_so_far(larger), self._beyond(1, NO_DRIFT) + self._beyond(-1, NO_DRIFT)
         # So far outside they are new in kind.
         new = 2 * gross >= rows.rows and self._never_so_far(gross) == "none"
         if self.now.high > high + ABSURD * self._margin(1) or self.now.low < low - ABSURD * self._margin(-1):
@@ -163,7 +163,7 @@ class _Column:
             self._outside_words(max(some, self._so_far_out(words[0])), *words) for some, words in told
         )
         return [
-            self._fact("outside-range", message, rows.value, chance, None if new else self._counted(most))
+            self._fact("outside-range", message, rows.value, chance, None if new else self._counted(larger))
         ]
 
     def _so_far_out(self, way: str) -> int:

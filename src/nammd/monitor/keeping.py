@@ -13,6 +13,7 @@ from nammd.monitor.history import Writer
 from nammd.monitor.history_view import HistoryView, clock
 from nammd.monitor.keys import as_key
 from nammd.monitor.rates import Spending
+from nammd.monitor.records import Event
 
 LONGEST_TEXT = 2000
 """So many letters a note may have."""
@@ -104,7 +105,7 @@ class HistoryKeeping(HistoryView):
 
     def tell_silence(
         self, on_alarm: alarms.OnAlarm, *, now: datetime.datetime | None = None
-    ) -> tuple[alarms.Event, ...]:
+    ) -> tuple[Event, ...]:
         """Tell of batches that have not come, once for each gap; for a scheduler.
 
         That somebody was told is written into the history, so that the next call does not tell it again. The
