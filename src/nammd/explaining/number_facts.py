@@ -41,7 +41,7 @@ TAIL, REACH = 0.01, 2.0
 ABSURD = 20.0
 """Values so many times as far outside are told, even if there is one."""
 
-NO_DRIFT = 8.0
+NO_DRIFT = 4.0
 """No drift that could be tolerated brings values so many times as far outside."""
 
 MIDDLE, SHIFT, STRETCH = 0.25, 2.0, 4.0
