@@ -199,15 +199,17 @@ def _table(rates: dict[_Spot, Counter[str]], tries: Counter[_Spot], settings: _W
 
 def _sentence(rates: dict[_Spot, Counter[str]], tries: Counter[_Spot]) -> str:
     told = []
-    for alone, words in ((True, "Without accepted data"), (False, "Beside accepted data")):
+    for alone in (True, False):
         for claim in CLAIMS:
             here = [s for s in rates if s.claim == claim and (s.place == ALONE) is alone]
             most = {word: max(rates[s][word] / tries[s] for s in here) for word in SIDES}
             mean = {word: sum(rates[s][word] for s in here) / sum(tries[s] for s in here) for word in SIDES}
             said = " and ".join(f'"{w}" {mean[w]:.1%} of the time (at most {most[w]:.1%})' for w in SIDES)
-            start = words if claim == CLAIMS[0] else "and"
-            told.append(f"{start} windows of a claim about {claim.removeprefix('the ')} say falsely {said}")
-    return f"{told[0]}, {told[1]}. {told[2]}, {told[3]}."
+            told.append(f"as a claim about {'the ' * (claim == CLAIMS[0])}{claim} {said}")
+    return (
+        f"Exactly at the tolerance windows are said to be, without accepted data, {told[0]}, and {told[1]}; "
+        f"beside accepted data {told[2]}, and {told[3]}. Each is allowed {ALPHA:.0%} of the time."
+    )
 
 
 EXPERIMENT = Experiment(

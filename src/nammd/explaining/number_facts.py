@@ -41,7 +41,7 @@ TAIL, REACH = 0.01, 2.0
 ABSURD = 20.0
 """Values so many times as far outside are told, even if there is one."""
 
-NO_DRIFT = 8.0
+NO_DRIFT = 4.0
 """No drift that could be tolerated brings values so many times as far outside."""
 
 MIDDLE, SHIFT, STRETCH = 0.25, 2.0, 4.0
@@ -153,19 +153,25 @@ class _Column:
         if not told:
             return []
         rows = Share(sum(each for each, _ in told), self.now.size)
-        largest = max(each for each, _ in told)
-        chance, gross = self._never_so_far(largest), self._beyond(1, NO_DRIFT) + self._beyond(-1, NO_DRIFT)
+        larger = max(each for each, _ in told)
+        chance, gross = self._never_so_far(larger), self._beyond(1, NO_DRIFT) + self._beyond(-1, NO_DRIFT)
         # So far outside they are new in kind.
         new = 2 * gross >= rows.rows and self._never_so_far(gross) == "none"
         if self.now.high > high + ABSURD * self._margin(1) or self.now.low < low - ABSURD * self._margin(-1):
             chance = self._noted(chance)
         message = "; ".join(
-            f"{counted(some, 'row')} ({percent(some / self.now.size)}) {way} {end}, {so_far} {worst}"
-            for some, (way, end, so_far, worst) in told
+            self._outside_words(max(some, self._so_far_out(words[0])), *words) for some, words in told
         )
         return [
-            self._fact("outside-range", message, rows.value, chance, None if new else self._counted(largest))
+            self._fact("outside-range", message, rows.value, chance, None if new else self._counted(larger))
         ]
+
+    def _so_far_out(self, way: str) -> int:
+        """Return how many rows are far outside on a side, also those that a movement of all would explain."""
+        return round(self._beyond(1 if way == "above" else -1, moved=False))
+
+    def _outside_words(self, rows: int, way: str, end: str, so_far: str, worst: str) -> str:
+        return f"{counted(rows, 'row')} ({percent(rows / self.now.size)}) {way} {end}, {so_far} {worst}"
 
     def rounded(self) -> list[Fact]:
         """Tell of values that are rounded more coarsely than before."""
@@ -313,10 +319,14 @@ class _Column:
         middle, quartile = (self.measure.value(counts.quantile(share)) for share in shares)
         return middle, quartile
 
-    def _beyond(self, way: int, times: float = 1.0) -> float:
-        """Return how many rows are far beyond an end of the range, or so many times as far."""
+    def _beyond(self, way: int, times: float = 1.0, moved: bool = True) -> float:
+        """Return how many rows are far beyond an end of the range, or so many times as far.
+
+        Beyond where it is now, if all values have `moved`.
+        """
         line = self._range[way > 0] + way * times * self._margin(way)
-        line = way * max(way * line, way * self._moved(line, way))
+        if moved:
+            line = way * max(way * line, way * self._moved(line, way))
         [limit] = self.measure.places(np.array([line]))
         places = self.now.places
         return float(self.now.rows[places > limit if way > 0 else places < limit].sum())
