@@ -84,6 +84,8 @@ class NearCopies(Result):
     space: Space = field(repr=False, compare=False)
     pairs: NDArray[np.intp] = field(repr=False, compare=False)
 
+    cautions = ()
+
     def headline(self) -> str:
         """Return the answer in one sentence."""
         copies = f"{percent(self.share)} of the candidate's rows are near-copies of rows of the reference"
