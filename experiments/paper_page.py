@@ -47,7 +47,7 @@ _STANDING_IN = (
 
 _LEFT_OUT = (
     "Not as the paper did it: `TAB:diff_mmd` with the penalty in one run of 50 samples, and what learns in "
-    "`fig:tst` on half of the rows (on as many as it tests on, with few repetitions alone), for want of machine "
+    "`fig:tst` on half of the rows (on as many as it tests on: with few repetitions), for want of machine "
     "time; ME_MaBiD on coarse images; AutoTST without AutoGluon; 7500 rows of higgs."
 )
 
