@@ -247,7 +247,7 @@ EXPERIMENT = Experiment(
         memories=(0.7,),
     ),
     full=_Groups(
-        repetitions=400, long_repetitions=100, many_repetitions=20, most_repetitions=12, other_repetitions=40
+        repetitions=100, long_repetitions=50, many_repetitions=20, most_repetitions=12, other_repetitions=40
     ),
     tiny=_Groups(
         repetitions=2,
