@@ -194,7 +194,7 @@ def error_entry(error: BaseException) -> dict[str, str]:
 
 
 def _failed(command: str, error: dict[str, str], candidates: Iterable[Any] = ()) -> dict[str, Any]:
-    """Return what the document of a command says after an error; that of a check says it of each candidate."""
+    """Return what a document says after an error; that of a check says it of each candidate."""
     if command != "check":
         return {"error": error}
     entry = {"decision": None, "error": error, "exit_code": ERROR}

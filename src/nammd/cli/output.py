@@ -122,7 +122,7 @@ def print_notes(notes: Sequence[str]) -> None:
 def print_json(command: str, fields: Mapping[str, Any], exit_code: int = 0) -> None:
     """Print the document of a command: the only thing on stdout, and valid JSON without NaN.
 
-    What all documents have in common stands first: which schema describes it, who wrote it, and the exit code.
+    What all documents have stands first: which schema describes it, who wrote it, and the exit code.
     """
     from nammd import __version__
     from nammd.results.base import plain
