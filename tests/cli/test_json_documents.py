@@ -144,6 +144,9 @@ def test_a_document_is_as_its_schema_says(folder, nammd, monkeypatch, code, comm
         assert errors_of(step["result"]) == []
     # It would not say so of another document.
     assert errors_of(found | {"unknown": 1})
+    for entry in found.get("candidates", ()):
+        assert errors_of(found | {"candidates": [entry | {"unknown": 1}]})
+        assert errors_of(found | {"candidates": [entry | {"decision": "PERHAPS"}]})
     for name in ("nammd", "command", "exit_code", "notes", "inputs", "candidates"):
         assert name not in found or errors_of({k: v for k, v in found.items() if k != name}), name
 
@@ -171,14 +174,16 @@ def test_a_schema_is_valid_and_describes_every_field(name):
     schema = SCHEMAS[name]
     Draft202012Validator.check_schema(schema)
 
-    def walk(node):
+    def walk(node, name=""):
         if isinstance(node, dict):
             if node.get("type") == "object" and "properties" in node:
                 for field, each in node["properties"].items():
                     assert "description" in each or "$ref" in each or "const" in each, field
-                assert node["additionalProperties"] is False
-            for each in node.values():
-                walk(each)
+                # Fields that several documents share are open, and closed where they are used.
+                closed = node.get("additionalProperties", node.get("unevaluatedProperties"))
+                assert closed is False or name.endswith("_fields")
+            for inner, each in node.items():
+                walk(each, inner)
         elif isinstance(node, list):
             for each in node:
                 walk(each)

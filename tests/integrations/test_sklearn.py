@@ -1,6 +1,8 @@
 """`DistributionGate` is an estimator of scikit-learn that judges datasets."""
 
+import importlib
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -142,3 +144,11 @@ def test_wrong_options_are_refused_when_it_is_fitted():
         gate(alpha=0.7).fit(TRAIN).predict(TODAY)
     with pytest.raises(NotFittedError):
         gate().predict(TODAY)
+
+
+def test_without_scikit_learn_it_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    monkeypatch.delitem(sys.modules, "nammd.integrations.sklearn")
+    with pytest.raises(ImportError, match=r"pip install 'nammd\[sklearn\]'"):
+        importlib.import_module("nammd.integrations.sklearn")
