@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 # Modules with classes of a package that is not here: their examples are run by "make test-integrations".
 collect_ignore = [
     f"src/nammd/integrations/{package}.py"
-    for package in ("airflow", "great_expectations")
+    for package in ("airflow", "great_expectations", "sklearn")
     if find_spec(package) is None
 ]
 

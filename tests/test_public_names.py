@@ -12,7 +12,14 @@ import nammd
 from nammd.methods.canonne import canonne_test
 from nammd.results import ConfidenceInterval, Result, Tested
 
-MODULES = ("nammd", "nammd.paper", "nammd.selection", "nammd.tables", "nammd.datasets")
+MODULES = (
+    "nammd",
+    "nammd.paper",
+    "nammd.selection",
+    "nammd.tables",
+    "nammd.datasets",
+    "nammd.integrations.sklearn",
+)
 
 SYNONYMS = {
     "row_weights": "sample_weight",

@@ -31,6 +31,12 @@ class Ran:
         return json.loads(self.out)
 
     @property
+    def checked(self) -> Any:
+        """What a check says of its one candidate."""
+        [found] = self.json["candidates"]
+        return found
+
+    @property
     def sentence(self) -> str:
         """The error, after checking that there is one, on one line, and nothing else."""
         assert self.code == 2, self

@@ -52,7 +52,7 @@ def test_options_of_the_data_are_frozen_into_the_tolerance(nammd, tmp_path, refe
     ran = nammd("calibrate", reference, "--split", "--exclude", "city", "--weights", "age=2", "-o", "t.json")
     assert ran.code == 0
     write_csv(people(5, 0.1).drop_columns(["city", "id"]), tmp_path / "today.csv")
-    found = nammd("check", reference, "today.csv", "-t", "t.json", "--json").json
+    found = nammd("check", reference, "today.csv", "-t", "t.json", "--json").checked
     assert found["inputs"]["columns"] == ["age", "income"]
 
 

@@ -55,9 +55,10 @@ def test_the_exit_code_is_explained_only_to_those_who_ask(nammd, reference, clos
 
 def test_json_has_the_verdict_and_where_it_came_from(nammd, reference, far, tolerance):
     ran = nammd("check", reference, far, "--tolerance", tolerance, "--json", "--verbose")
-    found = ran.json
     assert (ran.code, ran.err) == (1, "")
-    assert (found["command"], found["decision"], found["exit_code"]) == ("check", "FAR", 1)
+    assert (ran.json["command"], ran.json["exit_code"]) == ("check", 1)
+    found = ran.checked
+    assert (found["candidate"], found["decision"], found["exit_code"]) == (str(far), "FAR", 1)
     assert found["pvalue_far"] < 0.05 < found["pvalue_close"]
     assert found["inputs"]["columns"] == ["age", "income", "city"]
     assert [entry["column"] for entry in found["inputs"]["left_out"]] == ["id"]
@@ -99,8 +100,8 @@ def write(table, path):
 def test_every_format_of_tables_gives_the_same_distance(nammd, tmp_path, reference, close, ending):
     candidate = tmp_path / f"candidate{ending}"
     write(people(5, 0.1), candidate)
-    expected = nammd("check", reference, close, "--epsilon", 0.1, "--json").json
-    found = nammd("check", reference, candidate, "--epsilon", 0.1, "--json").json
+    expected = nammd("check", reference, close, "--epsilon", 0.1, "--json").checked
+    found = nammd("check", reference, candidate, "--epsilon", 0.1, "--json").checked
     assert found["distance"] == pytest.approx(expected["distance"], rel=1e-9)
 
 
@@ -114,11 +115,11 @@ def test_arrays_in_npz_files_are_chosen_by_key(nammd, tmp_path, files):
 
 def test_columns_can_be_chosen_excluded_and_weighted(nammd, reference, far):
     base = ("check", reference, far, "--epsilon", 0.01, "--json")
-    assert nammd(*base, "--columns", "income,city").json["decision"] != "FAR"
+    assert nammd(*base, "--columns", "income,city").checked["decision"] != "FAR"
     without = nammd(*base, "--exclude", "age")
-    assert without.json["decision"] != "FAR"
-    assert without.json["inputs"]["columns"] == ["income", "city"]
-    plain, heavy = nammd(*base).json["distance"], nammd(*base, "--weights", "age=3").json["distance"]
+    assert without.checked["decision"] != "FAR"
+    assert without.checked["inputs"]["columns"] == ["income", "city"]
+    plain, heavy = nammd(*base).checked["distance"], nammd(*base, "--weights", "age=3").checked["distance"]
     assert heavy > plain
 
 
@@ -128,12 +129,12 @@ def test_a_column_that_was_excluded_is_no_news(nammd, reference, close):
 
 def test_kernel_and_bandwidth_can_be_chosen(nammd, files):
     base = ("check", files / "x.npy", files / "z.npy", "--epsilon", 0.01, "--json")
-    assert nammd(*base, "--bandwidth", 2).json["estimate"]["kernel"] == "Gaussian(bandwidth=2.0)"
-    assert (
-        nammd(*base, "--kernel", "laplace", "--bandwidth", 2).json["estimate"]["kernel"].startswith("Laplace")
-    )
-    assert nammd(*base, "--kernel", "laplace").json["decision"] == "FAR"
-    assert nammd(*base, "--threads", 1).json["distance"] == nammd(*base, "--threads", 2).json["distance"]
+    assert nammd(*base, "--bandwidth", 2).checked["estimate"]["kernel"] == "Gaussian(bandwidth=2.0)"
+    laplace = nammd(*base, "--kernel", "laplace", "--bandwidth", 2).checked["estimate"]["kernel"]
+    assert laplace.startswith("Laplace")
+    assert nammd(*base, "--kernel", "laplace").checked["decision"] == "FAR"
+    one, two = (nammd(*base, "--threads", threads).checked["distance"] for threads in (1, 2))
+    assert one == two
 
 
 def test_a_sample_says_of_how_many_rows_it_is(nammd, reference, close):

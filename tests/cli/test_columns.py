@@ -61,7 +61,7 @@ def test_joint_only_leaves_columns_out_of_the_verdict(nammd, made, limit):
 
 
 def test_json_has_the_columns(nammd, made, limit):
-    told = nammd("check", made["train"], made["spoiled"], "-t", limit, "--json").json
+    told = nammd("check", made["train"], made["spoiled"], "-t", limit, "--json").checked
     assert told["columns"][0]["name"] == "purpose"
     assert [column["beyond"] for column in told["columns"]] == [True, False, False]
     assert told["reasons"] == ["purpose: 'crypto' is new, 11 % of rows"]

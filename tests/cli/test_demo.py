@@ -37,7 +37,7 @@ def test_the_demo_for_programs_is_one_document(nammd, tmp_path, monkeypatch):
     ran = nammd("demo", "--json")
     assert ran.err == ""
     assert [step["exit_code"] for step in ran.json["steps"]] == [0, 0, 1]
-    assert ran.json["steps"][2]["result"]["decision"] == "FAR"
+    assert ran.json["steps"][2]["result"]["candidates"][0]["decision"] == "FAR"
     assert ran.json["folder"].startswith(str(tmp_path))
 
 

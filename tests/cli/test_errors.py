@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from nammd import __version__
 from tests.cli.conftest import people, write_csv
 
 
@@ -67,12 +68,30 @@ def test_usage_errors_say_where_to_read_on(nammd):
 def test_with_json_an_error_is_a_document_too(nammd, reference, command, options):
     ran = nammd(command, reference, "nothing.csv", *options, "--json")
     assert ran.code == 2
-    assert ran.json == {
-        "command": command,
-        "error": {"kind": "FileNotFoundError", "message": "there is no file or folder 'nothing.csv'"},
-        "exit_code": 2,
-    }
+    error = {"kind": "FileNotFoundError", "message": "there is no file or folder 'nothing.csv'"}
+    head = {"schema": f"nammd/{command}/1", "nammd": __version__, "command": command, "exit_code": 2}
+    entry = {"candidate": "nothing.csv", "decision": None, "error": error, "exit_code": 2}
+    entries = {"candidates": [entry]} if command == "check" else {}
+    assert ran.json == {**head, "error": error, **entries}
     assert ran.err == "nammd: there is no file or folder 'nothing.csv'\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (["check", "a.csv", "b.csv", "--colour", "--json"], "check"),
+        (["distance", "a.csv", "--json"], "distance"),
+        (["monitor", "status", "--json"], "monitor status"),
+    ],
+)
+def test_with_json_wrong_usage_is_a_document_too(nammd, words, command):
+    ran = nammd(*words)
+    assert (ran.code, ran.json["command"], ran.json["exit_code"]) == (2, command, 2)
+    assert ran.err == f"nammd: {ran.json['error']['message']}\n"
+
+
+def test_a_file_that_is_called_like_an_option_asks_for_no_document(nammd):
+    assert nammd("distance", "--colour", "--", "--json").sentence
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,8 @@ def told(tmp_path_factory):
             assert main(["check", "reference.csv", *CASES, *given]) == 1
     cases = ElementTree.parse(folder / "j.xml").getroot().iter("testcase")
     suite = {case.get("name").partition(" is close")[0]: case for case in cases}
-    return {each["candidate"]: (each, suite[each["candidate"]]) for each in json.loads(printed.getvalue())}
+    found = json.loads(printed.getvalue())["candidates"]
+    return {each["candidate"]: (each, suite[each["candidate"]]) for each in found}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -148,7 +148,7 @@ def test_what_cannot_be_resolved_carries_its_caution(nammd, tmp_path):
     )
     checked = nammd("check", "x.parquet", "y.parquet", "-t", "t.json")
     assert "Note: the tolerance" in checked.out
-    found = nammd("check", "x.parquet", "y.parquet", "-t", "t.json", "--json").json
+    found = nammd("check", "x.parquet", "y.parquet", "-t", "t.json", "--json").checked
     assert "unresolved-tolerance" in {each["code"] for each in found["cautions"]}
 
 

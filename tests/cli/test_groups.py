@@ -46,9 +46,8 @@ def test_a_tolerance_remembers_its_groups(nammd, months, tmp_path):
     assert close.code == 0
     assert "120 and 120 by customer" in close.out
     again = nammd("check", a, c, "--tolerance", file, "--group", "customer", "--json")
-    assert (
-        again.json["pvalue_close"] == nammd("check", a, c, "--tolerance", file, "--json").json["pvalue_close"]
-    )
+    told = nammd("check", a, c, "--tolerance", file, "--json")
+    assert again.checked["pvalue_close"] == told.checked["pvalue_close"]
     wrong = nammd("check", a, c, "--tolerance", file, "--group", "region")
     assert wrong.code == 2
     assert "made with groups by 'customer', not by 'region'" in wrong.err

@@ -71,21 +71,24 @@ def test_undecided_counts_as_it_does_for_one(nammd, files, tmp_path, choice, cod
     assert ran.out.startswith("UNDECIDED: all 2 candidates are undecided")
 
 
-def test_each_document_is_that_of_a_check_alone(nammd, weeks, reference, tolerance):
+def test_each_entry_is_that_of_a_check_alone(nammd, weeks, reference, tolerance):
     base = ("-t", tolerance, "--sample", 200, "--seed", 4, "--json")
     ran = nammd("check", reference, *weeks, *base)
     assert ran.err == ""
-    assert [each["candidate"] for each in ran.json] == weeks
-    for name, found in zip(weeks, ran.json, strict=True):
+    assert [each["candidate"] for each in ran.json["candidates"]] == weeks
+    assert ran.json["exit_code"] == ran.code
+    for name, found in zip(weeks, ran.json["candidates"], strict=True):
         alone = nammd("check", reference, name, *base)
-        assert {k: v for k, v in found.items() if k != "candidate"} == alone.json
+        assert alone.checked == found
+        assert alone.json.keys() == ran.json.keys()
         assert found["exit_code"] == alone.code
 
 
-def test_an_error_is_an_object_among_the_documents(nammd, weeks, reference, tolerance):
+def test_an_error_is_an_entry_among_the_others(nammd, weeks, reference, tolerance):
     ran = nammd("check", reference, *weeks, "gone.parquet", "-t", tolerance, "--json")
     assert ran.code == 2
-    last = ran.json[-1]
+    assert "error" not in ran.json
+    last = ran.json["candidates"][-1]
     assert last["candidate"] == "gone.parquet"
     assert last["decision"] is None
     assert last["exit_code"] == 2
@@ -99,7 +102,7 @@ def test_an_error_that_stops_all_is_told_for_each(nammd, weeks, tmp_path, tolera
     outputs = ("--json", "--junit", "out.xml", "--html", "out")
     ran = nammd("check", "gone.parquet", *weeks, "-t", tolerance, *outputs)
     assert ran.code == 2
-    assert [each["error"]["kind"] for each in ran.json] == ["FileNotFoundError"] * 4
+    assert [each["error"]["kind"] for each in ran.json["candidates"]] == ["FileNotFoundError"] * 4
     [suite] = ElementTree.parse(tmp_path / "out.xml").getroot()
     assert (suite.get("tests"), suite.get("errors")) == ("4", "4")
     assert "there is no file or folder" in (tmp_path / "out" / "index.html").read_text()
@@ -155,7 +158,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_any_work(
 
 def test_holm_is_said_and_counts(nammd, weeks, reference, tolerance):
     base = ("check", reference, *weeks, "-t", tolerance)
-    plain, adjusted = nammd(*base, "--json").json, nammd(*base, "--adjust", "holm", "--json").json
+    plain, adjusted = (nammd(*base, "--adjust", how, "--json").json["candidates"] for how in ("none", "holm"))
     assert all("Holm" in each["adjusted"] for each in adjusted)
     assert max(each["pvalue_far"] for each in plain) <= max(each["pvalue_far"] for each in adjusted)
     far = plain[2]["pvalue_far"], adjusted[2]["pvalue_far"]
@@ -175,8 +178,8 @@ def test_the_reference_is_read_once(nammd, weeks, reference, tolerance, monkeypa
 
 def test_without_a_tolerance_file_the_space_is_that_of_the_reference(nammd, weeks, reference):
     ran = nammd("check", reference, *weeks, "--epsilon", 0.1, "--json")
-    for name, found in zip(weeks, ran.json, strict=True):
-        assert found["distance"] == nammd("check", reference, name, "-e", 0.1, "--json").json["distance"]
+    for name, found in zip(weeks, ran.json["candidates"], strict=True):
+        assert found["distance"] == nammd("check", reference, name, "-e", 0.1, "--json").checked["distance"]
     people_ran = nammd("check", reference, *weeks, "--epsilon", 0.1)
     assert people_ran.err.count("'id' is left out: ") == 1
 
@@ -242,5 +245,5 @@ def test_json_is_the_only_thing_on_stdout_with_files_too(nammd, weeks, reference
     ran = nammd(
         "check", reference, *two, "-t", tolerance, "--json", "--html", "out", "--junit", "o.xml", "-v"
     )
-    assert len(json.loads(ran.out)) == 2
+    assert len(json.loads(ran.out)["candidates"]) == 2
     assert ran.err == ""

@@ -114,9 +114,9 @@ def test_the_same_rows_in_another_style_have_the_same_distance(
     rows = orders(1)
     if not plain:
         write(tmp_path / "new.csv", rows)
-        plain |= nammd("check", "ref.csv", "new.csv", "-t", "t.json", "--json").json
+        plain |= nammd("check", "ref.csv", "new.csv", "-t", "t.json", "--json").checked
     write(tmp_path / "new.csv", rows, **HARMLESS[how])
-    found = nammd("check", "ref.csv", "new.csv", "-t", "t.json", "--json").json
+    found = nammd("check", "ref.csv", "new.csv", "-t", "t.json", "--json").checked
     assert found["distance"] == pytest.approx(plain["distance"], rel=1e-9)
     assert found["decision"] == plain["decision"]
     # Numbers that are written as text are no groups.

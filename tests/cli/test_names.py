@@ -60,7 +60,7 @@ def test_control_characters_are_shown_not_obeyed(nammd, pair):
     assert "\x1b" not in ran.out + ran.err
     assert "\\x1b[31mred" in ran.err
     assert (
-        nammd("check", *files, "-e", 0.2, "--json").json["inputs"]["left_out"][0]["column"]
+        nammd("check", *files, "-e", 0.2, "--json").checked["inputs"]["left_out"][0]["column"]
         == "\x1b[31mred\x07"
     )
 
@@ -71,7 +71,7 @@ def test_a_file_name_with_line_breaks_keeps_an_error_on_one_line(nammd):
 
 def test_a_name_with_a_comma_stands_in_quotes(nammd, pair):
     files = pair("a,b")
-    found = nammd("check", *files, "-e", 0.2, "--columns", '"a,b age",city', "--json").json
+    found = nammd("check", *files, "-e", 0.2, "--columns", '"a,b age",city', "--json").checked
     assert found["inputs"]["columns"] == ["a,b age", "city"]
 
 
@@ -89,7 +89,7 @@ def test_json_is_never_coloured(nammd, files, monkeypatch):
     plain = nammd(*command)
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert nammd(*command) == plain
-    assert plain.json["decision"] == "FAR"
+    assert plain.checked["decision"] == "FAR"
 
 
 def test_text_from_right_to_left_cannot_turn_the_line():

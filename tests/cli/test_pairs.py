@@ -50,7 +50,7 @@ def test_a_join_that_went_wrong_is_far_and_named(nammd, rows, columns, kind, fau
     assert ran.code == 1
     assert WORDS in ran.out.splitlines()[0]
     assert WORDS in ElementTree.parse("r.xml").find(".//failure").text
-    said = nammd("check", f"x.{kind}", f"y.{kind}", "-t", "t.json", "--json").json
+    said = nammd("check", f"x.{kind}", f"y.{kind}", "-t", "t.json", "--json").checked
     assert [each["columns"] for each in said["pairs"] if each["beyond"]] == [["net", "tax"]]
     assert said["pairs_compared"] == columns * (columns - 1) // 2
     assert all(each["beyond"] is False for each in said["columns"])
@@ -69,7 +69,7 @@ def test_what_is_negligible_can_be_said(nammd):
     for name, table in (("x", joined(0, 500)), ("y", broken(joined(1, 500)))):
         table.to_parquet(f"{name}.parquet")
     nammd("calibrate", "x.parquet", "-o", "t.json", "--negligible", "relation=0.99")
-    said = nammd("check", "x.parquet", "y.parquet", "-t", "t.json", "--json").json
+    said = nammd("check", "x.parquet", "y.parquet", "-t", "t.json", "--json").checked
     assert said["pairs"] == []
     refused = nammd("calibrate", "x.parquet", "-o", "u.json", "--negligible", "relation=2").sentence
     assert "negligible relation must be" in refused

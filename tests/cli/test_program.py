@@ -21,7 +21,7 @@ def test_exit_codes_2_and_3(files):
 
 def test_json_is_all_there_is_on_stdout(reference, far):
     ran = program("check", reference, far, "-e", 0.01, "--json")
-    assert (ran.code, ran.json["decision"]) == (1, "FAR")
+    assert (ran.code, ran.checked["decision"]) == (1, "FAR")
     assert ran.out.startswith("{")
     assert ran.out.endswith("}\n")
     assert ran.err == ""

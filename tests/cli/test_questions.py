@@ -34,7 +34,7 @@ def test_distance_is_that_of_the_library(nammd, x, z):
 
 def test_distance_can_be_measured_as_a_tolerance_does(nammd, reference, far, tolerance):
     found = nammd("distance", reference, far, "--tolerance", tolerance, "--json").json
-    checked = nammd("check", reference, far, "--tolerance", tolerance, "--json").json
+    checked = nammd("check", reference, far, "--tolerance", tolerance, "--json").checked
     assert found["value"] == checked["estimate"]["value"]
 
 

@@ -110,7 +110,7 @@ def test_every_question_with_every_option_of_the_space(nammd, paths, name):
     planned = library.plan(0.01, pilot=(x, z), space=spaces([x, z], options))
     same(nammd("plan", x, z, "--epsilon", 0.01, *words, "--json").json, planned)
     checked = library.Tolerance.at(0.02, space=own).check(x, y)
-    same(nammd("check", x, y, "--epsilon", 0.02, *words, "--json").json, checked)
+    same(nammd("check", x, y, "--epsilon", 0.02, *words, "--json").checked, checked)
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +160,7 @@ def test_calibrate_and_check(nammd, paths, candidate, name, way):
     said, expected = nammd("calibrate", x, *more, *words, "-o", "t.json", "--json").json, make()
     same(said, expected, ignored=("created",))
     checked = expected.check(x, candidate)
-    same(nammd("check", x, candidate, "--tolerance", "t.json", "--json").json, checked)
+    same(nammd("check", x, candidate, "--tolerance", "t.json", "--json").checked, checked)
     loaded = library.Tolerance.load("t.json")
     assert loaded.check(x, candidate).pvalue_far == checked.pvalue_far
 

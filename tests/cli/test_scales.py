@@ -29,13 +29,13 @@ def test_fine_structure_is_far_and_named(nammd):
     assert bad.code == 1
     assert "FAR: the difference is fine-grained: at a" in bad.out
     told = nammd("check", "x.parquet", "bad.parquet", "--tolerance", "all.json", "--joint-only", "--json")
-    assert [each["scale"] for each in told.json["scales"]] == [1.0, 0.5, 0.25, 0.125, 0.0625]
-    assert [each["beyond"] for each in told.json["scales"]].count(True) >= 1
+    assert [each["scale"] for each in told.checked["scales"]] == [1.0, 0.5, 0.25, 0.125, 0.0625]
+    assert [each["beyond"] for each in told.checked["scales"]].count(True) >= 1
     before = nammd(
         "check", "x.parquet", "bad.parquet", "--tolerance", "median.json", "--joint-only", "--json"
     )
-    assert before.json["decision"] != "FAR"
-    assert len(before.json["scales"]) == 1
+    assert before.checked["decision"] != "FAR"
+    assert len(before.checked["scales"]) == 1
 
 
 def test_one_distance_per_scale(nammd):

@@ -56,7 +56,7 @@ def test_checks_of_sketches_decide_like_checks_of_data(nammd, sketches, referenc
         assert ran.code == nammd("check", reference, data, "-t", tolerance).code == code
         assert "by 256 random features (their error is included)" in ran.out
         assert f"{sketches[name]}, a sketch of " in ran.out
-    document = nammd("check", sketches["reference"], sketches["far"], "-t", tolerance, "--json").json
+    document = nammd("check", sketches["reference"], sketches["far"], "-t", tolerance, "--json").checked
     assert document["decision"] == "FAR"
     assert document["inputs"]["files"][1]["sketch"].startswith("RandomFeatures(Gaussian(")
 

@@ -18,6 +18,7 @@ PACKAGES = {
     "dagster": "dagster",
     "great_expectations": "great-expectations",
     "mlflow": "mlflow",
+    "sklearn": "sklearn",
 }
 
 

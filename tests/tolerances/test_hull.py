@@ -356,7 +356,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert main(["check", "train.parquet", "july.parquet", "-t", "t.json"]) == 0
     assert "% summer" in capsys.readouterr().out
     assert main(["check", "train.parquet", "broken.parquet", "-t", "t.json", "--json"]) == 1
-    answer = json.loads(capsys.readouterr().out)
+    [answer] = json.loads(capsys.readouterr().out)["candidates"]
     assert set(answer["like"]) == {"reference", "summer"}
     again = ["calibrate", "train.parquet", "--margin", "missing=0.1", "-o", "t.json"]
     assert main(again) == 2  # what was accepted since is not lost without being asked for

@@ -112,6 +112,6 @@ def test_the_command_line_says_it(tmp_path, capsys):
         parquet.write_table(table, tmp_path / f"{name}.parquet")
     files = [str(tmp_path / f"{name}.parquet") for name in "xy"]
     assert main(["check", *files, "--tolerance", str(tmp_path / "t.json"), "--json"]) == 3
-    found = json.loads(capsys.readouterr().out)
+    [found] = json.loads(capsys.readouterr().out)["candidates"]
     assert found["decision"] == "UNDECIDED"
     assert found["other_reference"][0].startswith("age: 53 % higher")

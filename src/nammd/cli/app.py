@@ -69,7 +69,7 @@ _MONITOR: list[tuple[str, Callable[..., None]]] = [
     ("repair", repair),
 ]
 for _panel, _name, _command in _COMMANDS:
-    app.command(_name, help=lesson(_command), rich_help_panel=_panel)(with_options(_command))
+    app.command(_name, help=lesson(_command), rich_help_panel=_panel)(with_options(_command, _name))
     if _name == "sketch":  # after the other commands of a gate
         app.add_typer(group(_MONITOR), name="monitor", rich_help_panel=_GATE)
 

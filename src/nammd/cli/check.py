@@ -27,7 +27,15 @@ from nammd.cli.options import (
     ToleranceFile,
     require_shares,
 )
-from nammd.cli.output import deliver, print_line, refuse_overwriting, require_folder, require_new_folder
+from nammd.cli.output import (
+    found,
+    print_json,
+    print_line,
+    refuse_overwriting,
+    require_folder,
+    require_new_folder,
+    tell,
+)
 from nammd.cli.paths import given, place
 from nammd.cli.progress import Working
 from nammd.errors.addresses import shown
@@ -242,8 +250,12 @@ def _check_one(
     code = exit_code(verdict, asked.undecided)
     rows = [("report", str(asked.html))] if asked.html is not None else []
     told = Told(inputs, space)
-    deliver("check", verdict, told, output, rows=rows, fields={"exit_code": code})
-    if verbose and not output.json:
+    if output.json:
+        entry = {"candidate": str(candidate), **found(verdict, told), "exit_code": code}
+        print_json("check", {"candidates": [entry]}, code)
+        return code
+    tell(verdict, told, rows)
+    if verbose:
         print_line(f"  {verdict.details.meaning()} Exit code {code}.")
     return code
 

@@ -79,7 +79,7 @@ def demo(
             shutil.rmtree(folder, ignore_errors=True)
         raise
     if output.json:
-        print_json({"command": "demo", "folder": str(folder), "steps": steps})
+        print_json("demo", {"folder": str(folder), "steps": steps})
     else:
         made = f"page is {folder / demo_monitor.PAGE}" if monitor else f"report is {folder / 'report.html'}"
         print_line(f"The {made}; open it in a browser.")

@@ -64,6 +64,7 @@ def guarded(arguments: list[str]) -> int:
     except Exception as error:
         if os.environ.get("NAMMD_DEBUG"):
             print(without_addresses(traceback.format_exc(), _GIVEN.get()), file=sys.stderr)
+        _tell_usage(arguments, error)
         return _say(sentence(error), ERROR)
 
 
@@ -146,7 +147,8 @@ def tell_failure(command: str, given: Mapping[str, Any], error: Exception) -> No
     """
     if isinstance(error, NOT_FAILURES):
         return
-    message, kind = sentence(error), type(error).__name__
+    told = error_entry(error)
+    kind, message = told["kind"], told["message"]
     candidates = given.get("candidates") or ()
     several = command == "check" and len(candidates) > 1
     html, junit = given.get("html"), given.get("junit")
@@ -172,11 +174,31 @@ def tell_failure(command: str, given: Mapping[str, Any], error: Exception) -> No
             write_page(failure_page(f"nammd {command}", message), html)
     output = given.get("output")
     if output is not None and output.json:
-        found = {"error": {"kind": kind, "message": message}, "exit_code": ERROR}
-        if several:
-            print_json([{"command": command, "candidate": str(c)} | found for c in candidates])
-        else:
-            print_json({"command": command} | found)
+        print_json(command, _failed(command, told, candidates), ERROR)
+
+
+def _tell_usage(arguments: Sequence[str], error: Exception) -> None:
+    """Print a document about a command line that could not be parsed, where one was asked for."""
+    words = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
+    context = getattr(error, "ctx", None)
+    if context is None or "--json" not in words:
+        return
+    if any("--json" in parameter.opts for parameter in context.command.params):
+        command = context.command_path.partition(" ")[2]
+        print_json(command, _failed(command, error_entry(error)), ERROR)
+
+
+def error_entry(error: BaseException) -> dict[str, str]:
+    """Return an error as documents have it."""
+    return {"kind": type(error).__name__, "message": sentence(error)}
+
+
+def _failed(command: str, error: dict[str, str], candidates: Iterable[Any] = ()) -> dict[str, Any]:
+    """Return what a document says after an error; that of a check says it of each candidate."""
+    if command != "check":
+        return {"error": error}
+    entry = {"decision": None, "error": error, "exit_code": ERROR}
+    return {"error": error, "candidates": [{"candidate": str(each)} | entry for each in candidates]}
 
 
 def in_words(error: Exception) -> Exception:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nammd.cli.data import File, Inputs, Told, open_files
 from nammd.cli.errors import ERROR, in_words
-from nammd.cli.output import print_json, print_lines, print_notes, print_table
+from nammd.cli.output import found, print_json, print_lines, print_notes, print_table
 
 if TYPE_CHECKING:
     from nammd.cli.options import DataOptions, KernelOptions
@@ -50,7 +50,7 @@ class Candidates:
         def progress(done: int, total: int, name: str) -> None:
             working.among(done + 1, total)
 
-        found = gate.check_all(
+        checked = gate.check_all(
             {name: partial(self._open, name, path, working) for name, path in self.paths.items()},
             alpha,
             adjust=adjust,
@@ -58,8 +58,8 @@ class Candidates:
             progress=progress,
             **columns,
         )
-        entries = [e if e.error is None else replace(e, error=in_words(e.error)) for e in found]
-        return replace(found, entries=tuple(entries))
+        entries = [e if e.error is None else replace(e, error=in_words(e.error)) for e in checked]
+        return replace(checked, entries=tuple(entries))
 
     def _open(self, name: str, path: Path, working: Working) -> Dataset:
         # As the second file, like the one candidate of a check: then the same rows are drawn of it.
@@ -78,15 +78,14 @@ class Candidates:
     def print_for_programs(
         self, verdicts: Verdicts, space: Space | None, code_of: Callable[[Checked], int]
     ) -> None:
-        """Print a list with a document for each candidate, like that of a check with one candidate."""
-        documents = []
+        """Print one document with an entry for each candidate."""
+        entries: list[dict[str, Any]] = []
         for entry in verdicts:
-            document: dict[str, Any] = {"command": "check", **entry.to_dict(), "exit_code": code_of(entry)}
+            own = entry.to_dict()
             if entry.verdict is not None:
-                told = self.told(entry, space)
-                document |= {"inputs": told.to_dict(), "notes": told.notes()}
-            documents.append(document)
-        print_json(documents)
+                own |= found(entry.verdict, self.told(entry, space))
+            entries.append({**own, "exit_code": code_of(entry)})
+        print_json("check", {"candidates": entries}, worst_code([code_of(entry) for entry in verdicts]))
 
     def print_for_people(self, verdicts: Verdicts, space: Space | None, index: Path | None) -> None:
         """Print a table with a line for each candidate, and what holds for all of them."""

@@ -14,7 +14,7 @@ import typer
 from nammd.cli.check import Undecided, exit_code
 from nammd.cli.computing import computing
 from nammd.cli.data import open_files
-from nammd.cli.errors import ERROR, sentence
+from nammd.cli.errors import ERROR, error_entry, sentence
 from nammd.cli.many import worst_code
 from nammd.cli.options import (
     DataOptions,
@@ -230,9 +230,9 @@ def _print_for_programs(turns: list[Turn[BatchVerdict]], notes: list[str], code:
     told = [turn.result.to_dict() for turn in turns if turn.result is not None]
     stream = told[-1]["stream"] if told else None
     batches = [{name: value for name, value in each.items() if name != "stream"} for each in told]
-    errors = [{"batch": t.name, "error": sentence(t.error)} for t in turns if t.error is not None]
-    told_of = {"command": "monitor add", "batches": batches, "errors": errors, "stream": stream}
-    print_json({**told_of, "notes": notes, "exit_code": code})
+    errors = [{"batch": t.name, "error": error_entry(t.error)} for t in turns if t.error is not None]
+    document = {"batches": batches, "errors": errors, "stream": stream, "notes": notes}
+    print_json("monitor add", document, code)
 
 
 def _print_for_people(turns: list[Turn[BatchVerdict]], quiet: bool) -> None:
@@ -314,7 +314,7 @@ def group(commands: list[tuple[str, Callable[..., None]]]) -> typer.Typer:
         help=lesson(monitor_root),
     )
     for name, command in commands:
-        app.command(name, help=lesson(command))(with_options(command))
+        app.command(name, help=lesson(command))(with_options(command, f"monitor {name}"))
     app.callback(invoke_without_command=True, help=lesson(monitor_root))(monitor_root)
     return app
 

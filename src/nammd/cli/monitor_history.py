@@ -76,8 +76,7 @@ def status(
     if output.json:
         pooled = [{"name": w.name, "distance": w.distance, "interval": [w.low, w.high]} for w in windows]
         events = [event.to_dict() for event in state.events]
-        found = state.to_dict() | {"pooled": pooled, "events": events}
-        print_json({"command": "monitor status", **found, "exit_code": code})
+        print_json("monitor status", state.to_dict() | {"pooled": pooled, "events": events}, code)
         raise typer.Exit(code)
     from nammd.monitor.verdict import evidence_words
     from nammd.results import estimated, interval, number
@@ -137,7 +136,7 @@ def page(
         raise ValueError(f"{str(out)!r} is the history itself: writing a page over it would destroy it")
     written = opened(monitor).page(out, now=moment(now))
     if output.json:
-        print_json({"command": "monitor page", "page": str(written), "exit_code": 0})
+        print_json("monitor page", {"page": str(written)})
     else:
         print_line(f"The page is {written}.")
 
@@ -352,7 +351,7 @@ def repair(
     if output.json:
         found = {"repaired": None if done.path is None else str(done.path), "missing": list(done.missing)}
         counts = {"batches": done.batches, "events": done.events}
-        print_json({"command": "monitor repair", **found, **counts, "exit_code": 0})
+        print_json("monitor repair", {**found, **counts})
     elif done.path is None:
         print_line(one_line(f"{monitor} is whole: there is nothing to repair."))
     else:

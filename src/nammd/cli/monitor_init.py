@@ -157,7 +157,7 @@ def init(
         )
     state = made.state
     if output.json:
-        print_json({"command": "monitor init", "monitor": str(monitor), **state.to_dict(), "exit_code": 0})
+        print_json("monitor init", {"monitor": str(monitor), **state.to_dict()})
         return
     level = f"{state.spending.sentence()}"
     lines = [

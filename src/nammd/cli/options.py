@@ -26,7 +26,6 @@ from nammd.errors.limits import set_download_limit, set_unpack_limit
 _DATA, _KERNEL, _OUTPUT = "Which data", "What counts as similar", "Output"
 _ENGINE, _ROWS = "Where it is computed", "Rows that belong together"
 _WRITTEN = "How the data are written (inferred by default)"
-_NAMES = {"two_sample": "test"}  # whose own name pytest would collect
 
 
 class KernelName(StrEnum):
@@ -356,8 +355,11 @@ SealKey = Annotated[
 Alpha = Annotated[float, typer.Option(help="The chance of a wrong claim that is acceptable, for each test.")]
 
 
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Spread the groups of options in the signature of a command, for typer to see."""
+def with_options(command: Callable[..., None], name: str) -> Callable[..., None]:
+    """Spread the groups of options in the signature of a command, for typer to see.
+
+    `name` is what the command is called in the shell.
+    """
     groups: dict[str, Any] = {}
     data_arguments: list[str] = []
     parameters: list[inspect.Parameter] = []
@@ -378,17 +380,17 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
-        remember(command.__name__, parameters, given)
+        remember(name, parameters, given)
         key_file = given.pop("seal_key")
-        for name, kind in groups.items():
-            given[name] = kind(**{f.name: given.pop(f.name) for f in dataclasses.fields(kind)})
+        for group, kind in groups.items():
+            given[group] = kind(**{f.name: given.pop(f.name) for f in dataclasses.fields(kind)})
         try:
             with _sealed_by(key_file):
-                _run(command, name_of(command), given, data_arguments)
+                _run(command, name, given, data_arguments)
         except Exception as error:
             from nammd.cli.errors import tell_failure
 
-            tell_failure(name_of(command), given, error)
+            tell_failure(name, given, error)
             raise
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -403,11 +405,6 @@ def _sealed_by(key_file: Path | None) -> AbstractContextManager[None]:
     from nammd.errors.seal_key import key_in_file, seal_key
 
     return seal_key(key_in_file(key_file))
-
-
-def name_of(command: Callable[..., None]) -> str:
-    """Return what a command is called in the shell."""
-    return _NAMES.get(command.__name__, command.__name__)
 
 
 def _run(command: Callable[..., None], name: str, given: dict[str, Any], data_arguments: list[str]) -> None:

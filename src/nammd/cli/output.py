@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from nammd.cli.options import OutputOptions
     from nammd.results.base import Result
 
+DOCUMENT = 1
+"""The version of the JSON documents: another one where a field goes, or means something else."""
+
 _COLOURS = {"close": "green", "far": "red", "undecided": "yellow", "neutral": ""}
 
 
@@ -59,14 +62,22 @@ def deliver(
     fields : mapping, optional
         Further entries of the document for programs.
     """
-    notes = made_from.notes()
     if output.json:
-        own = result.to_dict() | dict(fields or {})
-        print_json({"command": command, **own, "inputs": made_from.to_dict(), "notes": notes})
-        return
+        print_json(command, found(result, made_from) | dict(fields or {}))
+    else:
+        tell(result, made_from, rows)
+
+
+def found(result: Result, made_from: MadeFrom) -> dict[str, Any]:
+    """Return a result with what it was made from, for programs."""
+    return {**result.to_dict(), "inputs": made_from.to_dict(), "notes": made_from.notes()}
+
+
+def tell(result: Result, made_from: MadeFrom, rows: Sequence[tuple[str, str]] = ()) -> None:
+    """Print a result with what it was made from, and further rows of the table, for people."""
     cautions = [caution.message for caution in result.cautions]
     print_lines(result.headline(), [*result.lines(), *made_from.lines(), *rows], cautions, result.tone)
-    print_notes(notes)
+    print_notes(made_from.notes())
 
 
 def require_folder(*paths: Path | None) -> None:
@@ -108,11 +119,17 @@ def print_notes(notes: Sequence[str]) -> None:
         print(f"  Note: {one_line(note)}", file=sys.stderr)
 
 
-def print_json(document: dict[str, Any] | list[dict[str, Any]]) -> None:
-    """Print a document: the only thing on stdout, and valid JSON without NaN."""
+def print_json(command: str, fields: Mapping[str, Any], exit_code: int = 0) -> None:
+    """Print the document of a command: the only thing on stdout, and valid JSON without NaN.
+
+    What all documents have stands first: which schema describes it, who wrote it, and the exit code.
+    """
+    from nammd import __version__
     from nammd.results.base import plain
 
-    print(json.dumps(plain(document), indent=2, allow_nan=False))
+    schema = f"nammd/{command.replace(' ', '-')}/{DOCUMENT}"
+    head = {"schema": schema, "nammd": __version__, "command": command, "exit_code": exit_code}
+    print(json.dumps(plain(head | dict(fields)), indent=2, allow_nan=False))
 
 
 def print_lines(

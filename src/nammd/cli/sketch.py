@@ -157,10 +157,11 @@ def _tell(made: Sketch, path: Path, output_file: Path, output: OutputOptions) ->
     size, notes = output_file.stat().st_size, made.noticed.sentences(made.n)
     if output.json:
         print_json(
-            {"command": "sketch", "data": str(path), "output": str(output_file), "bytes": size}
+            "sketch",
+            {"data": str(path), "output": str(output_file), "bytes": size}
             | {"rows": made.n, "n_features": made.features.n_features, "seed": made.features.seed}
             | {"kernel": repr(made.features.kernel), "scales": list(made.scales), "notes": notes}
-            | _groups(made)
+            | _groups(made),
         )
         return
     from nammd.errors.checks import counted

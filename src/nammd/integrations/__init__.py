@@ -9,5 +9,6 @@
 `airflow`             an operator; verdicts are states of its task
 `mlflow`              verdicts in a run, tolerances with a model, and a check before it is promoted
 `great_expectations`  an expectation
+`sklearn`             an estimator of scikit-learn, for pipelines of rows
 ====================  =================================================================================
 """
