@@ -61,6 +61,7 @@ RESULTS = {
     "two samples": lambda: nammd.two_sample_test(X, Y, rng=0),
     "finite support": lambda: canonne_test([1, 2, 2, 1], [2, 2, 1, 3], 0.1, rng=0),
     "ranking": lambda: nammd.rank(X, [Y]),
+    "near copies": lambda: nammd.near_copies(X, Y, rng=0),
     "plan": lambda: nammd.plan(0.1, 0.2, pilot=(X, Y)),
     "tolerance": lambda: GATE.tolerance,
     "verdict": lambda: GATE.check(Y),

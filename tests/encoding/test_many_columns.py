@@ -85,8 +85,8 @@ def test_a_wide_csv_file_is_opened_once(tmp_path: Path, openings: list[str]) -> 
         (["00123", "04500", "00007"], ["x.csv", "a block", "x.csv"]),  # codes look like numbers at first
         (["9999-12-31", "2020-01-01", "0001-01-01"], ["x.csv"]),
         (["9999-12-31 01:00:00.5", "2020-01-01 01:00:00.5"], ["x.csv", "x.csv"]),
-        (["1", "NA", "3"], ["x.csv", "x.csv"]),  # to count the words
-        (["1", "", "3"], ["x.csv"]),
+        (["1", "NA", "3"], ["x.csv", "x.csv"]),  # to count the words for missing values
+        (["1", "", "3"], ["x.csv", "x.csv"]),  # which words there are is known only then
     ],
 )
 def test_a_csv_file_is_opened_again_only_where_something_is_to_be_read_otherwise(

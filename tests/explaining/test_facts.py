@@ -206,7 +206,8 @@ def test_whole_numbers_that_move_a_little_do_not_pile_up_at_single_values():
     def counts(mean, seed):
         return pd.DataFrame({"count": np.random.default_rng(seed).poisson(mean, 4000)})
 
-    known = nammd.Tolerance.at(0.05, nammd.Gaussian(1.0), columns=1).with_reference(counts(1.0, 0).to_numpy())
+    tolerance = nammd.Tolerance.at(0.05, nammd.Gaussian(1.0), n_columns=1)
+    known = tolerance.with_reference(counts(1.0, 0).to_numpy())
     for seed in range(1, 4):
         moved = counts(1.8, seed)
         assert (moved["count"] == 4).mean() > 3 * (counts(1.0, 0)["count"] == 4).mean()

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from nammd.results.wrapping import wrapped
 from tests.waiting import GUARD
 
 SUITE = """
@@ -89,7 +90,7 @@ def test_every_check_has_a_page_and_the_index_leads_to_it(ran, suite):
     for page in pages:
         assert f'href="{page.name}"' in index
     assert "today" in index
-    assert "test_data.py::test_candidates[far]" in index
+    assert wrapped("test_data.py::test_candidates[far]") in index
     assert str(folder / "index.html") in ran.stdout
 
 

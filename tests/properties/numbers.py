@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
-ELSEWHERE = ("engine", "created", "at")
-"""What a result says besides its numbers: who computed it, and when."""
+ELSEWHERE = ("engine", "created", "at", "holds_since")
+"""What a result says besides its numbers: who computed it, and when, and when the monitor was made."""
 
 
 def numbers_of(value, where="", ignored=ELSEWHERE):

@@ -14,7 +14,7 @@ from nammd.tolerances import accepted as accepted_data
 from tests.properties.numbers import ELSEWHERE, differences
 from tests.properties.samples import FEATURES, KERNEL, LAWS, numbered, people, points, together
 
-SAID = (*ELSEWHERE, "groups", "rows", "digest", "cautions", "cautions", "pairs")
+SAID = (*ELSEWHERE, "groups", "rows", "digest", "cautions", "pairs")
 """What tells of groups in words: a result names them, and calls few of them few groups instead of few rows.
 
 Pairs of columns have a test of their own.

@@ -71,9 +71,10 @@ def test_rankings_print_and_serialise(ranking):
 
 def test_bad_candidates_are_refused(ranking):
     x, candidates = ranking
-    with pytest.raises(TypeError, match="mapping of names"):
-        nammd.rank(x, list(candidates.values()))
-    with pytest.raises(TypeError, match="at least one"):
-        nammd.rank(x, {})
+    with pytest.raises(TypeError, match="mapping of names to datasets, or a list of datasets"):
+        nammd.rank(x, next(iter(candidates.values())))
+    for none in ({}, []):
+        with pytest.raises(TypeError, match="at least one"):
+            nammd.rank(x, none)
     with pytest.raises(ValueError, match="candidate 'bad'"):
         nammd.rank(x, {"bad": np.full((10, 2), np.nan)})

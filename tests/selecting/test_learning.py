@@ -291,7 +291,8 @@ def test_a_test_on_the_rows_learned_from_does_not():
     ("changes", "error", "message"),
     [
         ({"kernel": nammd.Gaussian(1.0) + nammd.Laplace(1.0)}, TypeError, "cannot be learned"),
-        ({"kernel": "deep"}, TypeError, "kernel must be a Gaussian"),
+        ({"kernel": 1.0}, TypeError, "kernel must be a Gaussian"),
+        ({"kernel": "deep"}, ValueError, "kernel must be one of 'gaussian', 'rbf'"),
         ({"epsilon": 1.0}, ValueError, "epsilon must be strictly between"),
         ({"epochs": 0}, ValueError, "epochs must be a whole number of at least 1"),
         ({"batch": 3}, ValueError, "batch must be a whole number of at least 4"),

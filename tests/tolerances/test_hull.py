@@ -13,6 +13,7 @@ from nammd.engines.protocol import Summed
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.engines.tiles.engine import Tiles
 from nammd.evidence.accepted import MixedStandIns
+from nammd.evidence.stand_ins import SampleStandIns
 from nammd.tolerances.accepted import MOST_ROWS
 
 ROWS = 700
@@ -56,13 +57,30 @@ def test_data_like_the_reference_and_like_the_accepted_data_are_close(gate):
     assert shares(like_accepted)["summer"] > 0.8
 
 
-def test_a_verdict_that_is_kept_holds_no_matrix_of_kernel_values(gate):
+def stand_ins():
+    """All that stands for a sample or a mixture now, whoever holds it."""
     gc.collect()
-    verdict = gate.check(table(6, drift=0.5))
-    held = [each for each in gc.get_objects() if isinstance(each, MixedStandIns)]
-    assert verdict.is_close
-    assert any("eigenvalue" in vars(each) for each in held)
-    assert not any("values" in vars(each) for each in held)
+    return [each for each in gc.get_objects() if isinstance(each, (MixedStandIns, SampleStandIns))]
+
+
+@pytest.mark.parametrize(("drift", "decision"), [(0.5, "CLOSE"), (4.0, "FAR")])
+def test_a_verdict_that_is_kept_holds_no_matrix_of_kernel_values(gate, drift, decision):
+    before = stand_ins()
+    verdict = gate.check(table(6, drift=drift))
+    said = str(verdict)
+    held = [each for each in stand_ins() if not any(each is other for other in before)]
+    assert said.startswith(decision)
+    assert {type(each) for each in held} == {MixedStandIns, SampleStandIns}
+    assert all("_form" in vars(side) for side in verdict.details.nearest.pair.meeting.sides)  # from matrices
+    assert not any({"values", "_sums"} & vars(each).keys() for each in held)
+
+
+def test_kernel_values_within_the_reference_are_kept_for_the_next_candidate(gate):
+    known = nammd.Tolerance.at(0.01, space=gate.tolerance.space).with_reference(REFERENCE)
+    first, second = (known.check(table(seed)).estimate.evidence.stand_ins for seed in (2, 3))
+    assert first[0] is second[0]
+    assert "_sums" in vars(first[0])
+    assert not any("_sums" in vars(each[1]) for each in (first, second))
 
 
 def test_mixtures_and_what_is_half_way_are_close(gate):

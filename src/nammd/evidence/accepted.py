@@ -245,10 +245,11 @@ class MixedStandIns:
         every = (
             sizes if isinstance(sizes, np.ndarray) else np.full(len(self.mixture.meeting.atoms[0].own), sizes)
         )
-        found = unit_eigenvalue(self.values, every[self.chosen], every, self.repeats)
-        # They are large and this is the last that is asked of them; a verdict may be kept for long.
+        return unit_eigenvalue(self.values, every[self.chosen], every, self.repeats)
+
+    def forget(self) -> None:
+        """Let go of the sums between these; they are evaluated again where they are asked for."""
         vars(self).pop("values", None)
-        return found
 
     def between(self, other: Any) -> FloatArray:
         """Return the sums with rows that stand for another sample."""

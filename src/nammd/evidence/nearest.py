@@ -13,13 +13,16 @@ from nammd.data.arrays import FloatArray, like, namespace, to_numpy
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import representatives
 from nammd.engines import Engine
-from nammd.evidence.accepted import AcceptedRows
+from nammd.evidence.accepted import AcceptedRows, MixedStandIns
 from nammd.evidence.evidence import Evidence
 from nammd.evidence.gathering import gather_at
 from nammd.evidence.rows import GroupEvidence, RowEvidence, with_units
 from nammd.evidence.sketches import SketchEvidence, spread_of
+from nammd.evidence.stand_ins import SampleStandIns
 from nammd.kernels.random_features import RandomFeatures
 from nammd.spaces import Sample
+from nammd.statistics.atom_pair import AtomPair
+from nammd.statistics.grams import Grams
 from nammd.statistics.nearest import Nearest, fitted_bias, nearest_totals, nearest_weights
 from nammd.statistics.totals import UnitTotals
 
@@ -88,6 +91,21 @@ def nearest_accepted(
     moved = [copy for each in accepted for copy in each.copies(rows)]
     samples += [beside(base, x.name, base.units, copy) for copy in moved]
     return nearest_of_groups(scales, every, samples, engine)  # type: ignore[arg-type]
+
+
+def forget_kernel_values(nearest: Nearest, evidence: Evidence) -> None:
+    """Let go of the kernel values within a candidate, and within the mixture that is nearest to it.
+
+    They are large, and a verdict may be kept for long. Those within the reference, which is the first sample
+    of `evidence`, stay: the next candidate needs them too.
+    """
+    meeting = nearest.pair.meeting
+    order = meeting.second_order if isinstance(meeting, AtomPair) else None
+    if not isinstance(order, Grams) or not isinstance(evidence, (RowEvidence, GroupEvidence)):
+        return
+    for each in order.stand_ins:
+        if isinstance(each, (MixedStandIns, SampleStandIns)) and each is not evidence.stand_ins[0]:
+            each.forget()
 
 
 def nearest_of_groups(

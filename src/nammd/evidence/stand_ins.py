@@ -154,6 +154,10 @@ class SampleStandIns:
         every = np.ones(self.sample.size) if self.units is None else self.units.sizes
         return unit_eigenvalue(self.values, self.sizes, every)
 
+    def forget(self) -> None:
+        """Let go of the sums between these; they are evaluated again where they are asked for."""
+        vars(self).pop("_sums", None)
+
     def between(self, other: SampleStandIns) -> FloatArray:
         """Return the sums of kernel values with the units that stand for another sample."""
         (points, adder, _), (others, lower, _) = self.rows, other.rows

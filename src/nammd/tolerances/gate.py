@@ -17,6 +17,7 @@ from nammd.engines import Engine, workers_read_files
 from nammd.engines.blas import single_threaded_blas
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS
+from nammd.evidence.nearest import forget_kernel_values
 from nammd.evidence.preparing import prepared
 from nammd.explaining.chance import Together
 from nammd.explaining.facts import Fact, FactRules, FactShare
@@ -235,6 +236,8 @@ class Gate:
             fact_rules=rules,
             other_reference=unlike,
         )
+        for every, each in zip(estimates, each_nearest, strict=True):
+            forget_kernel_values(each, every.evidence)
         return Verdict(found)
 
     def check_all(
