@@ -60,15 +60,15 @@ PROTOCOLS = {
 }
 
 EXCEPTIONS = {
-    "norm_error": "`tab:norm_error` prints no ±: ours with the paper's 300 repetitions stands for it",
-    "concentration": "`tab:nammd-mmd-sigma` is compared with a closed form to its printed digits, of two "
-    "readings of the kernel the nearer one",
-    "natural_level": "`TAB:TypeI-SK` to `TAB:TypeI-R` are of ImageNet: their values are shown beside ours, "
-    "which are of other data, and not compared",
+    "norm_error": "`tab:norm_error` prints no ±: that of our run, with the paper's 300 repetitions, is used",
+    "concentration": "`tab:nammd-mmd-sigma` is compared with a closed form to its printed digits, for the "
+    "nearer of two readings of the kernel",
+    "natural_level": "`TAB:TypeI-SK` to `TAB:TypeI-R` are on ImageNet: their values are shown beside ours "
+    "but not compared, since our data are different",
     "total_variation": "`TAB:tv` and `TAB:nammd_wass` are compared for higgs alone, whose sample sizes "
     "are known",
     "tst_power": "`fig:tst` and the figures of type-I errors are curves without printed numbers",
-    "runtime": "`tab:runtime_compare` is of another machine, so its seconds are not compared",
+    "runtime": "`tab:runtime_compare` was measured on another machine, so its seconds are not compared",
 }
 """Where the rule cannot be applied as it stands, and why."""
 

@@ -33,22 +33,23 @@ _RANKS = {
 }
 
 _RULE = (
-    "One rule judges all. *Numbers*: how many printed ones are within two joint standard errors of ours, "
-    "where the printed ± is theirs; then a χ² test of all differences and a test of their signs. Only "
-    "numbers of one protocol on the same data are compared. *Claim*: what the paper says in words holds "
-    "where every comparison that bears on it comes out so, in part where some do, and not where none does; "
-    "comparisons count differences of more than two standard errors. There is no verdict on other data."
+    "One rule applies to all experiments. *Numbers*: how many printed numbers are within two joint standard "
+    "errors of ours, with the printed ± as the paper's standard error; then a χ² test of all differences and "
+    "a test of their signs. Numbers are compared only if the protocol and the data are the same. *Claim*: "
+    "what the paper says in words holds if every comparison confirms it, holds in part if some do, and does "
+    "not hold if none does; a difference counts if it is more than two standard errors. Experiments on other "
+    "data get no verdict."
 )
 
 _STANDING_IN = (
-    "The paper's questions, asked of data that stand in for its own. The kernel is Gaussian, with the median "
-    "distance within the source for its bandwidth, where the paper's is a deep one."
+    "The paper's questions on substitutes for its data. The kernel is Gaussian, and its bandwidth is the "
+    "median distance within the source; the paper uses a deep kernel."
 )
 
 _LEFT_OUT = (
-    "Not as the paper did it: `TAB:diff_mmd` with the penalty in one run of 50 samples, and what learns in "
-    "`fig:tst` on half of the rows (on as many as it tests on: with few repetitions), for want of machine "
-    "time; ME_MaBiD on coarse images; AutoTST without AutoGluon; 7500 rows of higgs."
+    "Differences from the paper's protocol: to save machine time, `TAB:diff_mmd` with the penalty has one "
+    "run of 50 samples, and the methods of `fig:tst` that learn do so on half of the rows. ME_MaBiD sees "
+    "coarse images, AutoTST has no AutoGluon, and there are 7500 rows of higgs."
 )
 
 
@@ -64,7 +65,7 @@ def paper_page(sections: Sections, folder: Path) -> str:
     ]
     own = [part for part in sections if PROTOCOLS[part[0].name].kind != "stand-in data"]
     other = [part for part in sections if part not in own]
-    parts.append(f"## One by one\n\n{HOW} [The tables](paper-tables.md) stand on a page of their own.\n")
+    parts.append(f"## One by one\n\n{HOW} [The tables](paper-tables.md) have their own page.\n")
     parts += [_section(*part) for part in own]
     if other:
         parts.append(f"## On other data\n\n{_STANDING_IN}\n")
@@ -82,21 +83,23 @@ def first_screen(sections: Sections) -> str:
     compared = [one for section in by_name.values() for one in section.compared]
     lines = [
         "Every table, figure and example of the paper, computed again with nammd. Of "
-        f"{len(compared)} printed numbers that can be compared {agreeing(compared)} agree; {counts['holds']} "
-        f"claims hold, {counts['holds in part']} in part, {counts['does not hold']} do not."
+        f"{len(compared)} comparable printed numbers {agreeing(compared)} agree; {counts['holds']} claims "
+        f"hold, {counts['holds in part']} hold in part, {counts['does not hold']} do not."
     ]
     if most := next((by_name[n].short for n in FIRST if n in by_name and by_name[n].short), ""):
         lines.append(f"**What matters most:** {most}.")
     failed = [_short(n, by_name, titles) for n, word in judged.items() if word == "does not hold"]
     if failed:
         lines.append(f"**What does not hold:** {'; '.join(failed)}.")
-    holding = [short for n in ("same_kernel", "tst_power") if n in judged and (short := by_name[n].short)]
+    holding = [
+        by_name[n].short for n in ("same_kernel", "tst_power") if judged.get(n, "").startswith("holds")
+    ]
     if holding:
         lines.append(f"**What holds at least in part:** {'; '.join(holding)}.")
     lacking = sum(kind.kind == "stand-in data" for n, kind in PROTOCOLS.items() if n in by_name)
     if lacking:
         lines.append(
-            f"**Without a verdict:** {lacking} experiments with ImageNet or adversarial images, on other "
+            f"**Without a verdict:** {lacking} experiments on ImageNet or adversarial images, rerun on other "
             "data."
         )
     return "\n\n".join(lines) + "\n"

@@ -117,15 +117,16 @@ def _section(results: Results[_Bounds]) -> Section:
         body=body,
         sentence=(
             f"{sum(verdicts)} of {len(verdicts)} checks hold"
-            + (f"; not: {', '.join(failed)}" if failed else "")
+            + (f"; not: {', '.join(f'`{label}`' for label in failed)}" if failed else "")
             + f". The bound on deviations would hold with {checks['deviation'].found:.2g} in place of "
             f"{checks['deviation'].stated:g}, and the hardest of our pairs needs "
             f"{checks['sample size'].found:.0f} of the {checks['sample size'].stated:.0f} rows that "
             "the theorem asks for. "
             + (
-                f"The bound on “MMD alone” is exceeded at {', '.join(map(str, above))} rows."
+                "The bound on how often MMD rejects where NAMMD does not is exceeded at "
+                f"{', '.join(map(str, above))} rows."
                 if above
-                else "“MMD alone” stays below its bound at all sizes."
+                else "How often MMD rejects where NAMMD does not stays below its bound at all sizes."
             )
         ),
         claim=Claim("Every lemma, theorem and remark holds as it is stated.", comparisons),
@@ -146,13 +147,14 @@ def _corrections(checks: dict[str, Check]) -> list[Correction]:
     found = []
     if not level.holds:
         text = (
-            "Lemma `lem:asym_dis` and theorem `thm:typeI` take the variance of MMD² for that of NAMMD, under "
-            "a condition that a footnote states. Without it the level at the margin, to be "
-            f"{level.stated:g}, tends to up to {level.found:.3f} over our pairs, and to "
+            "Lemma `lem:asym_dis` and theorem `thm:typeI` use the variance of MMD² for NAMMD, under a "
+            "condition that a footnote states. Without it the type-I error at the margin, nominally "
+            f"{level.stated:g}, tends to up to {level.found:.3f} over our pairs, and to up to "
             f"{small.found:.3f} where NAMMD is at most 0.1. "
         )
         text += (
-            "With the footnote's remedy, nammd's `variance=\"delta\"`, the variance is exact."
+            'With the footnote\'s remedy, `variance="delta"` of `nammd.paper.closeness_test`, the variance '
+            "is exact."
             if remedy.holds
             else "The footnote's remedy is not exact either."
         )

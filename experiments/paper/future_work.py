@@ -53,7 +53,7 @@ def _scalability(folder: Path) -> list[str]:
     return [
         "Scalability: time grows with the square of the rows",
         "sums in place of matrices, in threads, on a GPU or a cluster; features for large data, "
-        "and sketches that merge ([many rows](scale.md))",
+        "and sketches that merge ([large data](guide/engines.md), [sketches](guide/sketches.md))",
         f"a million against a million rows, all pairs, 64 columns: {million['value']:.1f} s on one "
         f"{million['details'].get('device', 'GPU')} (`gpu.json`); {size} random features are off by "
         f"{share:.2f} standard errors of the distance ({file})",

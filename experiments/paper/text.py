@@ -138,6 +138,7 @@ def _section(results: Results[Settings]) -> Section:
             ],
         ),
         corrections=corrections,
+        short=f"{len(corrections)} [statements of the text](#experiment-text)",
         notes=[
             "Known of the authors' own runs, and not computed here: their kernel was "
             "$e^{-d^2/\\gamma^2}$ where the appendix has $2\\gamma^2$; their variance code has a bracket "

@@ -224,8 +224,8 @@ def _section(results: Results[_Sizes]) -> Section:
             )
         ],
         notes=notes,
-        short="in two-sample tests NAMMDFuse's power is above another test's in "
-        f"{ahead} of {len(judged)} comparisons, below in {len(behind)}",
+        short=f"in two-sample tests NAMMDFuse has higher power in {ahead} of {len(judged)} comparisons, "
+        f"lower in {len(behind)}",
     )
 
 

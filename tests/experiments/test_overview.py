@@ -1,11 +1,16 @@
 """The pages can be read: what matters first, not too many words, links and paths that lead somewhere."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from experiments.appendix import slug
 from experiments.page import DOCS
+from experiments.paper import same_kernel, tst_power
+from experiments.paper_page import first_screen
+from experiments.results import best
+from experiments.rule import Claim, Comparison
 
 ROOT = DOCS.parent
 NAMED = sorted(
@@ -37,6 +42,18 @@ def test_the_first_screen_says_what_holds_and_what_does_not_with_one_picture():
     assert words(re.sub(r"!\[.*?\]\(.*?\)|^\*.*\*$", "", first, flags=re.MULTILINE)) <= 200
     assert first.count("![") == 1
     assert first.index("nammd") < first.index("does not hold") < first.index("![")
+
+
+def test_the_first_screen_lists_as_holding_only_what_holds():
+    kept = [(e, best(e)) for e in (same_kernel.EXPERIMENT, tst_power.EXPERIMENT)]
+    sections = [(e, results, e.section(results)) for e, results in kept]
+    holding = first_screen(sections).partition("**What holds at least in part:**")[2]
+    assert "in closeness tests NAMMD's mean power" in holding
+    assert "in two-sample tests NAMMDFuse has higher power" in holding
+    refuted = Claim("one thing", [Comparison("another", came_out=False)])
+    failing = first_screen([(e, results, replace(s, claim=refuted)) for e, results, s in sections])
+    assert "What holds" not in failing
+    assert "NAMMDFuse" in failing.partition("**What does not hold:**")[2]
 
 
 def test_the_page_on_the_paper_is_not_too_long_and_its_tables_are_tables():

@@ -14,6 +14,7 @@ from experiments.paper.future_work import limitations_table
 from experiments.paper.theory_checks import CHECKS, FEW
 from experiments.paper.two_values import TwoValues, outcomes
 from experiments.results import FOLDER, Done, load
+from experiments.rule import verdict
 
 import nammd
 
@@ -95,7 +96,7 @@ def test_counted_outcomes_are_those_of_samples(pair):
     mmd2, denominator, zeta1, zeta2 = two_values._estimates(
         pair, m, counts[0] + counts[1], counts[0] + counts[2], pair.cross.ravel() @ counts
     )
-    moments = nammd.distance(x, y + far, kernel=nammd.Gaussian(1.0), cross="off-diagonal").pair.moments
+    moments = nammd.paper.distance(x, y + far, kernel=nammd.Gaussian(1.0)).pair.moments
     assert (mmd2[0], denominator[0]) == pytest.approx((moments.mmd2, moments.denominator))
     variance = (4 * (m - 2) * zeta1[0] + 2 * zeta2[0]) / (m * (m - 1))
     assert variance == pytest.approx(moments.variance(1.0), abs=1e-12)
@@ -110,15 +111,7 @@ def test_levels_are_those_of_the_test_itself():
     for _ in range(400):
         x = np.where(rng.random((m, 1)) < pair.p, 0.0, 30.0)
         y = np.where(rng.random((m, 1)) < pair.q, 0.0, 30.0) + 100.0
-        hits += nammd.closeness_test(
-            x,
-            y,
-            epsilon,
-            kernel=nammd.Gaussian(1.0),
-            alternative="greater",
-            variance="paper",
-            cross="off-diagonal",
-        ).rejected
+        hits += nammd.paper.closeness_test(x, y, epsilon, kernel=nammd.Gaussian(1.0)).rejected
     assert hits / 400 == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 400))
 
 
@@ -144,14 +137,19 @@ def altered(results, change):
 
 def test_verdicts_on_the_statements_follow_the_checks():
     section, results = bounds.EXPERIMENT.section, load(bounds.EXPERIMENT, "quick")
-    assert section(results).agreement == "agrees in part"
+
+    def stated(holds, bound):
+        return lambda values: values | ({"holds": holds} if "holds" in values else {"bound": bound})
+
+    assert verdict(section(results).claim) == "holds in part"
     assert any("footnote" in one.text for one in section(results).corrections)
-    holding = altered(results, lambda values: values | {"holds": True})
-    assert section(holding).agreement == "agrees"
-    assert not any("footnote" in one.text for one in section(holding).corrections)
-    failing = altered(results, lambda values: values | {"holds": False})
-    assert section(failing).agreement == "differs"
-    assert "lem:larg_devi" in section(failing).sentence
+    holding = section(altered(results, stated(True, 1.0)))
+    assert verdict(holding.claim) == "holds"
+    assert not any("footnote" in one.text for one in holding.corrections)
+    failing = section(altered(results, stated(False, -1.0)))
+    assert verdict(failing.claim) == "does not hold"
+    assert "lem:larg_devi" in failing.sentence
+    assert "exceeded at 20, 100, 400 rows" in failing.sentence
 
 
 def test_the_map_tells_the_denominator_from_small_samples():
