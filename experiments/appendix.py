@@ -13,10 +13,10 @@ from experiments.section import Section
 Sections: TypeAlias = list[tuple[Experiment[Any], Results[Any], Section]]
 
 HOW = (
-    "Every number comes from a result file in `experiments/results`, which a command wrote together with its "
-    "settings, its seed, and digests of the code that it used; `python -m experiments page` makes the page "
-    "from the files, and refuses where the code has changed since. What follows a ± is a standard error; a "
-    "rate of 0 or 1 has that of half a case."
+    "Every number comes from a result file in `experiments/results`, which records its settings, its seed "
+    "and digests of the code used. `python -m experiments page` writes this page from the files, and refuses "
+    "if the code has changed since. The number after ± is a standard error; for a rate of 0 or 1 it is that "
+    "of half a case."
 )
 
 

@@ -180,7 +180,6 @@ def section(
         claim=_claim(gains),
         notes=_control(results),
         compared=compared,
-        short=_short(results),
     )
 
 
@@ -291,7 +290,8 @@ def _sentence(results: Results[Pairs], gains: Mapping[tuple[str, str, float], Ma
     return f"Mean power of MMD and of NAMMD: {'; '.join(told)} (by more than two standard errors)."
 
 
-def _short(results: Results[Pairs]) -> str:
+def same_kernel_powers(results: Results[Pairs]) -> str:
+    """Say in a few words how the mean powers compare, where both statistics have one kernel."""
     what = EQUAL if _has_equal(results) else "power"
     mmd, own = (_rate(results, f"paper {s}", what)["mean"] for s in ("mmd", "nammd"))
     return f"in closeness tests NAMMD's mean {what} is {own:.2f}, MMD's {mmd:.2f} with the same kernel"
