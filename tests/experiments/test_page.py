@@ -14,11 +14,15 @@ from experiments.page import DOCS, write
 from experiments.section import Picture, table
 
 from experiments import page
+from tests import counts
 
 FIGURES = sorted(f"figures/{path.name}" for path in (DOCS / "figures").glob("*.svg"))
 TABLES = sorted(f"tables/{path.name}" for path in (DOCS / "tables").iterdir())
 PAGES = ["paper.md", "paper-tables.md", "calibration.md", "calibration-tables.md"]
-KEPT = [*PAGES, *FIGURES, *(set(TABLES) - {f"tables/{name}" for name in speeds()})]
+OTHERS = {f"tables/{name}" for name in (*speeds(), counts.TABLE.name)}
+"""Tables that the benchmarks and `tests.counts` write."""
+
+KEPT = [*PAGES, *FIGURES, *(set(TABLES) - OTHERS)]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +76,7 @@ def test_all_is_kept_and_no_figure_or_table_is_left_over(docs):
 
 
 def test_no_table_is_made_twice(docs):
-    assert not made_in(docs) & {f"tables/{name}" for name in speeds()}
+    assert not made_in(docs) & OTHERS
 
 
 def test_writing_a_second_time_changes_nothing_and_another_time_what_is_new(docs, monkeypatch, tmp_path):

@@ -53,8 +53,9 @@ def test_a_tiny_cell_runs_and_gives_the_same_values_again(experiment, which):
 @pytest.mark.parametrize("experiment", ALL, ids=lambda e: e.name)
 def test_kept_results_are_those_of_the_settings(experiment, mode):
     results = load(experiment, mode)
-    if results is None:
-        assert mode == "full", f"run: python -m experiments run {experiment.name}"
+    if results is None:  # the page takes the full ones where there are some
+        other = load(experiment, "full" if mode == "quick" else "quick")
+        assert other is not None, f"run: python -m experiments run {experiment.name}"
         return
     settings = experiment.settings(mode == "full")
     assert settings_dict(results.settings) == settings_dict(settings)
