@@ -102,7 +102,8 @@ def test_older_batches_are_folded_away_and_printed(browser, page):
     assert not browser.execute_script(older)
     assert browser.find_element("css selector", ".batches summary").text == "7 batches before these"
     with pages.shown(browser, "dark", "print"):
-        assert browser.execute_script(older)
+        # The next frame has the styles of another medium.
+        assert until(lambda: browser.execute_script(older), "older batches are shown for printing")
         ground = "return getComputedStyle(document.body).backgroundColor"
         assert browser.execute_script(ground) == "rgb(255, 255, 255)"
         assert pages.faint(browser) == []
