@@ -340,3 +340,12 @@ def test_median_of_many_rows_is_reproducible_and_close(kind):
     drawn = [kind.median(x, y, max_rows=300, rng=rng).bandwidth for rng in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert drawn == pytest.approx([whole] * 3, rel=0.05)
+
+
+def test_values_that_float32_would_round_to_one_are_float64():
+    x = np.random.default_rng(3).standard_normal((50, 2))
+    far, flat = (nammd.Gaussian(width).bind(x, x, "float32") for width in (1.0, 1e3))
+    assert (far.precision, flat.precision) == ("float32", "float64")
+    apart = np.square(x[:, None] - x).sum(-1) / 2e6
+    whole = slice(0, 50)
+    np.testing.assert_allclose(1 - flat.tile(whole, whole, None), -np.expm1(-apart), rtol=1e-8, atol=1e-14)

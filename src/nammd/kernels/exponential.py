@@ -29,6 +29,9 @@ from nammd.kernels.base import BoundKernel, Precision, precision_of
 FLOAT32_LIMIT = 30.0
 FLOAT64_LIMIT = 1e4
 
+# Below this h all kernel values are so near 1 that float32 would round away how they differ.
+FLOAT32_LEAST = 0.01
+
 PACKED_ROWS = 4096
 
 _TOO_NARROW = (
@@ -61,7 +64,7 @@ def bind_squared(
         if not all(bool(xp.all(xp.isfinite(z))) for z in (u, v)):
             raise OutOfReach(_TOO_NARROW)
         return _bind_differences(u, v, 2, weight, -0.5)
-    if precision == "float32" and largest > FLOAT32_LIMIT:
+    if precision == "float32" and not FLOAT32_LEAST <= largest <= FLOAT32_LIMIT:
         return bind_squared(x, y, embed, "float64", weight)
     if xp is np:
         # Where no row has anything, as a flag of missing values, there is nothing to multiply.
