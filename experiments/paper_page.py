@@ -47,8 +47,7 @@ _STANDING_IN = (
 )
 
 _LEFT_OUT = (
-    "Differences from the paper's protocol: to save machine time, `TAB:diff_mmd` with the penalty has one "
-    "run of 50 samples, and the methods of `fig:tst` that learn do so on half of the rows. ME_MaBiD sees "
+    "Differences from the paper's protocol: to save machine time, `TAB:diff_mmd` has four runs. ME_MaBiD sees "
     "coarse images, AutoTST has no AutoGluon, and there are 7500 rows of higgs."
 )
 

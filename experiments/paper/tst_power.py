@@ -310,7 +310,7 @@ EXPERIMENT = Experiment(
         mnist=(20, 40),
         cifar10=(20, 40),
     ),
-    full=_Sizes(repetitions=500, as_many=False, higgs=(500, 1000, 1500, 2000, 3000)),
+    full=_Sizes(repetitions=500, actt_sets=1000),
     tiny=_Sizes(
         repetitions=2,
         actt_sets=1,
