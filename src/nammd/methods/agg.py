@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, is_torch, pooled_sample, take_rows, to_numpy
 from nammd.engines import Engine
@@ -27,8 +26,6 @@ from nammd.methods.bandwidths import extent
 from nammd.methods.drawing import DrawSigns
 from nammd.questions.two_sample import TwoSampleResult
 from nammd.statistics.permutations import TIE, signed_means
-
-Signs = NDArray[np.int8]
 
 # Distances between this many rows of each sample set the bandwidths.
 _BANDWIDTH_ROWS = 500
@@ -180,7 +177,10 @@ def published_bandwidth(kernel: Kernel) -> tuple[str, float]:
 
 
 def wild_means(sums: PairedForms, n: int, precision: Precision) -> FloatArray:
-    """Return the means over i != j from the sums."""
+    """Return MMD² without the pairs (x_i, y_i), for every kernel and column r of signs, from the sums.
+
+    That is the mean over i != j of ``r_i r_j [k(x_i, x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j)]``.
+    """
     return _rounded(sums.forms / (n * (n - 1)), np.maximum(sums.means, 0.0)[:, None], precision)
 
 
