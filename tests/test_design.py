@@ -90,6 +90,22 @@ def test_every_folder_is_a_room_of_the_page_and_says_what_belongs_there():
         assert ast.get_docstring(tree), name
 
 
+def test_what_the_page_names_is_there():
+    text = re.sub(r"\s+", " ", PAGE.read_text(encoding="utf-8"))
+    paths = set(re.findall(r"`((?:\w+/)+\w+\.py)`", text))
+    assert len(paths) > 20
+    folders = ROOT, SOURCE, SOURCE.parent
+    assert [path for path in paths if not any((folder / path).is_file() for folder in folders)] == []
+    defined = re.findall(r"(?:`|\*\*)(\w+)(?:`|\*\*)(?: in | \()`(\w+/\w+\.py)`", text)
+    assert len(defined) > 5
+    for name, path in defined:
+        assert re.search(rf"^(class|def) {name}\b", (SOURCE / path).read_text("utf-8"), re.MULTILINE), name
+    for room, what in rows_after("The rooms"):
+        for name in re.findall(r"`([a-z_0-9]+)/?`", what):
+            place = SOURCE / room.strip("`") / name
+            assert place.is_dir() or place.with_suffix(".py").is_file(), place
+
+
 def test_a_room_imports_only_from_rooms_above_it():
     assert len(imports()) > 300
     up = [

@@ -11,7 +11,8 @@ from typing import Any
 
 from nammd.data.row_grouping import RowGrouping
 from nammd.engines import Engine
-from nammd.questions.closeness import ClosenessResult, margin_test
+from nammd.errors.checks import choice
+from nammd.questions.closeness import ClosenessResult, closeness_of, require_margin
 from nammd.questions.distance import Estimate, estimate_distance
 from nammd.spaces import SpaceLike
 from nammd.statistics.margin import Variance
@@ -129,17 +130,18 @@ def closeness_test(
     >>> print(f"{nammd.closeness_test(x, y, epsilon=0.2, alternative='greater').pvalue:.3f}")
     0.003
     """
-    return margin_test(
-        {"x": x, "y": y},
-        epsilon,
-        alternative=alternative,
-        metric=metric,
-        alpha=alpha,
-        variance=variance,
-        cross=cross,
-        grouping=RowGrouping(groups, sample_weight),
+    choice(variance, "variance", ("corrected", "delta", "paper"))
+    alpha = require_margin(epsilon, alternative, metric, alpha)
+    estimate = distance(
+        x,
+        y,
         kernel=kernel,
         space=space,
+        metric=metric,
+        cross=cross,
+        groups=groups,
+        sample_weight=sample_weight,
         exact=exact,
         engine=engine,
     )
+    return closeness_of(estimate, epsilon, alternative, alpha, variance)

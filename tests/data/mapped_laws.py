@@ -136,7 +136,7 @@ def test_a_random_part_of_many_rows_is_compared_in_pairs(lazily, many):
 
 def test_pairs_of_columns_are_counted_in_rows_drawn_at_random(lazily, many, monkeypatch):
     tolerance = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
-    monkeypatch.setattr("nammd.data.mapped_tables.rows_to_fit.__defaults__", (900, 0))
+    monkeypatch.setattr("nammd.data.dask_tables.FIT_ROWS", 900)
     found = tolerance.check(REFERENCE, lazily(CANDIDATE))
     assert "6 pairs in 900 rows drawn at random" in str(found)
     again = tolerance.check(REFERENCE, lazily(CANDIDATE))

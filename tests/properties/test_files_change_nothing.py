@@ -1,9 +1,13 @@
 """Saving and loading change nothing: every number is the same to the last bit."""
 
+import ast
+import inspect
+
 import dask
 import pytest
 
 import nammd
+from tests.properties import ways_to_tolerances
 from tests.properties.numbers import differences
 from tests.properties.samples import FEATURES, groups_of_points, people, points
 from tests.properties.ways_to_tolerances import WAYS
@@ -50,6 +54,16 @@ def both(way, folder, all_loaded):
         made.save(folder / f"{way}.json")
         all_loaded[way] = nammd.Tolerance.load(folder / f"{way}.json")
     return made, all_loaded[way]
+
+
+@pytest.mark.parametrize("name", ["from_reference", "from_noise", "from_split", "at"])
+def test_every_option_of_a_constructor_is_in_some_way(name):
+    """But who computes, and what is drawn by: they leave no more in a file than numbers."""
+    tree = ast.parse(inspect.getsource(ways_to_tolerances))
+    said = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    said |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    options = set(inspect.signature(getattr(nammd.Tolerance, name)).parameters)
+    assert options - said <= {"x", "accepted", "epsilon", "engine", "rng"}
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -75,6 +75,9 @@ def _arrays():
         "balls": lambda: MAKE.from_reference(X, several, how="ball", **ANYWAY),
         "accepted later": lambda: MAKE.from_reference(X).accepting(several, reason="fine"),
         "without columns": lambda: MAKE.from_reference(X, several, negligible=False, **ANYWAY),
+        "margin": lambda: MAKE.from_reference(X, ACCEPTED, margin=0.02, scales="median", **ANYWAY),
+        "margin by noise": lambda: MAKE.from_reference(X, margin={"noise": 0.5}, **ANYWAY),
+        "few rows": lambda: MAKE.from_reference(X, ACCEPTED, rows=60, exact=True, **ANYWAY),
         "in a space": lambda: MAKE.from_reference(X, ACCEPTED, space=nammd.Space.fit(X, ACCEPTED), **ANYWAY),
         "float32": lambda: MAKE.from_reference(*single, **ANYWAY),
         "noise": lambda: _from_noise(X),
@@ -191,6 +194,7 @@ def _tables():
             kernel=nammd.Laplace,
             **ANYWAY,
         ),
+        "table, kept": lambda: MAKE.from_reference(x, people(37, older=12.0), keep=["age"], **ANYWAY),
         "table, failing": lambda: MAKE.from_reference(x, accepted, **ANYWAY).with_facts(
             fail_on=["missing-values"]
         ),

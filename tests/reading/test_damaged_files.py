@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 from nammd.reading import batches, read
-from nammd.reading.quotes import require_closed_quotes
+from nammd.reading.delimited import require_closed_quotes
 from tests.reading.writers import people
 
 # --- quotes

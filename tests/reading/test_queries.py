@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
-from nammd.reading.queries import READ_ONLY, require_reading
+from nammd.reading.databases import READ_ONLY, require_reading
 from nammd.tables import read
 
 

@@ -8,13 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from nammd.cli.accept import accept
-from nammd.cli.calibrate import calibrate
+from nammd.cli.calibrate import accept, calibrate
 from nammd.cli.check import check
 from nammd.cli.compare import compare, rank
-from nammd.cli.copies import copies
 from nammd.cli.demo import demo
-from nammd.cli.measure import distance, plan, two_sample
+from nammd.cli.measure import copies, distance, plan, two_sample
 from nammd.cli.monitor import add, group
 from nammd.cli.monitor_export import events, metrics
 from nammd.cli.monitor_history import accept as accept_batch

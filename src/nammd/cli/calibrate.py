@@ -1,4 +1,4 @@
-"""``nammd calibrate`` fixes what is close enough."""
+"""``nammd calibrate`` fixes what is close enough, and ``nammd accept`` adds to it."""
 
 from __future__ import annotations
 
@@ -238,3 +238,46 @@ def _margin(given: str | None) -> Any:
         return {kind.strip(): float(share)} if equals else float(given)
     except ValueError:
         raise ValueError(f"--margin is a distance, or such as missing=0.05, not {given!r}") from None
+
+
+def accept(
+    tolerance: Annotated[
+        Path, typer.Argument(parser=place, metavar="TOLERANCE", help="The file that 'nammd calibrate' wrote.")
+    ],
+    accepted: Annotated[
+        list[Path], typer.Argument(parser=place, metavar="ACCEPTED...", help="Data that are fine after all.")
+    ],
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why; kept in the file, with the date.")
+    ] = "",
+    *,
+    data: DataOptions,
+    kernel: KernelOptions,
+    output: OutputOptions,
+) -> None:
+    """Add data to what a tolerance accepts: "this drift was fine".
+
+    For example:
+        nammd accept tolerance.json december.parquet --reason "as every year"
+
+    From then on candidates may be like ACCEPTED too, or like mixtures of it with all that was accepted
+    before. What is negligible stays what it was. The file is replaced.
+
+    Exit codes: 0 done, 2 error.
+    """
+    with Working(quiet=output.json) as working:
+        inputs = open_files([("accepted", path) for path in accepted], tolerance, data, kernel, working)
+        inputs.require_rows("accept")
+        assert inputs.tolerance is not None
+        files = inputs.files
+        named = dict(zip(short_names([file.path for file in files]), (f.dataset for f in files), strict=True))
+        wider = inputs.tolerance.accepting(named, reason=reason, **inputs.grouping.options)
+        save_tolerance(wider, tolerance, True)
+    deliver(
+        "accept",
+        wider,
+        Told(inputs, wider.space),
+        output,
+        rows=[("written to", str(tolerance))],
+        fields={"output": str(tolerance)},
+    )

@@ -94,20 +94,18 @@ def sketch(
         features = _features(space, n_features, data.seed)
         how: dict[str, Any] = {"space": space, "scales": scales.value, **grouping.options}
         working.step(f"Sketching {path}")
-        make = _by_workers if kernel.engine is EngineName.dask else _by_batches
-        made = make(path, features, how, _columns(data, grouping), data, kernel, working)
+        columns = _columns(data, grouping)
+        if kernel.engine is EngineName.dask:
+            made = _by_workers(path, features, how, columns, working)
+        else:
+            how |= {"threads": kernel.threads, "columns": columns}
+            made = _by_batches(path, features, how, data, working)
         made.save(output_file)
     _tell(made, path, output_file, output)
 
 
 def _by_batches(
-    path: Path,
-    features: RandomFeatures,
-    how: dict[str, Any],
-    columns: list[str] | None,
-    data: DataOptions,
-    kernel: KernelOptions,
-    working: Working,
+    path: Path, features: RandomFeatures, how: dict[str, Any], data: DataOptions, working: Working
 ) -> Sketch:
     from nammd.sketches import Sketch
 
@@ -121,9 +119,7 @@ def _by_batches(
         given(path),
         features,
         **how,
-        threads=kernel.threads,
         progress=tell,
-        columns=columns,
         key=chosen(data.key, 0),
         query=chosen(data.query, 0),
         image_features=data.features,
@@ -131,13 +127,7 @@ def _by_batches(
 
 
 def _by_workers(
-    path: Path,
-    features: RandomFeatures,
-    how: dict[str, Any],
-    columns: list[str] | None,
-    data: DataOptions,
-    kernel: KernelOptions,
-    working: Working,
+    path: Path, features: RandomFeatures, how: dict[str, Any], columns: list[str] | None, working: Working
 ) -> Sketch:
     from nammd.data.opening import open_file
     from nammd.sketches import Sketch

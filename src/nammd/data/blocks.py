@@ -135,11 +135,11 @@ def blocks_of(pieces: Pieces, numbers: Numbers, width: int, dtype: Any) -> Any:
     return array
 
 
-def in_blocks(sample: NDArray[Any], rows: int = 8192) -> Any:
+def in_blocks(sample: NDArray[Any]) -> Any:
     """Return a sample in memory as a Dask array of blocks."""
     import dask.array as da
 
-    array = da.from_array(sample, chunks=(rows, -1))
+    array = da.from_array(sample, chunks=(8192, -1))
     found = known(array)
     found.note([BlockFacts.of(sample)])
     found.positions, found.rows = np.arange(len(sample)), sample

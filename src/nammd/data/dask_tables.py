@@ -102,7 +102,7 @@ def _encoded_piece(
     return encode(_frame(piece, owner, names))
 
 
-def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame:
+def rows_to_fit(table: SpreadTable) -> Frame:
     """Return a table of rows drawn at random, in their order, in one pass; all where there are no more.
 
     Where the sizes of the pieces are known, the rows drawn are those that would be drawn in memory. Where
@@ -111,12 +111,13 @@ def rows_to_fit(table: SpreadTable, rows: int = FIT_ROWS, rng: Any = 0) -> Frame
     """
     pieces = table.pieces
     if pieces.sizes is None:
-        drawn = pieces.total(partial(_draw_piece, rows=rows), partial(_merged, rows=rows)) or _Draw({}, {})
+        draw, merge = partial(_draw_piece, rows=FIT_ROWS), partial(_merged, rows=FIT_ROWS)
+        drawn = pieces.total(draw, merge) or _Draw({}, {})
         table.pieces = pieces.sized(drawn.sizes)
         found = [part for _, (part, _) in sorted(drawn.parts.items())]
     else:
         total = sum(pieces.sizes)
-        chosen = within_pieces(sample_positions(total, rows, rng), pieces.sizes) if total else {}
+        chosen = within_pieces(sample_positions(total, FIT_ROWS, 0), pieces.sizes) if total else {}
         found = pieces.each(_rows, chosen) if chosen else []
     if not found:
         raise ValueError(f"{table.name} is empty: it has no rows")

@@ -23,6 +23,9 @@ PIECE_ROWS = DIGEST_ROWS
 Number: TypeAlias = tuple[int, int]
 """Which piece it is: the partition, and the piece within it."""
 
+Made: TypeAlias = Callable[[Any, Number], Any]
+"""What a function makes of a piece and its number."""
+
 Merge: TypeAlias = Callable[[list[Any]], Any]
 
 
@@ -34,18 +37,11 @@ class Mapper(ABC):
     """
 
     @abstractmethod
-    def each(self, function: Callable[[Any, Number], Any]) -> list[tuple[Number, Any]]:
+    def each(self, function: Made) -> list[tuple[Number, Any]]:
         """Return what a function makes of every piece that has rows, in their order."""
 
     @abstractmethod
-    def total(
-        self,
-        function: Callable[[Any, Number], Any],
-        merge: Merge,
-        *,
-        whole: bool = False,
-        small: bool = False,
-    ) -> Any:
+    def total(self, function: Made, merge: Merge, *, whole: bool = False, small: bool = False) -> Any:
         """Return the same merged, two at a time; None where there are no rows.
 
         With `whole` a piece is all of a partition: rows that belong together stay together. What has no more

@@ -47,7 +47,7 @@ def is_dask(value: Any) -> bool:
 
 
 def is_mapped(value: Any) -> bool:
-    """Tell whether a value is rows of a table that stays where it is; see `nammd.data.mapped_points`."""
+    """Tell whether a value is rows of a table that stays where it is; see `nammd.data.mapped_tables`."""
     # Not by its class, which is made of what is here.
     return getattr(type(value), "is_mapped", False) is True
 

@@ -8,11 +8,11 @@ do. pyspark is never imported here: somebody who has a DataFrame has imported it
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from nammd.data.mapped import MappedPieces, Mapper, Merge, Number, cut, in_order, merged
+from nammd.data.mapped import Made, MappedPieces, Mapper, Merge, Number, cut, in_order, merged
 from nammd.data.nested import DEEPEST
 from nammd.data.pieces import Whereabouts
 
@@ -61,18 +61,11 @@ class SparkMapper(Mapper):
         "x.cache(), or x.localCheckpoint(), and give what that returns",
     )
 
-    def each(self, function: Callable[[Any, Number], Any]) -> list[tuple[Number, Any]]:
+    def each(self, function: Made) -> list[tuple[Number, Any]]:
         """Return what a function makes of every piece, in one job."""
         return in_order(self._computed(self.frame.mapInArrow(_Each(function, self.owner), _SCHEMA)))
 
-    def total(
-        self,
-        function: Callable[[Any, Number], Any],
-        merge: Merge,
-        *,
-        whole: bool = False,
-        small: bool = False,
-    ) -> Any:
+    def total(self, function: Made, merge: Merge, *, whole: bool = False, small: bool = False) -> Any:
         """Return the same merged: within partitions, then, unless it is small, by a few tasks, then here."""
         totals = self.frame.mapInArrow(_Total(function, merge, self.owner, whole), _SCHEMA)
         if not small:  # without a number of partitions, so that Spark takes fewer where there is little
@@ -102,7 +95,7 @@ class SparkMapper(Mapper):
 class _Each:
     """A task: a function of every piece of a partition, each by itself."""
 
-    function: Callable[[Any, Number], Any]
+    function: Made
     owner: str
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -119,7 +112,7 @@ class _Each:
 class _Total:
     """A task: a function of every piece of a partition, all of them merged."""
 
-    function: Callable[[Any, Number], Any]
+    function: Made
     merge: Merge
     owner: str
     whole: bool

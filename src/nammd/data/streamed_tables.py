@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any
 
 from nammd.data.arrays import library_of
-from nammd.data.mapped import PIECE_ROWS, MappedPieces, Mapper, Merge, Number, cut, merged
+from nammd.data.mapped import PIECE_ROWS, Made, MappedPieces, Mapper, Merge, Number, cut, merged
 from nammd.data.pieces import Whereabouts
 
 HELD = 1 << 30
@@ -74,27 +74,18 @@ class StreamMapper(Mapper):
         """Where the rows are, and what somebody can do with them."""
         return _WHEREABOUTS[self.library.lstrip("_")]
 
-    def each(self, function: Callable[[Any, Number], Any]) -> list[tuple[Number, Any]]:
+    def each(self, function: Made) -> list[tuple[Number, Any]]:
         """Return what a function makes of every piece."""
         return list(self._found(function))
 
-    def total(
-        self,
-        function: Callable[[Any, Number], Any],
-        merge: Merge,
-        *,
-        whole: bool = False,
-        small: bool = False,
-    ) -> Any:
+    def total(self, function: Made, merge: Merge, *, whole: bool = False, small: bool = False) -> Any:
         """Return the same merged, in the order of the pieces."""
         return merged(merge, (value for _, value in self._found(function, whole)))
 
     def _batches(self) -> Iterator[Any]:
         return chain.from_iterable(map(_arrow_batches, self.parts()))
 
-    def _found(
-        self, function: Callable[[Any, Number], Any], whole: bool = False
-    ) -> Iterator[tuple[Number, Any]]:
+    def _found(self, function: Made, whole: bool = False) -> Iterator[tuple[Number, Any]]:
         threads = os.cpu_count() or 1
         waiting: deque[tuple[Number, Future[Any]]] = deque()
         with ThreadPoolExecutor(threads) as pool:

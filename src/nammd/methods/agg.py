@@ -8,12 +8,11 @@ how often at least one kernel exceeds its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nammd.data.arrays import Array, FloatArray, is_torch, pooled_sample, take_rows, to_numpy
 from nammd.engines import Engine
@@ -27,8 +26,6 @@ from nammd.methods.bandwidths import extent
 from nammd.methods.drawing import DrawSigns
 from nammd.questions.two_sample import TwoSampleResult
 from nammd.statistics.permutations import TIE, signed_means
-
-Signs = NDArray[np.int8]
 
 # Distances between this many rows of each sample set the bandwidths.
 _BANDWIDTH_ROWS = 500
@@ -179,29 +176,12 @@ def published_bandwidth(kernel: Kernel) -> tuple[str, float]:
     return "gaussian", math.sqrt(-1 / one.factor)
 
 
-def wild_bootstrap_statistics(
-    x: Array, y: Array, kernels: Sequence[Kernel], signs: Signs, engine: Engine
-) -> FloatArray:
-    """Return MMD² without the pairs (x_i, y_i), for every kernel and column r of signs.
+def wild_means(sums: PairedForms, n: int, precision: Precision) -> FloatArray:
+    """Return MMD² without the pairs (x_i, y_i), for every kernel and column r of signs, from the sums.
 
     That is the mean over i != j of ``r_i r_j [k(x_i, x_j) + k(y_i, y_j) - k(x_i, y_j) - k(y_i, x_j)]``.
     """
-    sums = engine.paired_forms(kernels, x, y, signs)
-    return wild_means(sums, int(x.shape[0]), engine.precision_for(x, y))
-
-
-def wild_means(sums: PairedForms, n: int, precision: Precision) -> FloatArray:
-    """Return the means over i != j from the sums."""
     return _rounded(sums.forms / (n * (n - 1)), np.maximum(sums.means, 0.0)[:, None], precision)
-
-
-def permutation_statistics(
-    x: Array, y: Array, kernels: Sequence[Kernel], signs: Signs, engine: Engine
-) -> FloatArray:
-    """Return the unbiased MMD² for every kernel and column of signs, +1 for rows that count as x's."""
-    sizes = int(x.shape[0]), int(y.shape[0])
-    sums = engine.family_forms(kernels, pooled_sample(x, y), signs)
-    return permuted_means(sums, signs, sizes, engine.precision_for(x, y))
 
 
 def permuted_means(sums: FamilyForms, signs: Any, sizes: tuple[int, int], precision: Precision) -> FloatArray:

@@ -19,7 +19,7 @@ from nammd.data.arrays import Array, FloatArray, to_numpy
 from nammd.engines import Engine
 from nammd.errors.checks import whole_settings
 from nammd.questions.two_sample import TwoSampleResult
-from nammd.statistics.permutations import permutation_threshold, random_signs
+from nammd.statistics.permutations import random_signs
 
 # Signs are held for this many (row, permutation) pairs at a time: 4 bytes each, and 8 in the product.
 _SIGNS_AT_ONCE = 1 << 22
@@ -174,24 +174,11 @@ class AutoTST:
         observed = float(scores[:m].mean() - scores[m:].mean())
         null = _null(scores, m, n, self.permutations, rng)
         pvalue = permutation_pvalue(scores, observed, null)
-        return TwoSampleResult(
-            statistic=observed,
-            pvalue=pvalue,
-            threshold=permutation_threshold(null, observed, alpha),
-            rejected=pvalue <= alpha,
-            alpha=alpha,
-            method=self.name,
-            permutations=self.permutations,
-            m=len(x),
-            n=len(y),
-            kernel=None,
-            engine="autogluon" if isinstance(learner, AutoGluonLearner) else "scikit-learn",
-            null=null,
-            details={
-                "learner": repr(learner),
-                "train_rows": (len(train_x), len(train_y)),
-                "test_rows": (m, n),
-            },
+        by = "autogluon" if isinstance(learner, AutoGluonLearner) else "scikit-learn"
+        train = len(train_x), len(train_y)
+        details = {"learner": repr(learner), "train_rows": train, "test_rows": (m, n)}
+        return TwoSampleResult.by_permutations(
+            self, observed, null, pvalue, alpha, (len(x), len(y)), by, details=details
         )
 
 

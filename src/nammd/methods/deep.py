@@ -147,37 +147,6 @@ class MMDDeep:
         return cast(Deep, learner.finish()), np.array(course.criterion)
 
 
-def deep_gram(
-    x: Array, y: Array, features_x: Array, features_y: Array, *, epsilon: float, s: float, s0: float
-) -> Array:
-    """Return the matrix of kernel values for features that are given.
-
-    Parameters
-    ----------
-    x, y : array of shape (m, d) and (n, d)
-        The rows.
-    features_x, features_y : array of shape (m, f) and (n, f)
-        Their features.
-    epsilon, s, s0 : float
-        The numbers e, s and s0 of the method.
-
-    Returns
-    -------
-    array of shape (m, n)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nammd.methods.deep import deep_gram
-    >>> x = np.array([[0.0], [1.0]])
-    >>> deep_gram(x, x, x**2, x**2, epsilon=0.5, s=1.0, s0=1.0).round(4)
-    array([[1.    , 0.2516],
-           [0.2516, 1.    ]])
-    """
-    similar = Gaussian(math.sqrt(s0 / 2))(features_x, features_y)
-    return ((1 - epsilon) * similar + epsilon) * Gaussian(math.sqrt(s / 2))(x, y)
-
-
 def mmd2_and_variance(kxx: Array, kyy: Array, kxy: Array) -> tuple[Any, Any]:
     """Return the method's MMD2 and its variance from Gram matrices of samples of equal size.
 

@@ -27,7 +27,6 @@ from nammd.questions.two_sample import TwoSampleResult
 from nammd.statistics.permutations import (
     SignedMeans,
     permutation_pvalue,
-    permutation_threshold,
     random_signs,
     signed_means,
     signs_at_once,
@@ -116,20 +115,10 @@ class NAMMDFuse:
         statistics = soft_maximum(scores)
         observed, null = float(statistics[0]), statistics[1:]
         pvalue = permutation_pvalue(null, observed, tie_of(x, y, null, engine))
-        return TwoSampleResult(
-            statistic=observed,
-            pvalue=pvalue,
-            threshold=permutation_threshold(null, observed, alpha),
-            rejected=pvalue <= alpha,
-            alpha=alpha,
-            method=self.name,
-            permutations=self.permutations,
-            m=int(x.shape[0]),
-            n=int(y.shape[0]),
-            kernel=None,
-            engine=engine.described(x),
-            null=null,
-            details={"kernels": [repr(k) for k in kernels], "scores": scores[:, 0].tolist()},
+        rows = int(x.shape[0]), int(y.shape[0])
+        details = {"kernels": [repr(k) for k in kernels], "scores": scores[:, 0].tolist()}
+        return TwoSampleResult.by_permutations(
+            self, observed, null, pvalue, alpha, rows, engine.described(x), details=details
         )
 
     def scores(

@@ -26,7 +26,6 @@ from nammd.statistics.atoms import effective_groups
 from nammd.statistics.permutations import (
     SignedMeans,
     permutation_pvalue,
-    permutation_threshold,
     signs_at_once,
 )
 
@@ -138,21 +137,10 @@ def group_test(
     pvalue = permutation_pvalue(null, observed, tie_of(x.points, y.points, null, engine))
     both = effective_groups(x.units.sizes), effective_groups(y.units.sizes)  # type: ignore[union-attr]
     facts = described((x, y), both, len(together.halves))
-    return TwoSampleResult(
-        statistic=observed,
-        pvalue=pvalue,
-        threshold=permutation_threshold(null, observed, alpha),
-        rejected=pvalue <= alpha,
-        alpha=alpha,
-        method=method.name,
-        permutations=method.permutations,
-        m=x.size,
-        n=y.size,
-        kernel=kernel,
-        engine=engine.described(x.points, y.points, kernel=kernel),
-        null=null,
-        details=dict(facts),
-        groups=tuple(facts),
+    computed = engine.described(x.points, y.points, kernel=kernel)
+    more = {"details": dict(facts), "groups": tuple(facts)}
+    return TwoSampleResult.by_permutations(
+        method, observed, null, pvalue, alpha, (x.size, y.size), computed, kernel, **more
     )
 
 

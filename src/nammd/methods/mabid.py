@@ -82,18 +82,6 @@ def separation(fx: FloatArray, fy: FloatArray) -> float:
     return float(_effective_size(len(fx), len(fy)) * toward @ toward)
 
 
-def paired_separation(fx: FloatArray, fy: FloatArray) -> float:
-    """Return n z' C^-1 z, with z and C the mean and covariance of the differences of paired rows.
-
-    This is the statistic of the mean-embedding test that ME_MaBiD extends (Jitkrittum, Szabó,
-    Chwialkowski, Gretton, 2016, "Interpretable distribution features with maximum testing power").
-    """
-    differences = fx - fy
-    mean = differences.mean(axis=0)
-    covariance = np.atleast_2d(np.cov(differences, rowvar=False))
-    return float(len(differences) * mean @ np.linalg.solve(covariance, mean))
-
-
 def null_distribution(reference: str, count: int, rows: int) -> Any:
     """Return the distribution of `separation` if P = Q, as SciPy has it.
 

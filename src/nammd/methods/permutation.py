@@ -19,7 +19,6 @@ from nammd.statistics.permutations import (
     TIE,
     SignedMeans,
     permutation_pvalue,
-    permutation_threshold,
     random_signs,
     signed_means,
     signs_at_once,
@@ -52,20 +51,8 @@ class NAMMDPermutation:
         with passes(*[1.0] * (m != n), *weights, what=comparing(m, n)):
             observed, null = self._statistics(x, y, kernel, engine, rng)
         pvalue = permutation_pvalue(null, observed, tie_of(x, y, null, engine))
-        return TwoSampleResult(
-            statistic=observed,
-            pvalue=pvalue,
-            threshold=permutation_threshold(null, observed, alpha),
-            rejected=pvalue <= alpha,
-            alpha=alpha,
-            method=self.name,
-            permutations=self.permutations,
-            m=m,
-            n=n,
-            kernel=kernel,
-            engine=engine.described(x, y, kernel=kernel),
-            null=null,
-        )
+        described = engine.described(x, y, kernel=kernel)
+        return TwoSampleResult.by_permutations(self, observed, null, pvalue, alpha, (m, n), described, kernel)
 
     def _statistics(
         self, x: Array, y: Array, kernel: Kernel, engine: Engine, generator: np.random.Generator

@@ -18,7 +18,7 @@ from nammd.monitor.alarms import OnAlarm, tell
 from nammd.monitor.calendar import GRACE, Calendar
 from nammd.monitor.changing import NewEra, named_data, tolerance_words
 from nammd.monitor.history import History, Writer
-from nammd.monitor.keeping import LONGEST_TEXT, HistoryKeeping, line_of, stamp
+from nammd.monitor.history_edits import LONGEST_TEXT, HistoryEdits, line_of, stamp
 from nammd.monitor.keys import as_key
 from nammd.monitor.measuring import measure, open_batch
 from nammd.monitor.rates import RateName, Spending
@@ -44,7 +44,7 @@ WINDOW = 30
 """So many batches are taken together at most: a month of days, since a longer one says little about today."""
 
 
-class Monitor(HistoryKeeping):
+class Monitor(HistoryEdits):
     """A stream of batches, watched against a tolerance, with its history in one file.
 
     Make one with `Monitor.create`, and open it again with `Monitor.open`. There are two layers, each with a

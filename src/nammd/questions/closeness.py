@@ -8,19 +8,15 @@ margin.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nammd.data.omitting import NanPolicy, without_nan
-from nammd.data.row_grouping import NO_GROUPING, RowGrouping
+from nammd.data.omitting import NanPolicy
 from nammd.engines import Engine
 from nammd.errors.checks import between, choice
-from nammd.evidence import prepare
-from nammd.evidence.gathering import gather_at
 from nammd.kernels import Kernel
-from nammd.questions.distance import Estimate
-from nammd.questions.scales import margins_at, scale_checks, scales_wanted
+from nammd.questions.distance import Estimate, distance
+from nammd.questions.scales import margins_at, scale_checks
 from nammd.results import (
     NAMES,
     Caution,
@@ -38,7 +34,6 @@ from nammd.results import (
 from nammd.spaces import SpaceLike
 from nammd.statistics import margin
 from nammd.statistics.margin import NEAR_DEGENERATE, Margin, Variance
-from nammd.statistics.moments import CrossPairs
 from nammd.statistics.pair import Alternative, Statistic
 from nammd.statistics.scales import Scales
 
@@ -316,60 +311,41 @@ def closeness_test(
       rows             800 and 800
       kernel           Gaussian, bandwidth 2.187
     """
-    named, grouping, omitted = without_nan({"x": x, "y": y}, RowGrouping(groups, sample_weight), nan_policy)
-    result = margin_test(
-        named,
-        epsilon,
-        alternative=alternative,
-        metric=metric,
-        alpha=alpha,
-        grouping=grouping,
-        scales=scales,
+    alpha = require_margin(epsilon, alternative, metric, alpha, several=scales == "all")
+    estimate = distance(
+        x,
+        y,
         kernel=kernel,
         space=space,
+        metric=metric,
+        groups=groups,
+        sample_weight=sample_weight,
+        nan_policy=nan_policy,
+        scales=scales,
         exact=exact,
         engine=engine,
     )
-    return replace(result, cautions=result.cautions + omitted)
-
-
-def margin_test(
-    named: Mapping[str, Any],
-    epsilon: float,
-    *,
-    alternative: Alternative,
-    metric: Statistic,
-    alpha: float,
-    variance: Variance = "corrected",
-    cross: CrossPairs = "full",
-    grouping: RowGrouping = NO_GROUPING,
-    scales: Scales = "median",
-    kernel: Any = None,
-    space: SpaceLike | None = None,
-    exact: bool = False,
-    engine: Engine | None = None,
-) -> ClosenessResult:
-    """Test a margin on two datasets, by the names that messages give them; see `closeness_test`."""
-    choice(alternative, "alternative", ("greater", "less"))
-    choice(variance, "variance", ("corrected", "delta", "paper"))
-    alpha = between(alpha, "alpha")
-    if metric == "nammd":  # before any computation; for MMD² the range depends on the kernel
-        _check_epsilon(epsilon, 1.0)
-    choice(metric, "metric", ("nammd", "mmd2"))
-    choice(cross, "cross", ("full", "off-diagonal"))
-    one, other = prepare(named, space=space, kernel=kernel, engine=engine, grouping=grouping, exact=exact)
-    wanted = scales_wanted(scales, one, other)
-    if len(wanted) > 1 and metric != "nammd":
-        raise ValueError("several scales are tested by metric='nammd' alone")
-    found = gather_at(wanted, [(one, other)], cross=cross, engine=engine)
-    estimate = Estimate.at_scales([evidence for [evidence] in found], metric)
-    result = closeness_of(estimate, epsilon, alternative, alpha, variance)
-    if len(wanted) == 1 or math.isnan(result.pvalue):
+    result = closeness_of(estimate, epsilon, alternative, alpha, "corrected")
+    if not estimate.scales or math.isnan(result.pvalue):
         return result
     tests = margins_at(estimate.pair, [each.pair for each in estimate.scales], epsilon, alternative)
     checks, _ = scale_checks(tests, alternative, alpha)
     pvalue = (min if alternative == "greater" else max)(each.adjusted for each in checks)
     return replace(result, pvalue=pvalue, rejected=pvalue <= alpha, scales=checks)
+
+
+def require_margin(
+    epsilon: float, alternative: Alternative, metric: Statistic, alpha: float, *, several: bool = False
+) -> float:
+    """Check the options of a test with a margin, before any computation, and return its level."""
+    choice(alternative, "alternative", ("greater", "less"))
+    alpha = between(alpha, "alpha")
+    if metric == "nammd":  # for MMD² the range depends on the kernel
+        _check_epsilon(epsilon, 1.0)
+    elif several:
+        choice(metric, "metric", ("nammd", "mmd2"))
+        raise ValueError("several scales are tested by metric='nammd' alone")
+    return alpha
 
 
 def closeness_of(

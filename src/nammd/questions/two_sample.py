@@ -26,6 +26,7 @@ from nammd.kernels import Gaussian, Kernel
 from nammd.results import Tested, number, p_value
 from nammd.spaces import SpaceLike
 from nammd.spaces.space import settled
+from nammd.statistics.permutations import permutation_threshold
 
 _TITLES = {"nammd": "NAMMD", "mmd": "MMD²"}
 
@@ -102,6 +103,36 @@ class TwoSampleResult(Tested):
     details: dict[str, Any] = field(default_factory=dict, compare=False)
     groups: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     cautions: tuple[Caution, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def by_permutations(
+        cls,
+        method: Any,
+        observed: float,
+        null: FloatArray,
+        pvalue: float,
+        alpha: float,
+        rows: tuple[int, int],
+        engine: str,
+        kernel: Kernel | None = None,
+        **more: Any,
+    ) -> TwoSampleResult:
+        """Return what a method found that compares a statistic with those of permutations."""
+        return cls(
+            statistic=observed,
+            pvalue=pvalue,
+            threshold=permutation_threshold(null, observed, alpha),
+            rejected=pvalue <= alpha,
+            alpha=alpha,
+            method=method.name,
+            permutations=method.permutations,
+            m=rows[0],
+            n=rows[1],
+            kernel=kernel,
+            engine=engine,
+            null=null,
+            **more,
+        )
 
     def headline(self) -> str:
         """Return the answer in one sentence."""

@@ -6,6 +6,8 @@ A query is one statement that reads. Files are opened for reading only, and neve
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from importlib import import_module
@@ -15,9 +17,7 @@ from urllib.parse import parse_qs
 
 from nammd.errors.addresses import driver_words, local_path, shown
 from nammd.errors.advice import Advice, naming, refusal
-from nammd.reading.database_files import as_table, ask_duckdb, ask_sqlite
 from nammd.reading.formats import optional
-from nammd.reading.queries import READ_ONLY, require_reading
 from nammd.reading.sources import TableFile, sliced
 
 _FILES = ("sqlite", "duckdb")
@@ -27,6 +27,40 @@ _DRIVERS = {
     "snowflake": "adbc_driver_snowflake.dbapi",
     "flightsql": "adbc_driver_flightsql.dbapi",
 }
+_SESSION = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
+_TRANSACTION = "SET TRANSACTION READ ONLY"
+READ_ONLY = {
+    # The session too: an address can ask for a transaction of its own for every statement.
+    **dict.fromkeys(("postgresql", "postgres"), (_SESSION, _TRANSACTION)),
+    **dict.fromkeys(("cockroachdb", "oracle"), (_TRANSACTION,)),
+    **dict.fromkeys(("mysql", "mariadb"), ("SET SESSION TRANSACTION READ ONLY",)),
+}
+"""How a transaction is made one that only reads, where the database has such."""
+
+_BEGINS = re.compile(r"\(*\s*(select|with|values|table|from|show|describe)\b", re.IGNORECASE)
+_LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"")
+_DOUBTFUL = re.compile(r"--|/\*|[#$\\`\[]|\bq'", re.IGNORECASE)
+"""What quotes or comments in some databases and not in others."""
+
+_WRITES_FILES = re.compile(r"/\*M?!|\binto\b", re.IGNORECASE)
+"""How MySQL writes files of its own, also in a read-only transaction; comments with an ! are statements."""
+
+_CHANGES = re.compile(
+    r"\b(insert|update|delete|merge|into|exec|execute|call|truncate|drop|alter|create|grant|revoke|deny|copy|"
+    r"backup|restore|attach|install|shutdown|kill|dbcc|bulk|declare|use)\b",
+    re.IGNORECASE,
+)
+_READS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE)
+_AT_ONCE = 1 << 16
+NOT_OUTSIDE = {
+    "lock_configuration": "true",
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "allow_community_extensions": "false",
+}
+"""What holds for every file of DuckDB."""
+
+NO_FILES = {"enable_external_access": "false", "autoload_known_extensions": "false"}
 
 
 def open_query(address: str, query: str | None) -> TableFile:
@@ -107,3 +141,113 @@ def _by_sqlalchemy(kind: str, address: str, query: str) -> Any:
     finally:
         engine.dispose()
     return as_table(names, [[row[place] for row in rows] for place in range(len(names))])
+
+
+def require_reading(query: str, kind: str) -> None:
+    """Refuse a query that is not one statement, or that may do something else than read.
+
+    Parameters
+    ----------
+    query : str
+        What somebody asks.
+    kind : str
+        What is asked, such as ``"postgresql"``. Where it has no read-only transactions, words that change
+        something are refused too, also as names.
+
+    Examples
+    --------
+    >>> from nammd.reading.databases import require_reading
+    >>> require_reading("select * from orders where note = 'a;b';", "postgresql")
+    >>> require_reading("select 1; drop table orders", "postgresql")
+    Traceback (most recent call last):
+    ...
+    ValueError: the query has more than one statement; give one, such as 'select ...'
+    >>> require_reading("with x as (select 1) delete from orders", "mssql")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: the query has the word 'delete', and mssql has no read-only transactions; ...
+    """
+    text = query.strip().rstrip("; \t\r\n")
+    bare = text if _DOUBTFUL.search(text) else _LITERAL.sub("''", text)
+    if ";" in bare:
+        raise ValueError("the query has more than one statement; give one, such as 'select ...'")
+    without_comments = re.sub(r"--[^\n]*\n|/\*.*?\*/", " ", text, flags=re.DOTALL).strip()
+    if not _BEGINS.match(without_comments):
+        raise ValueError(
+            f"the query begins with {_first_word(text)!r}, and may only read; give a 'select ...'"
+        )
+    if kind in ("mysql", "mariadb") and (found := _WRITES_FILES.search(bare)):
+        raise ValueError(f"the query has {found[0]!r}, and may only read; leave it out")
+    if kind not in READ_ONLY and (found := _CHANGES.search(bare)):
+        raise ValueError(
+            f"the query has the word {found[0]!r}, and {kind} has no read-only transactions; ask for a view, "
+            "or write a column of that name in double quotes"
+        )
+
+
+def _first_word(text: str) -> str:
+    return text.split(maxsplit=1)[0][:20]
+
+
+def ask_sqlite(file: Path, query: str) -> Any:
+    """Return the answer of a file of SQLite as an Arrow table; SQLite refuses all but reading."""
+    with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        connection.execute("pragma trusted_schema = off")  # views do not call what could do harm
+        connection.set_authorizer(_only_reading)
+        try:
+            cursor = connection.execute(query)
+        except sqlite3.DatabaseError as error:
+            if "not authorized" in str(error) or "prohibited" in str(error):
+                raise ValueError("it may only read this file; give one 'select ...'") from None
+            raise
+        if cursor.description is None:
+            raise ValueError("it has no answer; give one 'select ...'")
+        names = [column[0] for column in cursor.description]
+        columns: list[list[Any]] = [[] for _ in names]
+        while rows := cursor.fetchmany(_AT_ONCE):
+            for column, values in zip(columns, zip(*rows, strict=True), strict=True):
+                column += values
+    return as_table(names, columns)
+
+
+def _only_reading(action: int, first: str | None, second: str | None, *where: str | None) -> int:
+    """Answer SQLite, which asks before it does anything."""
+    harmless = action == sqlite3.SQLITE_FUNCTION and second != "load_extension"
+    # Full-text indexes declare their columns, and look whether they are up to date.
+    declared = action == sqlite3.SQLITE_UPDATE and first in ("sqlite_master", "sqlite_schema")
+    version = action == sqlite3.SQLITE_PRAGMA and first == "data_version" and second is None
+    allowed = action in _READS or harmless or declared or version
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+
+def ask_duckdb(file: Path, query: str, external: bool) -> Any:
+    """Return the answer of a file of DuckDB; other files are out of reach, unless they are part of it."""
+    duckdb = optional("duckdb", "sql", "reading from DuckDB")
+    statements = duckdb.extract_statements(query)
+    if len(statements) != 1:
+        raise ValueError("it has more than one statement; give one, such as 'select ...'")
+    if statements[0].type != duckdb.StatementType.SELECT:
+        raise ValueError("it may only read this file; give one 'select ...'")
+    settings = NOT_OUTSIDE if external else NOT_OUTSIDE | NO_FILES
+    with duckdb.connect(str(file), read_only=True, config=settings) as connection:
+        try:
+            return connection.sql(query).to_arrow_table()
+        except duckdb.PermissionException:
+            if external:
+                raise
+            raise ValueError(
+                "it reads other files than the database, which is off; if the database is made of them, add "
+                "?external=true to its address"
+            ) from None
+
+
+def as_table(names: list[str], columns: list[list[Any]]) -> Any:
+    """Return columns of Python values as an Arrow table."""
+    pa = optional("pyarrow", "app", "reading tables")
+    arrays = []
+    for name, values in zip(names, columns, strict=True):
+        try:
+            arrays.append(pa.array(values))
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            raise ValueError(f"the column {name!r} has values of different types") from None
+    return pa.table(arrays, names=names)

@@ -125,8 +125,8 @@ def contributions(source: Source, result: Reportable, alpha: float, step: Step) 
     most = int(np.clip((_PAIRS / count) ** 0.5, LEAST_ROWS, MOST_ROWS))
     positions = [evenly(side.rows, most) for side in source.sides]
     x, y = (side.encoded[rows] for side, rows in zip(source.sides, positions, strict=True))
-    belonging = options_for(estimate, *positions)
-    left_out = WithoutColumns(x, y, estimate, belonging)
+    grouping = options_for(estimate, *positions)
+    left_out = WithoutColumns(x, y, estimate, grouping)
     found = []
     for variable in _drawn(source, by_name, wide):
         step(f"column {variable.name!r}" if variable.key else variable.name)
@@ -136,9 +136,7 @@ def contributions(source: Source, result: Reportable, alpha: float, step: Step) 
         if check is not None:
             alone = checked.estimate(check, estimate.metric)
         else:
-            alone = (
-                NOTHING if _constant(*columns) else distance(*columns, metric=estimate.metric, **belonging)
-            )
+            alone = NOTHING if _constant(*columns) else distance(*columns, metric=estimate.metric, **grouping)
         found.append(_Column(variable, alone, check, None if many else left_out.without(variable.slots)))
     parts = tuple(each.part(source, result) for each in found)
     beyond = tuple(check.name for check in checked.checks if check.beyond)

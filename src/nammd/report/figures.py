@@ -1,4 +1,4 @@
-"""The pictures of the data behind a result: `witness_plot`, `column_plot` and `map_plot`.
+"""The pictures of the data behind a result: `witness_plot`, `column_plot`, `map_plot` and `scales_plot`.
 
 Each draws on the axes it is given, or on those of a new figure, and returns them.
 """
@@ -16,8 +16,8 @@ from nammd.report.intervals import interval_plot
 from nammd.report.ladders import ladder_plot, ranking_plot
 from nammd.report.model import ReportModel, Witness
 from nammd.report.profiles import shortened
-from nammd.report.scales import scales_plot
 from nammd.report.source import reportable
+from nammd.results import fractions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +33,8 @@ __all__ = [
 ]
 
 NAME_LENGTH = 24
+_LEAST, _MOST = 0.1, 1000.0
+"""Ratios beyond these are drawn at the edge."""
 
 
 def witness_plot(result: Any, ax: Axes | None = None) -> Axes:
@@ -209,3 +211,50 @@ def _limit(ax: Axes, points: FloatArray) -> None:
         low, high = np.quantile(values, [0.005, 0.995])
         air = 0.15 * (high - low) or 1.0
         setter(max(low - air, values.min() - air / 3), min(high + air, values.max() + air / 3))
+
+
+def scales_plot(result: Any, ax: Axes | None = None) -> Axes:
+    """Draw how far a candidate is at every scale, over what is negligible there.
+
+    Parameters
+    ----------
+    result : Verdict, ClosenessResult or ReportModel
+        What to draw; it must have been compared at several scales.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nammd
+    >>> from nammd.report import scales_plot
+    >>> rng = np.random.default_rng(0)
+    >>> x, y = rng.normal(size=(400, 1)), rng.normal(size=(400, 1)).round(1)
+    >>> result = nammd.closeness_test(x, y, epsilon=0.01, alternative="greater", scales="all")
+    >>> [text.get_text() for text in scales_plot(result).get_yticklabels()]
+    ['bandwidth', '1/2', '1/4', '1/8', '1/16']
+    """
+    checks = result.distance.scales if isinstance(result, ReportModel) else reportable(result).scale_checks()
+    if not checks:
+        raise ValueError("this result is about one scale; ask for scales='all'")
+    ax = style.axes_or_new(ax, 0.9 + 0.3 * len(checks))
+    ax.set_xscale("log")
+    ax.axvline(1.0, color=style.MUTED, linewidth=1.6, zorder=1)
+    ax.axvspan(_LEAST / 2, 1.0, color=style.WITHIN, linewidth=0, zorder=0)
+    for row, check in enumerate(checks):
+        ratio = min(max(check.ratio, _LEAST), _MOST)
+        filled = style.INK if check.beyond else "white"
+        ax.hlines(row, 1.0, ratio, color=style.MUTED, linewidth=1.2, zorder=2)
+        ax.scatter([ratio], [row], s=40, c=[filled], edgecolors=style.INK, linewidths=1.4, zorder=3)
+    names = ["bandwidth" if check.scale == 1 else fractions([check.scale]) for check in checks]
+    ax.set_yticks(range(len(checks)), names)
+    ax.set_ylim(len(checks) - 0.5, -0.5)
+    ax.set_xlim(_LEAST / 2, 2 * _MOST)
+    ax.set_xticks([0.1, 1, 10, 100, 1000], ["0.1", "1", "10", "100", "1000"])
+    ax.minorticks_off()
+    style.label(ax, "times what is negligible")
+    return ax

@@ -44,14 +44,14 @@ class WithoutColumns:
         The samples: rows of those that the estimate was made from.
     estimate : Estimate
         Where the kernel and the statistic come from.
-    belonging : dict, optional
+    grouping : dict, optional
         Which rows belong together, and how much each counts, as `distance` takes it.
     """
 
     def __init__(
-        self, x: FloatArray, y: FloatArray, estimate: Estimate, belonging: dict[str, Any] | None = None
+        self, x: FloatArray, y: FloatArray, estimate: Estimate, grouping: dict[str, Any] | None = None
     ) -> None:
-        self.x, self.y, self.estimate, self.belonging = x, y, estimate, belonging or {}
+        self.x, self.y, self.estimate, self.grouping = x, y, estimate, grouping or {}
 
     @cached_property
     def together(self) -> DistanceInterval:
@@ -84,4 +84,4 @@ class WithoutColumns:
         return self._distance(like(x, home), like(y, home), self.estimate.kernel)
 
     def _distance(self, x: Any, y: Any, kernel: Kernel) -> Estimate:
-        return distance(x, y, kernel=kernel, metric=self.estimate.metric, **self.belonging)
+        return distance(x, y, kernel=kernel, metric=self.estimate.metric, **self.grouping)

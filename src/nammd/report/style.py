@@ -39,7 +39,7 @@ WIDTH = 4.7
 """Inches; at this width the text is readable on a phone, where the figure is as wide as the screen."""
 
 
-def axes_or_new(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
+def axes_or_new(ax: Axes | None, height: float) -> Axes:
     """Return the axes given, or those of a new figure that belongs to nobody else."""
     if ax is None:
         try:
@@ -49,7 +49,7 @@ def axes_or_new(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
             raise ImportError(
                 "figures need matplotlib, which is not installed; run: pip install nammd[app]"
             ) from error
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
         FigureCanvasAgg(figure)
         ax = figure.add_subplot()
     _tidy(ax)

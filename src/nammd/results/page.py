@@ -96,18 +96,7 @@ class Paged(Result):
         raise NotImplementedError
 
     def report(self, path: str | Path) -> Path:
-        """Write a self-contained HTML page about the result.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file to write; it is replaced if it is there.
-
-        Returns
-        -------
-        Path
-            The file.
-        """
+        """Write a self-contained HTML page about the result; see `Reportable.report`."""
         from nammd.report import write_page
 
         written: Path = write_page(self.page(), path)

@@ -19,7 +19,7 @@ LONGEST_TEXT = 2000
 """So many letters a note may have."""
 
 
-class HistoryKeeping(HistoryView):
+class HistoryEdits(HistoryView):
     """A history, to be looked at and to be written into."""
 
     def note(self, text: str, key: Any = None) -> None:
