@@ -47,8 +47,8 @@ _STANDING_IN = (
 )
 
 _LEFT_OUT = (
-    "Differences from the paper's protocol: to save machine time, `TAB:diff_mmd` has four runs. ME_MaBiD sees "
-    "coarse images, AutoTST has no AutoGluon, and there are 7500 rows of higgs."
+    "Differences from the paper's protocol: to save machine time, `TAB:diff_mmd` has four runs. ME_MaBiD "
+    "sees coarse images, AutoTST has no AutoGluon, and there are 7500 rows of higgs."
 )
 
 
