@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import compileall
 import inspect
 import os
 import subprocess
@@ -10,7 +9,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -146,19 +144,22 @@ def _tolerances(rows: int, few: int, device: dict[str, Any]) -> Iterator[Measure
 
 def _first_calls(device: dict[str, Any]) -> Iterator[Measurement]:
     """Measure what the first call of a process takes more than the third: compiling, or reading a cache."""
-    # As pip leaves a package: with bytecode, which a fresh copy of the sources has not.
-    compileall.compile_dir(Path(nammd.__file__).parent, quiet=1)
-    for columns in (_COLUMNS, 768):
+    with tempfile.TemporaryDirectory() as bytecode:
+        # As pip leaves packages: with bytecode, which images of machines may lack.
         with tempfile.TemporaryDirectory() as folder:
-            for what, bar in (("compiling", _COMPILING), ("programs from disk", _FROM_DISK)):
-                took = _in_a_process(_FIRST_CALL.format(columns=columns), folder)
-                yield Measurement(
-                    f"first call of a process, d = {columns}: {what}", took, "s", at_most(bar), device
-                )
+            _in_a_process(_FIRST_CALL.format(columns=16), folder, bytecode)
+        for columns in (_COLUMNS, 768):
+            with tempfile.TemporaryDirectory() as folder:
+                for what, bar in (("compiling", _COMPILING), ("programs from disk", _FROM_DISK)):
+                    took = _in_a_process(_FIRST_CALL.format(columns=columns), folder, bytecode)
+                    yield Measurement(
+                        f"first call of a process, d = {columns}: {what}", took, "s", at_most(bar), device
+                    )
 
 
-def _in_a_process(program: str, cache: str) -> float:
-    environment = os.environ | {"TRITON_CACHE_DIR": cache}
+def _in_a_process(program: str, cache: str, bytecode: str) -> float:
+    environment = os.environ | {"TRITON_CACHE_DIR": cache, "PYTHONPYCACHEPREFIX": bytecode}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
     )
