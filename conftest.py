@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from doctest import NORMALIZE_WHITESPACE
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,13 +65,19 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Let what the tests of a file made once go with the last of them, or a worker would hold it all."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Let what the tests of a file made once go with the last of them, or a worker would hold it all.
+
+    What is left then, mostly modules that were imported on the way, is not looked at again.
+    """
+    yield
     if nextitem is None or nextitem.path != item.path:
         for made in vars(getattr(item, "module", None) or object).values():
             if hasattr(made, "cache_clear"):
                 made.cache_clear()
         gc.collect()
+        gc.freeze()
 
 
 SPREAD = (
