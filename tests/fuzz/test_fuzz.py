@@ -52,8 +52,8 @@ def test_a_long_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Mon
         program.main()
 
 
-def test_writers_that_are_killed_while_they_write_leave_whole_files(tmp_path: Path) -> None:
-    counts = kills(20, tmp_path)
+def test_writers_that_are_killed_while_they_write_leave_whole_files(on_disk: Path) -> None:
+    counts = kills(20, on_disk)
     assert counts["monitor, while writing"] >= 10
     assert counts["file, while writing"] >= 10
 
