@@ -4,6 +4,8 @@ import gc
 import os
 import signal
 import sys
+import tempfile
+from collections.abc import Iterator
 from doctest import NORMALIZE_WHITESPACE
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +28,14 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Tests of monitors mostly wait until a batch is on the disk, and in memory it is there at once. A container
+# may have next to none of it, or allow no programs there, which some tests write.
+memory = Path("/dev/shm")
+if "TMPDIR" not in os.environ and os.access(memory, os.W_OK):
+    room = os.statvfs(memory)
+    if room.f_bavail * room.f_frsize > 4 << 30 and not room.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is in a background job of a shell; programs that tests start and interrupt would not notice.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -46,6 +56,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", slowness)
 
 
+@pytest.fixture
+def on_disk() -> Iterator[Path]:
+    """Give an empty folder that is not in memory, for tests in which writing has to take its time."""
+    disk = Path("/var/tmp")
+    with tempfile.TemporaryDirectory(dir=disk if disk.exists() else None) as folder:
+        yield Path(folder)
+
+
 # Modules with classes of a package that is not here: their examples are run by "make test-integrations".
 collect_ignore = [
     f"src/nammd/integrations/{package}.py"
@@ -64,13 +82,19 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Let what the tests of a file made once go with the last of them, or a worker would hold it all."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Let what the tests of a file made once go with the last of them, or a worker would hold it all.
+
+    What is left then, mostly modules that were imported on the way, is not looked at again.
+    """
+    yield
     if nextitem is None or nextitem.path != item.path:
         for made in vars(getattr(item, "module", None) or object).values():
             if hasattr(made, "cache_clear"):
                 made.cache_clear()
         gc.collect()
+        gc.freeze()
 
 
 SPREAD = (

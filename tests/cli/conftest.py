@@ -62,6 +62,12 @@ def nammd(capsys, tmp_path, monkeypatch):
     return run
 
 
+@pytest.fixture
+def without_pictures(monkeypatch):
+    """Write reports without their pictures, which take longest; tests/report draws all kinds of them."""
+    monkeypatch.setattr("nammd.report.html._image", lambda axes: "data:,")
+
+
 def program(*words: Any, **options: Any) -> Ran:
     """Run the real program."""
     command = [sys.executable, "-m", "nammd", *map(str, words)]

@@ -131,6 +131,7 @@ class Links(HTMLParser):
             self.found.append(dict(attrs)["href"])
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_index_leads_to_a_page_for_each(nammd, weeks, tmp_path, reference, tolerance):
     ran = nammd("check", reference, *weeks[1:3], "week-9.parquet", "-t", tolerance, "--html", "out")
     assert "out/index.html" in ran.out.replace("\\", "/")

@@ -17,7 +17,10 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from nammd.tables import read
 
-pytestmark = pytest.mark.filterwarnings("default")  # a program prints what its drivers warn of
+pytestmark = [
+    pytest.mark.filterwarnings("default"),  # a program prints what its drivers warn of
+    pytest.mark.usefixtures("without_pictures"),
+]
 
 SECRET = "Anfang/b#c?d@e:mitten-Zwiebel"
 TRACES = re.compile(rb"anfang|mitten|zwiebel|Z2VoZWltO|geheim", re.IGNORECASE)

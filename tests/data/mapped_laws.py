@@ -3,6 +3,8 @@
 A module that imports all of it gives a fixture `lazily`, which makes such a table of an Arrow table.
 """
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -33,6 +35,13 @@ def table(seed, rows=1200, older=0.0):
 
 
 REFERENCE, ACCEPTED, CANDIDATE = table(0), table(1, older=0.3), table(2, 1100, older=1.0)
+
+
+@cache
+def in_memory(many):
+    """Return the tolerance of the same rows in memory; what is computed depends on whether rows are many."""
+    assert many == (large.MOST_ROWS == 1_000)
+    return nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
 
 
 @pytest.fixture
@@ -83,12 +92,12 @@ def test_few_rows_come_home_in_one_pass(lazily, passes):
 
 
 def test_few_rows_can_do_all_that_rows_in_memory_can(lazily):
-    tolerance = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
+    tolerance = in_memory(many=False)
     x, y = lazily(REFERENCE), lazily(CANDIDATE)
     assert str(tolerance.check(x, y)) == str(tolerance.check(REFERENCE, CANDIDATE))
     assert str(nammd.Tolerance.from_reference(x, lazily(ACCEPTED))) == str(tolerance)
-    in_memory = nammd.two_sample_test(REFERENCE, CANDIDATE, rng=0)
-    assert nammd.two_sample_test(x, y, rng=0).pvalue == in_memory.pvalue
+    expected = nammd.two_sample_test(REFERENCE, CANDIDATE, rng=0)
+    assert nammd.two_sample_test(x, y, rng=0).pvalue == expected.pvalue
     users = [pa.array(np.arange(len(each)) // 5) for each in (REFERENCE, CANDIDATE)]
     grouped = [REFERENCE.append_column("user", users[0]), CANDIDATE.append_column("user", users[1])]
     assert_same(nammd.distance(*map(lazily, grouped), groups="user"), nammd.distance(*grouped, groups="user"))
@@ -111,8 +120,7 @@ def test_many_rows_are_summed_where_they_are(lazily, many, passes):
 
 def test_a_check_of_many_rows(lazily, many, passes):
     tolerance = nammd.Tolerance.from_reference(lazily(REFERENCE), lazily(ACCEPTED))
-    in_memory = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
-    assert tolerance.epsilon == pytest.approx(in_memory.epsilon, **CLOSE)
+    assert tolerance.epsilon == pytest.approx(in_memory(many=True).epsilon, **CLOSE)
     gate = tolerance.with_reference(lazily(REFERENCE))
     before = passes("the reference")
     found = gate.check(lazily(CANDIDATE))
@@ -122,7 +130,7 @@ def test_a_check_of_many_rows(lazily, many, passes):
     assert passes("the reference") - before == 4
     gate.check(lazily(CANDIDATE))
     assert passes("the reference") - before == 6
-    assert_same_verdict(found, in_memory.check(REFERENCE, CANDIDATE))
+    assert_same_verdict(found, in_memory(many=True).check(REFERENCE, CANDIDATE))
 
 
 def test_a_random_part_of_many_rows_is_compared_in_pairs(lazily, many):
@@ -135,7 +143,7 @@ def test_a_random_part_of_many_rows_is_compared_in_pairs(lazily, many):
 
 
 def test_pairs_of_columns_are_counted_in_rows_drawn_at_random(lazily, many, monkeypatch):
-    tolerance = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
+    tolerance = in_memory(many=True)
     monkeypatch.setattr("nammd.data.dask_tables.FIT_ROWS", 900)
     found = tolerance.check(REFERENCE, lazily(CANDIDATE))
     assert "6 pairs in 900 rows drawn at random" in str(found)
@@ -182,7 +190,7 @@ def test_what_needs_all_rows_is_refused(lazily, many):
 
 
 def test_objections_are_those_to_rows_in_memory(lazily, many):
-    tolerance = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
+    tolerance = in_memory(many=True)
     infinite = np.array(CANDIDATE["age"].to_pylist())
     infinite[400] = np.inf
     bad = CANDIDATE.set_column(0, "age", pa.array(infinite))

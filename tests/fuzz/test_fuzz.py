@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and sign
 
 def test_hostile_inputs_are_answered_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "TIME_LIMIT", GUARD)  # how quick the machine is, is not the question here
-    outcome = running.run(seed=12, start=0, inputs=800, jobs=2)
+    outcome = running.run(seed=12, start=0, inputs=800)  # another process would begin with imports of its own
     assert outcome.findings == []
     assert outcome.tried.total() == 800
     assert set(outcome.tried) == {trial.__name__ for trial, _ in TRIALS}
@@ -52,8 +52,8 @@ def test_a_long_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.Mon
         program.main()
 
 
-def test_writers_that_are_killed_while_they_write_leave_whole_files(tmp_path: Path) -> None:
-    counts = kills(20, tmp_path)
+def test_writers_that_are_killed_while_they_write_leave_whole_files(on_disk: Path) -> None:
+    counts = kills(20, on_disk)
     assert counts["monitor, while writing"] >= 10
     assert counts["file, while writing"] >= 10
 
@@ -79,12 +79,16 @@ def test_the_rules_find_what_breaks_them(error: Exception, words: str) -> None:
 
 
 def test_a_process_that_dies_or_hangs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    dying = [sys.executable, "-c", "import os; print('{\"start\": 7}', flush=True); os.abort()"]
+    program = "import os, sys; print('{\"start\": %s}' % sys.argv[1], flush=True); os.abort()"
     real = subprocess.Popen
-    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: real(dying, **options))
-    found = running.run(seed=0, start=7, inputs=1).findings
-    assert [each["number"] for each in found] == [7]
-    assert "the process ended with -6" in found[0]["finding"]
+
+    def dying(command, **options):  # type: ignore[no-untyped-def]
+        return real([sys.executable, "-c", program, command[-3]], **options)
+
+    monkeypatch.setattr(subprocess, "Popen", dying)
+    found = running.run(seed=0, start=7, inputs=2, jobs=2).findings
+    assert [each["number"] for each in found] == [7, 8]
+    assert all("the process ended with -6" in each["finding"] for each in found)
 
 
 @pytest.mark.parametrize("way", sorted(set(WAYS), key=lambda way: way.__name__))

@@ -61,8 +61,13 @@ def suite(project, tmp_path_factory):
     return folder
 
 
+OTHERS = ("cacheprovider", "hypothesispytest", "xdist", "xdist.looponfail", "anyio")
+"""Plugins that need not be there, and take longer to import than these tests run."""
+
+
 def run(folder, environment, *words):
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words]
+    without = [word for name in OTHERS for word in ("-p", f"no:{name}")]
+    command = [sys.executable, "-m", "pytest", *without, *words]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=GUARD)
 
 

@@ -17,7 +17,7 @@ from tests.simulate import noise
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "goodpoints_actt.json").read_text())
 CASES, DATA = GOLDEN["cases"], GOLDEN["data"]
-REPETITIONS = 300
+REPETITIONS = 200
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.simulate import noise
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "mmdagg.json").read_text())["cases"]
 QUICK = MMDAgg(permutations=300, level_permutations=300)
-REPETITIONS = 300
+REPETITIONS = 200
 HIGHEST = 0.05 + 3 * noise(0.05, REPETITIONS)
 
 

@@ -203,10 +203,10 @@ def _write_until_killed(path, acknowledged, seed, kill_at):
         os.write(acknowledged, b".")
 
 
-def test_killed_process_leaves_the_history_as_before_or_as_after(path):
+def test_killed_process_leaves_the_history_as_before_or_as_after(on_disk):
     """From a small process of its own, since a copy of one that has run thousands of tests takes long."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as small:
-        small.submit(_kill_two_hundred_times, path).result(GUARD)
+        small.submit(_kill_two_hundred_times, on_disk / "stream.monitor").result(GUARD)
 
 
 def _kill_two_hundred_times(path):

@@ -178,7 +178,8 @@ def test_who_sends_slowly_is_not_waited_for(monitor):
 
 
 def test_who_does_not_read_the_answer_is_not_waited_for(monitor):
-    with listening(monitor, answer=0.3) as (port, server), socket.socket() as connection:
+    limits = {"answer": 0.3, "request": 0.5}  # as long as a request, somebody may take to be sent away
+    with listening(monitor, **limits) as (port, server), socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
         connection.connect(("127.0.0.1", port))
         asked = f"GET /report/2026-03-03 HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n".encode()

@@ -81,11 +81,13 @@ def test_a_tolerance_forecasts_the_same(way, both):
     assert differences(forecasts(made), forecasts(loaded)) == []
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_tolerance_decides_the_same(way, both):
-    before, after = (WAYS[way].checks(tolerance) for tolerance in both)
-    for name, verdict in before.items():
-        assert differences(told(verdict), told(after[name]), ignored=()) == [], name
+@pytest.mark.parametrize(("number", "way"), list(enumerate(WAYS)))
+def test_a_tolerance_decides_the_same(number, way, both):
+    """One candidate tells: of the ways that are alike one has the near one, and the next one the far one."""
+    names = list(WAYS[way].candidates)
+    name = names[number % len(names)]
+    before, after = (WAYS[way].check(tolerance, name) for tolerance in both)
+    assert differences(told(before), told(after), ignored=()) == [], name
 
 
 ROWS, LABELS, WEIGHTS = zip(*(groups_of_points(40 + k, shift=0.3 * k) for k in range(3)), strict=True)

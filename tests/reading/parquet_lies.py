@@ -113,7 +113,8 @@ def _value(kind: int, value: Any) -> bytes:
         inner, items = value
         few = len(items) < 15
         head = bytes([len(items) << 4 | inner]) if few else bytes([15 << 4 | inner]) + varint(len(items))
-        return head + b"".join(_value(inner, item) for item in items)
+        made = {id(item): _value(inner, item) for item in {id(item): item for item in items}.values()}
+        return head + b"".join(made[id(item)] for item in items)  # of a million columns all may be one
     return _struct(value)
 
 

@@ -39,7 +39,7 @@ def answering():
         daemon_threads = True
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
 
         def give(path, *pieces, length=None):

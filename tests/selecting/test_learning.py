@@ -254,7 +254,7 @@ def test_a_split_puts_every_row_into_one_part(kind):
     np.testing.assert_array_equal(np.asarray(again[0][0]), np.asarray(train[0]))
 
 
-REPETITIONS = 150
+REPETITIONS = 100
 ALPHA = 0.1
 
 
