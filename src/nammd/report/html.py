@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import math
 from dataclasses import replace
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,6 +119,7 @@ def render(model: ReportModel, templates: Environment | None = None) -> str:
     return page.encode("utf-8", "replace").decode("utf-8")
 
 
+@cache  # templates are compiled when they are first used
 def environment() -> Environment:
     """Return where the templates come from, or say what is missing for it."""
     try:
