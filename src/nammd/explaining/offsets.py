@@ -79,6 +79,9 @@ def _whole(measure: Measure, counts: NumberCounts) -> tuple[NDArray[np.int64], F
     """Return the whole numbers of a column, and the rows of each; None where there are others."""
     if not counts.exact or len(counts.places) < 2 or measure.clock:
         return None
+    first = measure.value(float(counts.places[0]))
+    if abs(first - round(first)) > 1e-6:  # as of most columns; then the others need not be looked at
+        return None
     values = measure.values(counts.places)
     whole = np.rint(values)
     if (np.abs(values - whole) > 1e-6).any() or np.abs(whole).max() > 1e9:

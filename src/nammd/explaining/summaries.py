@@ -58,8 +58,8 @@ class NumberSummary:
     def quantile(self, share: float) -> float:
         """Return a quantile: half-way between two values where it lies between them."""
         target = share * self.present
-        low = int(np.searchsorted(self._reached, target * (1 - 1e-12)))
-        high = int(np.searchsorted(self._reached, target * (1 + 1e-12), side="right"))
+        low = int(self._reached.searchsorted(target * (1 - 1e-12)))
+        high = int(self._reached.searchsorted(target * (1 + 1e-12), side="right"))
         last = len(self.points) - 1
         return float(self.points[min(low, last)] / 2 + self.points[min(high, last)] / 2)
 
