@@ -253,9 +253,7 @@ class Moments:
             if some(side.grouped > 0):
                 size = side.size / side.lift
                 known = side.grouped * min(FEW_UNITS / size, 1.0)
-                found += known * (2 * moved / size) ** 2 * self._together(
-                    side, other, min(1 / size, 0.5)
-                )
+                found += known * (2 * moved / size) ** 2 * self._together(side, other, min(1 / size, 0.5))
         return found
 
     def _together(self, side: Components, other: Components, share: float) -> float:

@@ -159,5 +159,5 @@ def _labels(samples: Sequence[Both]) -> _Stack:
                 for label, rows in counts.rows.items()
             ]
         sizes.append(len(numbers) + 1)
-    *places, rows = (np.array(each) for each in zip(*entries, strict=True))
-    return _Stack(np.array(sizes), *places, rows, of_labels=True)
+    samples_of, columns_of, place, rows = (np.array(each) for each in zip(*entries, strict=True))
+    return _Stack(np.array(sizes), samples_of, columns_of, place, rows, of_labels=True)

@@ -86,7 +86,7 @@ class Values:
     @property
     def size(self) -> int:
         """The number of values."""
-        return self.places.shape[-1]
+        return int(self.places.shape[-1])
 
     @cached_property
     def _matrix(self) -> FloatArray:
