@@ -307,4 +307,4 @@ def combined(linear: float, total: float, extra: float = 0.0) -> tuple[float, fl
     quadratic = larger(total - linear, 0.0)
     safe = larger(linear, 0.0) + quadratic + extra
     there = safe > 0
-    return safe, choose(there, quadratic / safe, math.nan) if some(there) else there * math.nan
+    return safe, choose(there, quadratic / choose(there, safe, 1.0), math.nan)

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from nammd.data.arrays import FloatArray
-from nammd.statistics.elementwise import choose, number, root, some
+from nammd.statistics.elementwise import choose, number, root
 
 
 class Side(Protocol):
@@ -174,8 +174,7 @@ def along(matrix: FloatArray, one: FloatArray, other: FloatArray | None = None) 
 def standardised(second: float, third: float) -> float:
     """Return the skewness by two moments; zero where there is none, or where the third is not known."""
     there = (third == third) & (second > 0)
-    if not some(there):
-        return choose(there, 1.0, 0.0)
+    second = choose(there, second, 1.0)
     return choose(there, third / second / root(second), 0.0)
 
 
