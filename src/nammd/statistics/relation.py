@@ -59,7 +59,7 @@ class CellInfluences:
         return found.reshape(len(found), self.one.shape[1] * self.two.shape[1], -1)
 
     def filled(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the weights of cells, of shape (pairs, cells), and what they do; of those with rows if few."""
+        """Return the weights of cells, of shape (pairs, cells), and what they do; if few, of filled ones."""
         there = weights > 0
         most = int(np.count_nonzero(there, axis=1).max(initial=0))
         if 2 * most > weights.shape[1]:
