@@ -88,6 +88,10 @@ class Frame:
 
     def series(self, name: str) -> Any:
         """Return a column as it is, as a narwhals series."""
+        if self._of_arrow is not None:
+            import narwhals as nw
+
+            return nw.from_native(self._of_arrow[self._places[name]], series_only=True)
         return self._columns[self._places[name]]
 
     @cached_property
