@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nammd.data.arrays import FloatArray
 from nammd.statistics.adjusting import holm
 from nammd.statistics.elementwise import choose, number
 from nammd.statistics.margin import margin
@@ -25,7 +26,7 @@ from nammd.views.comparing import LEAST_GROUPS, all_single, group_pair, nearest_
 from nammd.views.counts import Counts, LabelCounts, NumberCounts, rounded
 from nammd.views.grouped import ColumnUnits
 from nammd.views.measure import Measure
-from nammd.views.nearest import nearest_counts
+from nammd.views.nearest import nearest_mixture
 from nammd.views.negligible import Negligible
 from nammd.views.stacked import stacked_pairs
 from nammd.views.tally import ColumnTally
@@ -303,15 +304,31 @@ def _by_counts(asked: Sequence[_Asked]) -> Iterator[ColumnCheck]:
     The nearest mixture is looked for where the reference alone is not near enough to be the answer.
     """
     tolerances = np.array([each.tolerance for each in asked])
-    numbers = np.empty((3, len(asked)))
-    for which, pair in stacked_pairs([(each.mine, each.theirs) for each in asked]):
-        numbers[:, which] = pair.value, pair.standard_error, _beyond(pair, number(tolerances[which]))
+    numbers = _numbers([(each.mine, each.theirs) for each in asked], tolerances)
+    left = [k for k in np.flatnonzero(numbers[2] < HOPELESS).tolist() if asked[k].accepted]
+    alone = list[tuple[int, Counts]]()
+    for k in left:
+        each = asked[k]
+        near = nearest_mixture(each.mine, each.accepted, each.theirs)
+        if near.alone is not None:
+            alone.append((k, near.alone))
+            continue
+        pair, least = near.pair, numbers[2, k]
+        numbers[:, k] = pair.value, pair.standard_error, max(least, _beyond(pair, each.tolerance))
+    where = [k for k, _ in alone]
+    found = _numbers([(corner, asked[k].theirs) for k, corner in alone], tolerances[where])
+    found[2] = np.maximum(found[2], numbers[2, where])
+    numbers[:, where] = found
     for each, (value, error, pvalue) in zip(asked, numbers.T.tolist(), strict=True):
-        if each.accepted and pvalue < HOPELESS:
-            near = nearest_counts(each.mine, each.accepted, each.theirs).pair
-            pvalue = max(pvalue, _beyond(near, each.tolerance))
-            value, error = near.value, near.standard_error
         yield ColumnCheck(each.measure, each.aspect, value, error, each.tolerance, pvalue)
+
+
+def _numbers(samples: Sequence[tuple[Counts, Counts]], tolerances: FloatArray) -> FloatArray:
+    """Return the distances of columns in two samples, their standard errors and p-values of "beyond"."""
+    found = np.empty((3, len(samples)))
+    for which, pair in stacked_pairs(samples):
+        found[:, which] = pair.value, pair.standard_error, _beyond(pair, number(tolerances[which]))
+    return found
 
 
 def _beyond(pair: Pair, eps: float) -> float:
