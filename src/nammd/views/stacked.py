@@ -25,7 +25,8 @@ AT_ONCE = 1 << 21
 """So many numbers are worked on together: kernel values between places, or rows at points of the lattice."""
 
 _FINE = 8
-"""Columns are brought to one of so many numbers of places between a number and its double."""
+"""Columns are brought to one of so many numbers of places between a number and its double; and to multiples
+of it, where there are few places."""
 
 Both: TypeAlias = tuple[Counts, Counts]
 """A column in two samples."""
@@ -104,7 +105,7 @@ class _Stack:
 
 def _rounded(sizes: Which) -> Which:
     """Return sizes, a little larger, so that many are the same."""
-    unit = np.maximum(2 ** np.floor(np.log2(np.maximum(sizes, 1))).astype(np.intp) // _FINE, 1)
+    unit = np.maximum(2 ** np.floor(np.log2(np.maximum(sizes, 1))).astype(np.intp) // _FINE, _FINE)
     return -(-sizes // unit) * unit
 
 
