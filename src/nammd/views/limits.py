@@ -27,7 +27,7 @@ from nammd.views.counts import Counts, LabelCounts, NumberCounts, rounded
 from nammd.views.grouped import ColumnUnits
 from nammd.views.measure import Measure
 from nammd.views.nearest import nearest_mixture
-from nammd.views.negligible import Negligible
+from nammd.views.negligible import Negligible, shifted_distances
 from nammd.views.stacked import stacked_pairs
 from nammd.views.tally import ColumnTally
 
@@ -184,13 +184,18 @@ def made_limits(
         Accepted datasets by name, each by column.
     """
     negligible.require_known(tuple(measure.name for measure in measures))
-    found = []
+    found, numbers = [], {}
+    for measure in measures:
+        counts = part("values", reference[measure.name].counts)
+        if isinstance(counts, NumberCounts) and counts.size >= LEAST_ROWS:
+            numbers[measure.name] = counts, negligible.of_column(measure.name).shift
+    moved = dict(zip(numbers, shifted_distances(list(numbers.values())).tolist(), strict=True))
     for measure in measures:
         own, changes = reference[measure.name], negligible.of_column(measure.name)
-        least = {}
+        least = {"values": moved[measure.name]} if measure.name in moved else {}
         for aspect in aspects(own.counts):
             some = part(aspect, own.counts)
-            if some.size >= LEAST_ROWS:
+            if isinstance(some, LabelCounts) and some.size >= LEAST_ROWS:
                 least[aspect] = changes.distance(aspect, some)
         least |= own.negligible
         units = None if own.units is None else _alone(own.units)

@@ -18,7 +18,7 @@ from nammd.data.arrays import FloatArray
 from nammd.statistics.pair import Pair
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.lattice import STEP
-from nammd.views.placed import on_support, pair_of_placed
+from nammd.views.placed import PlacedSample, on_support, pair_of_placed
 from nammd.views.support import Labels, Lattice, Support, Values
 
 AT_ONCE = 1 << 21
@@ -36,6 +36,12 @@ Which: TypeAlias = NDArray[np.intp]
 
 def stacked_pairs(samples: Sequence[Both]) -> Iterator[tuple[Which, Pair]]:
     """Yield the pairs of columns in two samples: which columns, and all of these as one pair."""
+    for which, x, y in stacked_samples(samples):
+        yield which, pair_of_placed(x, y)
+
+
+def stacked_samples(samples: Sequence[Both]) -> Iterator[tuple[Which, PlacedSample, PlacedSample]]:
+    """Yield the same before they are pairs: which columns, and both samples of all of these."""
     kinds: dict[Callable[[Sequence[Both]], _Stack], list[int]] = {_labels: [], _values: [], _points: []}
     for k, (x, y) in enumerate(samples):
         if isinstance(x, LabelCounts) or isinstance(y, LabelCounts):
@@ -46,7 +52,8 @@ def stacked_pairs(samples: Sequence[Both]) -> Iterator[tuple[Which, Pair]]:
         if columns:
             stack, which = stacked([samples[k] for k in columns]), np.array(columns)
             for some in stack.parts():
-                yield which[some], stack.pair(some)
+                one, two = stack.placed(some)
+                yield which[some], one, two
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +92,8 @@ class _Stack:
             for start in range(0, len(alike), step):
                 yield alike[start : start + step]
 
-    def pair(self, some: Which) -> Pair:
-        """Return some columns as one pair."""
+    def placed(self, some: Which) -> list[PlacedSample]:
+        """Return both samples of some columns."""
         size = int(_rounded(self.sizes[some]).max())
         number = np.full(len(self.sizes), -1)
         number[some] = np.arange(len(some))
@@ -99,8 +106,7 @@ class _Stack:
             values = np.zeros((len(some), size))
             values[column, place] = self.values[here]
             support = Values(values)
-        x, y = on_support(support, rows)
-        return pair_of_placed(x, y)
+        return on_support(support, rows)
 
 
 def _rounded(sizes: Which) -> Which:
