@@ -161,7 +161,8 @@ def part(aspect: str, counts: Counts) -> Counts:
     """Return the counts of one aspect of a column."""
     if aspect == "missing" and isinstance(counts, NumberCounts):
         return counts.presence()
-    return replace(counts, missing=0.0) if isinstance(counts, NumberCounts) else counts
+    gaps = isinstance(counts, NumberCounts) and counts.missing
+    return replace(counts, missing=0.0) if gaps else counts
 
 
 def made_limits(
