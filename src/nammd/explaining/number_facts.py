@@ -16,7 +16,7 @@ from nammd.explaining.offsets import offset
 from nammd.explaining.pile_ups import Aligned, PileUp, cut_off, pile_ups
 from nammd.explaining.precision import Grain, coarser, finer
 from nammd.explaining.sentences import writer_for
-from nammd.explaining.summaries import NumberSummary, summary_of_counts
+from nammd.explaining.summaries import NumberSummary, summary_of_numbers
 from nammd.explaining.unit_factors import factor_between
 from nammd.explaining.writing import Writer, percent
 from nammd.reading.text_formats.understanding import SUSPECTED_NUMBERS
@@ -94,10 +94,12 @@ class _Column:
         """Tell of another unit that nobody wrote down."""
         if self.measure.kind != "numeric":
             return []
-        found = factor_between(self._summaries[0], self._summaries[-1])
+        before, now = self._summaries
+        found = factor_between(before, now)
         # Where accepted data are larger by such a factor, this one may be too.
         if found is None or any(
-            factor_between(self._summaries[0], each) is not None for each in self._summaries[1:-1]
+            factor_between(before, summary_of_numbers(each, self.measure)) is not None
+            for each in self.known[1:]
         ):
             return []
         return [self._fact("factor", f"values are {found.words()}")]
@@ -250,13 +252,13 @@ class _Column:
         return Aligned.of(self.known, self.now, self.together)
 
     @cached_property
-    def _summaries(self) -> list[NumberSummary]:
-        found = [summary_of_counts(counts, self.measure) for counts in (*self.known, self.now)]
-        return [each for each in found if isinstance(each, NumberSummary)]
+    def _summaries(self) -> tuple[NumberSummary, NumberSummary]:
+        """The column in the reference, and in the candidate."""
+        return summary_of_numbers(self.known[0], self.measure), summary_of_numbers(self.now, self.measure)
 
     @cached_property
     def _write(self) -> Writer:
-        return writer_for(self._summaries[0], self._summaries[-1])
+        return writer_for(*self._summaries)
 
     @cached_property
     def _range(self) -> tuple[float, float]:

@@ -169,11 +169,13 @@ def mixed(samples: Sequence[SampleRelations], shares: Sequence[float], pairs: Se
     for share, sample in parts:
         features = []
         for some, (classes, count, _) in zip(columns, shapes, strict=True):
-            every = np.zeros((len(pairs), classes, count))
-            for place, column in zip(every, some, strict=True):
+            different = {column.measure.name: column for column in some}
+            places = {name: k for k, name in enumerate(different)}
+            every = np.zeros((len(different), classes, count))
+            for place, column in zip(every, different.values(), strict=True):
                 own = _features(column, sample, parts)
                 place[: own.shape[0], : own.shape[1]] = own
-            features.append(every)
+            features.append(every[[places[column.measure.name] for column in some]])
         table = sample.tables[pairs, : shapes[0][0], : shapes[1][0]]
         found.append(Cells(table, sample.sizes[pairs], features[0], features[1], (ranks[0], ranks[1]), share))
     return found
