@@ -14,6 +14,7 @@ from nammd.views.counted import count_columns
 from nammd.views.counts import LabelCounts, NumberCounts
 from nammd.views.limits import check_columns
 from nammd.views.measure import Measure
+from nammd.views.nearest import nearest_mixture
 from nammd.views.placed import pair_of_counts
 from nammd.views.stacked import stacked_pairs
 
@@ -153,14 +154,36 @@ def test_a_column_is_checked_alone_as_among_others(monkeypatch, options):
 
 
 def test_more_columns_take_no_more_tests(monkeypatch):
-    calls = []
+    calls, rng = [], np.random.default_rng(3)
     monkeypatch.setattr(limits, "margin", lambda *given: calls.append(given) or margin(*given))
-    monkeypatch.setattr(limits, "HOPELESS", 0.0)  # no mixtures, which are looked for one by one
     numbers = []
-    for columns in (30, 120):
-        given = asked(columns, monkeypatch)
+    for columns in (60, 600):
+        samples = [
+            (counted(rng.poisson(9.0, 25)), counted(rng.normal(9.0, 3.0, 25).round(1)))
+            for _ in range(columns)
+        ]
+        asked = [limits._Asked(k, MEASURE, "values", 0.01, x, y, ()) for k, (x, y) in enumerate(samples)]
         calls.clear()
-        check_columns(*given)
+        assert len(list(limits._by_counts(asked))) == columns
         numbers.append(len(calls))
-    # Columns of many values are of a few lengths; more of them there are not.
-    assert numbers[1] < min(1.5 * numbers[0], 40)
+    assert numbers[1] <= numbers[0] + 2 < 12
+
+
+def test_a_mixture_that_is_one_corner_is_the_pair_of_that_corner():
+    rng, seen = np.random.default_rng(5), 0
+    for k in range(40):
+        reference, accepted, candidate = (
+            counted(rng.normal(shift, 1.0, 20).round(5)) for shift in (0.0, 1.5 * (k % 2), rng.uniform(-1, 2))
+        )
+        near = nearest_mixture(reference, [accepted], candidate)
+        if near.alone is None:
+            continue
+        seen += 1
+        alone = pair_of_counts(near.alone, candidate)
+        assert near.pair.value == pytest.approx(alone.value, rel=1e-9, abs=1e-13)
+        assert near.pair.standard_error == pytest.approx(alone.standard_error, rel=1e-9)
+        pvalues = [
+            margin(pair, 0.01, "corrected", "greater").pvalue("greater") for pair in (near.pair, alone)
+        ]
+        assert pvalues[0] == pytest.approx(pvalues[1], rel=1e-9)
+    assert seen > 10
