@@ -6,7 +6,6 @@ import pytest
 import nammd
 from nammd.datasets import known_pair
 from nammd.statistics.difference import Difference
-from nammd.statistics.drawn_margins import pvalues
 from nammd.statistics.forecast import estimated_rules, known_rules
 from nammd.statistics.margin import margin
 from nammd.statistics.moved_law import MovedLaw
@@ -112,7 +111,8 @@ def test_all_samples_at_once_have_the_p_values_of_each(way):
             pairs = [one.pair for one in law.drawn()]
             for eps, blur in ((0.0, 0.0), (1e-4, 1e-5), (0.02, 0.0), (0.1, 1e-4)):
                 each = [margin(pair, eps, "corrected", way, blur).pvalue(way) for pair in pairs]
-                np.testing.assert_allclose(pvalues(law, eps, way, blur), each, rtol=1e-10, atol=1e-14)
+                every = margin(law.pairs(), eps, "corrected", way, blur).pvalue(way)
+                np.testing.assert_allclose(every, each, rtol=1e-10, atol=1e-14)
                 seen.append(each)
     assert 0.02 < np.mean(np.array(seen) < 0.05) < 0.98
 

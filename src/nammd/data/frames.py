@@ -32,6 +32,7 @@ class Frame:
         self.names = tuple(map(column_name, table.columns)) if names is None else names
         self.rows = len(table)
         self._seen: dict[str, Values] = {}
+        self._taken: dict[str, Any] = {}
         self._places = {name: place for place, name in enumerate(self.names)}
         self.read: dict[str, tuple[object, Values]] = {}
         """Columns of text that have been read as something else, and by whom."""
@@ -88,6 +89,13 @@ class Frame:
 
     def series(self, name: str) -> Any:
         """Return a column as it is, as a narwhals series."""
+        if self._of_arrow is not None:
+            import narwhals as nw
+
+            if name not in self._taken:
+                column = self._of_arrow[self._places[name]]
+                self._taken[name] = nw.from_native(column, series_only=True)
+            return self._taken[name]
         return self._columns[self._places[name]]
 
     @cached_property

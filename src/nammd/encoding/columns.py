@@ -326,7 +326,7 @@ def _within_reach(values: FloatArray, center: float | FloatArray, scale: float) 
     return scaled
 
 
-def in_units(values: FloatArray, center: float | FloatArray, scale: float) -> FloatArray:
+def in_units(values: FloatArray, center: float | FloatArray, scale: float | FloatArray) -> FloatArray:
     """Return values less a centre, in units of a scale; the largest number for what is beyond it.
 
     >>> import numpy as np
@@ -337,5 +337,8 @@ def in_units(values: FloatArray, center: float | FloatArray, scale: float) -> Fl
         scaled = np.subtract(values, center, dtype=np.float64)
         scaled /= scale
         if not (np.isfinite(scaled.min(initial=0.0)) and np.isfinite(scaled.max(initial=0.0))):
-            scaled = np.nan_to_num(values / scale - center / scale)
+            beyond = np.nan_to_num(values / scale - center / scale)
+            if np.ndim(scale):  # of many columns, of those alone that are so large
+                return np.where(np.isfinite(scaled).all(axis=1, keepdims=True), scaled, beyond)
+            scaled = beyond
     return scaled

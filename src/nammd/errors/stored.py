@@ -52,8 +52,20 @@ class Stored:
     ValueError: share must be a number from 0 to 1, not 1.5
     """
 
-    def __init__(self, value: Any, path: str = "", said: str = "") -> None:
-        self.value, self.path, self.said = value, path, said
+    __slots__ = ("_inside", "_place", "said", "value")
+
+    def __init__(
+        self, value: Any, path: str | int = "", said: str = "", inside: Stored | None = None
+    ) -> None:
+        self.value, self.said, self._place, self._inside = value, said, path, inside
+
+    @property
+    def path(self) -> str:
+        """Where it stands; put together when somebody asks, since a file has very many values."""
+        outer = "" if self._inside is None else self._inside.path
+        if isinstance(self._place, int):
+            return f"{outer}[{self._place}]"
+        return f"{outer}.{self._place}" if outer else self._place
 
     @classmethod
     def of(cls, value: Any, said: str = "") -> Stored:
@@ -69,17 +81,16 @@ class Stored:
     # Parts of it.
 
     def __getitem__(self, key: str) -> Stored:
-        found = self.get(key)
-        if key not in self.value:
-            raise ValueError(f"{self.said}{found.path!r} is missing")
-        return found
+        if key not in self._mapping():
+            raise ValueError(f"{self.said}{self.get(key).path!r} is missing")
+        return Stored(self.value[key], key, self.said, self)
 
     def __contains__(self, key: str) -> bool:
         return key in self._mapping()
 
     def get(self, key: str) -> Stored:
         """Return a field that need not be there: then it is None."""
-        return Stored(self._mapping().get(key), f"{self.path}.{key}" if self.path else key, self.said)
+        return Stored(self._mapping().get(key), key, self.said, self)
 
     @property
     def there(self) -> bool:
@@ -90,7 +101,7 @@ class Stored:
         """Return the entries of a list."""
         if not isinstance(self.value, list):
             raise self.wrong("a list")
-        return [Stored(value, f"{self.path}[{k}]", self.said) for k, value in enumerate(self.value)]
+        return [Stored(value, k, self.said, self) for k, value in enumerate(self.value)]
 
     def pair(self) -> tuple[Stored, Stored]:
         """Return the two entries of a list."""
@@ -111,7 +122,7 @@ class Stored:
         return self
 
     def _mapping(self) -> Mapping[str, Any]:
-        if not isinstance(self.value, Mapping):
+        if not isinstance(self.value, (dict, Mapping)):  # a dict, in files: which is told more quickly
             raise self.wrong("a dictionary")
         return self.value
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -177,8 +179,7 @@ def _lock(handle: int) -> bool | None:
 
 
 _quoted = json.encoder.encode_basestring_ascii
-_encoded = json.JSONEncoder(allow_nan=False).encode
-"""What ``json.dumps`` does to a text and to other values, without an encoder made for each of them."""
+"""What ``json.dumps`` does to a text."""
 
 
 def indented(value: Any, gap: str = "\n") -> str:
@@ -204,8 +205,16 @@ def indented(value: Any, gap: str = "\n") -> str:
         return f"{{{deeper}{f',{deeper}'.join(parts)}{gap}}}"
     if isinstance(value, (list, tuple)) and value:
         if any(isinstance(each, (dict, list, tuple)) for each in value):
-            inside = f",{deeper}".join(indented(each, deeper) for each in value)
+            inside = f",{deeper}".join([indented(each, deeper) for each in value])
         else:
-            inside = json.dumps(value, allow_nan=False, separators=(f",{deeper}", ": "))[1:-1]
+            inside = _encoder(f",{deeper}")(value)[1:-1]
         return f"[{deeper}{inside}{gap}]"
-    return _encoded(value)
+    if type(value) is str:
+        return _quoted(value)
+    return float.__repr__(value) if type(value) is float and math.isfinite(value) else _encoder(", ")(value)
+
+
+@cache
+def _encoder(separator: str) -> Callable[[Any], str]:
+    """Return what encodes plain values as ``json.dumps`` does, without an encoder made for each of them."""
+    return json.JSONEncoder(allow_nan=False, separators=(separator, ": ")).encode

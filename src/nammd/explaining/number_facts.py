@@ -13,10 +13,10 @@ from nammd.errors.checks import counted
 from nammd.explaining.chance import HARDLY, Chance, Counted, Share, Together, never_so_far
 from nammd.explaining.facts import Fact
 from nammd.explaining.offsets import offset
-from nammd.explaining.pile_ups import PileUp, cut_off, pile_ups
-from nammd.explaining.precision import coarser, finer
+from nammd.explaining.pile_ups import Aligned, PileUp, cut_off, pile_ups
+from nammd.explaining.precision import Grain, coarser, finer
 from nammd.explaining.sentences import writer_for
-from nammd.explaining.summaries import NumberSummary, summary_of_counts
+from nammd.explaining.summaries import NumberSummary, summary_of_numbers
 from nammd.explaining.unit_factors import factor_between
 from nammd.explaining.writing import Writer, percent
 from nammd.reading.text_formats.understanding import SUSPECTED_NUMBERS
@@ -94,10 +94,12 @@ class _Column:
         """Tell of another unit that nobody wrote down."""
         if self.measure.kind != "numeric":
             return []
-        found = factor_between(self._summaries[0], self._summaries[-1])
+        before, now = self._summaries
+        found = factor_between(before, now)
         # Where accepted data are larger by such a factor, this one may be too.
         if found is None or any(
-            factor_between(self._summaries[0], each) is not None for each in self._summaries[1:-1]
+            factor_between(before, summary_of_numbers(each, self.measure)) is not None
+            for each in self.known[1:]
         ):
             return []
         return [self._fact("factor", f"values are {found.words()}")]
@@ -121,7 +123,7 @@ class _Column:
             chance, counted = self._noted(self._never_so_far(rows)), self._counted(rows)
             found.append(self._fact("placeholders", f"{message}a missing value?", share, chance, counted))
         for way, end, name in ((1, self.now.high, "largest"), (-1, self.now.low, "smallest")):
-            pile = cut_off(self.known, self.now, way, self.together)
+            pile = cut_off(self._aligned, way)
             if pile is not None:
                 told.append(pile.place)
                 message = f"{self._write(end)}, the {name} value, {_shares(pile)}, none is beyond: cut off?"
@@ -143,8 +145,10 @@ class _Column:
         low, high = self._range
         above, below = round(self._beyond(1)), round(self._beyond(-1))
         negative = 0 if low < 0 or self.measure.clock else round(self.now.marks.below_zero)
-        if self._moved(low, -1) < -NEGLIGIBLE * self.measure.scale:
+        if negative and self._moved(low, -1) < -NEGLIGIBLE * self.measure.scale:
             negative = 0  # a column that has moved as a whole may be near zero now
+        if not (above or below or negative):
+            return []  # as in nearly all of very many columns
         never = "below", self._write(0.0), "never before, down to", self._write(self.now.low)
         least = "below", self._write(low), "the smallest so far, down to", self._write(self.now.low)
         most = "above", self._write(high), "the largest so far, up to", self._write(self.now.high)
@@ -200,13 +204,13 @@ class _Column:
         most = np.sort(before.rows)[-len(self._piles) :].sum() if before.exact and self._piles else 0.0
         return self._in_piles and bool(most > 0.5 * before.present)
 
-    @property
-    def _grains(self) -> list[tuple[float, ...]]:
-        return [tuple(n / self.together.known for n in each.marks.grain) for each in self.known]
+    @cached_property
+    def _grains(self) -> list[Grain]:
+        return [_per(each.marks.grain, self.together.known) for each in self.known]
 
-    @property
-    def _grain(self) -> tuple[float, ...]:
-        return tuple(n / self.together.now for n in self.now.marks.grain)
+    @cached_property
+    def _grain(self) -> Grain:
+        return _per(self.now.marks.grain, self.together.now)
 
     def _fact(
         self,
@@ -241,16 +245,20 @@ class _Column:
 
     @cached_property
     def _piles(self) -> list[PileUp]:
-        return pile_ups(self.known, self.now, self.together)
+        return pile_ups(self._aligned)
 
     @cached_property
-    def _summaries(self) -> list[NumberSummary]:
-        found = [summary_of_counts(counts, self.measure) for counts in (*self.known, self.now)]
-        return [each for each in found if isinstance(each, NumberSummary)]
+    def _aligned(self) -> Aligned:
+        return Aligned.of(self.known, self.now, self.together)
+
+    @cached_property
+    def _summaries(self) -> tuple[NumberSummary, NumberSummary]:
+        """The column in the reference, and in the candidate."""
+        return summary_of_numbers(self.known[0], self.measure), summary_of_numbers(self.now, self.measure)
 
     @cached_property
     def _write(self) -> Writer:
-        return writer_for(self._summaries[0], self._summaries[-1])
+        return writer_for(*self._summaries)
 
     @cached_property
     def _range(self) -> tuple[float, float]:
@@ -325,16 +333,23 @@ class _Column:
         Beyond where it is now, if all values have `moved`.
         """
         line = self._range[way > 0] + way * times * self._margin(way)
+        places = self.now.places
+        if way * places[-1 if way > 0 else 0] <= way * self.measure.place(line):
+            return 0.0  # nor if all have moved, which only moves the line outwards
         if moved:
             line = way * max(way * line, way * self._moved(line, way))
-        [limit] = self.measure.places(np.array([line]))
-        places = self.now.places
+        limit = self.measure.place(line)
         return float(self.now.rows[places > limit if way > 0 else places < limit].sum())
 
 
 def _meant(unit: str) -> str:
     """Return a unit; percent is none, but another way to write the same number."""
     return "" if unit in "%‰" else unit
+
+
+def _per(grain: Grain, together: float) -> Grain:
+    """Return rows as groups of so many that belong together."""
+    return grain if together == 1.0 else tuple(rows / together for rows in grain)
 
 
 def _shares(pile: PileUp) -> str:

@@ -60,6 +60,9 @@ def offset(
     still = [*shares, *(w * shares[0] + (1 - w) * other for w, other in product(_MIXTURES, shares[1:]))]
     first, last = int(np.flatnonzero(before[0])[0]), int(np.flatnonzero(before[0])[-1])
     best = max(_likelihood(seen, each) for each in still)
+    utmost = _likelihood(seen, np.maximum(seen, 1e-300) / seen.sum())
+    if utmost - best < SURE * together.now:  # no shares at all are that much more probable
+        return None
     found = max(
         (_likelihood(seen, moved), step)
         for each in shares
@@ -69,7 +72,7 @@ def offset(
     ahead = (found[0] - best) / together.now
     # Shares of samples differ by chance, those of the reference and of the candidate.
     chance = 0.5 * np.count_nonzero(seen) * (together.now + seen.sum() / before[0].sum() * together.known)
-    most = _likelihood(seen, np.maximum(seen, 1e-300) / seen.sum()) - chance
+    most = utmost - chance
     if ahead < SURE or LEFT * (most - best) < most - found[0]:
         return None
     return f"all values look as if they were {'1 higher' if found[1] > 0 else '1 lower'} than before"
@@ -78,6 +81,9 @@ def offset(
 def _whole(measure: Measure, counts: NumberCounts) -> tuple[NDArray[np.int64], FloatArray] | None:
     """Return the whole numbers of a column, and the rows of each; None where there are others."""
     if not counts.exact or len(counts.places) < 2 or measure.clock:
+        return None
+    first = measure.value(float(counts.places[0]))
+    if abs(first - round(first)) > 1e-6:  # as of most columns; then the others need not be looked at
         return None
     values = measure.values(counts.places)
     whole = np.rint(values)

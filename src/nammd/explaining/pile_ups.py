@@ -49,11 +49,14 @@ class PileUp:
     counted: Counted
 
 
-def pile_ups(known: Sequence[NumberCounts], now: NumberCounts, together: Together) -> list[PileUp]:
+def pile_ups(counts: Aligned) -> list[PileUp]:
     """Return the values that far more rows have than in any of the known counts, the commonest first."""
-    counts, found, taken = _Aligned.of(known, now, together), list[PileUp](), list[float]()
+    found, taken = list[PileUp](), list[float]()
+    least = max(LEAST_ROWS, LEAST_SHARE * counts.size)
+    if counts.masses.max(initial=0.0) < least:
+        return []
     for at in np.argsort(-counts.masses, kind="stable"):
-        if counts.masses[at] < max(LEAST_ROWS, LEAST_SHARE * now.size):
+        if counts.masses[at] < least:
             break
         key = float(counts.keys[at])
         if counts.reach and any(abs(key - other) <= 2 for other in taken):
@@ -67,19 +70,20 @@ def pile_ups(known: Sequence[NumberCounts], now: NumberCounts, together: Togethe
     return found
 
 
-def cut_off(known: Sequence[NumberCounts], now: NumberCounts, way: int, together: Together) -> PileUp | None:
+def cut_off(counts: Aligned, way: int) -> PileUp | None:
     """Return the largest value (or with -1 the smallest) if the rows that should be beyond it are there.
 
     That is where many rows are expected beyond, there is none, and at the end there are as many more.
     """
-    counts = _Aligned.of(known, now, together)
     at = len(counts.keys) - 1 if way > 0 else 0
     if counts.reach and way > 0 and at and counts.keys[at] - counts.keys[at - 1] == 1:
         at -= 1  # the last value is between the last two points
     key = float(counts.keys[at])
-    lost = min(counts.known_beyond(key, way))
-    share, before = counts.share(at), counts.before(key)
-    if lost * share.size < GONE or not above_chance(share, before.at_most()):
+    lost, share = min(counts.known_beyond(key, way)), counts.share(at)
+    if lost * share.size < GONE:
+        return None
+    before = counts.before(key)
+    if not above_chance(share, before.at_most()):
         return None
     if share.value - before.value < lost / 2:
         return None
@@ -87,7 +91,7 @@ def cut_off(known: Sequence[NumberCounts], now: NumberCounts, way: int, together
 
 
 @dataclass(frozen=True, eq=False)
-class _Aligned:
+class Aligned:
     """Counts of one column that can be compared value by value.
 
     On a lattice a value is somewhere between two points, so both are looked at together; and, in what is
@@ -105,7 +109,7 @@ class _Aligned:
     together: Together
 
     @classmethod
-    def of(cls, known: Sequence[NumberCounts], now: NumberCounts, together: Together) -> _Aligned:
+    def of(cls, known: Sequence[NumberCounts], now: NumberCounts, together: Together) -> Aligned:
         """Bring counts to one scale."""
         exact = now.exact and all(each.exact for each in known)
         *others, mine = [*known, now] if exact else [each.on_lattice() for each in (*known, now)]
@@ -185,6 +189,8 @@ class _Aligned:
         edge = key + 2 * self.reach if way > 0 else key - self.reach
         return [
             float(each.rows[k > edge if way > 0 else k < edge].sum()) / each.size
+            if way * k[-1 if way > 0 else 0] > way * edge
+            else 0.0
             for k, each in zip(self.known_keys, self.known, strict=True)
         ]
 

@@ -14,7 +14,7 @@ from nammd.data.arrays import FloatArray
 from nammd.data.sampling import sample_positions
 from nammd.data.values import Values
 from nammd.encoding.hashed_text import words_of
-from nammd.views.counts import Counts, LabelCounts
+from nammd.views.counts import Counts, NumberCounts
 from nammd.views.measure import Measure
 
 _ALMOST_ALL = 0.995
@@ -58,8 +58,8 @@ class NumberSummary:
     def quantile(self, share: float) -> float:
         """Return a quantile: half-way between two values where it lies between them."""
         target = share * self.present
-        low = int(np.searchsorted(self._reached, target * (1 - 1e-12)))
-        high = int(np.searchsorted(self._reached, target * (1 + 1e-12), side="right"))
+        low = int(self._reached.searchsorted(target * (1 - 1e-12)))
+        high = int(self._reached.searchsorted(target * (1 + 1e-12), side="right"))
         last = len(self.points) - 1
         return float(self.points[min(low, last)] / 2 + self.points[min(high, last)] / 2)
 
@@ -182,9 +182,14 @@ def summary_of_words(values: Values) -> WordSummary:
 
 def summary_of_counts(counts: Counts, measure: Measure) -> Summary:
     """Summarise a column whose rows are not at hand: by its counts, to a small part of its spread."""
+    if isinstance(counts, NumberCounts):
+        return summary_of_numbers(counts, measure)
     total = max(counts.size, 1)
-    if isinstance(counts, LabelCounts):
-        shares = {label: rows / total for label, rows in counts.rows.items()}
-        return LabelSummary(shares, counts.missing / total)
-    points = measure.values(counts.places)
-    return NumberSummary(points, counts.rows, counts.missing / total, counts.exact, measure.clock)
+    shares = {label: rows / total for label, rows in counts.rows.items()}
+    return LabelSummary(shares, counts.missing / total)
+
+
+def summary_of_numbers(counts: NumberCounts, measure: Measure) -> NumberSummary:
+    """Return the same of a column of numbers."""
+    points, missing = measure.values(counts.places), counts.missing / max(counts.size, 1)
+    return NumberSummary(points, counts.rows, missing, counts.exact, measure.clock)

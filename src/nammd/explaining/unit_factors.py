@@ -80,11 +80,11 @@ def factor_between(before: NumberSummary, now: NumberSummary) -> Factor | None:
         if old == 0 or new == 0 or (old > 0) != (new > 0):
             return None
         ratios.append(new / old)
+        if max(ratios) > 1.25 * min(ratios):
+            return None
     if len(ratios) < 3:
         return None
     middle = sorted(ratios)[len(ratios) // 2]
-    if max(ratios) > 1.25 * min(ratios):
-        return None
     for known in sorted({*_TENS, *_LARGER, *_SMALLER}):
         for value, hints in ((known, _LARGER), (1 / known, _SMALLER)):
             reach = 0.15 if known >= 10 else 0.02

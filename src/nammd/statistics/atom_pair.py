@@ -14,6 +14,7 @@ from nammd.data.arrays import FloatArray
 from nammd.engines.sums import KernelSums
 from nammd.engines.units import UnitSums
 from nammd.statistics.atoms import Atoms, Places
+from nammd.statistics.elementwise import larger, symmetric
 from nammd.statistics.moments import CrossPairs, Moments
 from nammd.statistics.side import KeptX, SharedX, cube
 
@@ -50,7 +51,7 @@ class AtomPair:
     ----------
     atoms : tuple of two Atoms
         The units of x and of y.
-    squares : float
+    squares : float or array
         The sum of the squared kernel sums of a unit of x and one of y.
     bound : float
         The bound of the kernel.
@@ -99,10 +100,11 @@ class AtomPair:
         s, t, mean, m, n = x.sizes, y.sizes, x.cross_mean, x.effective, y.effective
         # What a unit adds to each of its pairs across: its q in another unit.
         r, c = (
-            (side.influences[:, 1], side.all_pairs[1] / side.effective / side.partners) for side in self.atoms
+            (side.influences[..., 1], side.all_pairs[1] / side.effective / side.partners)
+            for side in self.atoms
         )
 
-        def total(one: tuple[Any, ...], two: tuple[Any, ...]) -> float:
+        def total(one: tuple[Any, ...], two: tuple[Any, ...]) -> Any:
             """Return the sum of products over the pairs of units that were compared."""
             every = x.sum(*one) * y.sum(*two)
             if self.common is None:
@@ -124,7 +126,7 @@ class AtomPair:
             + total((s, s), (*c, *c))
             + 2 * total((*r, s), (*c, t))
         )
-        return 4 * max(squares, 0.0) / x.all_pairs[1] ** 2 * m * n / ((m - 1) * (n - 1))
+        return 4 * larger(squares, 0.0) / x.all_pairs[1] ** 2 * m * n / ((m - 1) * (n - 1))
 
     @cached_property
     def _between(self) -> tuple[float, float, float] | None:
@@ -253,15 +255,14 @@ class AtomSide:
 
     @cached_property
     def _second(self) -> FloatArray:
-        p, q = self.g.T
-        both = self._mean(p, q)
-        return np.array([[self._mean(p, p), both], [both, self._mean(q, q)]])
+        p, q = self.g[..., 0], self.g[..., 1]
+        return symmetric(self._mean(p, p), self._mean(p, q), self._mean(q, q))
 
     @cached_property
     def _thirds(self) -> FloatArray:
-        p, q = self.g.T
+        p, q = self.g[..., 0], self.g[..., 1]
         squares = p * p, q * q
-        return np.array([self._mean(square, each) for square in squares for each in (p, q)])
+        return np.array([self._mean(square, each) for square in squares for each in (p, q)]).T
 
     @cached_property
     def _form(self) -> FloatArray:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
+from nammd.statistics.elementwise import larger, number
 from nammd.statistics.moments import Components, Jackknife, freedom
 
 Places = NDArray[np.intp]
@@ -30,7 +31,9 @@ LEAST = 4.0
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """One sample of a pair by its units.
+    """One sample of a pair by its units; or those of many pairs, an array of each number and a row for each.
+
+    Many at once are single rows: units of one size, each there so often.
 
     Attributes
     ----------
@@ -71,26 +74,27 @@ class Atoms:
     def sum(self, *factors: FloatArray | float) -> float:
         """Return the sum over all units of a product; a number is the same for all of them."""
         # This is asked for fifty times a pair, and there may be thousands of pairs: no lists, no wrappers.
-        same = 1.0
+        axes = self.own.ndim
+        same: Any = 1.0
         product: Any = None
         last: Any = self.counts
         for factor in factors:
-            if not isinstance(factor, np.ndarray):
-                same *= factor
+            if not isinstance(factor, np.ndarray) or factor.ndim < axes:
+                same = same * factor
             elif last is None:
                 last = factor
             else:
                 product, last = last if product is None else product * last, factor
-        if product is not None:
-            return same * float(product @ last)
-        if last is self.counts:  # nothing varies
-            return same * self.count
-        return same * float(np.add.reduce(last))
+        if last is self.counts and product is None:  # nothing varies
+            return number(same * self.count)
+        if axes > 1:
+            return number(same * (last.sum(-1) if product is None else np.einsum("...i,...i", product, last)))
+        return number(same * float(np.add.reduce(last) if product is None else product @ last))
 
     def others(self, values: FloatArray | float) -> Any:
         """Return, for every unit, the sum of the values of the units that it was compared with."""
         rest: Any = self.sum(values) - values
-        if not isinstance(values, np.ndarray):
+        if not self.reach or not isinstance(values, np.ndarray):
             return rest
         for step in range(1, self.reach + 1):
             assert self.numbers is not None
@@ -104,6 +108,9 @@ class Atoms:
     @cached_property
     def count(self) -> float:
         """The number of units."""
+        if self.own.ndim > 1:
+            assert self.counts is not None
+            return number(np.rint(self.counts.sum(-1)))
         return float(len(self.own) if self.counts is None else round(float(self.counts.sum())))
 
     @cached_property
@@ -114,7 +121,7 @@ class Atoms:
     @cached_property
     def effective(self) -> float:
         """The effective number of units."""
-        return max(self.weight**2 / self.sum(self.sizes, self.sizes), LEAST)
+        return larger(self.weight**2 / self.sum(self.sizes, self.sizes), LEAST)
 
     @cached_property
     def plain(self) -> bool:
@@ -149,14 +156,19 @@ class Atoms:
     @cached_property
     def influences(self) -> FloatArray:
         """The p and q of every unit, as two columns."""
-        g = np.empty((2, len(self.own)))  # by columns: so it is read
+        g = np.empty((2, *self.own.shape))  # by columns: so it is read
         means, sums = (self.mean, self.cross_mean), (self.own, self.other)
         for row, own, pairs, mean, weight in zip(
             g, sums, (self.own_pairs, self.other_pairs), means, self.all_pairs, strict=True
         ):
-            np.subtract(own, pairs * mean, out=row)
-            row *= self.effective / weight
-        return g.T
+            np.subtract(own, self._of_units(pairs * mean), out=row)
+            row *= self._of_units(self.effective / weight)
+        return np.moveaxis(g, 0, -1)
+
+    def _of_units(self, values: Any) -> Any:
+        """Return numbers of pairs as those of all their units."""
+        own = isinstance(values, np.ndarray) and values.ndim < self.own.ndim
+        return values[..., None] if own else values
 
     @cached_property
     def deviations(self) -> FloatArray:
@@ -173,7 +185,7 @@ class Atoms:
         """The variances by leaving out one unit at a time."""
         share = (self.count - 1) / self.count
         if not isinstance(self.sizes, np.ndarray):  # all units move the means alike
-            p, q = self.influences.T
+            p, q = self.influences[..., 0], self.influences[..., 1]
             left = self.effective * (1 - 2 / self.count), self.effective * (1 - 1 / self.count)
             return Jackknife(
                 share * 4 * self.sum(p, p) / left[0] ** 2,
@@ -203,7 +215,7 @@ class Atoms:
         s, n, mean = self.sizes, self.effective, self.mean
         near = self.others(s * s)
         # What a unit adds to each of its pairs is r, its p in another unit.
-        p, unit = self.influences[:, 0], self.all_pairs[0] / n * ((n - 1) / (n - 2)) / self.others(s)
+        p, unit = self.influences[..., 0], self.all_pairs[0] / n * ((n - 1) / (n - 2)) / self.others(s)
         r = (p, unit)
         if self.reach:
             moved = p * unit * s
@@ -219,7 +231,7 @@ class Atoms:
             + 2 * self.sum(*r, *r, near)
             + 2 * crossed
         )
-        return 2 * max(squares, 0.0) / self.all_pairs[0] ** 2 * (n - 1) / (n - 3)
+        return 2 * larger(squares, 0.0) / self.all_pairs[0] ** 2 * (n - 1) / (n - 3)
 
     @property
     def _equal_groups(self) -> float:

@@ -15,8 +15,7 @@ import numpy as np
 
 from nammd.data.arrays import FloatArray
 from nammd.statistics.difference import Difference
-from nammd.statistics.drawn_margins import pvalues
-from nammd.statistics.margin import quantile
+from nammd.statistics.margin import margin, quantile
 from nammd.statistics.moved_law import Drawn, MovedLaw
 from nammd.statistics.near_zero import lower_tails
 from nammd.statistics.pair import Alternative, KnownMeeting, Pair
@@ -86,7 +85,7 @@ def known_rules(pilot: Pair, epsilon: float, m: int, n: int, blur: float = 0.0) 
     """Return the tests of a margin that is a number, or known up to some variance `blur`."""
 
     def test(law: MovedLaw, alternative: Alternative) -> FloatArray:
-        return pvalues(law, epsilon, alternative, blur)
+        return np.asarray(margin(law.pairs(), epsilon, "corrected", alternative, blur).pvalue(alternative))
 
     return Rules(pilot, m, n, test)
 

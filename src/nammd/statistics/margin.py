@@ -14,9 +14,9 @@ from typing import Literal
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray
+from nammd.statistics.elementwise import choose, direction, larger, root, smaller, some
 from nammd.statistics.moments import combined
-from nammd.statistics.near_zero import NearZero, Noise, all_alike, noise_at
+from nammd.statistics.near_zero import NearZero, Noise, all_alike, lower_tails, noise_at
 from nammd.statistics.pair import Alternative, Pair
 from nammd.statistics.side import along
 from nammd.statistics.solving import root_between
@@ -53,6 +53,8 @@ def quantile(probability: float, degrees: float = math.inf) -> float:
 
 def upper_tail(z: float, degrees: float = math.inf) -> float:
     """Return the probability that a standard normal variable, or Student's, exceeds z."""
+    if isinstance(z, np.ndarray):
+        return lower_tails(-z, degrees)
     if not math.isinf(degrees):
         from scipy.special import stdtr
 
@@ -62,7 +64,7 @@ def upper_tail(z: float, degrees: float = math.inf) -> float:
 
 def within_reach(t: float) -> float:
     """Return a score of which the cube is a number; one beyond leaves no doubt in any case."""
-    return max(-_REACH, min(_REACH, t))
+    return larger(-_REACH, smaller(_REACH, t))
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class Margin:
     @property
     def z(self) -> float:
         """The normal score of u: z = T + p1 T^2 + p1^2 T^3 / 3 + q1 with T = u / deviation."""
-        t, p1 = within_reach(self.u / self.deviation), self.linear_term
+        t, p1 = within_reach(self.u / self.deviation), self.linear_term  # of many pairs, NaN where unusable
         return t + p1 * t * t + p1 * p1 * t**3 / 3 + self.constant_term
 
     @property
@@ -112,14 +114,15 @@ class Margin:
 
     def pvalue(self, alternative: Alternative) -> float:
         """Return the p-value; NaN where the variance estimate leaves nothing to divide by."""
-        if not self.usable:
-            return math.nan
-        if alternative == "greater":
-            return max(upper_tail(self.z, self.degrees), self.unseen)
-        pvalue = max(upper_tail(-self.z, self.degrees), self.unseen)
-        if self.law is not None:
-            pvalue = max(pvalue, self.law.below(self.u + self.law.centre))
-        return pvalue
+        if not some(self.usable):
+            return choose(self.usable, 0.0, math.nan)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+            score = self.z if alternative == "greater" else -self.z
+            pvalue = larger(upper_tail(score, self.degrees), self.unseen)
+            if self.law is not None and alternative == "less":
+                near = self.law.below(self.u + self.law.centre)
+                pvalue = choose(self.law.counts, larger(pvalue, near), pvalue)
+        return choose(self.usable, pvalue, math.nan)
 
     def threshold(self, eps: float, alpha: float, alternative: Alternative) -> float:
         """Return the value of the statistic at which the test starts to reject."""
@@ -151,12 +154,19 @@ def margin(
     blur: float = 0.0,
     switch: float = SWITCH,
 ) -> Margin:
-    """Prepare the test of a margin by one of the three variances.
+    """Prepare the test of a margin by one of the three variances; of many pairs, those of all at once.
 
     `blur` is what the uncertainty of the margin adds to the variance of "estimate minus margin", in the
     statistic's own unit squared: its own variance, less twice its covariance with the estimate. `switch` is
     the share of the variance due to pairs of rows from which on the law near zero counts.
     """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        return _margin(pair, eps, variance, alternative, blur, switch)
+
+
+def _margin(
+    pair: Pair, eps: float, variance: Variance, alternative: Alternative, blur: float, switch: float
+) -> Margin:
     a = 1.0 if variance == "paper" else pair.slope(eps)
     moments, scale = pair.moments, pair.scale
     u = moments.mmd2 - eps * scale
@@ -164,41 +174,48 @@ def margin(
     total, linear = moments.variance(a) + blurred, moments.linear_variance(a) + blurred
     extra = pair.approximation(eps)
     safe, share = combined(linear, total, extra)
-    if pair.constant or pair.void:
-        safe = total = 0.0
+    if some(nothing := pair.constant | pair.void):
+        safe, total = choose(nothing, 0.0, safe), choose(nothing, 0.0, total)
     if variance != "corrected":
-        deviation = math.sqrt(total + extra) if total > 0 else math.nan
+        deviation = choose(total > 0, root(larger(total, 0.0) + extra), math.nan)
         degrees = pair.degrees_of_freedom(extra, total + extra, a)
         return Margin(u, deviation, share, 0.0, 0.0, None, scale, degrees)
-    if not safe > 0:
-        return Margin(u, 0.0, share, 0.0, 0.0, None, scale)
+    if not some(safe > 0):
+        return Margin(u, choose(safe > 0, 0.0, 0.0), share, 0.0, 0.0, None, scale)
     # Hall's correction. For the upper tail it is shrunk where pairs of rows dominate, since its
     # expansion is around the linear part; for the lower tail the law near zero takes over instead.
     shrink = 1.0 - share if alternative == "greater" else 1.0
     cubic, quadratic = (shrink * part for part in pair.cubic_and_quadratic(eps, alternative))
-    if (2 * cubic + 3 * quadratic > 0) == (alternative == "greater"):
+    bolder = (2 * cubic + 3 * quadratic > 0) == (alternative == "greater")
+    if some(bolder):
         # Where it would make the test bolder it has to be known: not from the few groups that matter most.
-        known = max(1.0 - BOLD_DEGREES / moments.degrees(a), 0.0)
+        known = larger(1.0 - BOLD_DEGREES / moments.degrees(a), 0.0)
         if alternative == "greater":
             for number, side in enumerate((pair.x, pair.y)):
                 # A side that adds nothing has no skewness but that of rounding.
-                if 4 * along(side.second(), np.array([a, -1.0])) > NOTHING * safe * side.size:
-                    known = min(known, float(well_carried(side.size, pair.skewness(number, eps))))
+                adds = 4 * along(side.second(), direction(a)) > NOTHING * safe * side.size
+                carried = well_carried(side.size, pair.skewness(number, eps))
+                known = smaller(known, choose(adds, carried, 1.0))
+        known = choose(bolder, known, 1.0)
         cubic, quadratic = known * cubic, known * quadratic
-    cubic += pair.approximation_cubic(eps)
+    cubic = cubic + pair.approximation_cubic(eps)
     if alternative == "greater":
-        safe += moments.unmet(a)
-    deviation = math.sqrt(safe)
+        safe = choose(safe > 0, safe + moments.unmet(a), 0.0)
+    deviation = root(safe)
     unit = 6 * deviation**3
-    if not unit > 0:  # kernel values so small that their cubes are no numbers: as good as no variance
-        return Margin(u, 0.0, share, 0.0, 0.0, None, scale)
+    usable = unit > 0  # else kernel values are so small that their cubes are no numbers: as good as nothing
+    if not some(usable):
+        return Margin(u, choose(safe > 0, 0.0, 0.0), share, 0.0, 0.0, None, scale)
     law = None
-    # Without a direction in sight the share is not known either; a margin's own error covers that.
-    if alternative == "less" and (share > switch or not (pair.visible or blurred > 0)):
-        law = near_zero(pair, eps, total - linear, max(blurred, 0.0) + extra)
+    if alternative == "less":
+        # Without a direction in sight the share is not known either; a margin's own error covers that.
+        near = (share > switch) | choose(pair.visible | (blurred > 0), False, True)
+        if some(near):
+            law = near_zero(pair, eps, total - linear, larger(blurred, 0.0) + extra)
+            law = law._replace(counts=near)
     return Margin(
         u,
-        deviation,
+        choose(usable, deviation, 0.0),
         share,
         (2 * cubic + 3 * quadratic) / unit,
         (cubic + 3 * quadratic) / unit,
@@ -209,27 +226,29 @@ def margin(
     )
 
 
-def well_carried(size: float, skewness: FloatArray | float) -> FloatArray:
+def well_carried(size: float, skewness: float) -> float:
     """Return how far a skewness is known, from 0 to 1, by how many rows it is from.
 
     A value that a share s of the rows has makes a skewness of about ``1 / sqrt(s)``, so that about ``size /
     skewness²`` rows carry it. A sample that has one such row, of five that its law would have, is farther
     from the other one, varies less, and is less skewed, than it should be.
 
-    >>> [float(well_carried(100, skewness)) for skewness in (0.0, 2.0, 5.0, 10.0)]
+    >>> [well_carried(100, skewness) for skewness in (0.0, 2.0, 5.0, 10.0)]
     [1.0, 1.0, 0.3333333333333333, 0.0]
     """
     few, enough = CARRIERS
-    carriers = size / np.maximum(np.square(skewness), size / enough)  # no more than enough
-    return np.asarray(np.clip((carriers - few) / (enough - few), 0.0, 1.0))
+    carriers = size / larger(skewness * skewness, size / enough)  # no more than enough
+    return smaller(larger((carriers - few) / (enough - few), 0.0), 1.0)
 
 
 def _unseen(pair: Pair, eps: float) -> float:
     """Bound the chance that a sample has only equal rows while the distance is eps."""
-    moments = pair.moments
-    outward = math.sqrt(max(eps * pair.scale, 0.0)) - math.sqrt(max(moments.mmd2, 0.0))
-    sizes = [side.size for side, alike in zip((moments.x, moments.y), pair.alike, strict=True) if alike]
-    return max((all_alike(size, outward, moments.bound) for size in sizes), default=0.0)
+    moments, found = pair.moments, 0.0
+    for side, alike in zip((moments.x, moments.y), pair.alike, strict=True):
+        if some(alike):
+            outward = root(larger(eps * pair.scale, 0.0)) - root(larger(moments.mmd2, 0.0))
+            found = larger(found, choose(alike, all_alike(side.size, outward, moments.bound), 0.0))
+    return found
 
 
 def near_zero(pair: Pair, eps: float, quadratic: float, added: float = 0.0) -> NearZero:
@@ -240,14 +259,15 @@ def near_zero(pair: Pair, eps: float, quadratic: float, added: float = 0.0) -> N
     the margin that norm is known: MMD2 = eps D. How much it varies is brought there too. `quadratic` is the
     variance due to pairs of rows, and `added` what a margin's own error and random frequencies add.
     """
-    centre, a, samples = max(eps * pair.scale, sys.float_info.min), pair.slope(eps), []
+    centre, a, samples = larger(eps * pair.scale, sys.float_info.min), pair.slope(eps), []
     for number, side in enumerate((pair.moments.x, pair.moments.y)):
-        top = math.sqrt(pair.eigenvalues[number])
-        spread = top + (a - 1.0) * math.sqrt(max(side.v1, 0.0) / centre)
+        top = root(pair.eigenvalues[number])
+        spread = top + (a - 1.0) * root(larger(side.v1, 0.0) / centre)
         sample = Noise(spread**2, side.size, pair.skewness(number, eps))
-        samples.append(sample if pair.visible else sample.unsigned(known=True))
-    along = noise_at(samples, math.sqrt(centre) - math.sqrt(max(pair.moments.mmd2, 0.0)))
-    rest = max(quadratic - 2 * along**2, 0.0) + added
+        seen = choose(pair.visible, sample.skewness, sample.unsigned(known=True).skewness)
+        samples.append(sample._replace(skewness=seen))
+    along = noise_at(samples, root(centre) - root(larger(pair.moments.mmd2, 0.0)))
+    rest = larger(quadratic - 2 * along**2, 0.0) + added
     degrees = pair.degrees_of_freedom(pair.approximation(eps), rest, a)
     return NearZero(centre, along, rest, degrees)
 

@@ -5,6 +5,7 @@ Notation, as in the paper and in ``docs/statistics.md``: K is the kernel's bound
 ``NAMMD = MMD2 / D``. A test of the margin eps looks at ``U = MMD2 - eps D``, itself a U-statistic,
 whose variance is a quadratic in ``a = 1 + eps``.
 
+The numbers are those of one pair, or arrays with an element for each of many; see `elementwise`.
 The components below are unbiased. They are differences of larger terms and may well be negative;
 that is information, and it is never clipped here.
 """
@@ -14,6 +15,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
+
+from nammd.statistics.elementwise import choose, larger, smaller, some
 
 CrossPairs = Literal["full", "off-diagonal"]
 
@@ -26,7 +29,7 @@ FEW_DEGREES = 3.0
 
 def _grouped(per_unit: float) -> float:
     # Of single rows it is one up to rounding.
-    return min(max(per_unit - 1.0, 0.0), 1.0) if per_unit > 1.0 + 1e-9 else 0.0
+    return choose(per_unit > 1.0 + 1e-9, smaller(larger(per_unit - 1.0, 0.0), 1.0), 0.0)
 
 
 def freedom(units: float, per_unit: float, neighbours: int = 0) -> float:
@@ -44,9 +47,11 @@ def freedom(units: float, per_unit: float, neighbours: int = 0) -> float:
     inf
     """
     grouped = _grouped(per_unit)
+    if not some(grouped > 0):
+        return math.inf
     degrees = max((units - 1.0) / (1 + 2 * neighbours), 1.0)
     degrees *= max(degrees / FEW_DEGREES, 1.0) ** 2
-    return degrees / grouped if grouped > 0 else math.inf
+    return degrees / grouped
 
 
 class Jackknife(NamedTuple):
@@ -230,7 +235,9 @@ class Moments:
             parts.append((4 * side.linear(a) / n + pairs + 4 * a * a * own / (n * (n - 2)), side.freedom))
         total = sum(part for part, _ in parts)
         squares = sum(part * part / degrees for part, degrees in parts)
-        return max(total * total / squares, 1.0) if squares > 0 else math.inf
+        if not some(squares > 0):
+            return math.inf
+        return choose(squares > 0, larger(total * total / squares, 1.0), math.inf)
 
     def unmet(self, a: float) -> float:
         """Return the variance of U due to a kind of group that has not been met yet; zero for single rows.
@@ -243,7 +250,7 @@ class Moments:
         one, two = self.x.mean - self.xy, self.y.mean - self.xy
         found = 0.0
         for side, other, moved in ((self.x, self.y, a * one + two), (self.y, self.x, a * two + one)):
-            if side.grouped:
+            if some(side.grouped > 0):
                 size = side.size / side.lift
                 known = side.grouped * min(FEW_UNITS / size, 1.0)
                 found += known * (2 * moved / size) ** 2 * self._together(side, other, min(1 / size, 0.5))
@@ -262,8 +269,10 @@ class Moments:
         rest = 1.0 - share
         mean = rest**2 * side.mean + 2 * share * rest * self.xy + share**2 * other.mean
         spread = self.bound - mean
-        correlation = (rest * near + share * far - mean) / spread if spread > 0 else 1.0
-        correlation = min(max(correlation, 0.0), 1.0)
+        correlation = 1.0
+        if some(spread > 0):
+            correlation = choose(spread > 0, (rest * near + share * far - mean) / spread, 1.0)
+        correlation = smaller(larger(correlation, 0.0), 1.0)
         return correlation + (1.0 - correlation) / max(side.per_unit, 1.0)
 
     def variances_given_x(self, a: float) -> tuple[float, float]:
@@ -295,6 +304,7 @@ def combined(linear: float, total: float, extra: float = 0.0) -> tuple[float, fl
     `extra` is variance that is not due to rows at all. Each part is kept at zero or above by itself. Clipping
     their sum instead would call a sample without information certain (the type-I error of that is one half).
     """
-    quadratic = max(total - linear, 0.0)
-    safe = max(linear, 0.0) + quadratic + extra
-    return safe, quadratic / safe if safe > 0 else float("nan")
+    quadratic = larger(total - linear, 0.0)
+    safe = larger(linear, 0.0) + quadratic + extra
+    there = safe > 0
+    return safe, choose(there, quadratic / choose(there, safe, 1.0), math.nan)

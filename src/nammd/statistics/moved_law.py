@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.statistics.elementwise import symmetric
 from nammd.statistics.moments import Components, Moments
 from nammd.statistics.pair import KnownMeeting, Pair
 from nammd.statistics.side import Known, along, standardised
@@ -317,6 +318,10 @@ class MovedLaw:
         crossed = self.crossed * raw[0] + across[0] * raw[1] + across[1] * raw[2]
         return Draws(mmd2, straight, (sides[0], sides[1]), crossed)
 
+    def pairs(self) -> Pair:
+        """Return the samples as one pair with an element of every number for each."""
+        return self._pair(self.draws)
+
     def drawn(self) -> Iterator[Drawn]:
         """Return the samples one by one, as pairs."""
         for one in self.draws.one_by_one():
@@ -363,10 +368,14 @@ class MovedLaw:
         moments, known = self.moments_of(draw), []
         for one, side, top in zip((moments.x, moments.y), draw.sides, self.eigenvalues, strict=True):
             own = max(one.v1, 0.0)
-            second = np.array([[own, own], [own, own + side.second]])
-            form, thirds = np.diag([0.0, side.form]), np.array([0.0, 0.0, 0.0, -side.third])
-            known.append(Known(one.size, second, form, thirds, top))
-        meeting = KnownMeeting(moments, known[0], known[1], np.diag([0.0, -draw.crossed]))
+            none = np.zeros_like(side.second)
+            second, form = (
+                symmetric(own + none, own + none, own + side.second),
+                symmetric(none, none, side.form),
+            )
+            known.append(Known(one.size, second, form, np.array([none, none, none, -side.third]).T, top))
+        none = np.zeros_like(draw.crossed)
+        meeting = KnownMeeting(moments, known[0], known[1], symmetric(none, none, -draw.crossed))
         return Pair(meeting, self.pilot.statistic, spread=self.pilot.spread)
 
 

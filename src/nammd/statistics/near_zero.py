@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.statistics.elementwise import larger, number, root, smaller, some
 from nammd.statistics.tails import normal_below
 
 _POINTS, _REACH = 801, 8.0
@@ -40,16 +41,21 @@ class NearZero(NamedTuple):
         The variance of what is left.
     degrees : float
         How well that variance is known, where random frequencies have a part in it; else infinite.
+    counts : bool or array
+        Of many pairs: where this law is the one that counts.
     """
 
     centre: float
     along: float
     rest: float
     degrees: float = math.inf
+    counts: bool = True
 
     def below(self, value: float) -> float:
         """Return the probability of an estimate of at most `value`."""
-        return float(chances_below(np.array([value]), *self)[0])
+        if isinstance(value, np.ndarray):
+            return chances_below(value, *self[:4])
+        return float(chances_below(np.array([value]), *self[:4])[0])
 
     def quantile(self, probability: float) -> float:
         """Return the value that an estimate is below with a given probability."""
@@ -85,8 +91,8 @@ class Noise(NamedTuple):
         explains of its size: that of a normal sample has a standard error of the root of 6 over its size. An
         estimated margin is from such a sample too, and all of it counts.
         """
-        chance = math.sqrt(6 / self.size) if known else 0.0
-        return self._replace(skewness=max(abs(self.skewness) - chance, 0.0))
+        chance = root(6 / self.size) if known else 0.0
+        return self._replace(skewness=larger(abs(self.skewness) - chance, 0.0))
 
 
 def noise_at(samples: Iterable[Noise], outward: float) -> float:
@@ -100,9 +106,9 @@ def noise_at(samples: Iterable[Noise], outward: float) -> float:
     total = sum(one.variance / one.size for one in samples)
     grown = total
     for one in samples:
-        if total > 0:
+        if some(total > 0):
             moved = outward * one.variance / one.size / total
-            grown += max(one.skewness * math.sqrt(one.variance) * moved, 0.0) / one.size
+            grown = grown + larger(one.skewness * root(one.variance) * moved, 0.0) / one.size
     return grown
 
 
@@ -112,21 +118,21 @@ def all_alike(size: float, outward: float, bound: float) -> float:
     A law with so much more to it has other rows too: a share s of them moves its mean embedding by at most s
     times the largest distance of two rows, the root of twice the kernel's largest value.
     """
-    missed = min(abs(outward) / math.sqrt(2 * bound), 1.0)
-    return float((1.0 - missed) ** size)
+    missed = smaller(abs(outward) / math.sqrt(2 * bound), 1.0)
+    return number((1.0 - missed) ** size)
 
 
 def chances_below(
     values: FloatArray,
-    centre: float,
+    centre: FloatArray | float,
     along: FloatArray | float,
     rest: FloatArray | float,
     degrees: FloatArray | float = math.inf,
 ) -> FloatArray:
     """Return the probabilities of estimates of at most some values, each by its law; see `NearZero`."""
     points, weights = normal_grid(_POINTS, _REACH)
-    along, rest, degrees = (np.asarray(each)[..., None] for each in (along, rest, degrees))
-    excess = values[:, None] - ((math.sqrt(centre) + np.sqrt(along) * points) ** 2 - along)
+    centre, along, rest, degrees = (np.asarray(each)[..., None] for each in (centre, along, rest, degrees))
+    excess = values[:, None] - ((np.sqrt(centre) + np.sqrt(along) * points) ** 2 - along)
     some = rest > 0
     with np.errstate(under="ignore"):  # what is too small for a number is nothing
         if some.all():

@@ -8,7 +8,6 @@ differ in one line: for NAMMD, ``U = MMD2 - eps D`` and ``a = 1 + eps``; for MMD
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Protocol
@@ -16,6 +15,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.statistics.elementwise import choose, direction, larger, root, smaller, some
 from nammd.statistics.moments import Moments, combined
 from nammd.statistics.side import KeptX, Known, Side, along, standardised
 from nammd.statistics.spread import Spread
@@ -92,7 +92,7 @@ class KnownMeeting:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """What is known of a pair of samples, read as one of the two statistics.
+    """What is known of a pair of samples, read as one of the two statistics; or of many, an array of each.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Pair:
         What it is known from.
     statistic : {"nammd", "mmd2"}
         Which statistic.
-    alike : tuple of two bool
+    alike : tuple of two bool, or of arrays
         Whether all rows of x are equal, and all rows of y. If both, there is no variance, though rounding
         may leave a trace of one.
     spread : Spread or None
@@ -134,7 +134,7 @@ class Pair:
     @property
     def constant(self) -> bool:
         """Whether each sample is one row repeated."""
-        return all(self.alike)
+        return self.alike[0] & self.alike[1]
 
     @cached_property
     def scale(self) -> float:
@@ -169,21 +169,20 @@ class Pair:
     @cached_property
     def standard_error(self) -> float:
         """The standard error of the estimate: the root of the unbiased variance, where that is positive."""
-        if self.constant:  # what is left of a variance is rounding
-            return 0.0
         total = self.variance_parts[1]
-        return math.sqrt(total + self.by_frequencies) if total > 0 else self.deviation
+        found = choose(total > 0, root(larger(total, 0.0) + self.by_frequencies), self.deviation)
+        return choose(self.constant, 0.0, found)  # what is left of a variance there is rounding
 
     @cached_property
     def deviation(self) -> float:
         """The same as tests need it: no part of the variance is taken to be negative; see `combined`."""
-        return math.sqrt(combined(*self.variance_parts, self.by_frequencies)[0])
+        return root(combined(*self.variance_parts, self.by_frequencies)[0])
 
     @cached_property
     def share(self) -> float:
         """The share of that variance due to pairs of units; one where there is no variance."""
         variance, share = combined(*self.variance_parts)
-        return share if variance > 0 else 1.0
+        return choose(variance > 0, share, 1.0)
 
     @cached_property
     def visible(self) -> bool:
@@ -216,7 +215,7 @@ class Pair:
         moments, slope = self.moments, self.own_slope
         unbiased = (moments.x, moments.y)[side].linear(slope) / moments.mmd2
         length = moments.mmd2 + sum((moments.bound - one.mean) / one.size for one in (moments.x, moments.y))
-        second = along(self.meeting.sides[side].second(), np.array([slope, -1.0]))
+        second = along(self.meeting.sides[side].second(), direction(slope))
         return max(unbiased, second / length)
 
     # Random frequencies, where the kernel is approximated by some.
@@ -237,7 +236,7 @@ class Pair:
     def degrees_of_freedom(self, due: float, total: float, a: float = 1.0) -> float:
         """Return how well the variance is known: it may be due to random frequencies, or to few groups."""
         groups = self.moments.degrees(a)
-        return groups if self.spread is None else min(self.spread.degrees_of_freedom(due, total), groups)
+        return groups if self.spread is None else smaller(self.spread.degrees_of_freedom(due, total), groups)
 
     # What is of higher order than the variance.
 
@@ -254,20 +253,22 @@ class Pair:
         often have opposite signs; so it is used where it makes the test more cautious.
         """
         a, (x, y) = self.slope(eps), self.meeting.sides
-        m, n, g = x.size, y.size, np.array([a, -1.0])
+        m, n, g = x.size, y.size, direction(a)
         cubic = 8 * (x.third(g) / m**2 + y.third(g) / n**2)
         quadratic = 8 * (
             a * along(x.form(), g) / m**2
             + a * along(y.form(), g) / n**2
             - 2 * along(self._crossed, g) / (m * n)
         )
-        if math.isnan(cubic):
-            return 0.0, min(quadratic, 0.0) if alternative == "greater" else max(quadratic, 0.0)
+        unknown = cubic != cubic
+        if some(unknown):
+            cautious = smaller(quadratic, 0.0) if alternative == "greater" else larger(quadratic, 0.0)
+            return choose(unknown, 0.0, cubic), choose(unknown, cautious, quadratic)
         return cubic, quadratic
 
     def skewness(self, side: int, eps: float) -> float:
         """Return the skewness of the influences of one sample's units; zero where it is not known."""
-        one, g = self.meeting.sides[side], np.array([self.slope(eps), -1.0])
+        one, g = self.meeting.sides[side], direction(self.slope(eps))
         return standardised(along(one.second(), g), one.third(g))
 
     @cached_property

@@ -58,6 +58,21 @@ class CellInfluences:
             found *= self.times[:, :, :, None, None]
         return found.reshape(len(found), self.one.shape[1] * self.two.shape[1], -1)
 
+    def filled(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the weights of cells, of shape (pairs, cells), and what they do; if few, of filled ones."""
+        there = weights > 0
+        most = int(np.count_nonzero(there, axis=1).max(initial=0))
+        if 2 * most > weights.shape[1]:
+            return weights, self.each()
+        cells = np.argsort(~there, axis=1, kind="stable")[:, :most]
+        pair, (a, b) = np.arange(len(weights))[:, None], np.divmod(cells, self.two.shape[1])
+        found = self.one[pair, a][:, :, :, None] * self.two[pair, b][:, :, None, :]
+        found += self.first[pair, a]
+        found += self.second[pair, b]
+        if self.times is not None:
+            found *= self.times[pair, a, b][:, :, None, None]
+        return np.take_along_axis(weights, cells, axis=1), found.reshape(*cells.shape, -1)
+
     def squares(self, weights: FloatArray) -> FloatArray:
         """Return the weighted sums of their squared lengths, given weights of shape (pairs, cells)."""
         w = weights.reshape(len(weights), self.one.shape[1], self.two.shape[1])
@@ -104,9 +119,11 @@ class Units:
     size: FloatArray = field(repr=False)
 
     @cached_property
-    def influences(self) -> FloatArray:
-        """What each unit does."""
-        return self.given.each() if isinstance(self.given, CellInfluences) else self.given
+    def _each(self) -> tuple[FloatArray, FloatArray]:
+        """How much each unit counts, and what it does."""
+        if isinstance(self.given, CellInfluences):
+            return self.given.filled(self.weights)
+        return self.weights, self.given
 
     @property
     def _scale(self) -> FloatArray:
@@ -116,8 +133,9 @@ class Units:
     @cached_property
     def covariance(self) -> FloatArray:
         """How much an estimate varies by them."""
-        weighted = (self.influences * self.weights[:, :, None]).transpose(0, 2, 1)
-        found: FloatArray = weighted @ self.influences * self._scale[:, None, None]
+        weights, influences = self._each
+        weighted = (influences * weights[:, :, None]).transpose(0, 2, 1)
+        found: FloatArray = weighted @ influences * self._scale[:, None, None]
         return found
 
     @cached_property
@@ -135,8 +153,9 @@ class Units:
 
     def third(self, direction: FloatArray) -> FloatArray:
         """Return the third cumulant of an estimate along a direction."""
-        along = (self.influences @ direction[:, :, None])[:, :, 0]
-        found: FloatArray = self.share**3 * (self.weights * along**3).sum(axis=1) / self.size**2
+        weights, influences = self._each
+        along = (influences @ direction[:, :, None])[:, :, 0]
+        found: FloatArray = self.share**3 * (weights * along**3).sum(axis=1) / self.size**2
         return found
 
 

@@ -16,10 +16,11 @@ from typing import Protocol
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.statistics.elementwise import choose, number, root
 
 
 class Side(Protocol):
-    """The influences of one sample's units, by their averages."""
+    """The influences of one sample's units, by their averages; of many pairs, arrays with a row for each."""
 
     @property
     def size(self) -> float:
@@ -157,20 +158,24 @@ class Known:
 
 def cube(thirds: FloatArray, w: FloatArray) -> float:
     """Return the mean of ``(g w)³`` from the means of ``p³, p² q, p q², q³``."""
-    p, q = w
-    return float(thirds @ np.array([p**3, 3 * p * p * q, 3 * p * q * q, q**3]))
+    p, q = w.T
+    powers = np.array([p**3, 3 * p * p * q, 3 * p * q * q, q**3])
+    return number(thirds @ powers if thirds.ndim == 1 else (thirds * powers.T).sum(-1))
 
 
 def along(matrix: FloatArray, one: FloatArray, other: FloatArray | None = None) -> float:
     """Return the form of a matrix along one direction, or between two."""
-    return float(one @ matrix @ (one if other is None else other))
+    two = one if other is None else other
+    if matrix.ndim == 2 and one.ndim == 1:
+        return number(one @ matrix @ two)
+    return number(np.einsum("...i,...ij,...j", one, matrix, two))
 
 
 def standardised(second: float, third: float) -> float:
     """Return the skewness by two moments; zero where there is none, or where the third is not known."""
-    if math.isnan(third) or not second > 0:
-        return 0.0
-    return third / second / math.sqrt(second)
+    there = (third == third) & (second > 0)
+    second = choose(there, second, 1.0)
+    return choose(there, third / second / root(second), 0.0)
 
 
 # Up to here a full decomposition costs less than the iteration's overhead.

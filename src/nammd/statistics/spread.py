@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.statistics.side import along
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +38,8 @@ class Spread:
 
     def variance(self, eps: float) -> float:
         """Return the variance of ``MMD2 - eps D`` that is due to the frequencies."""
-        weights = np.array([1.0, -eps])
-        return float(weights @ self._covariance @ weights)
+        weights = np.stack([np.ones_like(eps), -eps], axis=-1)
+        return along(self._covariance, weights)
 
     def third_cumulant(self, eps: float) -> float:
         """Return the third cumulant of ``MMD2 - eps D`` that is due to the frequencies."""

@@ -9,7 +9,7 @@ own, the last one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -95,8 +95,13 @@ class Classes:
 
     @cached_property
     def shape(self) -> tuple[int, int, bool]:
-        """How many classes and features there are, and whether the classes are ranks."""
-        return self.count, self.own_features.shape[1], self.ranked
+        """For how many classes and features there is room, and whether the classes are ranks.
+
+        With a few rooms more columns are of one shape, and classes without rows and features that are zero
+        add nothing.
+        """
+        classes, features = self.own_features.shape
+        return _room(classes - 1) + 1, _room(features), self.ranked
 
     def cut(self, values: Values) -> tuple[NDArray[np.uint8], FloatArray]:
         """Return the class of every row of a sample, and its quantiles where ranks are the classes."""
@@ -120,6 +125,45 @@ class Classes:
         return found
 
     @cached_property
+    def _features(self) -> _Features:
+        return _features_of(self.ordered, self.shares.tobytes())
+
+    @property
+    def own_features(self) -> FloatArray:
+        """The features of all classes."""
+        return self._features.own
+
+    @property
+    def spread(self) -> float:
+        """The size of the covariance of the column with itself: the unit of relations."""
+        return self._features.spread
+
+    def mixed_features(self, quantiles: FloatArray, others: list[tuple[float, FloatArray]]) -> FloatArray:
+        """Return the features of a sample's ranks at those within a mixture of samples.
+
+        Parameters
+        ----------
+        quantiles : array
+            Those of the sample.
+        others : list of (float, array)
+            The share of every sample of the mixture, and its quantiles.
+        """
+        middles = quantiles[::2]
+        ranks = np.zeros(len(middles))
+        half = LEVELS[0] / 2
+        for share, theirs in others:
+            ranks += share * np.interp(middles, theirs, LEVELS, left=half, right=1 - half)
+        return self._features.at(normal_scores(ranks))
+
+
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """The features of classes, given the share of the reference in each, missing values last."""
+
+    ordered: bool
+    shares: FloatArray
+
+    @cached_property
     def _scores(self) -> FloatArray:
         """The normal scores of the middle ranks of the classes."""
         shares = self.shares[:-1] + 1e-9
@@ -129,7 +173,7 @@ class Classes:
     def _kernel(self, scores: FloatArray | None = None) -> FloatArray:
         """Return the kernel of some classes, by default all of them, with all of them."""
         if not self.ordered:
-            alike: FloatArray = APART + (1 - APART) * np.eye(self.count + 1)
+            alike: FloatArray = APART + (1 - APART) * np.eye(len(self.shares))
             return alike
         own = np.append(self._scores, 0.0)  # a missing value is at the median, and one unit apart from it
         places = own if scores is None else np.append(scores, 0.0)
@@ -150,7 +194,7 @@ class Classes:
         kept = values > _KEPT * values[-1]
         return mean, vectors[:, kept] * root[:, None] / np.sqrt(values[kept]), float(mean @ shares)
 
-    def features(self, scores: FloatArray | None = None) -> FloatArray:
+    def at(self, scores: FloatArray | None = None) -> FloatArray:
         """Return the features of all classes, or of classes that are at other scores."""
         kernel = self._kernel(scores)
         mean, projection, middle = self._projection
@@ -158,33 +202,25 @@ class Classes:
         return found
 
     @cached_property
-    def own_features(self) -> FloatArray:
+    def own(self) -> FloatArray:
         """The features of all classes."""
-        return self.features()
+        return self.at()
 
     @cached_property
     def spread(self) -> float:
-        """The size of the covariance of the column with itself: the unit of relations."""
-        mean = self.shares @ self.own_features
-        covariance = (self.own_features.T * self.shares) @ self.own_features - np.outer(mean, mean)
+        """The size of the covariance of the column with itself."""
+        mean = self.shares @ self.own
+        covariance = (self.own.T * self.shares) @ self.own - np.outer(mean, mean)
         return float(np.sqrt((covariance**2).sum()))
 
-    def mixed_features(self, quantiles: FloatArray, others: list[tuple[float, FloatArray]]) -> FloatArray:
-        """Return the features of a sample's ranks at those within a mixture of samples.
 
-        Parameters
-        ----------
-        quantiles : array
-            Those of the sample.
-        others : list of (float, array)
-            The share of every sample of the mixture, and its quantiles.
-        """
-        middles = quantiles[::2]
-        ranks = np.zeros(len(middles))
-        half = LEVELS[0] / 2
-        for share, theirs in others:
-            ranks += share * np.interp(middles, theirs, LEVELS, left=half, right=1 - half)
-        return self.features(normal_scores(ranks))
+@lru_cache(maxsize=4096)  # very many columns have classes of equally many rows
+def _features_of(ordered: bool, shares: bytes) -> _Features:
+    return _Features(ordered, np.frombuffer(shares))
+
+
+def _room(count: int) -> int:
+    return min(room for room in (4, 8, MOST) if room >= count)
 
 
 def _present(values: Values) -> FloatArray:

@@ -23,7 +23,8 @@ from nammd.data.values import Values
 from nammd.encoding import Encoding
 from nammd.encoding.constants import Constant, constants_in, constants_together
 from nammd.encoding.noticed import Cells, note_unread, unread_in
-from nammd.views.counts import Counts, merged, rounded
+from nammd.views.counted import count_columns
+from nammd.views.counts import FEW, Counts, merged, rounded
 from nammd.views.features import ColumnRows
 from nammd.views.grouped import column_units, has_units
 from nammd.views.measure import Measure
@@ -97,6 +98,10 @@ def tally_columns(
         together.add(measure, values)
         return _look(measure, values, units, negligible, edges)
 
+    def keep(measure: Measure, values: Values) -> Values:
+        together.add(measure, values)
+        return values
+
     found: dict[str, Constant] = {}
     if dataset.frame is None:
         array = dataset.array
@@ -109,7 +114,13 @@ def tally_columns(
             there = look_there(array, measures, together.whole, look_here)
         columns = there or {m.name: look_here(m) for m in measures}
     else:
-        columns = look_at_columns(dataset, measures, encoding, look)
+        few = dataset.frame.rows <= FEW and units is None and not edges
+        if few:  # of a few rows each there may be very many
+            kept = look_at_columns(dataset, measures, encoding, keep)
+            counts = count_columns([(measure, kept[measure.name]) for measure in measures])
+            columns = {m.name: ColumnTally(each) for m, each in zip(measures, counts, strict=True)}
+        else:
+            columns = look_at_columns(dataset, measures, encoding, look)
         found = constants_in(dataset.frame, constants, encoding.reading)
     return Tally(columns, found, *together.found())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -75,7 +76,7 @@ class NumberCounts:
         """The largest value, likewise."""
         return self.marks.high
 
-    @property
+    @cached_property
     def present(self) -> int:
         """The number of rows with a value."""
         return round(float(self.rows.sum()))
@@ -114,8 +115,13 @@ class NumberCounts:
         """Return a quantile of the places; NaN where there is none."""
         if not self.places.size:
             return float("nan")
-        reached = np.cumsum(self.rows)
-        return float(self.places[np.searchsorted(reached, share * reached[-1])])
+        return float(self.places[self._reached.searchsorted(share * self._reached[-1])])
+
+    @cached_property
+    def _reached(self) -> FloatArray:
+        """How many rows are at a place or below it."""
+        reached: FloatArray = self.rows.cumsum()
+        return reached
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,22 +11,24 @@ and the accepted datasets; see `nammd.statistics.hull`. Every column has its own
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
+from nammd.data.arrays import FloatArray
 from nammd.statistics.adjusting import holm
+from nammd.statistics.elementwise import choose, number
 from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
 from nammd.views.comparing import LEAST_GROUPS, all_single, group_pair, nearest_group_pair
 from nammd.views.counts import Counts, LabelCounts, NumberCounts, rounded
 from nammd.views.grouped import ColumnUnits
 from nammd.views.measure import Measure
-from nammd.views.nearest import nearest_counts
-from nammd.views.negligible import Negligible
-from nammd.views.placed import pair_of_counts
+from nammd.views.nearest import nearest_mixture
+from nammd.views.negligible import Negligible, shifted_distances
+from nammd.views.stacked import stacked_pairs
 from nammd.views.tally import ColumnTally
 
 LEAST_ROWS = 4
@@ -159,7 +161,8 @@ def part(aspect: str, counts: Counts) -> Counts:
     """Return the counts of one aspect of a column."""
     if aspect == "missing" and isinstance(counts, NumberCounts):
         return counts.presence()
-    return replace(counts, missing=0.0) if isinstance(counts, NumberCounts) else counts
+    gaps = isinstance(counts, NumberCounts) and counts.missing
+    return replace(counts, missing=0.0) if gaps else counts
 
 
 def made_limits(
@@ -182,13 +185,18 @@ def made_limits(
         Accepted datasets by name, each by column.
     """
     negligible.require_known(tuple(measure.name for measure in measures))
-    found = []
+    found, numbers = [], {}
+    for measure in measures:
+        counts = part("values", reference[measure.name].counts)
+        if isinstance(counts, NumberCounts) and counts.size >= LEAST_ROWS:
+            numbers[measure.name] = counts, negligible.of_column(measure.name).shift
+    moved = dict(zip(numbers, shifted_distances(list(numbers.values())).tolist(), strict=True))
     for measure in measures:
         own, changes = reference[measure.name], negligible.of_column(measure.name)
-        least = {}
+        least = {"values": moved[measure.name]} if measure.name in moved else {}
         for aspect in aspects(own.counts):
             some = part(aspect, own.counts)
-            if some.size >= LEAST_ROWS:
+            if isinstance(some, LabelCounts) and some.size >= LEAST_ROWS:
                 least[aspect] = changes.distance(aspect, some)
         least |= own.negligible
         units = None if own.units is None else _alone(own.units)
@@ -221,19 +229,22 @@ def check_columns(
     tuple of ColumnCheck
         The column with the largest distance over tolerance first.
     """
-    found, alike = [], dict[object, ColumnCheck | None]()
-    for limit in limits:
-        x, y = reference[limit.name], candidate[limit.name]
-        check: Callable[[str], ColumnCheck | None]
+    asked, by_aspect = list[_Asked](), list[list[ColumnCheck]]()
+    for place, limit in enumerate(limits):
+        x, y, grouped = reference[limit.name], candidate[limit.name], list[ColumnCheck]()
         if (
             x.units is None
             or y.units is None
             or all_single(x.units, y.units, limit.units or {}, *limit.accepted_units)
         ):
-            check = partial(_by_counts, limit, x.counts, y.counts, alike)
+            asked += _asked(place, limit, x.counts, y.counts)
         else:
-            check = partial(_by_groups, limit, (x.units, y.units))
-        found.append(_checked(limit, check))
+            both = x.units, y.units
+            grouped = [each for a in limit.negligible if (each := _by_groups(limit, both, a)) is not None]
+        by_aspect.append(grouped)
+    for question, check in zip(asked, _by_counts(asked), strict=True):
+        by_aspect[question.place].append(check)
+    found = [_checked(limit, each) for limit, each in zip(limits, by_aspect, strict=True)]
     adjusted = holm([each.pvalue for each in found])
     noted = [replace(each, adjusted=p) for each, p in zip(found, adjusted, strict=True)]
     return at_level(noted, level)
@@ -249,8 +260,7 @@ def _alone(units: ColumnUnits) -> ColumnUnits:
     return {aspect: each.alone for aspect, each in units.items()}
 
 
-def _checked(limit: ColumnLimit, check: Callable[[str], ColumnCheck | None]) -> ColumnCheck:
-    found = [each for each in map(check, limit.negligible) if each is not None]
+def _checked(limit: ColumnLimit, found: Sequence[ColumnCheck]) -> ColumnCheck:
     if not found:
         return ColumnCheck(limit.measure, "values", 0.0, 0.0, 1.0, 1.0)
     most = max(
@@ -265,64 +275,71 @@ def _by_groups(limit: ColumnLimit, both: tuple[ColumnUnits, ColumnUnits], aspect
     if min(x.totals.count, y.totals.count) < LEAST_GROUPS:
         return None
     accepted = [each[aspect] for each in limit.accepted_units]
-
-    def nearest() -> Pair:
-        return nearest_group_pair(x, accepted, y)
-
-    return _aspect(limit, aspect, group_pair(x, y), nearest if accepted else None)
-
-
-def _by_counts(
-    limit: ColumnLimit, x: Counts, y: Counts, alike: dict[object, ColumnCheck | None], aspect: str
-) -> ColumnCheck | None:
-    """Hold one aspect against its limit where every row stands for itself; None if rows are too few.
-
-    Whether values are there is alike in most columns of a table, and is looked at once.
-    """
-    every = [part(aspect, counts) for counts in (x, y, *(c for _, c in limit.accepted))]
-    if aspect != "missing":
-        return _counted(limit, aspect, every)
-    key = (*map(_presence, every), *limit.tolerances().values())
-    if key not in alike:
-        alike[key] = _counted(limit, aspect, every)
-    found = alike[key]
-    return None if found is None else replace(found, measure=limit.measure)
-
-
-def _presence(counts: Counts) -> tuple[float, float]:
-    """Return how many rows have a value, and how many have none."""
-    assert isinstance(counts, LabelCounts)
-    return counts.rows["present"], counts.missing
-
-
-def _counted(limit: ColumnLimit, aspect: str, every: Sequence[Counts]) -> ColumnCheck | None:
-    mine, theirs, *others = every
-    if min(mine.size, theirs.size) < LEAST_ROWS:
-        return None
-    accepted = [other for other in others if other.size >= LEAST_ROWS]
-
-    def nearest() -> Pair:
-        return nearest_counts(mine, accepted, theirs).pair
-
-    return _aspect(limit, aspect, pair_of_counts(mine, theirs), nearest if accepted else None)
-
-
-def _aspect(limit: ColumnLimit, aspect: str, pair: Pair, nearest: Callable[[], Pair] | None) -> ColumnCheck:
-    """Hold one aspect of a column against its limit.
-
-    The nearest mixture is looked for where the reference alone is not near enough to be the answer.
-    """
-    tolerance = limit.tolerances()[aspect]
+    pair, tolerance = group_pair(x, y), limit.tolerances()[aspect]
     pvalue = _beyond(pair, tolerance)
-    if nearest is not None and pvalue < HOPELESS:
-        pair = nearest()
+    if accepted and pvalue < HOPELESS:
+        pair = nearest_group_pair(x, accepted, y)
         pvalue = max(pvalue, _beyond(pair, tolerance))
     return ColumnCheck(limit.measure, aspect, pair.value, pair.standard_error, tolerance, pvalue)
 
 
+class _Asked(NamedTuple):
+    """One aspect of a column, by counts: of the limit at this place."""
+
+    place: int
+    measure: Measure
+    aspect: str
+    tolerance: float
+    mine: Counts
+    theirs: Counts
+    accepted: Sequence[Counts]
+
+
+def _asked(place: int, limit: ColumnLimit, x: Counts, y: Counts) -> Iterator[_Asked]:
+    """Yield the aspects of a column where every row stands for itself; none if rows are too few."""
+    for aspect, tolerance in limit.tolerances().items():
+        mine, theirs, *others = [part(aspect, counts) for counts in (x, y, *(c for _, c in limit.accepted))]
+        if min(mine.size, theirs.size) >= LEAST_ROWS:
+            accepted = [other for other in others if other.size >= LEAST_ROWS]
+            yield _Asked(place, limit.measure, aspect, tolerance, mine, theirs, accepted)
+
+
+def _by_counts(asked: Sequence[_Asked]) -> Iterator[ColumnCheck]:
+    """Hold aspects of columns against their limits, all at once.
+
+    The nearest mixture is looked for where the reference alone is not near enough to be the answer.
+    """
+    tolerances = np.array([each.tolerance for each in asked])
+    numbers = _numbers([(each.mine, each.theirs) for each in asked], tolerances)
+    left = [k for k in np.flatnonzero(numbers[2] < HOPELESS).tolist() if asked[k].accepted]
+    alone = list[tuple[int, Counts]]()
+    for k in left:
+        each = asked[k]
+        near = nearest_mixture(each.mine, each.accepted, each.theirs)
+        if near.alone is not None:
+            alone.append((k, near.alone))
+            continue
+        pair, least = near.pair, numbers[2, k]
+        numbers[:, k] = pair.value, pair.standard_error, max(least, _beyond(pair, each.tolerance))
+    where = [k for k, _ in alone]
+    found = _numbers([(corner, asked[k].theirs) for k, corner in alone], tolerances[where])
+    found[2] = np.maximum(found[2], numbers[2, where])
+    numbers[:, where] = found
+    for each, (value, error, pvalue) in zip(asked, numbers.T.tolist(), strict=True):
+        yield ColumnCheck(each.measure, each.aspect, value, error, each.tolerance, pvalue)
+
+
+def _numbers(samples: Sequence[tuple[Counts, Counts]], tolerances: FloatArray) -> FloatArray:
+    """Return the distances of columns in two samples, their standard errors and p-values of "beyond"."""
+    found = np.empty((3, len(samples)))
+    for which, pair in stacked_pairs(samples):
+        found[:, which] = pair.value, pair.standard_error, _beyond(pair, number(tolerances[which]))
+    return found
+
+
 def _beyond(pair: Pair, eps: float) -> float:
     """Return the p-value of "farther than eps"; where there is none, nothing is proven."""
-    if pair.constant:  # one value in each: they are the same, or as different as can be
-        return float(not pair.value > eps)
     pvalue = margin(pair, eps, "corrected", "greater").pvalue("greater")
-    return 1.0 if np.isnan(pvalue) else pvalue
+    found = choose(pvalue != pvalue, 1.0, pvalue)
+    # One value in each: they are the same, or as different as can be.
+    return choose(pair.constant, choose(pair.value > eps, 0.0, 1.0), found)

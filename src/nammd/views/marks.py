@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.errors.stored import Stored
@@ -132,9 +133,7 @@ def grain_of(numbers: FloatArray, steps: tuple[float, ...]) -> tuple[float, ...]
         usual, found, left = float(middle.sum()) / len(middle), list[int](), numbers
         while len(found) < len(steps) and len(left):
             each = np.array(steps[len(found) : len(found) + max(_AT_ONCE // len(left), 1)])[:, None]
-            ratio = left / each
-            near = np.minimum(np.maximum(part * np.maximum(np.abs(ratio), usual / each), part), most)
-            whole = np.abs(ratio - np.rint(ratio)) <= near
+            whole = _multiples(left, each, usual, (part, most))
             some = whole[0] if len(each) == 1 else whole.any(axis=0)
             count = int(np.count_nonzero(some))
             if len(each) == 1 or not count:
@@ -144,3 +143,28 @@ def grain_of(numbers: FloatArray, steps: tuple[float, ...]) -> tuple[float, ...]
             if count:
                 left = left[~some]
     return (*map(float, found), *[0.0] * (len(steps) - len(found)), float(len(left)))
+
+
+def grains_of(numbers: FloatArray, steps: tuple[float, ...]) -> list[tuple[float, ...]]:
+    """Return the same of many columns of a few numbers, one in each row."""
+    ordered, size = np.sort(np.abs(numbers), axis=1), numbers.shape[1]
+    middle = ordered[:, (size - 1) // 2 : size // 2 + 1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        short = (numbers.astype(np.float32) == numbers).all(axis=1)
+        near = np.where(short[:, None], _FEW_DIGITS, _DIGITS)[:, :, None, None]
+        usual = (middle.sum(axis=1) / middle.shape[1])[:, None, None]
+        whole = _multiples(numbers[:, None], np.array(steps)[:, None], usual, (near[:, 0], near[:, 1]))
+    first = np.where(whole.any(axis=1), whole.argmax(axis=1), len(steps))
+    first += (len(steps) + 1) * np.arange(len(numbers))[:, None]
+    found = np.bincount(first.ravel(), minlength=len(numbers) * (len(steps) + 1)).astype(np.float64)
+    return list(map(tuple, found.reshape(len(numbers), -1).tolist()))
+
+
+def _multiples(
+    numbers: FloatArray, steps: FloatArray, usual: Any, near: tuple[Any, Any]
+) -> NDArray[np.bool_]:
+    """Tell which numbers are multiples of which steps, given a usual one."""
+    (part, most), ratio = near, numbers / steps
+    reach = np.minimum(np.maximum(part * np.maximum(np.abs(ratio), usual / steps), part), most)
+    found: NDArray[np.bool_] = np.abs(ratio - np.rint(ratio)) <= reach
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +21,7 @@ from nammd.encoding.columns import CategoricalColumn, CodedColumn, NumericColumn
 from nammd.encoding.hashed_text import HashedTextColumn, drawn_word
 from nammd.engines.columns import DeviceColumns
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
-from nammd.views.lattice import bent, straight
+from nammd.views.lattice import BEND, bent, straight
 from nammd.views.marks import Marks
 
 Counted: TypeAlias = Literal["numbers", "labels", "cells", "words"]
@@ -109,11 +110,20 @@ class Measure:
     def values(self, places: FloatArray) -> FloatArray:
         """Return the numbers at some places."""
         with np.errstate(over="ignore"):  # a little beyond the largest number, by rounding
-            return np.nan_to_num(straight(places) * self.scale + self.center)
+            found: FloatArray = straight(places) * self.scale + self.center
+        return found if np.isfinite(found).all() else np.nan_to_num(found)
 
     def value(self, place: float) -> float:
         """Return the number at a place."""
+        if abs(place) <= BEND and math.isfinite(found := place * self.scale + self.center):
+            return found  # a check of very many columns asks for very many
         return float(self.values(np.array([place]))[0])
+
+    def place(self, number: float) -> float:
+        """Return where a number is."""
+        if abs(found := (number - self.center) / self.scale) <= BEND:
+            return found
+        return float(self.places(np.array([number]))[0])
 
 
 @lru_cache(maxsize=65_536)

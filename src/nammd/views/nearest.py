@@ -15,6 +15,7 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.statistics.hull import Corner, Hull, Met, Mixture
 from nammd.statistics.nearest import Nearest
+from nammd.statistics.pair import Pair
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.lattice import STEP, binned
 from nammd.views.support import Labels, Lattice, Support, Values
@@ -43,11 +44,14 @@ class Placed:
         How many are there.
     sample : int
         Whose rows they are: of the reference that was moved, still those of the reference.
+    counts : Counts or None
+        The same as counts, where every value has a place of its own.
     """
 
     places: FloatArray = field(repr=False)
     rows: FloatArray = field(repr=False)
     sample: int
+    counts: Counts | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +115,34 @@ class Places:
 
 def nearest_counts(reference: Counts, accepted: Sequence[Counts], candidate: Counts) -> Nearest:
     """Return the mixture of what was accepted for a column that is nearest to it in a candidate."""
+    found = nearest_mixture(reference, accepted, candidate)
+    return Nearest(found.mixture.weights, found.pair, found.mixture.bias / found.pair.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class NearestMixture:
+    """The mixture of what was accepted for a column that is nearest to it in a candidate."""
+
+    places: Places
+    mixture: Mixture
+
+    @cached_property
+    def alone(self) -> Counts | None:
+        """The one corner that the mixture is, where both are known value by value; else None."""
+        [first, *others] = self.mixture.used
+        known = not others and self.places.samples[-1].counts is not None
+        return self.places.samples[first].counts if known else None
+
+    @cached_property
+    def pair(self) -> Pair:
+        """The mixture and the candidate as a pair."""
+        *corners, theirs = self.places.samples
+        alike = _constant([corners[v] for v in self.mixture.used]), _constant([theirs])
+        return self.mixture.pair(MixedOrder(self.places, self.mixture), alike)
+
+
+def nearest_mixture(reference: Counts, accepted: Sequence[Counts], candidate: Counts) -> NearestMixture:
+    """Return the same, of which the pair is worked out when somebody asks."""
     labels = isinstance(reference, LabelCounts)
     if labels:
         *corners, theirs = _numbered([reference, *accepted, candidate])
@@ -136,10 +168,7 @@ def nearest_counts(reference: Counts, accepted: Sequence[Counts], candidate: Cou
     own = seen[places.part(count)][:, count]
     across = [seen[places.part(number)][:, count] for number in range(count)]
     met = Met(across, squares[:count, count], found[-1], own, float(squares[count, count]))
-    mixture = hull.nearest(met)
-    alike = _constant([corners[v] for v in mixture.used]), _constant([theirs])
-    pair = mixture.pair(MixedOrder(places, mixture), alike)
-    return Nearest(mixture.weights, pair, mixture.bias / pair.scale)
+    return NearestMixture(places, hull.nearest(met))
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,13 +272,13 @@ def _numbered(samples: Sequence[Counts]) -> list[Placed]:
     found = []
     for k, sample in enumerate(every):
         places = np.array([*(names[label] for label in sample.rows), missing], dtype=np.float64)
-        found.append(Placed(places, np.array([*sample.rows.values(), sample.missing]), k))
+        found.append(Placed(places, np.array([*sample.rows.values(), sample.missing]), k, sample))
     return found
 
 
 def _placed(counts: Counts, sample: int) -> Placed:
     assert isinstance(counts, NumberCounts)
-    return Placed(counts.places, counts.rows, sample)
+    return Placed(counts.places, counts.rows, sample, counts if counts.exact else None)
 
 
 def _between(home: Placed, other: Placed) -> list[Placed]:
@@ -259,7 +288,15 @@ def _between(home: Placed, other: Placed) -> list[Placed]:
         return []
     knots, where = np.unique(before, return_inverse=True)
     way = np.interp(home.places, knots, np.bincount(where, after - before) / np.bincount(where))
-    return [Placed(home.places + share * way, home.rows, home.sample) for share in STEPS]
+    return [_moved(home, share * way) for share in STEPS]
+
+
+def _moved(home: Placed, way: FloatArray) -> Placed:
+    places = home.places + way
+    counts = None
+    if home.counts is not None and (np.diff(places) > 0).all():
+        counts = NumberCounts(places, home.rows, 0.0, True)
+    return Placed(places, home.rows, home.sample, counts)
 
 
 def _quantiles(sample: Placed) -> FloatArray:

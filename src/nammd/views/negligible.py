@@ -6,18 +6,20 @@ the rows to what they would be if the change had happened to them. A row is not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from nammd.data.arrays import FloatArray
 from nammd.errors.checks import between
 from nammd.errors.naming import suggestion
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.lattice import bent, straight
-from nammd.views.placed import PlacedSample, placed
-from nammd.views.support import APART
+from nammd.views.stacked import stacked_samples
+from nammd.views.support import APART, Labels
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Changes:
     def distance(self, aspect: str, reference: Counts) -> float:
         """Return the distance that these changes make in one aspect of a column."""
         if isinstance(reference, NumberCounts):
-            return _shifted(reference, self.shift)
+            return float(shifted_distances([(reference, self.shift)])[0])
         lost = _lost(reference, self.missing)
         return lost if aspect == "missing" else max(lost, _relabelled(reference, self.categories))
 
@@ -127,35 +129,48 @@ def moved_by(reference: NumberCounts, shift: float) -> NumberCounts:
     return NumberCounts(places, reference.rows, reference.missing, True).on_lattice()
 
 
-def _shifted(reference: NumberCounts, shift: float) -> float:
-    """Return the distance to the same numbers moved: those of a row and of another one's copy."""
-    if not reference.places.size:
-        return 0.0
-    if reference.exact:  # the copies need places of their own
+def shifted_distances(columns: Sequence[tuple[NumberCounts, float]]) -> FloatArray:
+    """Return the distances of columns of numbers to the same moved: those of a row and of another one's copy.
+
+    All at once: there may be very many columns.
+    """
+    samples, pairs = list[tuple[Counts, Counts]](), np.zeros(len(columns))
+    for k, (reference, shift) in enumerate(columns):
         places = bent(straight(reference.places) + shift)
-        order = np.argsort(places, kind="stable")
-        copy = NumberCounts(places[order], reference.rows[order], reference.missing, True)
-    else:
-        copy = moved_by(reference, shift)
-    x, y = placed([reference, copy])
-    own = np.exp(-0.5 * (bent(straight(reference.places) + shift) - reference.places) ** 2)
-    return _paired(x, y, float(reference.rows @ own))
+        pairs[k] = reference.rows @ np.exp(-0.5 * (places - reference.places) ** 2)
+        copy = NumberCounts(places, reference.rows, reference.missing, True)
+        if not reference.exact:
+            copy = copy.on_lattice()
+        samples.append((reference, copy))  # of values the copies have places of their own
+    found = np.zeros(len(columns))
+    filled = [k for k, (reference, _) in enumerate(columns) if reference.places.size]
+    for some, x, y in stacked_samples([samples[k] for k in filled]):
+        which, m = np.array(filled)[some], x.size
+        xx, yy = ((np.vecdot(s.rows, s.seen) - m) / (m * (m - 1)) for s in (x, y))
+        xy = (np.vecdot(x.rows, y.seen) - pairs[which]) / (m * (m - 1))
+        found[which] = (xx + yy - 2 * xy) / (4.0 - xx - yy)
+    return found
 
 
 def _lost(reference: LabelCounts, share: float) -> float:
     """Return the distance to the same rows of which a share, drawn at random, has lost its value."""
-    [x] = placed([reference])
-    m = x.size
-    own = (float(x.rows @ x.seen) - m) / (m * (m - 1))
-    return distance_to_mixture(own, float(x.seen[-1]) / m, share)
+    own, missing = _means(tuple(reference.rows.values()), reference.missing)
+    return distance_to_mixture(own, missing, share)
 
 
 def _relabelled(reference: LabelCounts, share: float) -> float:
     """Return the distance to the same rows of which a share has another label, one that was not there."""
-    [x] = placed([reference])
-    m = x.size
-    own = (float(x.rows @ x.seen) - m) / (m * (m - 1))
+    own, _ = _means(tuple(reference.rows.values()), reference.missing)
     return distance_to_mixture(own, APART, share)
+
+
+@lru_cache(maxsize=4096)  # whether values are there is alike in most columns of a table
+def _means(labels: tuple[float, ...], missing: float) -> tuple[float, float]:
+    """Return the mean kernel value of two rows with some labels, and of a row and a missing label."""
+    rows = np.array([*labels, missing])
+    seen = Labels({}).apply(rows[:, None])[:, 0]
+    m = round(float(rows.sum()))
+    return (float(rows @ seen) - m) / (m * (m - 1)), float(seen[-1]) / m
 
 
 def distance_to_mixture(own: float, across: float, share: float) -> float:
@@ -163,10 +178,3 @@ def distance_to_mixture(own: float, across: float, share: float) -> float:
     squared = share**2 * (own + 1.0 - 2 * across)
     mixed = (1 - share) ** 2 * own + 2 * share * (1 - share) * across + share**2
     return squared / (4.0 - own - mixed)
-
-
-def _paired(x: PlacedSample, y: PlacedSample, pairs: float) -> float:
-    m = x.size
-    xx, yy = ((float(s.rows @ s.seen) - m) / (m * (m - 1)) for s in (x, y))
-    xy = (float(x.rows @ y.seen) - pairs) / (m * (m - 1))
-    return (xx + yy - 2 * xy) / (4.0 - xx - yy)

@@ -15,6 +15,7 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.statistics.atom_pair import AtomPair
 from nammd.statistics.atoms import Atoms
+from nammd.statistics.elementwise import choose, number, of_matrices
 from nammd.statistics.pair import Pair
 from nammd.views.counts import Counts
 from nammd.views.support import Support, support_of
@@ -29,7 +30,10 @@ _SMALL = 100
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """Several samples on one support, one in each column of `rows`; see `PlacedSample`."""
+    """Several samples on one support, one in each column of `rows`; see `PlacedSample`.
+
+    Of many columns of a table there is a matrix of rows for each, one after another.
+    """
 
     support: Support
     rows: FloatArray = field(repr=False)
@@ -37,12 +41,12 @@ class Beside:
     @cached_property
     def seen(self) -> FloatArray:
         """The sums of the kernel values between each place and all rows of each sample."""
-        return np.asfortranarray(self.support.apply(self.rows))
+        return _by_samples(self.support.apply(self.rows))
 
     @cached_property
     def seen_squared(self) -> FloatArray:
         """The same of squared kernel values."""
-        return np.asfortranarray(self.support.apply(self.rows, squared=True))
+        return _by_samples(self.support.apply(self.rows, squared=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,30 +68,31 @@ class PlacedSample:
     among: tuple[Beside, int] | None = field(default=None, repr=False)
 
     @cached_property
-    def size(self) -> int:
+    def size(self) -> float:
         """The number of rows."""
-        return round(float(self.rows.sum()))
+        total = self.rows.sum(axis=-1)
+        return number(np.rint(total)) if total.ndim else round(float(total))
 
     @cached_property
     def seen(self) -> FloatArray:
         """The sum of the kernel values between each place and all rows."""
-        every, number = self._among
-        return every.seen[:, number]
+        every, own = self._among
+        return every.seen[..., own]
 
     @cached_property
     def seen_squared(self) -> FloatArray:
         """The same of squared kernel values."""
-        every, number = self._among
-        return every.seen_squared[:, number]
+        every, own = self._among
+        return every.seen_squared[..., own]
 
     @property
     def _among(self) -> tuple[Beside, int]:
-        return self.among or (Beside(self.support, self.rows[:, None]), 0)
+        return self.among or (Beside(self.support, self.rows[..., None]), 0)
 
     @cached_property
     def constant(self) -> bool:
         """Whether all rows are at one place."""
-        return int(np.count_nonzero(self.rows)) <= 1
+        return choose(np.count_nonzero(self.rows, axis=-1) <= 1, True, False)
 
     @cached_property
     def eigenvalue(self) -> float:
@@ -137,26 +142,28 @@ class PlacedOrder:
     def form(self, side: int, g: FloatArray) -> FloatArray:
         """Return the means of ``g_i k(i, j) g_j`` over pairs of distinct rows of a sample."""
         sample = (self.x, self.y)[side]
-        weighted = sample.rows[:, None] * g
+        weighted = sample.rows[..., None] * g
         # A row has the kernel value 1 with itself.
-        found: FloatArray = weighted.T @ (sample.support.apply(weighted) - g)
-        return found / (sample.size * (sample.size - 1))
+        found: FloatArray = weighted.swapaxes(-1, -2) @ (sample.support.apply(weighted) - g)
+        return found / of_matrices(sample.size * (sample.size - 1))
 
     def felt(self, g: FloatArray) -> FloatArray:
         """Return, for every place, the means of ``k(i, j) g_j`` over the rows of y."""
-        found: FloatArray = self.y.support.apply(self.y.rows[:, None] * g) / self.y.size
+        found: FloatArray = self.y.support.apply(self.y.rows[..., None] * g) / of_matrices(self.y.size)
         return found
 
     def mean(self, g: FloatArray, felt: FloatArray) -> FloatArray:
         """Return the means over the rows of x of influences times what is felt."""
-        found: FloatArray = (self.x.rows[:, None] * g).T @ felt / self.x.size
+        weighted = self.x.rows[..., None] * g
+        found: FloatArray = weighted.swapaxes(-1, -2) @ felt / of_matrices(self.x.size)
         return found
 
 
 def pair_of_placed(x: PlacedSample, y: PlacedSample) -> Pair:
     """Return the pair of two samples on one support: places are units that are there several times."""
     atoms = [_atoms(one, other) for one, other in ((x, y), (y, x))]
-    meeting = AtomPair((atoms[0], atoms[1]), float(x.rows @ y.seen_squared), 1.0, PlacedOrder(x, y))
+    squares = number(np.vecdot(x.rows, y.seen_squared))
+    meeting = AtomPair((atoms[0], atoms[1]), squares, 1.0, PlacedOrder(x, y))
     return Pair(meeting, alike=(x.constant, y.constant))
 
 
@@ -168,8 +175,8 @@ def _atoms(sample: PlacedSample, other: PlacedSample) -> Atoms:
         other=other.seen,
         own_sized=own,
         other_sized=other.seen,
-        squares=float(sample.rows @ (sample.seen_squared - 1.0)),
-        partners=float(other.size),
+        squares=number(np.vecdot(sample.rows, sample.seen_squared - 1.0)),
+        partners=number(other.size),
         rows=sample.size,
         counts=sample.rows,
     )
@@ -178,8 +185,18 @@ def _atoms(sample: PlacedSample, other: PlacedSample) -> Atoms:
 def placed(samples: Sequence[Counts]) -> list[PlacedSample]:
     """Return samples of one column on a common support."""
     support = support_of(samples)
-    every = Beside(support, np.array([support.weights(sample) for sample in samples]).T)
-    return [PlacedSample(support, rows, (every, k)) for k, rows in enumerate(every.rows.T)]
+    return on_support(support, np.array([support.weights(sample) for sample in samples]).T)
+
+
+def on_support(support: Support, rows: FloatArray) -> list[PlacedSample]:
+    """Return samples whose rows are known for every place of a support, one in each column."""
+    every = Beside(support, rows)
+    return [PlacedSample(support, rows[..., k], (every, k)) for k in range(rows.shape[-1])]
+
+
+def _by_samples(seen: FloatArray) -> FloatArray:
+    """Return sums so that those of one sample are beside each other in memory."""
+    return np.asfortranarray(seen) if seen.ndim == 2 else seen
 
 
 def pair_of_counts(x: Counts, y: Counts) -> Pair:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -34,7 +35,9 @@ MOST_PAIRS = 2000
 LEAST = 20
 """With fewer rows, or groups of rows, nothing is said about pairs."""
 
-_AT_ONCE = 128
+_AT_ONCE = 1 << 21
+"""So many numbers are worked on at once: features of cells, or their covariances."""
+
 _COLUMNS_AT_ONCE = 64
 _SOME = 5000
 _LEADING = 2
@@ -133,11 +136,15 @@ class SampleRelations:
     @cached_property
     def stacks(self) -> list[list[int]]:
         """The pairs in portions of one shape, which are worked out at once."""
-        alike: dict[object, list[int]] = {}
+        alike: dict[tuple[tuple[int, int, bool], ...], list[int]] = {}
         for pair in range(len(self.columns.pairs)):
             alike.setdefault(tuple(each.shape for each in self.both(pair)), []).append(pair)
-        most = 1 if self.grouped is not None else _AT_ONCE
-        return [pairs[k : k + most] for pairs in alike.values() for k in range(0, len(pairs), most)]
+        found = []
+        for shapes, pairs in alike.items():
+            cells, features = (math.prod(shape[k] for shape in shapes) for k in (0, 1))
+            most = 1 if self.grouped is not None else max(_AT_ONCE // (features * max(cells, features)), 1)
+            found += [pairs[k : k + most] for k in range(0, len(pairs), most)]
+        return found
 
     def kept(self) -> SampleRelations:
         """Return what a tolerance keeps: no rows, and as many as would tell as much by themselves."""
@@ -155,15 +162,22 @@ def mixed(samples: Sequence[SampleRelations], shares: Sequence[float], pairs: Se
     Where classes are ranks, they are at their ranks within the mixture.
     """
     parts = [(share, sample) for share, sample in zip(shares, samples, strict=True) if share > 0]
-    both = samples[0].both(pairs[0])
-    ranks = (both[0].count if both[0].ranked else 0, both[1].count if both[1].ranked else 0)
+    columns = list(zip(*map(samples[0].both, pairs), strict=True))
+    shapes = [each[0].shape for each in columns]
+    ranks = [each[0].count if each[0].ranked else 0 for each in columns]
     found = []
     for share, sample in parts:
-        one, two = (
-            np.stack([_features(samples[0].both(pair)[k], sample, parts) for pair in pairs]) for k in (0, 1)
-        )
-        table = sample.tables[pairs, : both[0].count + 1, : both[1].count + 1]
-        found.append(Cells(table, sample.sizes[pairs], one, two, ranks, share))
+        features = []
+        for some, (classes, count, _) in zip(columns, shapes, strict=True):
+            different = {column.measure.name: column for column in some}
+            places = {name: k for k, name in enumerate(different)}
+            every = np.zeros((len(different), classes, count))
+            for place, column in zip(every, different.values(), strict=True):
+                own = _features(column, sample, parts)
+                place[: own.shape[0], : own.shape[1]] = own
+            features.append(every[[places[column.measure.name] for column in some]])
+        table = sample.tables[pairs, : shapes[0][0], : shapes[1][0]]
+        found.append(Cells(table, sample.sizes[pairs], features[0], features[1], (ranks[0], ranks[1]), share))
     return found
 
 

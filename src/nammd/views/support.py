@@ -32,7 +32,10 @@ class Support(Protocol):
         """The number of places."""
 
     def apply(self, vectors: FloatArray, squared: bool = False) -> FloatArray:
-        """Return the products of the kernel, or of its squared values, with the columns of a matrix."""
+        """Return the products of the kernel, or of its squared values, with the columns of a matrix.
+
+        Of many columns of a table at once there is a matrix for each.
+        """
 
     def weights(self, counts: Counts) -> FloatArray:
         """Return counts as a vector over the places."""
@@ -55,7 +58,7 @@ class Labels:
     def apply(self, vectors: FloatArray, squared: bool = False) -> FloatArray:
         """Return the products, in linear time."""
         apart = APART * APART if squared else APART
-        found: FloatArray = apart * vectors.sum(axis=0) + (1.0 - apart) * vectors
+        found: FloatArray = apart * vectors.sum(axis=-2, keepdims=True) + (1.0 - apart) * vectors
         return found
 
     def weights(self, counts: Counts) -> FloatArray:
@@ -83,11 +86,11 @@ class Values:
     @property
     def size(self) -> int:
         """The number of values."""
-        return len(self.places)
+        return int(self.places.shape[-1])
 
     @cached_property
     def _matrix(self) -> FloatArray:
-        matrix: FloatArray = np.exp(-0.5 * (self.places[:, None] - self.places) ** 2)
+        matrix: FloatArray = np.exp(-0.5 * (self.places[..., None] - self.places[..., None, :]) ** 2)
         return matrix
 
     @cached_property
@@ -138,9 +141,9 @@ class Lattice:
     def apply(self, vectors: FloatArray, squared: bool = False) -> FloatArray:
         """Return the products."""
         padded, spectra = _transforms(self.length)
-        waves = np.fft.rfft(vectors, padded, axis=0)
-        product = np.fft.irfft(waves * spectra[int(squared)], padded, axis=0)
-        found: FloatArray = product[: self.length]
+        waves = np.fft.rfft(vectors, padded, axis=-2)
+        product = np.fft.irfft(waves * spectra[int(squared)], padded, axis=-2)
+        found: FloatArray = product[..., : self.length, :]
         return found
 
     def weights(self, counts: Counts) -> FloatArray:
