@@ -91,8 +91,12 @@ def _arrays():
         found[name] = lambda kernel=kernel: MAKE.from_reference(X, ACCEPTED, kernel=kernel, **ANYWAY)
     ways = {name: Way(make, X, ARRAYS) for name, make in found.items()}
     between = points(7, 80, loc=0.4)
+    many = points(8, 3_100)  # so many that what they and accepted data know of each other is kept
     return ways | {
-        "undecided": Way(lambda: MAKE.from_reference(X, between, **ANYWAY), X, {"it": between + 0.1})
+        "many rows": Way(
+            lambda: MAKE.from_reference(many, ACCEPTED, scales="median", **ANYWAY), many, ARRAYS
+        ),
+        "undecided": Way(lambda: MAKE.from_reference(X, between, **ANYWAY), X, {"it": between + 0.1}),
     }
 
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 DIGEST_ROWS = 65_536
 """Of more rows it is a digest of the digests of so many at a time, which workers can make side by side."""
 
+_HASHED_ROWS = 4_096
+
 
 def digest_of_array(array: NDArray[np.float64]) -> str:
     """Return a digest of a NumPy array: its shape and its numbers."""
@@ -35,7 +37,8 @@ def heads(shape: Sequence[int]) -> tuple[bytes, bytes]:
 def digest_of_rows(rows: NDArray[np.float64], first: bytes) -> bytes:
     """Return the digest of some rows."""
     content = hashlib.sha256(first)
-    content.update(np.ascontiguousarray(rows, dtype="<f8").data)
+    for start in range(0, len(rows), _HASHED_ROWS):  # rows that are not in one piece are copied
+        content.update(np.ascontiguousarray(rows[start : start + _HASHED_ROWS], dtype="<f8").data)
     return content.digest()
 
 

@@ -276,12 +276,12 @@ class SumsBetween:
     @property
     def parts(self) -> list[tuple[Array, ...]]:
         """What is to be summed."""
-        alone, pairs = self._unknown
+        alone, pairs = self.unknown
         return [(self.samples[v],) for v in alone] + [(self.samples[a], self.samples[b]) for a, b in pairs]
 
     def completed(self, sums: Sequence[Any]) -> SumsBetween:
         """Return it with the sums of all parts."""
-        alone, pairs = self._unknown
+        alone, pairs = self.unknown
         within = {**self.within, **dict(zip(alone, sums, strict=False))}
         return SumsBetween(
             self.samples, within, {**self.between, **dict(zip(pairs, sums[len(alone) :], strict=True))}
@@ -298,7 +298,8 @@ class SumsBetween:
         return [self.completed(summed.parts) for summed in every]
 
     @property
-    def _unknown(self) -> tuple[list[int], list[tuple[int, int]]]:
+    def unknown(self) -> tuple[list[int], list[tuple[int, int]]]:
+        """The numbers of samples, and of pairs of them, that are not summed yet."""
         every = range(len(self.samples))
         pairs = [(a, b) for b in every for a in range(b) if (a, b) not in self.between]
         return [v for v in every if v not in self.within], pairs

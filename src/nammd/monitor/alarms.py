@@ -183,7 +183,8 @@ _TOLD = ("key", "decision", "level", "distance", "interval", "epsilon", "reasons
 
 def tell(on_alarm: OnAlarm, path: Path, result: BatchVerdict) -> BatchVerdict:
     """Tell of the alarms that a batch opened; return its verdict with a caution about what went wrong."""
-    if on_alarm is None:
+    opened = [event for event in result.events if event.kind == "alarm opened"]
+    if on_alarm is None or not opened:
         return result
     found = result.to_dict()
     about = {
@@ -191,7 +192,6 @@ def tell(on_alarm: OnAlarm, path: Path, result: BatchVerdict) -> BatchVerdict:
         "state": result.state.headline(),
         "batch": {name: found[name] for name in _TOLD},
     }
-    opened = [event for event in result.events if event.kind == "alarm opened"]
     troubles = [trouble for event in opened if (trouble := alert(on_alarm, event, about))]
     cautions = [
         Caution("alert-failed", f"{trouble}; the batch was added all the same") for trouble in troubles

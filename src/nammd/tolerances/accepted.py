@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,11 +20,15 @@ from nammd.data.arrays import Array, FloatArray, is_spread, like, take_rows, to_
 from nammd.data.magnitudes import deviation, unit_of
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import representatives
+from nammd.engines import Engine
 from nammd.engines.progress import aside
 from nammd.engines.sums import WithinSums
 from nammd.evidence.accepted import AcceptedRows, Rows, Sums, SumsBetween
 from nammd.evidence.nearest import MOST_MOVED
+from nammd.evidence.rows import Known
+from nammd.kernels.operations import features_of
 from nammd.spaces import Sample, Space
+from nammd.tolerances.kept_sums import KeptSums, can_keep
 from nammd.views.nearest import STEPS
 
 MOST_ROWS = 10_000
@@ -209,12 +213,15 @@ class AcceptedSet:
         Where the columns of the reference are.
     within, between : mapping
         Sums over the pairs of rows of each of them, and of each two, by their numbers.
+    kept : KeptSums
+        The same with the reference, as far as it is kept.
     """
 
     datasets: tuple[AcceptedDataset, ...]
     home: tuple[Quantiles, ...] = field(default=(), repr=False)
     within: Mapping[int, WithinSums] = field(default_factory=dict, repr=False)
     between: Sums = field(default_factory=dict, repr=False)
+    kept: KeptSums = field(default_factory=KeptSums, repr=False)
 
     def accepting(self, samples: Mapping[str, Sample], space: Space, reason: str = "") -> AcceptedSet:
         """Return the set with more datasets; those that are known already are not summed again."""
@@ -228,7 +235,24 @@ class AcceptedSet:
         points = [each.points for each in datasets]
         with aside():
             [sums] = SumsBetween(points, self.within, self.between).at([space.kernel], None)
-        return AcceptedSet(datasets, self.home, sums.within, sums.between)
+        kept = self.kept.after(len(self.datasets), len(added))
+        return AcceptedSet(datasets, self.home, sums.within, sums.between, kept)
+
+    def keeping(self, reference: Sample, known: Known | None, engine: Engine | None) -> AcceptedSet:
+        """Return the set with what it and its reference know of each other, where every check needs that.
+
+        `known` is what is within the reference. Of few rows it is not kept: they are compared at all scales
+        at once. Nor of a kernel with features, which compares none in pairs.
+        """
+        sizes = [reference.size, *(len(each.points) for each in self.datasets)]
+        many = len(sizes) > 1 and max(sizes) > FINE_ROWS and reference.size <= MOST_ROWS
+        grouped = any(each.units is not None for each in self.datasets)
+        if not many or grouped or not can_keep(reference, engine) or features_of(reference.space.kernel):
+            return self
+        own = known.sums if known is not None and known.sample.points is reference.points else None
+        assert own is None or isinstance(own, WithinSums)
+        corners, _ = self.corners(reference, (1.0,))
+        return replace(self, kept=KeptSums.of(reference, self.sums_between(corners), own))
 
     def same_as(self, sample: Any) -> str:
         """Return the name of the dataset that a sample is, row by row; empty where it is none."""
@@ -261,13 +285,14 @@ class AcceptedSet:
         [sums] = self.sums_between(corners).at([kernel], None)
         return AcceptedRows.of(kernel, corners, sizes, sums)
 
-    def sums_between(self, corners: Sequence[Rows], several: bool = False) -> SumsBetween:
-        """Return what is known of corners; nothing where it is to be of several kernels."""
+    def sums_between(self, corners: Sequence[Rows], kept: bool = False) -> SumsBetween:
+        """Return what is known of corners; with what is `kept` of the reference, where these are its rows."""
         points = [corner.points for corner in corners]
-        if several:
-            return SumsBetween(points)
-        known = {(a + 1, b + 1): sums for (a, b), sums in self.between.items()}
-        return SumsBetween(points, {k + 1: sums for k, sums in self.within.items()}, known)
+        within = {k + 1: sums for k, sums in self.within.items()}
+        between = {(a + 1, b + 1): sums for (a, b), sums in self.between.items()}
+        if kept:
+            within, between = {**within, **self.kept.within}, {**between, **self.kept.between}
+        return SumsBetween(points, within, between)
 
     def corners(self, reference: Sample, scales: Sequence[float]) -> tuple[list[Rows], list[int]]:
         """Return the rows of all that is accepted, the reference first, and how many units each dataset has.

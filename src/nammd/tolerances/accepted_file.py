@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from nammd.data.row_units import RowUnits
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.errors.stored import LARGEST, Stored
 from nammd.evidence.accepted import Sums
+from nammd.evidence.nearest import MOST_MOVED
 from nammd.tolerances.accepted import (
     MOST_ROWS,
     QUANTILES,
@@ -22,7 +24,9 @@ from nammd.tolerances.accepted import (
     Quantiles,
     placed,
 )
+from nammd.tolerances.kept_sums import KeptSums
 from nammd.tolerances.pair_file import packed
+from nammd.views.nearest import STEPS
 
 
 def accepted_to_dict(accepted: AcceptedSet) -> dict[str, Any]:
@@ -33,18 +37,29 @@ def accepted_to_dict(accepted: AcceptedSet) -> dict[str, Any]:
             {"slot": each.slot, "flag": each.flag, "unit": each.unit, "values": packed(each.values)}
             for each in accepted.home
         ],
+        **_sums_to_dict(accepted.within, accepted.between),
+        "kept": _kept_to_dict(accepted.kept) if accepted.kept.reference else None,
+    }
+
+
+def _kept_to_dict(kept: KeptSums) -> dict[str, Any]:
+    return {"reference": kept.reference, **_sums_to_dict(kept.within, kept.between)}
+
+
+def _sums_to_dict(within: Mapping[int, WithinSums], between: Sums) -> dict[str, Any]:
+    return {
         "within": [
             {"of": k, "rows": packed(sums.rows), "squares": sums.squares}
-            for k, sums in sorted(accepted.within.items())
+            for k, sums in sorted(within.items())
         ],
         "between": [
             {"of": list(both), "rows": packed(s.rows), "cols": packed(s.cols), "squares": s.squares}
-            for both, s in sorted(accepted.between.items())
+            for both, s in sorted(between.items())
         ],
     }
 
 
-def read_accepted(stored: Stored, bound: float, width: int) -> AcceptedSet:
+def read_accepted(stored: Stored, bound: float, width: int, rows: int) -> AcceptedSet:
     """Return the accepted data that a file describes.
 
     Parameters
@@ -55,24 +70,14 @@ def read_accepted(stored: Stored, bound: float, width: int) -> AcceptedSet:
         That of the kernel.
     width : int
         How many coordinates points have.
+    rows : int
+        How many rows the reference has.
     """
     datasets = tuple(_read_dataset(each, width) for each in stored["datasets"].each())
     if len({each.label for each in datasets}) < len(datasets):
         raise stored["datasets"].wrong("datasets with labels that differ from one another")
-    sizes, last = [len(each.points) for each in datasets], len(datasets) - 1
-    within, between = dict[int, WithinSums](), Sums()
-    for each in stored["within"].each():
-        k = each["of"].whole(0, last)
-        rows = _sums(each["rows"], sizes[k], bound * sizes[k])
-        within[k] = WithinSums(rows, each["squares"].number(0, (bound * sizes[k]) ** 2))
-    for each in stored["between"].each():
-        a, b = (k.whole(0, last) for k in each["of"].pair())
-        rows = _sums(each["rows"], sizes[a], bound * sizes[b])
-        cols = _sums(each["cols"], sizes[b], bound * sizes[a])
-        if abs(rows.sum() - cols.sum()) > 1e-6 * bound * sizes[a] * sizes[b]:
-            raise each["cols"].wrong(f"sums that add up to those of {each['rows'].path}")
-        squares = each["squares"].number(0, bound**2 * sizes[a] * sizes[b])
-        between[a, b] = CrossSums(rows, cols, squares, None)
+    sizes = [len(each.points) for each in datasets]
+    within, between = _read_sums(stored, sizes, bound)
     alone = any(each.units is not None for each in datasets)
     numbers = range(0 if alone else len(datasets))
     if set(within) != set(numbers):
@@ -80,7 +85,31 @@ def read_accepted(stored: Stored, bound: float, width: int) -> AcceptedSet:
     if set(between) != {(a, b) for a in numbers for b in numbers if a < b}:
         raise stored["between"].wrong("sums for each two of the accepted datasets")
     home = tuple(_read_quantiles(each, width) for each in stored["home"].each())
-    return AcceptedSet(datasets, home, within, between)
+    kept = KeptSums()
+    if (here := stored.get("kept")).there:
+        corners = [rows, *sizes, *(min(rows, MOST_MOVED) for each in datasets if each.maps for _ in STEPS)]
+        kept = KeptSums(here["reference"].text(), *_read_sums(here, corners, bound))
+    return AcceptedSet(datasets, home, within, between, kept)
+
+
+def _read_sums(stored: Stored, sizes: Sequence[int], bound: float) -> tuple[dict[int, WithinSums], Sums]:
+    """Return the sums within samples of some sizes, and between each two of them, by their numbers."""
+    last, within, between = len(sizes) - 1, dict[int, WithinSums](), Sums()
+    for each in stored["within"].each():
+        k = each["of"].whole(0, last)
+        rows = _sums(each["rows"], sizes[k], bound * sizes[k])
+        within[k] = WithinSums(rows, each["squares"].number(0, (bound * sizes[k]) ** 2))
+    for each in stored["between"].each():
+        one, other = each["of"].pair()
+        a = one.whole(0, last)
+        b = other.whole(a + 1, last)
+        rows = _sums(each["rows"], sizes[a], bound * sizes[b])
+        cols = _sums(each["cols"], sizes[b], bound * sizes[a])
+        if abs(rows.sum() - cols.sum()) > 1e-6 * bound * sizes[a] * sizes[b]:
+            raise each["cols"].wrong(f"sums that add up to those of {each['rows'].path}")
+        squares = each["squares"].number(0, bound**2 * sizes[a] * sizes[b])
+        between[a, b] = CrossSums(rows, cols, squares, None)
+    return within, between
 
 
 def _dataset_to_dict(dataset: AcceptedDataset) -> dict[str, Any]:

@@ -12,12 +12,13 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
-from nammd.evidence.accepted import AcceptedRows
+from nammd.evidence.accepted import AcceptedRows, SumsBetween
 from nammd.evidence.bets import bets_on_rows
 from nammd.evidence.gathering import gather_at
 from nammd.evidence.nearest import nearest_accepted
 from nammd.evidence.preparing import compared
 from nammd.evidence.rows import Known, RowEvidence
+from nammd.evidence.stand_ins import SampleStandIns
 from nammd.kernels.operations import features_of
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample
@@ -168,14 +169,24 @@ class _Around:
             return [evidence for [evidence] in found]  # type: ignore[misc]
         corners, sizes = self.accepted.corners(reference, scales)
         others = [corner.points for corner in corners[1:]]
-        between = self.accepted.sums_between(corners, several=len(scales) > 1)
+        between = SumsBetween([reference.points, *others])
+        if tuple(scales) == (1.0,):  # of several kernels nothing is known
+            of_this = self.accepted.kept.hold_for(reference, engine)
+            between = self.accepted.sums_between(corners, kept=of_this)
+        own = between.within.get(0)
+        here = (
+            None
+            if own is None
+            else [Known(reference, own, SampleStandIns(reference, reference.space.kernel))]
+        )
         # The pair itself tells what is within the reference.
         among = [part for part in between.parts if len(part) == 2 or part[0] is not reference.points]
-        found = gather_at(scales, pairs, engine=engine, beside=others, among=among)
+        found = gather_at(scales, pairs, engine=engine, known=here, beside=others, among=among)
         kept: list[RowEvidence] = []
         for scale, [evidence] in zip(scales, found, strict=False):
             assert isinstance(evidence, RowEvidence)
-            sums = between.completed([evidence.kernel_sums.x, *evidence.beside[len(others) :]])
+            first = [evidence.kernel_sums.x] if own is None else []
+            sums = between.completed([*first, *evidence.beside[len(others) :]])
             rows = AcceptedRows.of(evidence.kernel, corners, sizes, sums)
             self._known[scale] = reference, rows
             # What the corners know of each other is in there now, and large.

@@ -185,6 +185,8 @@ class Constructors(Result):
         made = [] if by_number else bench.distances_made(*negligible_perturbation(bench, margin), wanted)
         found = joint_margin(bench, estimates, known, margin, rows, made[0] if made else 0.0)
         finer = scale_margins(bench, wanted, found.value if by_number else None, made[1:])
+        own = next((each.evidence.known_x for each in estimates.values()), None)
+        known = known.keeping(bench.reference, own, bench.engine)
         return cls._made(
             bench,
             (found,),

@@ -133,7 +133,8 @@ def from_dict(content: dict[str, Any]) -> Tolerance:
     columns = ColumnTolerances.read(stored["columns"]) if stored["columns"].there else None
     accepted = None
     if stored["accepted"].there:
-        accepted = read_accepted(stored["accepted"], float(space.kernel.bound), space.encoding.width)
+        bound, width = float(space.kernel.bound), space.encoding.width
+        accepted = read_accepted(stored["accepted"], bound, width, origin.rows)
     scales = tuple(_read_scale(each) for each in stored["scales"].each())
     if [each.scale for each in scales] != sorted({each.scale for each in scales}, reverse=True):
         raise stored["scales"].wrong("scales in descending order")

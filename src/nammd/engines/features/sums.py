@@ -196,6 +196,7 @@ def feature_sums(
                 for part in keyed
             ]
         )
+        del order  # before the next ones are made
     return summed
 
 

@@ -79,7 +79,8 @@ class Walks:
     ) -> list[FloatArray]:
         """Return, for each sample, the sum of outer products of features less a mean, over some rows."""
         each = zip(samples, rows, means, strict=True)
-        jobs = [_Outer(self.waves, sample, scale, some, mean) for sample, some, mean in each]
+        spare: list[FloatArray] = []
+        jobs = [_Outer(self.waves, sample, scale, some, mean, spare) for sample, some, mean in each]
         run(jobs, self.threads, self.progress, of_pairs=False)
         for job in jobs:
             job.found *= self.waves.scale**2
@@ -214,9 +215,18 @@ class _Products(_Walk):
 
 
 class _Outer(_Walk):
-    def __init__(self, waves: Waves, sample: Array, scale: int, rows: Positions, mean: FloatArray) -> None:
+    def __init__(
+        self,
+        waves: Waves,
+        sample: Array,
+        scale: int,
+        rows: Positions,
+        mean: FloatArray,
+        spare: list[FloatArray],
+    ) -> None:
         super().__init__(waves, sample, rows)
         self.scale, self.xp = scale, namespace(sample)
+        self.spare = spare  # products that were added, whose memory is used again
         # It is large, and stays where the sample is.
         self.found: FloatArray = like(np.zeros((waves.size, waves.size)), sample, self.xp.float64)
         self.mean = self.here(mean / waves.scale, sample)
@@ -227,12 +237,20 @@ class _Outer(_Walk):
 
     def reduce(self, low: int, high: int) -> Any:
         *_, waves = self.waves.of(self.rows(low, high), self.scale + 1)
-        centred = waves - self.mean
-        product = centred.T @ centred
-        return to_numpy(product) if self.on_cpu else self.xp.astype(product, self.xp.float64)
+        if not self.on_cpu:
+            centred = waves - self.mean
+            return self.xp.astype(centred.T @ centred, self.xp.float64)
+        waves -= self.mean  # in the buffer: nobody else needs them
+        try:
+            product = self.spare.pop()
+        except IndexError:
+            product = np.empty(self.found.shape, waves.dtype)
+        return np.matmul(waves.T, waves, out=product)
 
     def add(self, low: int, high: int, part: Array) -> None:
         self.found += part
+        if self.on_cpu:
+            self.spare.append(part)
 
 
 class _ByLabel(_Walk):
