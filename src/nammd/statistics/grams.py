@@ -208,10 +208,10 @@ def unit_eigenvalue(
     means = (gram.sum(axis=0) if repeats is None else repeats @ gram) / total
     mean = (means.sum() if repeats is None else means @ repeats) / total
     trace, count = float(np.trace(gram)), float(len(sizes))
-    # Centred: the sums less ``s_i means_j + means_i s_j - s_i s_j mean``, in one product of two columns.
-    half = means - mean / 2 * sizes
-    moved = np.stack([sizes, half], axis=1) @ np.stack([half, sizes])
-    centred = np.subtract(gram, moved, out=moved)
+    # Centred: the sums less ``s_i means_j + means_i s_j - s_i s_j mean``.
+    moved = np.outer(sizes, means - mean / 2 * sizes)
+    centred = gram - moved
+    centred -= moved.T
     if repeats is not None:
         roots = np.sqrt(repeats)
         centred *= roots[:, None]

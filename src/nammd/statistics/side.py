@@ -180,7 +180,7 @@ def standardised(second: float, third: float) -> float:
 
 # Up to here a full decomposition costs less than the iteration's overhead.
 _DENSE_ROWS = 64
-_ACCURACY, _NEAR = 1e-11, 1e-6
+_ACCURACY = 1e-11
 
 
 def top_eigenvalue(centred: FloatArray, trace: float) -> float:
@@ -201,7 +201,7 @@ def _by_lanczos(matrix: FloatArray) -> float:
     # The start is fixed, so that the same data give the same number.
     step = np.random.default_rng(0).standard_normal(size)
     step /= math.sqrt(float(step @ step))
-    basis, small, count, look = np.empty((min(32, size), size)), np.zeros((size, size)), 0, 5
+    basis, small, count, look = np.empty((min(32, size), size)), np.zeros((size, size)), 0, 10
     while True:
         basis[count] = step
         count += 1
@@ -214,14 +214,9 @@ def _by_lanczos(matrix: FloatArray) -> float:
         ends = count == size or left <= _ACCURACY * parts[-1]
         if ends or count == look:
             values, vectors = np.linalg.eigh(small[:count, :count])
-            residual = left * abs(vectors[-1, -1])
-            # The value is nearer than the vector: by the square, over how far the next one is (Kato, Temple).
-            # That has to be another one, so the vector must be known to some digits.
-            if not ends and residual <= _NEAR * values[-1]:
-                residual *= min(residual / (values[-1] - values[-2]), 1.0)
-            if ends or residual <= _ACCURACY * values[-1]:
+            if ends or left * abs(vectors[-1, -1]) <= _ACCURACY * values[-1]:
                 return float(values[-1])
-            look += max(count // 4, 2)
+            look += max(count // 4, 3)
         if count == len(basis):
             basis = np.concatenate([basis, np.empty((min(count, size - count), size))])
         small[count, count - 1] = small[count - 1, count] = left
