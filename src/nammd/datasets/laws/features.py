@@ -40,7 +40,7 @@ def sketch_of_normal(mean: ArrayLike, features: RandomFeatures, variance: float 
     Examples
     --------
     >>> import nammd
-    >>> features = nammd.RandomFeatures(nammd.Gaussian(1.0), 4096, rng=0)
+    >>> features = nammd.RandomFeatures(nammd.Gaussian(1.0), 1024, rng=0)
     >>> x, y = sketch_of_normal([0.0], features), sketch_of_normal([1.0], features)
     >>> exact = nammd_of_normals([1.0], nammd.Gaussian(1.0))
     >>> bool(abs(nammd.distance(x, y).value - exact) < 0.01)
