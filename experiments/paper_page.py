@@ -192,8 +192,8 @@ def _seeds(sections: Sections, folder: Path) -> str:
         "## With another seed\n\nShort runs with the experiments' own "
         f"seeds and with the seed {SECOND_SEED}: how many rates and means are within two joint "
         "standard errors of each other (95 % are expected), and the largest difference. In closeness tests "
-        "every seed makes pairs of its own, and a short run has one of each kind: the error within a run does "
-        "not count how pairs differ.\n\n"
+        "every seed makes pairs of its own, and a short run has one of each kind: the error within a run "
+        "does not count how pairs differ.\n\n"
         + table(["experiment", "figures", "within two errors", "largest"], rows)
     )
 
