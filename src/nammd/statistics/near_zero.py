@@ -130,8 +130,8 @@ def chances_below(
     degrees: FloatArray | float = math.inf,
 ) -> FloatArray:
     """Return the probabilities of estimates of at most some values, each by its law; see `NearZero`."""
-    points, weights = normal_grid(_POINTS, _REACH)
     centre, along, rest, degrees = (np.asarray(each)[..., None] for each in (centre, along, rest, degrees))
+    points, weights = normal_grid(_points_for(values[:, None], along, rest, degrees), _REACH)
     excess = values[:, None] - ((np.sqrt(centre) + np.sqrt(along) * points) ** 2 - along)
     some = rest > 0
     with np.errstate(under="ignore"):  # what is too small for a number is nothing
@@ -139,6 +139,20 @@ def chances_below(
             return lower_tails(excess / np.sqrt(rest), degrees) @ weights
         tails = lower_tails(excess / np.sqrt(np.where(some, rest, 1.0)), degrees)
         return np.where(some, tails, excess >= 0) @ weights
+
+
+def _points_for(values: FloatArray, along: FloatArray, rest: FloatArray, degrees: FloatArray) -> int:
+    """Return how many points the sum over Z needs: as few as give the digits of the most.
+
+    Sums over even points of what is as smooth as a normal law with standard deviation w are exact to 2e-14
+    where the points are at most ``2 pi w / 8`` apart (by Poisson's formula). Here w is that of W in units of Z:
+    over the largest slope of ``(sqrt(e) + sigma Z)²`` where it is within eight deviations of the value.
+    """
+    if not (np.isinf(degrees).all() and (rest > 0).all()):
+        return _POINTS
+    slope = 2 * np.sqrt(along * np.maximum(values + along + 8 * np.sqrt(rest), 0.0))
+    needed = 2 * _REACH * 8 / (2 * math.pi) * float((slope / np.sqrt(rest)).max(initial=0.0))
+    return next((points for points in (_POINTS // 4 + 1, _POINTS // 2 + 1) if needed < points), _POINTS)
 
 
 def lower_tails(scores: FloatArray, degrees: FloatArray | float) -> FloatArray:

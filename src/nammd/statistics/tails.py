@@ -7,8 +7,8 @@ So numbers by the hundred are computed here, to the last digits; more of them by
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,10 @@ MOST = 1 << 15
 _LARGE_SHAPE = 2e3
 """From here on a gamma law takes many terms, and digits."""
 
-_erfc: Any = np.frompyfunc(math.erfc, 1, 1)
-_quantile: Any = np.frompyfunc(NormalDist().inv_cdf, 1, 1)
-_log_gamma: Any = np.frompyfunc(math.lgamma, 1, 1)
+
+def _each(function: Callable[[float], float], values: FloatArray) -> FloatArray:
+    """Return a function of every value; this is twice as quick as what `numpy.frompyfunc` makes of it."""
+    return np.fromiter(map(function, values.ravel().tolist()), np.float64, values.size).reshape(values.shape)
 
 
 def normal_below(scores: FloatArray) -> FloatArray:
@@ -37,8 +38,7 @@ def normal_below(scores: FloatArray) -> FloatArray:
 
         many: FloatArray = ndtr(scores)
         return many
-    found: FloatArray = np.asarray(_erfc(scores * -math.sqrt(0.5)), dtype=np.float64) / 2
-    return found
+    return _each(math.erfc, scores * -math.sqrt(0.5)) / 2
 
 
 def normal_scores(shares: FloatArray) -> FloatArray:
@@ -48,8 +48,7 @@ def normal_scores(shares: FloatArray) -> FloatArray:
     >>> normal_scores(np.array([0.5, 0.95])).round(6)
     array([0.      , 1.644854])
     """
-    found: FloatArray = np.asarray(_quantile(shares), dtype=np.float64)
-    return found
+    return _each(NormalDist().inv_cdf, shares)
 
 
 def gamma_tails(shape: FloatArray, place: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -70,7 +69,7 @@ def gamma_tails(shape: FloatArray, place: FloatArray) -> tuple[FloatArray, Float
     left = place < shape + 1
     with np.errstate(divide="ignore", under="ignore"):
         # At zero the logarithm is minus infinity, and the density zero, as it should be.
-        density = np.exp(shape * np.log(place) - place - _log_gamma(shape).astype(np.float64))
+        density = np.exp(shape * np.log(place) - place - _each(math.lgamma, shape))
     below, above = np.zeros(shape.shape), np.zeros(shape.shape)
     below[left] = density[left] * _series(shape[left], place[left])
     above[left] = 1 - below[left]
