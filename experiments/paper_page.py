@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,13 +13,10 @@ from experiments.appendix import HOW, Sections, link
 from experiments.experiment import Experiment
 from experiments.overview import EXCEPTIONS, PROTOCOLS, claim, protocol, repetitions
 from experiments.overview_picture import overview_picture
-from experiments.results import Results, load
+from experiments.results import Results
 from experiments.rule import agreeing, numbers, verdict
+from experiments.second_seeds import seeds_table
 from experiments.section import Correction, Section, table
-from experiments.summary import error_of
-
-SECOND_SEED = 2
-"""The seed of the runs that the last table compares with those of the experiments' own seeds."""
 
 FIRST = ("level_map", "bounds")
 """Of these the first that there is tells on the first screen what matters most."""
@@ -47,8 +44,8 @@ _STANDING_IN = (
 )
 
 _LEFT_OUT = (
-    "Differences from the paper's protocol: to save machine time, `TAB:diff_mmd` has four runs. ME_MaBiD "
-    "sees coarse images, AutoTST has no AutoGluon, and there are 7500 rows of higgs."
+    "Differences from the paper's protocol: ME_MaBiD sees coarse images, AutoTST has no AutoGluon, and there "
+    "are 7500 rows of higgs."
 )
 
 
@@ -69,7 +66,7 @@ def paper_page(sections: Sections, folder: Path) -> str:
     if other:
         parts.append(f"## On other data\n\n{_STANDING_IN}\n")
         parts += [_section(*part) for part in other]
-    parts += [_seeds(sections, folder), _future_work()]
+    parts += [seeds_table(sections, folder), _future_work()]
     return "\n".join(part for part in parts if part)
 
 
@@ -169,47 +166,3 @@ def _future_work() -> str:
         return ""
     text: str = import_module(_FUTURE_WORK).limitations_table()
     return f"## The paper's limitations and future work\n\n{text.strip()}\n"
-
-
-def _seeds(sections: Sections, folder: Path) -> str:
-    """Return the table of runs with another seed: how far every figure moved, in its own errors."""
-    rows = []
-    for e, _, _ in sections:
-        own, other = load(e, "quick", folder), load(e, "quick", folder, SECOND_SEED)
-        if own is None or other is None:
-            continue
-        scores = [
-            abs(a["mean"] - b["mean"]) / error
-            for a, b in zip(_figures(own), _figures(other), strict=True)
-            if (error := (error_of(a) ** 2 + error_of(b) ** 2) ** 0.5) > 0
-        ]
-        if scores:
-            within = sum(score <= 2 for score in scores)
-            rows.append([e.title, str(len(scores)), f"{within / len(scores):.0%}", f"{max(scores):.1f}"])
-    if not rows:
-        return ""
-    return (
-        "## With another seed\n\nShort runs with the experiments' own "
-        f"seeds and with the seed {SECOND_SEED}: how many rates and means are within two joint "
-        "standard errors of each other (95 % are expected), and the largest difference. In closeness tests "
-        "every seed makes pairs of its own, and a short run has one of each kind: the error within a run "
-        "does not count how pairs differ.\n\n"
-        + table(["experiment", "figures", "within two errors", "largest"], rows)
-    )
-
-
-def _figures(results: Results[Any]) -> list[Mapping[str, Any]]:
-    """Return every mean and rate of a result file, in order."""
-    return [figure for done in results.cells for figure in _found(done.values)]
-
-
-def _found(value: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, Mapping):
-        if {"mean", "se"} <= set(value):
-            yield value
-        else:
-            for each in value.values():
-                yield from _found(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _found(each)

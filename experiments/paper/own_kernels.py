@@ -49,7 +49,7 @@ EXPERIMENT = Experiment(
     title="Closeness tests with two kernels",
     seed=62,
     quick=Pairs(repetitions=50, runs=1, points=80, choice_rows=500),
-    full=Pairs(repetitions=100, runs=4),
+    full=Pairs(repetitions=100),
     tiny=Pairs(
         repetitions=2, runs=1, points=10, choice_rows=50, epsilons=(0.3,), least_rows=20, most_rows=100
     ),
