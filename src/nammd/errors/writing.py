@@ -4,21 +4,19 @@ A file is written under a name of its own beside the target, and then renamed. W
 holds a lock on it, so what a killed writer has left behind can be told from what is still being written, and
 the next one to write the same file takes it away.
 
-`indented` lays JSON out for people and programs, one value to a line, at the speed of the compiled encoder.
+`indented` lays JSON out for people and programs, at the speed of the compiled encoder.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import re
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -178,43 +176,31 @@ def _lock(handle: int) -> bool | None:
     return True
 
 
-_quoted = json.encoder.encode_basestring_ascii
-"""What ``json.dumps`` does to a text."""
+_encoded = json.JSONEncoder(allow_nan=False).encode
+_quoted = json.encoder.encode_basestring_ascii  # which takes text alone
 
 
 def indented(value: Any, gap: str = "\n") -> str:
-    r"""Return what ``json.dumps(value, indent=1, allow_nan=False)`` does; the names of mappings must be text.
+    r"""Return JSON in which mappings are indented, and what is in a list stands on a line of its own.
 
-    The standard library lays text out in Python, item by item, and a tolerance of ten thousand columns is
-    half a million lines. Here lists of plain values are encoded in one go, with line breaks as separators.
+    The standard library indents in Python, item by item, and a tolerance of ten thousand columns is half a
+    million items; a line is encoded in one go.
 
-    >>> print(indented({"a": [1, 2.5], "b": {}}))
+    >>> print(indented({"a": [1, {"of": [2.5, None]}], "b": {"c": {}}}))
     {
      "a": [
       1,
-      2.5
+      {"of": [2.5, null]}
      ],
-     "b": {}
+     "b": {
+      "c": {}
+     }
     }
     """
     deeper = f"{gap} "
     if isinstance(value, dict) and value:
-        if not all(isinstance(name, str) for name in value):
-            raise TypeError("the names of a mapping must be text")
         parts = [f"{_quoted(name)}: {indented(each, deeper)}" for name, each in value.items()]
         return f"{{{deeper}{f',{deeper}'.join(parts)}{gap}}}"
     if isinstance(value, (list, tuple)) and value:
-        if any(isinstance(each, (dict, list, tuple)) for each in value):
-            inside = f",{deeper}".join([indented(each, deeper) for each in value])
-        else:
-            inside = _encoder(f",{deeper}")(value)[1:-1]
-        return f"[{deeper}{inside}{gap}]"
-    if type(value) is str:
-        return _quoted(value)
-    return float.__repr__(value) if type(value) is float and math.isfinite(value) else _encoder(", ")(value)
-
-
-@cache
-def _encoder(separator: str) -> Callable[[Any], str]:
-    """Return what encodes plain values as ``json.dumps`` does, without an encoder made for each of them."""
-    return json.JSONEncoder(allow_nan=False, separators=(separator, ": ")).encode
+        return f"[{deeper}{f',{deeper}'.join(map(_encoded, value))}{gap}]"
+    return _encoded(value)

@@ -195,14 +195,16 @@ class Neighbours:
             return least
         start = np.searchsorted(self.line, rows @ self.direction) - reach // 2
         start = np.clip(start, 0, size - reach)
-        found = np.empty(len(rows))
-        for number, (row, first) in enumerate(zip(rows, start, strict=True)):
-            beside = self.order[first : first + reach]
-            with np.errstate(over="ignore"):  # that far is far enough
-                gaps = ((self.known[beside] - row) ** 2).sum(axis=1)
-            if itself is not None:
-                gaps[beside == itself[number]] = np.inf
-            found[number] = gaps.min()
+        found, apart = np.empty(len(rows)), np.empty((reach, width), self.known.dtype)
+        with np.errstate(over="ignore"):  # that far is far enough
+            for number, (row, first) in enumerate(zip(rows, start.tolist(), strict=True)):
+                beside = self.order[first : first + reach]
+                np.take(self.known, beside, axis=0, out=apart, mode="clip")  # "raise" would not write there at once
+                apart -= row
+                gaps = np.einsum("ij,ij->i", apart, apart)
+                if itself is not None:
+                    gaps[beside == itself[number]] = np.inf
+                found[number] = gaps.min()
         return np.sqrt(found)
 
 

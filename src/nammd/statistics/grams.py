@@ -209,9 +209,14 @@ def unit_eigenvalue(
     mean = (means.sum() if repeats is None else means @ repeats) / total
     trace, count = float(np.trace(gram)), float(len(sizes))
     # Centred: the sums less ``s_i means_j + means_i s_j - s_i s_j mean``.
-    moved = np.outer(sizes, means - mean / 2 * sizes)
-    centred = gram - moved
-    centred -= moved.T
+    half = means - mean / 2 * sizes
+    if (sizes == sizes[0]).all():  # no matrix of its own is needed
+        centred = gram - sizes[0] * half
+        centred -= sizes[0] * half[:, None]
+    else:
+        moved = np.outer(sizes, half)
+        centred = gram - moved
+        centred -= moved.T
     if repeats is not None:
         roots = np.sqrt(repeats)
         centred *= roots[:, None]
