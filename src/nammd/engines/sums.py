@@ -223,9 +223,9 @@ def reduce_tile(tile: Array, ones: Array) -> tuple[Array, Array, Any]:
 def raised(tile: Array, powers: Sequence[int]) -> Iterator[Array]:
     """Yield a tile raised to some powers of two, in ascending order; each uses up the one before.
 
-    Squaring costs far less than another exponential. Every value is lifted a little first, so that none becomes
-    too small for a normal number, on which processors are quick: by 4e-10 in float32 before a fourth power,
-    which no sum would show. That takes a sixth of the time of a maximum.
+    Squaring costs far less than another exponential. Every value is lifted a little first, so that none
+    becomes too small for a normal number, on which processors are quick: by 4e-10 in float32 before a fourth
+    power, which no sum would show. That takes a sixth of the time of a maximum.
     """
     at, plain = 1, isinstance(tile, np.ndarray)
     for power in powers:

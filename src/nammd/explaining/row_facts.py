@@ -199,7 +199,7 @@ class Neighbours:
         with np.errstate(over="ignore"):  # that far is far enough
             for number, (row, first) in enumerate(zip(rows, start.tolist(), strict=True)):
                 beside = self.order[first : first + reach]
-                np.take(self.known, beside, axis=0, out=apart, mode="clip")  # "raise" would not write there at once
+                np.take(self.known, beside, axis=0, out=apart, mode="clip")  # "raise" takes a buffer more
                 apart -= row
                 gaps = np.einsum("ij,ij->i", apart, apart)
                 if itself is not None:

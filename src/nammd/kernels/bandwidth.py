@@ -82,7 +82,7 @@ def quick_median(rows: FloatArray) -> float | None:
     if not np.isfinite(error):
         return None
     ranks = [(pairs - 1) // 2, pairs // 2]
-    low, high = _at_ranks(squares, ranks) + [-2 * error, 2 * error]
+    low, high = _at_ranks(squares, ranks) + np.array([-2, 2]) * error
     chosen = np.flatnonzero((squares >= low) & (squares <= high))
     if low <= 0 or len(chosen) > max(_FEW * pairs, 100):
         return None  # many pairs are equally far apart

@@ -145,8 +145,8 @@ def _points_for(values: FloatArray, along: FloatArray, rest: FloatArray, degrees
     """Return how many points the sum over Z needs: as few as give the digits of the most.
 
     Sums over even points of what is as smooth as a normal law with standard deviation w are exact to 2e-14
-    where the points are at most ``2 pi w / 8`` apart (by Poisson's formula). Here w is that of W in units of Z:
-    over the largest slope of ``(sqrt(e) + sigma Z)²`` where it is within eight deviations of the value.
+    where the points are at most ``2 pi w / 8`` apart (by Poisson's formula). Here w is that of W in units of
+    Z: over the largest slope of ``(sqrt(e) + sigma Z)²`` where it is within eight deviations of the value.
     """
     if not (np.isinf(degrees).all() and (rest > 0).all()):
         return _POINTS

@@ -9,7 +9,7 @@ of the two is like that.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -100,35 +100,55 @@ class Quantiles:
     @classmethod
     def of(cls, reference: Sample) -> tuple[Quantiles, ...]:
         """Return those of all columns of numbers and times."""
-        encoding, points, found = reference.space.encoding, _some(reference), []
-        for column in encoding.columns:
-            if column.kind not in ("numeric", "datetime"):
-                continue
+        encoding, points = reference.space.encoding, _some(reference)
+        columns = [column for column in encoding.columns if column.kind in ("numeric", "datetime")]
+        places, units = [], []
+        for column in columns:
             slots = encoding.slots(column.name)
-            flag = slots.stop - 1 if column.labels[-1] == "missing" else -1
-            values = _present(points, slots.start, flag)
-            unit = float(deviation(values)) if encoding.array_columns is not None else column.weight
-            if len(values) > 1 and unit > 0:
-                found.append(cls(slots.start, flag, unit, np.quantile(values, QUANTILES)))
-        return tuple(found)
+            places.append((slots.start, slots.stop - 1 if column.labels[-1] == "missing" else -1))
+            arrays = encoding.array_columns is not None
+            units.append(float(deviation(_present(points, *places[-1]))) if arrays else column.weight)
+        return tuple(
+            cls(*place, unit, values)
+            for place, unit, (count, values) in zip(places, units, _quantiles(points, places), strict=True)
+            if count > 1 and unit > 0
+        )
 
-    def way_to(self, accepted: FloatArray) -> ColumnMap | None:
-        """Return where the numbers go in an accepted dataset; None where it is not far."""
-        theirs = _present(accepted, self.slot, self.flag)
-        if len(theirs) < 2:
-            return None
-        after = np.quantile(theirs, QUANTILES)
-        least = max(MOVED_COLUMN, 2 / math.sqrt(len(theirs)))  # of few rows, chance moves the quantiles
-        if not np.abs(after - self.values).mean() > least * self.unit:
-            return None
-        knots, where = np.unique(self.values, return_inverse=True)
-        # At an atom of the reference there is more than one quantile: it goes to their mean.
-        return ColumnMap(self.slot, self.flag, knots, np.bincount(where, after) / np.bincount(where))
+    @staticmethod
+    def ways_to(accepted: FloatArray, home: Sequence[Quantiles]) -> tuple[ColumnMap, ...]:
+        """Return where the numbers of columns go in an accepted dataset, of those columns that are far."""
+        found = []
+        theirs = _quantiles(accepted, [(one.slot, one.flag) for one in home])
+        for one, (count, after) in zip(home, theirs, strict=True):
+            least = max(MOVED_COLUMN, 2 / math.sqrt(max(count, 1)))  # of few rows, chance moves the quantiles
+            if count < 2 or not np.abs(after - one.values).mean() > least * one.unit:
+                continue
+            knots, where = np.unique(one.values, return_inverse=True)
+            # At an atom of the reference there is more than one quantile: it goes to their mean.
+            moved = np.bincount(where, after) / np.bincount(where)
+            found.append(ColumnMap(one.slot, one.flag, knots, moved))
+        return tuple(found)
 
 
 def _present(points: FloatArray, slot: int, flag: int) -> FloatArray:
     found: FloatArray = points[:, slot] if flag < 0 else points[points[:, flag] == 0, slot]
     return found
+
+
+def _quantiles(points: FloatArray, places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, FloatArray]]:
+    """Yield for columns how many numbers there are, and their quantiles; without a gap all at once.
+
+    There may be thousands of columns, and NumPy looks at its arguments for longer than a short one takes.
+    """
+    whole = [flag < 0 or not points[:, flag].any() for _, flag in places]
+    slots = [slot for (slot, _), every in zip(places, whole, strict=True) if every]
+    together = iter(np.quantile(points[:, slots], QUANTILES, axis=0).T if slots else ())
+    for place, every in zip(places, whole, strict=True):
+        if every:
+            yield len(points), next(together)
+        else:
+            values = _present(points, *place)
+            yield len(values), np.quantile(values, QUANTILES) if len(values) else np.zeros(len(QUANTILES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +199,7 @@ class AcceptedDataset:
                 f"{label!r} has {exact[kept, column]:.4g} in row {row}, column {column} (counted from 0), so "
                 "far from its other rows that a file of 32 bits cannot keep them all; leave the row out"
             )
-        maps = tuple(each for one in home if (each := one.way_to(points)) is not None)
+        maps = Quantiles.ways_to(points, home)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         units = sample.units
         if units is not None:
@@ -335,9 +355,11 @@ def _some(sample: Sample) -> FloatArray:
 
 def _unit(points: FloatArray, center: FloatArray) -> FloatArray:
     """Return a power of two near the usual deviation of every column: there, 32 bits reach farthest."""
-    apart = np.abs(points - center)
-    usual = [np.median(column[column > 0]) if column.any() else 0.0 for column in apart.T]
-    unit: FloatArray = unit_of(np.array([usual]), axis=0)
+    apart = np.sort(np.abs(points - center), axis=0)
+    first = np.minimum((apart == 0).sum(axis=0), len(apart) - 1)  # that is above zero, if any is
+    middle, every = (first + len(apart) - 1) / 2, np.arange(apart.shape[1])
+    usual = (apart[np.floor(middle).astype(int), every] + apart[np.ceil(middle).astype(int), every]) / 2
+    unit: FloatArray = unit_of(usual[None], axis=0)
     return unit
 
 
