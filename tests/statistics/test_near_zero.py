@@ -6,7 +6,7 @@ from experiments.calibration.cases import case_of
 from scipy.stats import chi2, ncx2, norm
 
 import nammd
-from nammd.statistics.near_zero import NearZero, Noise, all_alike, noise_at
+from nammd.statistics.near_zero import NearZero, Noise, _points_for, all_alike, noise_at
 from nammd.statistics.side import standardised
 from tests.simulate import noise, pairs_of, pvalue
 
@@ -118,3 +118,18 @@ def test_a_margin_too_small_for_a_product_is_no_division_by_zero():
     x, y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2))
     test = nammd.closeness_test(x, y, 5e-324, kernel=1e-10 * nammd.Gaussian(1.0), alternative="less")
     assert test.pvalue > 0.05
+
+
+def test_few_points_are_taken_only_where_they_have_the_digits_of_many(monkeypatch):
+    rng, counts = np.random.default_rng(0), []
+    for _ in range(400):
+        along, centre = 10 ** rng.uniform(-6, -1), 10 ** rng.uniform(-6, 0)
+        rest = 10 ** rng.uniform(-3, 3) * along * (along + centre)
+        value = centre + 3 * rng.normal() * np.sqrt(4 * centre * along + 2 * along**2 + rest)
+        law = NearZero(centre, along, rest)
+        counts.append(_points_for(*(np.array([[each]]) for each in (value, along, rest, np.inf))))
+        few = law.below(value)
+        with monkeypatch.context() as patch:
+            patch.setattr("nammd.statistics.near_zero._points_for", lambda *_: 3201)
+            assert counts[-1] == 801 or few == pytest.approx(law.below(value), abs=2e-14)
+    assert {count: counts.count(count) > 20 for count in (201, 401, 801)} == {201: True, 401: True, 801: True}
