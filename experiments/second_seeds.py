@@ -14,7 +14,7 @@ from experiments.appendix import Sections
 from experiments.experiment import Experiment
 from experiments.results import Mode, Results, load
 from experiments.section import table
-from experiments.summary import error_of, joined_mean, rate
+from experiments.summary import error_of, joined_mean, mean, rate
 
 SECOND_SEED = 2
 """The seed of the runs that are compared with those of the experiments' own seeds."""
@@ -31,9 +31,9 @@ def seeds_table(sections: Sections, folder: Path) -> str:
     if not rows:
         return ""
     return (
-        f"## With another seed\n\nEvery experiment that draws anything, run with the seed {SECOND_SEED} too: "
-        "how many rates and means are within two joint standard errors of those with its own seed (95 % are "
-        "expected), the largest difference, and how many comparisons come out as the paper says, with either "
+        f"## With another seed\n\nWhat is drawn at random, drawn anew with the seed {SECOND_SEED}: "
+        "how many rates and means are within two joint standard errors of those with the experiment's own seed (95 % "
+        "are expected), the largest difference, and how many comparisons come out as the paper says, with either "
         "seed. Runs on several pairs are taken together, and the error counts how these differ. A short run "
         "of a closeness test has one pair of each kind, and every seed makes others: there the error within "
         "a pair is too small.\n\n"
@@ -93,6 +93,8 @@ def _found(value: Any, runs: int | None, place: Place = ()) -> Iterator[tuple[Pl
         else:
             for name, each in value.items():
                 yield from _found(each, runs, (*place, str(name)))
+    elif place[-1:] == ("pvalues",):
+        yield place, mean(value)
     elif isinstance(value, list):
         for k, each in enumerate(value):
             yield from _found(each, runs, place if len(value) == runs else (*place, str(k)))

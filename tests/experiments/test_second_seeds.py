@@ -54,6 +54,11 @@ def test_decisions_are_counted_run_by_run():
     assert alike["se"] == pytest.approx(rate([True, False] * 4)["se"], abs=0.02)
 
 
+def test_pvalues_of_chunks_are_one_mean():
+    cells = [({"norm": 0.4, "chunk": k, "count": 2}, {"pvalues": [0.1 + k, 0.2 + k]}) for k in range(2)]
+    assert figures(results(*cells))["norm 0.4", "pvalues"]["mean"] == pytest.approx(0.65)
+
+
 @pytest.fixture
 def experiment():
     def section(found):
