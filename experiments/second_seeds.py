@@ -31,12 +31,12 @@ def seeds_table(sections: Sections, folder: Path) -> str:
     if not rows:
         return ""
     return (
-        f"## With another seed\n\nWhat is drawn at random, drawn anew with the seed {SECOND_SEED}: "
-        "how many rates and means are within two joint standard errors of those with the experiment's own seed (95 % "
-        "are expected), the largest difference, and how many comparisons come out as the paper says, with either "
-        "seed. Runs on several pairs are taken together, and the error counts how these differ. A short run "
-        "of a closeness test has one pair of each kind, and every seed makes others: there the error within "
-        "a pair is too small.\n\n"
+        f"## With another seed\n\nWhat is drawn at random, drawn anew with the seed {SECOND_SEED}: how many "
+        "rates and means are within two joint standard errors of those with the experiment's own seed (95 % "
+        "are expected), the largest difference, and how many comparisons come out as the paper says, with "
+        "either seed. Runs on several pairs are taken together, and the error counts how these differ. A "
+        "short run of a closeness test has one pair of each kind, and every seed makes others: there the "
+        "error within a pair is too small.\n\n"
         + table(
             ["experiment", "runs", "figures", "within two errors", "largest", "claim", "with the other seed"],
             rows,
