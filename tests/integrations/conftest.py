@@ -4,15 +4,28 @@ import os
 import sys
 import tomllib
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 import nammd
-from nammd.cli.demo import ACCEPTED, CLOSE, FAR, REFERENCE, write_files
+from nammd.cli.demo import ACCEPTED, CLOSE, FAR, REFERENCE
+from tests.cli.conftest import people
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+WITHOUT_PICTURES = "from nammd.report import html\nhtml._image = lambda axes: 'data:,'\n"
+"""Pages are written without what takes longest; tests/report draws it."""
+
+PROGRAM = f"""
+import sys
+if any(word.startswith("--html") for word in sys.argv):
+{"".join(f"    {line}" for line in WITHOUT_PICTURES.splitlines(keepends=True))}
+from nammd.cli import main
+sys.exit(main())
+"""
 
 
 @pytest.fixture(scope="session")
@@ -38,28 +51,23 @@ def environment(tmp_path_factory):
     lines = ["[pytest11]", *(f"{k} = {v}" for k, v in declared["entry-points"]["pytest11"].items())]
     (about / "entry_points.txt").write_text("\n".join(lines) + "\n")
     program = installed / "nammd"
-    program.write_text('#!/bin/sh\nexec "$NAMMD_PYTHON" -m nammd "$@"\n')
+    program.write_text(f"#!{sys.executable}\n{PROGRAM}")
     program.chmod(0o755)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "GITHUB", "FORCE_COLOR"))}
     return kept | {
         "PYTHONPATH": os.pathsep.join([str(installed), str(Path(nammd.__file__).parents[1])]),
         "PATH": os.pathsep.join([str(installed), os.environ["PATH"]]),
-        "NAMMD_PYTHON": sys.executable,
     }
 
 
 @pytest.fixture(scope="session")
 def months(tmp_path_factory):
-    """A folder with the months of the demo, of fewer rows, and their tolerance."""
-    from nammd.cli import main
-
+    """A folder with small files, named like those of the demo, and their tolerance."""
     folder = tmp_path_factory.mktemp("months")
-    with patch("nammd.cli.demo.ROWS", 1500):
-        write_files(folder)
-    words = ["calibrate", folder / REFERENCE, folder / ACCEPTED, "--exclude", "submitted"]
-    assert main([*map(str, words), "-o", str(folder / "tolerance.json")]) == 0
-    assert (folder / CLOSE).exists()
-    assert (folder / FAR).exists()
+    for seed, (name, older) in enumerate({REFERENCE: 0.0, ACCEPTED: 0.5, CLOSE: 0.1, FAR: 2.0}.items()):
+        parquet.write_table(people(seed, older), folder / name)
+    made = nammd.Tolerance.from_reference(folder / REFERENCE, folder / ACCEPTED, margin={"missing": 0.2})
+    made.save(folder / "tolerance.json")
     return folder
 
 

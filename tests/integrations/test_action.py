@@ -179,9 +179,9 @@ def test_hostile_names_are_data(runner):
 
 
 def test_other_options_are_inputs(runner):
-    given = {"alpha": "0.01", "sample": "400", "fail-on": "new-categories"}
+    given = {"alpha": "0.01", "sample": "200", "fail-on": "new-categories"}
     code, told = runner.run(**COMMON, **given, candidates=CLOSE, html="false")
-    assert "400 of 1500 rows" in told
+    assert "200 of 300 rows" in told
     assert "error rate 1 %" in told
     assert runner.run(**COMMON, candidates=CLOSE, html="false", alpha="2")[0] == 2
     assert "alpha" in runner.summary

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nammd.results.wrapping import wrapped
+from tests.integrations.conftest import WITHOUT_PICTURES
 from tests.waiting import GUARD
 
 SUITE = """
@@ -58,6 +59,7 @@ def suite(project, tmp_path_factory):
     shutil.copytree(project, folder, dirs_exist_ok=True)
     (folder / "test_data.py").write_text(SUITE)
     (folder / "pytest.ini").write_text(CONFIGURATION)
+    (folder / "conftest.py").write_text(WITHOUT_PICTURES)
     return folder
 
 
