@@ -62,9 +62,14 @@ def nammd(capsys, tmp_path, monkeypatch):
     return run
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def without_pictures(monkeypatch):
-    """Write reports without their pictures, which take longest; tests/report draws all kinds of them."""
+    """Write reports without their pictures, which take longest.
+
+    tests/report draws all kinds of them, and test_demo.py has a command that does.
+    """
+    for name in ("interval_plot", "map_plot", "scales_plot", "witness_plot"):
+        monkeypatch.setattr(f"nammd.report.figures.{name}", lambda model: None)
     monkeypatch.setattr("nammd.report.html._image", lambda axes: "data:,")
 
 

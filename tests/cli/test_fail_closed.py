@@ -8,7 +8,7 @@ from pyarrow import compute, parquet
 import nammd as library
 from nammd.datasets import applications
 
-ROWS = 1200
+ROWS = 600
 
 
 def month(k, rows=ROWS, **options):

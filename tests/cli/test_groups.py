@@ -19,6 +19,7 @@ def months(tmp_path_factory):
 
 
 WITHOUT = ("--exclude", "submitted,application")
+FEW = ("--n-features", 256)
 
 
 def test_a_group_is_that_of_the_library(nammd, months):
@@ -124,7 +125,7 @@ def tolerances(months):
 def test_a_sketch_remembers_the_groups_of_its_tolerance(nammd, months, tmp_path, tolerances):
     sketches = [tmp_path / f"{name}.sketch" for name in "ac"]
     for name, sketch in zip("ac", sketches, strict=True):
-        made = nammd("sketch", months / f"{name}.parquet", "--tolerance", tolerances[0], "-o", sketch)
+        made = nammd("sketch", months / f"{name}.parquet", "--tolerance", tolerances[0], "-o", sketch, *FEW)
         assert made.code == 0
         assert "120 by customer" in made.out
     checked = nammd("check", *sketches, "--tolerance", tolerances[0])
@@ -143,7 +144,9 @@ def test_a_sketch_remembers_the_groups_of_its_tolerance(nammd, months, tmp_path,
 def test_sketches_and_tolerances_must_agree_on_groups(nammd, months, tmp_path, tolerances):
     sketches = [tmp_path / f"{name}.sketch" for name in ("grouped", "plain")]
     for file, sketch in zip(tolerances, sketches, strict=False):
-        assert nammd("sketch", months / "a.parquet", "--tolerance", file, "-o", sketch, "--json").code == 0
+        assert (
+            nammd("sketch", months / "a.parquet", "--tolerance", file, "-o", sketch, "--json", *FEW).code == 0
+        )
     without = nammd("check", sketches[1], sketches[1], "--tolerance", tolerances[0])
     assert without.code == 2
     assert "made without groups, and not with groups by customer" in without.err

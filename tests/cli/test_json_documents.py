@@ -26,8 +26,8 @@ REGISTRY = Registry().with_resources(
 SETUP = [
     "calibrate reference.parquet accepted.parquet --margin missing=0.2 -o tolerance.json",
     "calibrate reference.parquet --margin noise=0.4 --group customer -o grouped.json",
-    "sketch reference.parquet -o reference.sketch -t tolerance.json",
-    "sketch far.parquet -o far.sketch -t tolerance.json",
+    "sketch reference.parquet -o reference.sketch -t tolerance.json --n-features 128",
+    "sketch far.parquet -o far.sketch -t tolerance.json --n-features 128",
     "monitor init days.monitor -r reference.parquet -t tolerance.json",
     "monitor init few.monitor -r reference.parquet -t tolerance.json",
     "monitor add few.monitor 2026-03-01.parquet",
@@ -72,7 +72,7 @@ CASES = [
     (2, "plan x.npy gone.npy -e 0.05"),
     (0, "copies x.npy y.npy"),
     (2, "copies x.npy gone.npy"),
-    (0, "sketch reference.parquet -o grouped.sketch -t grouped.json"),
+    (0, "sketch reference.parquet -o grouped.sketch -t grouped.json --n-features 128"),
     (2, "sketch gone.npy -o gone.sketch -t tolerance.json"),
     (0, "monitor init new.monitor -r reference.parquet -t tolerance.json"),
     (2, "monitor init gone.monitor -r gone.parquet -t tolerance.json"),
@@ -135,7 +135,7 @@ def errors_of(document):
 def test_a_document_is_as_its_schema_says(folder, nammd, monkeypatch, code, command):
     monkeypatch.chdir(folder)
     # docs/cli/demo.md has all rows of the demo, and tests/cli/test_demo.py its report.
-    monkeypatch.setattr("nammd.cli.demo.ROWS", 1500)
+    monkeypatch.setattr("nammd.cli.demo.ROWS", 1200)
     monkeypatch.setattr("nammd.report.write_report", lambda verdict, path, **how: path.write_text(""))
     ran = nammd(*command.split(), "--json")
     found = ran.json

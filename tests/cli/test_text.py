@@ -10,7 +10,7 @@ from tests.encoding.text_samples import reviews
 @pytest.fixture
 def files(tmp_path):
     for name, seed, returns in (("old", 0, 0.2), ("fine", 1, 0.2), ("new", 2, 0.5)):
-        pyarrow.csv.write_csv(pa.table(reviews(800, seed, returns)), tmp_path / f"{name}.csv")
+        pyarrow.csv.write_csv(pa.table(reviews(400, seed, returns)), tmp_path / f"{name}.csv")
 
 
 def test_the_note_about_free_text_names_the_option(nammd, files):
