@@ -44,8 +44,7 @@ def test_four_times_the_columns_take_four_times_the_time(kind: str, tmp_path: Pa
 
 
 def test_ten_thousand_columns_have_their_encoding() -> None:
-    x, y = _table(10_000, 0), _table(10_000, 1)
-    assert len(nammd.Space.fit(x, y).encoding.columns) == 10_000
+    assert len(nammd.Space.fit(_table(10_000, 0)).encoding.columns) == 10_000
 
 
 @pytest.fixture
