@@ -22,12 +22,12 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and sign
 
 def test_hostile_inputs_are_answered_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "TIME_LIMIT", GUARD)  # how quick the machine is, is not the question here
-    outcome = running.run(seed=12, start=0, inputs=400)  # another process would begin with imports of its own
+    outcome = running.run(seed=12, start=0, inputs=800)  # another process would begin with imports of its own
     assert outcome.findings == []
-    assert outcome.tried.total() == 400
+    assert outcome.tried.total() == 800
     assert set(outcome.tried) == {trial.__name__ for trial, _ in TRIALS}
     assert outcome.table().count("\n") == 2 + len(TRIALS)
-    assert "| in all | 400 | 0 |" in outcome.table()
+    assert "| in all | 800 | 0 |" in outcome.table()
 
 
 def test_a_long_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
