@@ -8,6 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from nammd.cli import main
+from tests.cli.conftest import MEDIAN
 
 ROWS = 600
 
@@ -38,7 +39,7 @@ def made(tmp_path_factory):
 @pytest.fixture(scope="module")
 def limit(made):
     # At the main scale alone: what is found there leaves more to columns.
-    calibrate = "calibrate", made["train"], made["accepted"], "--scales", "median"
+    calibrate = "calibrate", made["train"], made["accepted"], *MEDIAN
     path = made["train"].with_name("t.json")
     assert main([*map(str, calibrate), "-o", str(path)]) == 0
     return path
@@ -72,7 +73,7 @@ def test_what_is_negligible_is_said_when_calibrating(nammd, made, tmp_path):
     found = {}
     for wanted in ("categories=0.2", "purpose:categories=0.2", "age:shift=1", "none"):
         given = ["--negligible", wanted, "--margin", "missing=0.3", "-o", tmp_path / "n.json", "--force"]
-        assert nammd("calibrate", made["train"], made["accepted"], *given).code == 0
+        assert nammd("calibrate", made["train"], made["accepted"], *MEDIAN, *given).code == 0
         checked = "check", made["train"], made["spoiled"], "-t", tmp_path / "n.json"
         found[wanted] = nammd(*checked).code
     assert found.pop("none") == 1
@@ -110,7 +111,7 @@ def test_a_check_fails_on_a_fact_and_a_tolerance_remembers_it(nammd, made, limit
     assert strict.out.startswith("FAR: purpose: 'crypto' is new, 0.8 % of rows.")
     assert ElementTree.parse(tmp_path / "j.xml").getroot().find(".//failure").get("type") == "FAR"
     kept = tmp_path / "kept.json"
-    assert nammd("calibrate", made["train"], made["accepted"], "-o", kept, *given).code == 0
+    assert nammd("calibrate", made["train"], made["accepted"], "-o", kept, *MEDIAN, *given).code == 0
     assert nammd("check", made["train"], made["hardly"], "-t", kept).code == 1
     assert nammd("check", made["train"], made["today"], "-t", kept).code == 0
     several = nammd("check", made["train"], made["today"], made["hardly"], "-t", kept)

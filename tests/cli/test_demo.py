@@ -2,8 +2,6 @@
 
 import pytest
 
-from nammd.cli import demo
-
 
 @pytest.fixture
 def without_pictures():
@@ -48,8 +46,7 @@ def test_the_demo_for_programs_is_one_document(nammd, tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("without_report")
 def test_a_demo_that_goes_wrong_says_so(nammd, monkeypatch):
-    monkeypatch.setattr("nammd.cli.demo.ROWS", 1200)
-    monkeypatch.setitem(demo.MONTHS, demo.FAR, (25, None))  # no fault in it
+    monkeypatch.setattr("nammd.cli.demo.ROWS", 400)  # too few for CLOSE
     ran = nammd("demo", "--keep", "story", "--json")
     assert ran.code == 2
     assert "the demo did not go as told" in ran.json["error"]["message"]

@@ -6,6 +6,7 @@ from pyarrow import parquet
 
 import nammd as library
 from nammd.datasets import applications
+from tests.cli.conftest import MEDIAN
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def test_columns_that_are_named_need_not_name_the_group(nammd, months):
 def test_a_tolerance_remembers_its_groups(nammd, months, tmp_path):
     a, b, c = (months / f"{name}.parquet" for name in "abc")
     file = tmp_path / "tolerance.json"
-    made = nammd("calibrate", a, b, "--group", "customer", *WITHOUT, "-o", file)
+    made = nammd("calibrate", a, b, "--group", "customer", *WITHOUT, *MEDIAN, "-o", file)
     assert "rows of one customer belong together" in made.out
     close = nammd("check", a, c, "--tolerance", file)
     assert close.code == 0
@@ -116,9 +117,11 @@ def tolerances(months):
     ]
     plain = [each.drop_columns(["customer"]) for each in tables]
     files = [months / f"{name}.json" for name in ("grouped", "plain", "blocks")]
-    library.Tolerance.from_reference(*tables, groups="customer").save(files[0])
-    library.Tolerance.from_reference(*plain).save(files[1])
-    library.Tolerance.from_reference(*plain, groups=library.TimeBlocks(length=20)).save(files[2])
+    library.Tolerance.from_reference(*tables, groups="customer", scales="median").save(files[0])
+    library.Tolerance.from_reference(*plain, scales="median").save(files[1])
+    library.Tolerance.from_reference(*plain, groups=library.TimeBlocks(length=20), scales="median").save(
+        files[2]
+    )
     return files
 
 

@@ -74,15 +74,16 @@ def filled(text, inputs):
 
 
 @pytest.fixture
-def runner(months, environment, tmp_path):
+def runner(months, answered_here, tmp_path):
     shutil.copytree(months, tmp_path / "work")
-    return Runner(tmp_path / "work", environment)
+    return Runner(tmp_path / "work", answered_here)
 
 
 COMMON = {"reference": REFERENCE, "tolerance": "tolerance.json", "install": "none"}
 
 
-def test_a_close_candidate_passes(runner):
+def test_a_close_candidate_passes(runner, environment):
+    runner.environment = environment  # with the real program
     code, told = runner.run(**COMMON, candidates=CLOSE)
     assert code == 0, told
     assert runner.outputs == {"verdict": "CLOSE", "exit-code": "0", "report": "nammd-report"}
