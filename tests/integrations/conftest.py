@@ -16,6 +16,7 @@ import nammd
 from nammd.cli import main
 from nammd.cli.demo import ACCEPTED, CLOSE, FAR, REFERENCE
 from tests.cli.conftest import people
+from tests.waiting import GUARD
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -96,12 +97,10 @@ def answered_here(environment, tmp_path_factory, monkeypatch):
 
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()
-    yield environment | {
-        "PATH": os.pathsep.join([str(calls), environment["PATH"]]),
-        "NAMMD_CALLS": str(calls),
-    }
-    (calls / "asked").write_bytes(b"")
-    thread.join()
+    path = os.pathsep.join([str(calls), environment["PATH"]])
+    yield environment | {"PATH": path, "NAMMD_CALLS": str(calls)}
+    os.close(os.open(calls / "asked", os.O_RDWR))  # nobody asks any more; for reading too, so as not to wait
+    thread.join(GUARD)
 
 
 @pytest.fixture(scope="session")
