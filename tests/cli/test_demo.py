@@ -34,17 +34,6 @@ def without_report(monkeypatch):
 
 
 @pytest.mark.usefixtures("without_report")
-def test_the_demo_for_programs_is_one_document(nammd, tmp_path, monkeypatch):
-    monkeypatch.setattr("nammd.cli.demo.ROWS", 1200)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    ran = nammd("demo", "--json")
-    assert ran.err == ""
-    assert [step["exit_code"] for step in ran.json["steps"]] == [0, 0, 1]
-    assert ran.json["steps"][2]["result"]["candidates"][0]["decision"] == "FAR"
-    assert ran.json["folder"].startswith(str(tmp_path))
-
-
-@pytest.mark.usefixtures("without_report")
 def test_a_demo_that_goes_wrong_says_so(nammd, monkeypatch):
     monkeypatch.setattr("nammd.cli.demo.ROWS", 400)  # too few for CLOSE
     ran = nammd("demo", "--keep", "story", "--json")

@@ -132,8 +132,9 @@ def errors_of(document):
 
 
 @pytest.mark.parametrize(("code", "command"), CASES, ids=[command for _, command in CASES])
-def test_a_document_is_as_its_schema_says(folder, nammd, monkeypatch, code, command):
+def test_a_document_is_as_its_schema_says(folder, nammd, monkeypatch, tmp_path, code, command):
     monkeypatch.chdir(folder)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     # docs/cli/demo.md has all rows of the demo, and tests/cli/test_demo.py its report.
     monkeypatch.setattr("nammd.cli.demo.ROWS", 1200)
     monkeypatch.setattr("nammd.report.write_report", lambda verdict, path, **how: path.write_text(""))
@@ -143,8 +144,12 @@ def test_a_document_is_as_its_schema_says(folder, nammd, monkeypatch, code, comm
     assert (found["exit_code"], found["nammd"]) == (code, __version__)
     assert command.startswith(found["command"])
     assert errors_of(found) == []
-    for step in found.get("steps", ()):
-        assert errors_of(step["result"]) == []
+    if "steps" in found:  # those of the demo
+        assert [step["exit_code"] for step in found["steps"]] == [0, 0, 1]
+        assert found["steps"][2]["result"]["candidates"][0]["decision"] == "FAR"
+        assert all(errors_of(step["result"]) == [] for step in found["steps"])
+        assert found["folder"].startswith(str(tmp_path))
+        assert ran.err == ""
     # It would not say so of another document.
     assert errors_of(found | {"unknown": 1})
     for entry in found.get("candidates", ()):
