@@ -15,6 +15,7 @@ import pytest
 from pyarrow import csv, parquet
 
 from nammd.cli import main
+from tests import pictures
 from tests.waiting import GUARD
 
 MEDIAN = ("--scales", "median")
@@ -66,14 +67,10 @@ def nammd(capsys, tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def without_pictures(monkeypatch):
-    """Write reports without their pictures, which take longest.
-
-    tests/report draws all kinds of them, and test_demo.py has a command that does.
-    """
-    for name in ("interval_plot", "map_plot", "scales_plot", "witness_plot"):
-        monkeypatch.setattr(f"nammd.report.figures.{name}", lambda model: None)
-    monkeypatch.setattr("nammd.report.html._image", lambda axes: "data:,")
+def without_pictures():
+    """Write reports without their pictures; test_demo.py has a command that draws them."""
+    with pictures.left_out():
+        yield
 
 
 def program(*words: Any, **options: Any) -> Ran:

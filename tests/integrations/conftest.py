@@ -15,22 +15,11 @@ from pyarrow import parquet
 import nammd
 from nammd.cli import main
 from nammd.cli.demo import ACCEPTED, CLOSE, FAR, REFERENCE
+from tests import pictures
 from tests.cli.conftest import people
 from tests.waiting import GUARD
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-WITHOUT_PICTURES = "from nammd.report import html\nhtml._image = lambda axes: 'data:,'\n"
-"""Pages are written without what takes longest; tests/report draws it."""
-
-PROGRAM = f"""
-import sys
-if any(word.startswith("--html") for word in sys.argv):
-{"".join(f"    {line}" for line in WITHOUT_PICTURES.splitlines(keepends=True))}
-from nammd.cli import main
-sys.exit(main())
-"""
 
 
 @pytest.fixture(scope="session")
@@ -56,12 +45,13 @@ def environment(tmp_path_factory):
     lines = ["[pytest11]", *(f"{k} = {v}" for k, v in declared["entry-points"]["pytest11"].items())]
     (about / "entry_points.txt").write_text("\n".join(lines) + "\n")
     program = installed / "nammd"
-    program.write_text(f"#!{sys.executable}\n{PROGRAM}")
+    program.write_text('#!/bin/sh\nexec "$NAMMD_PYTHON" -m nammd "$@"\n')
     program.chmod(0o755)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "GITHUB", "FORCE_COLOR"))}
     return kept | {
         "PYTHONPATH": os.pathsep.join([str(installed), str(Path(nammd.__file__).parents[1])]),
         "PATH": os.pathsep.join([str(installed), os.environ["PATH"]]),
+        "NAMMD_PYTHON": sys.executable,
     }
 
 
@@ -75,9 +65,8 @@ exit "$code"
 
 
 @pytest.fixture
-def answered_here(environment, tmp_path_factory, monkeypatch):
+def answered_here(environment, tmp_path_factory):
     """The same, but ``nammd`` is run by this process, which has imported all that another would wait for."""
-    monkeypatch.setattr("nammd.report.html._image", lambda axes: "data:,")
     calls = tmp_path_factory.mktemp("calls")
     program = calls / "nammd"
     program.write_text(ASKING)
@@ -89,7 +78,7 @@ def answered_here(environment, tmp_path_factory, monkeypatch):
         while asked := (calls / "asked").read_bytes():
             folder, *words, _ = os.fsdecode(asked).split("\0")
             out, err = StringIO(), StringIO()
-            with chdir(folder), redirect_stdout(out), redirect_stderr(err):
+            with chdir(folder), pictures.left_out(), redirect_stdout(out), redirect_stderr(err):
                 code = main(words)
             (calls / "out").write_text(out.getvalue())
             (calls / "err").write_text(err.getvalue())
