@@ -39,8 +39,8 @@ FAULTS = {"broken": broken, "slipped": slipped}
     [
         (300, 10, "csv", "broken"),
         (300, 20, "parquet", "slipped"),
-        (1000, 10, "csv", "slipped"),
-        (1000, 5, "parquet", "broken"),
+        (600, 10, "csv", "slipped"),
+        (600, 5, "parquet", "broken"),
     ],
 )
 def test_a_join_that_went_wrong_is_far_and_named(nammd, rows, columns, kind, fault):
@@ -60,7 +60,7 @@ def test_a_join_that_went_wrong_is_far_and_named(nammd, rows, columns, kind, fau
 
 def test_a_good_join_passes(nammd):
     for name, seed in zip("xay", range(3), strict=True):
-        joined(seed, 1000).to_parquet(f"{name}.parquet")
+        joined(seed, 600).to_parquet(f"{name}.parquet")
     nammd("calibrate", "x.parquet", "a.parquet", "-o", "t.json")
     ran = nammd("check", "x.parquet", "y.parquet", "-t", "t.json")
     assert ran.code == 0
@@ -68,7 +68,7 @@ def test_a_good_join_passes(nammd):
 
 
 def test_what_is_negligible_can_be_said(nammd):
-    for name, table in (("x", joined(0, 500)), ("y", broken(joined(1, 500)))):
+    for name, table in (("x", joined(0, 300)), ("y", broken(joined(1, 300)))):
         table.to_parquet(f"{name}.parquet")
     nammd("calibrate", "x.parquet", *MEDIAN, "-o", "t.json", "--negligible", "relation=0.99")
     said = nammd("check", "x.parquet", "y.parquet", "-t", "t.json", "--json").checked
@@ -78,7 +78,7 @@ def test_what_is_negligible_can_be_said(nammd):
 
 
 def test_sketches_say_that_they_do_not_know_pairs(nammd):
-    for name, table in (("x", joined(0, 500)), ("y", joined(1, 500))):
+    for name, table in (("x", joined(0, 300)), ("y", joined(1, 300))):
         table.to_parquet(f"{name}.parquet")
     nammd("calibrate", "x.parquet", *MEDIAN, "-o", "t.json")
     for name in "xy":
@@ -88,7 +88,7 @@ def test_sketches_say_that_they_do_not_know_pairs(nammd):
 
 
 def test_a_monitor_names_the_pair(nammd):
-    for name, table in (("x", joined(0, 500)), ("good", joined(1, 500)), ("bad", broken(joined(2, 500)))):
+    for name, table in (("x", joined(0, 300)), ("good", joined(1, 300)), ("bad", broken(joined(2, 300)))):
         table.to_parquet(f"{name}.parquet")
     nammd("calibrate", "x.parquet", *MEDIAN, "-o", "t.json")
     nammd("monitor", "init", "m.monitor", "-r", "x.parquet", "-t", "t.json")

@@ -13,7 +13,7 @@ from pyarrow import parquet
 import nammd as library
 from tests.cli.conftest import MEDIAN, program
 
-ROWS = 400
+ROWS = 300
 
 
 def german(value):
@@ -42,10 +42,11 @@ def month(path, style, seed, *, factor=1.0, years=0, rows=ROWS):
     delimiter, price, date, encoding = STYLES[style]
     rng = np.random.default_rng(seed)
     lines = [delimiter.join(["born", "land", "price", "count"])]
-    for value, day in zip(rng.lognormal(3, 0.8, rows), rng.integers(0, 9000, rows), strict=True):
-        born = datetime.date(1970 + years, 1, 1) + datetime.timedelta(days=int(day))
-        cells = [born.strftime(date), str(rng.choice(["DE", "FR", "Österreich"])), price(factor * value)]
-        lines.append(delimiter.join([*cells, str(rng.integers(1, 9))]))
+    values, days = rng.lognormal(3, 0.8, rows), rng.integers(0, 9000, rows)
+    lands, counts = rng.choice(["DE", "FR", "Österreich"], rows), rng.integers(1, 9, rows)
+    for value, day, land, count in zip(values, days.tolist(), lands, counts, strict=True):
+        born = datetime.date(1970 + years, 1, 1) + datetime.timedelta(days=day)
+        lines.append(delimiter.join([born.strftime(date), str(land), price(factor * value), str(count)]))
     path.write_bytes("\n".join(lines).encode(encoding))
     return path
 
