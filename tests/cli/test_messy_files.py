@@ -62,7 +62,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Return the reference and its tolerance, which are the same in all tests."""
     folder = tmp_path_factory.mktemp("clean")
     write(folder / "ref.csv", orders(0, 500))
-    assert main(["calibrate", str(folder / "ref.csv"), *MEDIAN, "-o", str(folder / "t.json")]) == 0
+    assert (
+        main(
+            [
+                "calibrate",
+                str(folder / "ref.csv"),
+                "--margin",
+                "missing=0.05",
+                *MEDIAN,
+                "-o",
+                str(folder / "t.json"),
+            ]
+        )
+        == 0
+    )
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -236,7 +249,7 @@ def test_numbers_among_many_words_are_told(nammd: Any, tmp_path: Path) -> None:
     for row in rows[::4]:
         row["price"] = "on request"
     write(tmp_path / "ref.csv", rows)
-    ran = nammd("calibrate", "ref.csv", "--noise", 0.5, "--anyway", *MEDIAN, "-o", "t.json")
+    ran = nammd("calibrate", "ref.csv", "--margin", "noise=0.5", "--anyway", *MEDIAN, "-o", "t.json")
     words = "'price': 300 of 400 values can be read as numbers with decimal points and the others cannot"
     assert f"{words}, such as 'on request', so it is taken as text; use --na 'on request'" in ran.err
     ran = nammd(
