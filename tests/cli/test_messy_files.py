@@ -270,7 +270,7 @@ def test_numbers_among_many_words_are_told(nammd: Any, tmp_path: Path) -> None:
 
 
 def test_a_reference_that_is_there_twice_sets_no_tolerance(nammd: Any, tmp_path: Path) -> None:
-    write(tmp_path / "ref.csv", [row for row in orders(0, 400) for _ in range(2)])
+    write(tmp_path / "ref.csv", [row for row in orders(0, 200) for _ in range(2)])
     for way in (["--split"], ["--noise", 0.5]):
         sentence = nammd("calibrate", "ref.csv", *way, "-o", "t.json").sentence
         assert "every row of ref.csv is there twice" in sentence
