@@ -8,9 +8,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any
 
+WIDTHS = (375, 768, 1280)
 SCHEMES = ("light", "dark")
-VIEWS = ((375, "light"), (375, "dark"), (768, "light"), (1280, "dark"))
-"""Widths and colour schemes: a scheme moves nothing, and only a phone has other elements than a desk."""
 
 _TEXTS = """
 const texts = () => {
