@@ -106,8 +106,6 @@ SPREAD = (
 
 TOGETHER = {
     "docs/cli/": "files of the demo",
-    "tests/integrations/test_action.py": "months",
-    "tests/integrations/test_pre_commit.py": "months",
     "tests/report/": "results to report on",
     "tests/statistics/test_level.py": "simulated p-values",
     "tests/statistics/test_coverage.py": "simulated p-values",

@@ -16,6 +16,7 @@ from glob import glob
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 from sybil import Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
@@ -27,10 +28,14 @@ def enter_folder(namespace):
     namespace["home"], namespace["folder"] = os.getcwd(), tempfile.mkdtemp()
     namespace["write_demo_files"] = write_demo_files
     namespace["installed"] = lambda package: find_spec(package) is not None
+    # What takes longest of a report, and nobody looks at here; tests/report draws it.
+    namespace["pictures"] = patch("nammd.report.html._image", lambda axes: "data:,")
+    namespace["pictures"].start()
     os.chdir(namespace["folder"])
 
 
 def leave_folder(namespace):
+    namespace["pictures"].stop()
     os.chdir(namespace["home"])
     shutil.rmtree(namespace["folder"])
 

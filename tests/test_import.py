@@ -29,22 +29,25 @@ HEAVY = [
 ]
 
 
+def python(code):
+    """Run code in a fresh interpreter; the last line that it prints names its modules."""
+    code += "\nimport json, sys; print(json.dumps(sorted(sys.modules)))"
+    command = [sys.executable, "-W", "error", "-c", code]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=GUARD)
+    assert ran.returncode == 0, ran.stderr
+    return ran
+
+
 def modules_after(code, whole=False):
     """Return the modules of a fresh interpreter after `code`: their first names, or whole ones."""
-    name = "name" if whole else "name.split('.')[0]"
-    report = f"import json, sys; print(json.dumps(sorted({{{name} for name in sys.modules}})))"
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", f"{code}\n{report}"],
-        capture_output=True,
-        text=True,
-        timeout=GUARD,
-    )
-    assert run.returncode == 0, run.stderr
-    return set(json.loads(run.stdout.splitlines()[-1]))
+    names = json.loads(python(code).stdout.splitlines()[-1])
+    return set(names) if whole else {name.partition(".")[0] for name in names}
 
 
-def test_importing_nammd_imports_nothing_heavy():
-    modules = modules_after("from nammd import *")
+def test_importing_nammd_imports_nothing_heavy_creates_no_threads_and_prints_nothing():
+    ran = python("import threading; from nammd import *; print('threads', threading.active_count())")
+    assert (ran.stdout.splitlines()[:-1], ran.stderr) == (["threads 1"], "")
+    modules = {name.partition(".")[0] for name in json.loads(ran.stdout.splitlines()[-1])}
     assert "nammd" in modules
     assert modules.isdisjoint(HEAVY)
 
@@ -96,12 +99,6 @@ def test_the_package_says_the_same_to_python_and_to_type_checkers():
 def test_a_name_that_the_package_does_not_have():
     with pytest.raises(AttributeError, match="module 'nammd' has no attribute 'distanec'"):
         nammd.distanec  # noqa: B018
-
-
-def test_importing_nammd_creates_no_threads_and_prints_nothing():
-    code = "import threading; from nammd import *; print('threads', threading.active_count())"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=GUARD)
-    assert (run.stdout.strip(), run.stderr) == ("threads 1", "")
 
 
 def test_every_public_name_exists_and_is_documented():

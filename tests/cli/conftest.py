@@ -15,7 +15,11 @@ import pytest
 from pyarrow import csv, parquet
 
 from nammd.cli import main
+from tests import pictures
 from tests.waiting import GUARD
+
+MEDIAN = ("--scales", "median")
+"""One scale: all of them take twice as long, and are tested in test_scales.py and where nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +66,11 @@ def nammd(capsys, tmp_path, monkeypatch):
     return run
 
 
-@pytest.fixture
-def without_pictures(monkeypatch):
-    """Write reports without their pictures, which take longest; tests/report draws all kinds of them."""
-    monkeypatch.setattr("nammd.report.html._image", lambda axes: "data:,")
+@pytest.fixture(autouse=True)
+def without_pictures():
+    """Write reports without their pictures; test_demo.py has a command that draws them."""
+    with pictures.left_out():
+        yield
 
 
 def program(*words: Any, **options: Any) -> Ran:
@@ -123,7 +128,8 @@ def tolerance(files, reference):
     """A tolerance file that was made by the program."""
     path = files / "tolerance.json"
     accepted = str(files / "accepted.parquet")
-    assert main(["calibrate", str(reference), accepted, "--margin", "missing=0.2", "-o", str(path)]) == 0
+    how = ["--margin", "missing=0.2", *MEDIAN]
+    assert main(["calibrate", str(reference), accepted, *how, "-o", str(path)]) == 0
     return path
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.conftest import people, write_csv
+from tests.cli.conftest import MEDIAN, people, write_csv
 
 
 def test_accepted_data_set_the_tolerance(nammd, tmp_path, files, reference):
@@ -17,7 +17,7 @@ def test_accepted_data_set_the_tolerance(nammd, tmp_path, files, reference):
 
 def test_the_farthest_of_several_accepted_files_counts(nammd, files, reference):
     near, far = files / "accepted.parquet", files / "far.parquet"
-    how = "--ball", "--anyway", "--force", "--json"
+    how = "--ball", "--anyway", *MEDIAN, "--force", "--json"
     both = nammd("calibrate", reference, near, far, *how).json
     far = nammd("calibrate", reference, far, *how).json
     assert both["epsilon"] == pytest.approx(far["epsilon"])
@@ -34,12 +34,12 @@ def test_a_tolerance_from_the_reference_alone_accepts_more_of_the_same(nammd, fi
 
 
 def test_the_number_of_blocks_can_be_chosen(nammd, reference):
-    rungs = nammd("calibrate", reference, "--split", "--blocks", 3, "--json").json["origin"]["rungs"]
+    rungs = nammd("calibrate", reference, "--split", "--blocks", 3, *MEDIAN, "--json").json["origin"]["rungs"]
     assert sum(rung["kind"] == "block" for rung in rungs) == 3
 
 
 def test_json_says_what_was_written_where(nammd, tmp_path, reference):
-    ran = nammd("calibrate", reference, "--split", "-o", "t.json", "--json")
+    ran = nammd("calibrate", reference, "--split", *MEDIAN, "-o", "t.json", "--json")
     found, stored = ran.json, json.loads((tmp_path / "t.json").read_text())
     assert ran.err == ""
     assert found["output"] == "t.json"
@@ -58,7 +58,8 @@ def test_options_of_the_data_are_frozen_into_the_tolerance(nammd, tmp_path, refe
 
 def test_the_same_seed_gives_the_same_tolerance(nammd, reference):
     def epsilon(seed):
-        return nammd("calibrate", reference, "--split", "--seed", seed, "--force", "--json").json["epsilon"]
+        words = "calibrate", reference, "--split", "--seed", seed, *MEDIAN, "--force", "--json"
+        return nammd(*words).json["epsilon"]
 
     assert epsilon(1) == epsilon(1) != epsilon(2)
 

@@ -64,7 +64,6 @@ def assert_alike(there, here):
 @pytest.mark.parametrize(
     "command",
     [
-        ("distance", "reference", "close"),
         ("distance", "reference", "close", "--exclude", "age", "--kernel", "laplace"),
         ("check", "reference", "far", "--epsilon", "0.02"),
         ("compare", "reference", "close", "far"),

@@ -6,6 +6,7 @@ from pyarrow import parquet
 
 import nammd as library
 from nammd.datasets import applications
+from tests.cli.conftest import MEDIAN
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +20,7 @@ def months(tmp_path_factory):
 
 
 WITHOUT = ("--exclude", "submitted,application")
+FEW = ("--n-features", 256)
 
 
 def test_a_group_is_that_of_the_library(nammd, months):
@@ -40,7 +42,7 @@ def test_columns_that_are_named_need_not_name_the_group(nammd, months):
 def test_a_tolerance_remembers_its_groups(nammd, months, tmp_path):
     a, b, c = (months / f"{name}.parquet" for name in "abc")
     file = tmp_path / "tolerance.json"
-    made = nammd("calibrate", a, b, "--group", "customer", *WITHOUT, "-o", file)
+    made = nammd("calibrate", a, b, "--group", "customer", *WITHOUT, *MEDIAN, "-o", file)
     assert "rows of one customer belong together" in made.out
     close = nammd("check", a, c, "--tolerance", file)
     assert close.code == 0
@@ -115,16 +117,18 @@ def tolerances(months):
     ]
     plain = [each.drop_columns(["customer"]) for each in tables]
     files = [months / f"{name}.json" for name in ("grouped", "plain", "blocks")]
-    library.Tolerance.from_reference(*tables, groups="customer").save(files[0])
-    library.Tolerance.from_reference(*plain).save(files[1])
-    library.Tolerance.from_reference(*plain, groups=library.TimeBlocks(length=20)).save(files[2])
+    library.Tolerance.from_reference(*tables, groups="customer", scales="median").save(files[0])
+    library.Tolerance.from_reference(*plain, scales="median").save(files[1])
+    library.Tolerance.from_reference(*plain, groups=library.TimeBlocks(length=20), scales="median").save(
+        files[2]
+    )
     return files
 
 
 def test_a_sketch_remembers_the_groups_of_its_tolerance(nammd, months, tmp_path, tolerances):
     sketches = [tmp_path / f"{name}.sketch" for name in "ac"]
     for name, sketch in zip("ac", sketches, strict=True):
-        made = nammd("sketch", months / f"{name}.parquet", "--tolerance", tolerances[0], "-o", sketch)
+        made = nammd("sketch", months / f"{name}.parquet", "--tolerance", tolerances[0], "-o", sketch, *FEW)
         assert made.code == 0
         assert "120 by customer" in made.out
     checked = nammd("check", *sketches, "--tolerance", tolerances[0])
@@ -143,7 +147,9 @@ def test_a_sketch_remembers_the_groups_of_its_tolerance(nammd, months, tmp_path,
 def test_sketches_and_tolerances_must_agree_on_groups(nammd, months, tmp_path, tolerances):
     sketches = [tmp_path / f"{name}.sketch" for name in ("grouped", "plain")]
     for file, sketch in zip(tolerances, sketches, strict=False):
-        assert nammd("sketch", months / "a.parquet", "--tolerance", file, "-o", sketch, "--json").code == 0
+        assert (
+            nammd("sketch", months / "a.parquet", "--tolerance", file, "-o", sketch, "--json", *FEW).code == 0
+        )
     without = nammd("check", sketches[1], sketches[1], "--tolerance", tolerances[0])
     assert without.code == 2
     assert "made without groups, and not with groups by customer" in without.err

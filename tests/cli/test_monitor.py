@@ -28,7 +28,9 @@ def shop(tmp_path, monkeypatch):
     for day in range(1, 6):
         write(f"days/2026-03-0{day}.parquet", 10 + day)
     write("days/2026-03-06.parquet", 30, 4.0)
-    nammd.Tolerance.from_reference("train.parquet", "accepted.parquet", margin=0.03).save("tolerance.json")
+    nammd.Tolerance.from_reference("train.parquet", "accepted.parquet", margin=0.03, scales="median").save(
+        "tolerance.json"
+    )
     assert main(["monitor", "init", "shop.monitor", "-r", "train.parquet", "-t", "tolerance.json"]) == 0
     return tmp_path
 

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.cli.conftest import MEDIAN
+
 WORDS = "net and tax no longer go together: rank correlation 0.9"
 
 
@@ -37,15 +39,15 @@ FAULTS = {"broken": broken, "slipped": slipped}
     [
         (300, 10, "csv", "broken"),
         (300, 20, "parquet", "slipped"),
-        (1000, 10, "csv", "slipped"),
-        (1000, 5, "parquet", "broken"),
+        (600, 10, "csv", "slipped"),
+        (600, 5, "parquet", "broken"),
     ],
 )
 def test_a_join_that_went_wrong_is_far_and_named(nammd, rows, columns, kind, fault):
     tables = [joined(seed, rows, columns) for seed in range(3)]
     for name, table in zip("xay", (*tables[:2], FAULTS[fault](tables[2])), strict=True):
         table.to_csv(f"{name}.csv", index=False) if kind == "csv" else table.to_parquet(f"{name}.parquet")
-    assert nammd("calibrate", f"x.{kind}", f"a.{kind}", "-o", "t.json").code == 0
+    assert nammd("calibrate", f"x.{kind}", f"a.{kind}", *MEDIAN, "-o", "t.json").code == 0
     ran = nammd("check", f"x.{kind}", f"y.{kind}", "-t", "t.json", "--junit", "r.xml")
     assert ran.code == 1
     assert WORDS in ran.out.splitlines()[0]
@@ -58,7 +60,7 @@ def test_a_join_that_went_wrong_is_far_and_named(nammd, rows, columns, kind, fau
 
 def test_a_good_join_passes(nammd):
     for name, seed in zip("xay", range(3), strict=True):
-        joined(seed, 1000).to_parquet(f"{name}.parquet")
+        joined(seed, 600).to_parquet(f"{name}.parquet")
     nammd("calibrate", "x.parquet", "a.parquet", "-o", "t.json")
     ran = nammd("check", "x.parquet", "y.parquet", "-t", "t.json")
     assert ran.code == 0
@@ -66,9 +68,9 @@ def test_a_good_join_passes(nammd):
 
 
 def test_what_is_negligible_can_be_said(nammd):
-    for name, table in (("x", joined(0, 500)), ("y", broken(joined(1, 500)))):
+    for name, table in (("x", joined(0, 300)), ("y", broken(joined(1, 300)))):
         table.to_parquet(f"{name}.parquet")
-    nammd("calibrate", "x.parquet", "-o", "t.json", "--negligible", "relation=0.99")
+    nammd("calibrate", "x.parquet", *MEDIAN, "-o", "t.json", "--negligible", "relation=0.99")
     said = nammd("check", "x.parquet", "y.parquet", "-t", "t.json", "--json").checked
     assert said["pairs"] == []
     refused = nammd("calibrate", "x.parquet", "-o", "u.json", "--negligible", "relation=2").sentence
@@ -76,19 +78,19 @@ def test_what_is_negligible_can_be_said(nammd):
 
 
 def test_sketches_say_that_they_do_not_know_pairs(nammd):
-    for name, table in (("x", joined(0, 500)), ("y", joined(1, 500))):
+    for name, table in (("x", joined(0, 300)), ("y", joined(1, 300))):
         table.to_parquet(f"{name}.parquet")
-    nammd("calibrate", "x.parquet", "-o", "t.json")
+    nammd("calibrate", "x.parquet", *MEDIAN, "-o", "t.json")
     for name in "xy":
-        nammd("sketch", f"{name}.parquet", "-t", "t.json", "-o", f"{name}.sketch")
+        nammd("sketch", f"{name}.parquet", "-t", "t.json", "-o", f"{name}.sketch", "--n-features", 64)
     said = nammd("check", "x.sketch", "y.sketch", "-t", "t.json").out
     assert "sketches do not know pairs of columns" in said
 
 
 def test_a_monitor_names_the_pair(nammd):
-    for name, table in (("x", joined(0, 500)), ("good", joined(1, 500)), ("bad", broken(joined(2, 500)))):
+    for name, table in (("x", joined(0, 300)), ("good", joined(1, 300)), ("bad", broken(joined(2, 300)))):
         table.to_parquet(f"{name}.parquet")
-    nammd("calibrate", "x.parquet", "-o", "t.json")
+    nammd("calibrate", "x.parquet", *MEDIAN, "-o", "t.json")
     nammd("monitor", "init", "m.monitor", "-r", "x.parquet", "-t", "t.json")
     nammd("monitor", "add", "m.monitor", "good.parquet", "--key", "1")
     assert nammd("monitor", "add", "m.monitor", "bad.parquet", "--key", "2").code == 1

@@ -11,9 +11,11 @@ import pytest
 from pyarrow import parquet
 
 import nammd as library
-from tests.cli.conftest import program
+from tests.cli.conftest import MEDIAN, program
 
-ROWS = 400
+ROWS = 300
+QUICK = ("--margin", "noise=0.7", "--anyway", *MEDIAN)
+"""Any tolerance, made without a ladder of them."""
 
 
 def german(value):
@@ -42,10 +44,11 @@ def month(path, style, seed, *, factor=1.0, years=0, rows=ROWS):
     delimiter, price, date, encoding = STYLES[style]
     rng = np.random.default_rng(seed)
     lines = [delimiter.join(["born", "land", "price", "count"])]
-    for value, day in zip(rng.lognormal(3, 0.8, rows), rng.integers(0, 9000, rows), strict=True):
-        born = datetime.date(1970 + years, 1, 1) + datetime.timedelta(days=int(day))
-        cells = [born.strftime(date), str(rng.choice(["DE", "FR", "Österreich"])), price(factor * value)]
-        lines.append(delimiter.join([*cells, str(rng.integers(1, 9))]))
+    values, days = rng.lognormal(3, 0.8, rows), rng.integers(0, 9000, rows)
+    lands, counts = rng.choice(["DE", "FR", "Österreich"], rows), rng.integers(1, 9, rows)
+    for value, day, land, count in zip(values, days.tolist(), lands, counts, strict=True):
+        born = datetime.date(1970 + years, 1, 1) + datetime.timedelta(days=day)
+        lines.append(delimiter.join([born.strftime(date), str(land), price(factor * value), str(count)]))
     path.write_bytes("\n".join(lines).encode(encoding))
     return path
 
@@ -53,7 +56,7 @@ def month(path, style, seed, *, factor=1.0, years=0, rows=ROWS):
 @pytest.mark.parametrize("style", STYLES)
 def test_prices_and_dates_of_every_style_are_compared(nammd, tmp_path, style):
     reference = month(tmp_path / "reference.csv", style, 0)
-    ran = nammd("calibrate", reference, "--noise", 0.7, "-o", "t.json")
+    ran = nammd("calibrate", reference, *QUICK, "-o", "t.json")
     assert ran.code == 0, ran.err
     columns = {
         c["name"]: c["kind"] for c in json.loads((tmp_path / "t.json").read_text())["encoding"]["columns"]
@@ -72,7 +75,7 @@ def test_prices_and_dates_of_every_style_are_compared(nammd, tmp_path, style):
 
 def test_a_small_rise_of_prices_is_found_in_a_european_file(nammd, tmp_path):
     reference = month(tmp_path / "reference.csv", "European", 0, rows=1000)
-    nammd("calibrate", reference, "--noise", 0.1, "--anyway", "-o", "t.json")
+    nammd("calibrate", reference, "--margin", "noise=0.1", *MEDIAN, "-o", "t.json")
     dearer = month(tmp_path / "next.csv", "European", 1, factor=1.6, rows=1000)
     assert nammd("check", reference, dearer, "-t", "t.json").code == 1
 
@@ -123,7 +126,7 @@ def test_a_check_reads_the_next_file_as_the_reference(nammd, tmp_path):
     (tmp_path / "r.csv").write_text(
         "a;b\n" + "".join(f"{k},{k * k % 97};{'xyz'[k % 3]}\n" for k in range(300))
     )
-    assert nammd("calibrate", "r.csv", "--noise", 0.5, "--anyway", "-o", "t.json").code == 0
+    assert nammd("calibrate", "r.csv", *QUICK, "-o", "t.json").code == 0
     # Thousands by themselves look like decimals to everybody who does not know the reference.
     (tmp_path / "c.csv").write_text(
         "a;b\n" + "".join(f"1.{2 * k + 100};{'xyz'[k % 3]}\n" for k in range(300))
@@ -138,7 +141,7 @@ def test_cells_that_cannot_be_read_are_counted_and_said(nammd, tmp_path):
     first, rows = ([f"{k},{(k + n) % 97};{'xyz'[k % 3]}" for k in range(300)] for n in (0, 50))
     (tmp_path / "r.csv").write_text("a;b\n" + "\n".join(first))
     (tmp_path / "c.csv").write_text("a;b\n" + "\n".join(["on request;x"] * 12 + rows[:288]))
-    nammd("calibrate", "r.csv", "--noise", 0.5, "--anyway", "-o", "t.json")
+    nammd("calibrate", "r.csv", *QUICK, "-o", "t.json")
     ran = nammd("check", "r.csv", "c.csv", "-t", "t.json")
     assert "c.csv: 12 of 300 values of 'a' cannot be read as numbers with decimal commas" in ran.out
     assert "such as 'on request'" in ran.out
@@ -155,18 +158,29 @@ def test_placeholders_are_reported(nammd, tmp_path):
     table = pd.DataFrame({"land": land, "income": income, "x": rng.normal(size=500)})
     table["large"] = np.where(np.arange(500) % 50 == 0, 9999999, rng.integers(10, 100, 500))
     table.to_csv(tmp_path / "x.csv", index=False)
-    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "t.json")
+    ran = nammd("calibrate", "x.csv", *QUICK, "-o", "t.json")
     assert "'land': 155 of 500 values read as missing: NA; use --na '' if that is a value" in ran.err
     assert "'land': 145 of 500 values are unknown, which counts as a category; use --na 'unknown'" in ran.err
     assert "'income': 50 of 500 values are -999, far from all others; use --na '-999'" in ran.err
     assert "'large': 10 of 500 values are 9999999, far from all others; use --na '9999999'" in ran.err
     encoding = json.loads((tmp_path / "t.json").read_text())["encoding"]
     assert encoding["columns"][0]["categories"] == ["DE", "unknown"]
-    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "n.json", "--na", "")
+    ran = nammd("calibrate", "x.csv", *QUICK, "-o", "n.json", "--na", "")
     encoding = json.loads((tmp_path / "n.json").read_text())["encoding"]
     assert set(encoding["columns"][0]["categories"]) == {"DE", "NA", "unknown"}
     assert encoding["reading"] == {"na": []}
-    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "m.json", "--na", "NA,unknown,-999")
+    ran = nammd(
+        "calibrate",
+        "x.csv",
+        "--margin",
+        "noise=0.5",
+        "--anyway",
+        *MEDIAN,
+        "-o",
+        "m.json",
+        "--na",
+        "NA,unknown,-999",
+    )
     encoding = json.loads((tmp_path / "m.json").read_text())["encoding"]
     assert encoding["columns"][0]["categories"] == ["DE"]
     assert encoding["columns"][1]["center"] > 40
@@ -181,16 +195,28 @@ def test_words_among_numbers_are_reported_as_among_words(nammd, tmp_path):
         born[k] = "NULL" if k % 25 == 0 else born[k]
     lines = [f"{age},{day},{x:.3f}" for age, day, x in zip(ages, born, rng.normal(size=500), strict=True)]
     (tmp_path / "x.csv").write_text("age,born,x\n" + "\n".join(lines))
-    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "t.json")
+    ran = nammd("calibrate", "x.csv", *QUICK, "-o", "t.json")
     assert "'age': 110 of 500 values read as missing: NA, n/a; use --na '' if that is a value" in ran.err
     assert "'born': 20 of 500 values read as missing: NULL" in ran.err
     assert "'x'" not in ran.err
-    ran = nammd("calibrate", "x.csv", "--noise", 0.5, "--anyway", "-o", "t.json", "--force", "--sample", 300)
+    ran = nammd(
+        "calibrate",
+        "x.csv",
+        "--margin",
+        "noise=0.5",
+        "--anyway",
+        *MEDIAN,
+        "-o",
+        "t.json",
+        "--force",
+        "--sample",
+        300,
+    )
     assert "'age': 110 of 500 values read as missing" in ran.err  # all of the file was counted
     (tmp_path / "days").mkdir()
     for name, part in (("1.csv", lines[:250]), ("2.csv", lines[250:])):
         (tmp_path / "days" / name).write_text("age,born,x\n" + "\n".join(part))
-    ran = nammd("calibrate", "days", "--noise", 0.5, "--anyway", "-o", "t.json", "--force")
+    ran = nammd("calibrate", "days", *QUICK, "-o", "t.json", "--force")
     assert "'age': 110 of 500 values read as missing" in ran.err
 
 
@@ -200,7 +226,7 @@ def test_what_is_said_of_several_files_is_said_once(nammd, tmp_path):
     ran = nammd("distance", "0.csv", "1.csv")
     assert ran.err.count("semicolons") == 1
     assert "0.csv and 1.csv: the columns are separated by semicolons, not by commas" in ran.err
-    assert nammd("calibrate", "0.csv", "--noise", 0.7, "-o", "t.json").err.count("semicolons") == 1
+    assert nammd("calibrate", "0.csv", *QUICK, "-o", "t.json").err.count("semicolons") == 1
     ran = nammd("check", *(f"{k}.csv" for k in range(6)), "-t", "t.json")
     assert ran.err.count("semicolons") == 1
     assert "0.csv, 1.csv, 2.csv and 3 others: the columns are separated by semicolons" in ran.err
@@ -234,7 +260,18 @@ def test_every_check_says_which_columns_it_compared(nammd, tmp_path):
         parquet.write_table(pa.table(columns | {"skip": rng.normal(size=rows)}), path)
 
     table(tmp_path / "r.parquet", [f"note {k}" for k in range(200)], ["a"] * 200)
-    nammd("calibrate", "r.parquet", "--noise", 0.5, "--anyway", "--exclude", "skip", "-o", "t.json")
+    nammd(
+        "calibrate",
+        "r.parquet",
+        "--margin",
+        "noise=0.5",
+        "--anyway",
+        *MEDIAN,
+        "--exclude",
+        "skip",
+        "-o",
+        "t.json",
+    )
     table(tmp_path / "same.parquet", [f"note {k}" for k in range(300, 600)], ["a"] * 300, 300)
     ran = nammd("check", "r.parquet", "same.parquet", "-t", "t.json")
     [line] = [line for line in ran.out.splitlines() if line.lstrip().startswith("columns")]
@@ -309,7 +346,10 @@ def test_the_report_shows_numbers_and_dates_as_what_they_are(nammd, tmp_path):
 def test_sketches_read_files_as_the_tolerance_says(nammd, tmp_path):
     month(tmp_path / "r.csv", "European, euros", 0)
     month(tmp_path / "c.csv", "European, euros", 1, factor=100)
-    assert nammd("calibrate", "r.csv", "--noise", 0.7, "--anyway", "-o", "t.json").code == 0
+    assert nammd("calibrate", "r.csv", *QUICK, "-o", "t.json").code == 0
     for name in "rc":
-        assert nammd("sketch", f"{name}.csv", "-t", "t.json", "-o", f"{name}.sketch").code == 0
+        assert (
+            nammd("sketch", f"{name}.csv", "-t", "t.json", "-o", f"{name}.sketch", "--n-features", 64).code
+            == 0
+        )
     assert nammd("check", "r.sketch", "c.sketch", "-t", "t.json").code == 1

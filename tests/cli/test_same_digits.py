@@ -83,6 +83,8 @@ def spaces(datasets, options, reference=False):
 def test_plain_calls_need_no_space(nammd, paths, kind):
     x, y, z = map(str, paths[kind])
     same(nammd("distance", x, y, "--json").json, library.distance(x, y))
+    if kind in ("csv", "arrow"):  # which are read as the same tables
+        return
     same(nammd("test", x, y, "--json").json, library.two_sample_test(x, y, rng=0))
     same(nammd("compare", x, y, z, "--json").json, library.compare_pairs((x, y), (x, z)))
     same(nammd("rank", x, y, z, "--json").json, library.rank(x, {y: y, z: z}))
@@ -185,12 +187,11 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_the_container_makes_no_difference(nammd, paths, container):
-    make = CONTAINERS[container]
+def test_the_container_makes_no_difference(nammd, paths):
     x, y, _ = paths["parquet"]
     shell = nammd("distance", x, y, "--json").json
-    assert library.distance(make(x), make(y)).value == shell["value"]
+    for name, make in CONTAINERS.items():
+        assert library.distance(make(x), make(y)).value == shell["value"], name
     assert shell["inputs"]["left_out"][0]["column"] == "id"
     assert [entry["column"] for entry in shell["inputs"]["left_out"]] == ["id", "number"]
 

@@ -4,13 +4,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
+from tests.cli.conftest import MEDIAN
 from tests.encoding.text_samples import reviews
 
 
 @pytest.fixture
 def files(tmp_path):
     for name, seed, returns in (("old", 0, 0.2), ("fine", 1, 0.2), ("new", 2, 0.5)):
-        pyarrow.csv.write_csv(pa.table(reviews(800, seed, returns)), tmp_path / f"{name}.csv")
+        pyarrow.csv.write_csv(pa.table(reviews(400, seed, returns)), tmp_path / f"{name}.csv")
 
 
 def test_the_note_about_free_text_names_the_option(nammd, files):
@@ -21,7 +22,7 @@ def test_the_note_about_free_text_names_the_option(nammd, files):
 
 
 def test_a_tolerance_with_free_text_finds_other_texts(nammd, files):
-    assert nammd("calibrate", "old.csv", "fine.csv", "--text", "hashed", "-o", "t.json").code == 0
+    assert nammd("calibrate", "old.csv", "fine.csv", "--text", "hashed", *MEDIAN, "-o", "t.json").code == 0
     ran = nammd("check", "old.csv", "new.csv", "-t", "t.json")
     assert ran.code == 1
     assert "changed" in ran.out

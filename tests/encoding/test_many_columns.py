@@ -37,15 +37,15 @@ def _seconds(columns: int, kind: str, folder: Path) -> float:
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_four_times_the_columns_take_four_times_the_time(kind: str, tmp_path: Path) -> None:
     _seconds(50, kind, tmp_path)  # imports
-    few, many = _seconds(1500, kind, tmp_path), _seconds(6000, kind, tmp_path)
-    if many >= 9 * few:  # the machine may have been busy
-        many = _seconds(6000, kind, tmp_path)
-    assert many < 9 * few, (few, many)  # the square would be sixteen times
+    few, many = _seconds(1000, kind, tmp_path), _seconds(4000, kind, tmp_path)
+    if many >= 7.8 * few:  # the machine may have been busy
+        many = _seconds(4000, kind, tmp_path)
+    # The square would be sixteen times; here what grows with it takes twice as long as the rest.
+    assert many < 7.8 * few, (few, many)
 
 
 def test_ten_thousand_columns_have_their_encoding() -> None:
-    x, y = _table(10_000, 0), _table(10_000, 1)
-    assert len(nammd.Space.fit(x, y).encoding.columns) == 10_000
+    assert len(nammd.Space.fit(_table(10_000, 0)).encoding.columns) == 10_000
 
 
 @pytest.fixture

@@ -2,15 +2,22 @@
 
 import os
 import sys
+import threading
 import tomllib
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 import nammd
-from nammd.cli.demo import ACCEPTED, CLOSE, FAR, REFERENCE, write_files
+from nammd.cli import main
+from nammd.cli.demo import ACCEPTED, CLOSE, FAR, REFERENCE
+from tests import pictures
+from tests.cli.conftest import people
+from tests.waiting import GUARD
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,7 +30,7 @@ def project(tmp_path_factory):
     for name, shift in {"train": 0.0, "accepted": 0.5, "close": 0.05, "far": 1.5}.items():
         np.save(folder / f"{name}.npy", rng.normal(shift, size=(200, 2)))
     train, accepted = (np.load(folder / f"{name}.npy") for name in ("train", "accepted"))
-    nammd.Tolerance.from_reference(train, accepted).save(folder / "tolerance.json")
+    nammd.Tolerance.from_reference(train, accepted, scales="median").save(folder / "tolerance.json")
     return folder
 
 
@@ -48,18 +55,53 @@ def environment(tmp_path_factory):
     }
 
 
+ASKING = """#!/bin/sh
+printf '%s\\0' "$PWD" "$@" > "$NAMMD_CALLS/asked"
+read -r code < "$NAMMD_CALLS/answered"
+cat "$NAMMD_CALLS/out"
+cat "$NAMMD_CALLS/err" >&2
+exit "$code"
+"""
+
+
+@pytest.fixture
+def answered_here(environment, tmp_path_factory):
+    """The same, but ``nammd`` is run by this process, which has imported all that another would wait for."""
+    calls = tmp_path_factory.mktemp("calls")
+    program = calls / "nammd"
+    program.write_text(ASKING)
+    program.chmod(0o755)
+    for name in ("asked", "answered"):
+        os.mkfifo(calls / name)
+
+    def answer():
+        while asked := (calls / "asked").read_bytes():
+            folder, *words, _ = os.fsdecode(asked).split("\0")
+            out, err = StringIO(), StringIO()
+            with chdir(folder), pictures.left_out(), redirect_stdout(out), redirect_stderr(err):
+                code = main(words)
+            (calls / "out").write_text(out.getvalue())
+            (calls / "err").write_text(err.getvalue())
+            (calls / "answered").write_text(f"{code}\n")
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    path = os.pathsep.join([str(calls), environment["PATH"]])
+    yield environment | {"PATH": path, "NAMMD_CALLS": str(calls)}
+    os.close(os.open(calls / "asked", os.O_RDWR))  # nobody asks any more; for reading too, so as not to wait
+    thread.join(GUARD)
+
+
 @pytest.fixture(scope="session")
 def months(tmp_path_factory):
-    """A folder with the months of the demo, of fewer rows, and their tolerance."""
-    from nammd.cli import main
-
+    """A folder with small files, named like those of the demo, and their tolerance."""
     folder = tmp_path_factory.mktemp("months")
-    with patch("nammd.cli.demo.ROWS", 1500):
-        write_files(folder)
-    words = ["calibrate", folder / REFERENCE, folder / ACCEPTED, "--exclude", "submitted"]
-    assert main([*map(str, words), "-o", str(folder / "tolerance.json")]) == 0
-    assert (folder / CLOSE).exists()
-    assert (folder / FAR).exists()
+    for seed, (name, older) in enumerate({REFERENCE: 0.0, ACCEPTED: 0.5, CLOSE: 0.1, FAR: 2.0}.items()):
+        parquet.write_table(people(seed, older), folder / name)
+    made = nammd.Tolerance.from_reference(
+        folder / REFERENCE, folder / ACCEPTED, margin={"missing": 0.2}, scales="median"
+    )
+    made.save(folder / "tolerance.json")
     return folder
 
 

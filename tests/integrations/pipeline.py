@@ -27,7 +27,7 @@ def write_files(folder):
     for name, content in files.items():
         parquet.write_table(content, folder / f"{name}.parquet")
     train, accepted = (folder / f"{name}.parquet" for name in ("train", "accepted"))
-    tolerance = nammd.Tolerance.from_reference(train, accepted)
+    tolerance = nammd.Tolerance.from_reference(train, accepted, scales="median")
     tolerance.save(folder / "tolerance.json")
     for name, word in OUTCOMES.items():
         verdict = tolerance.check(train, folder / f"{name}.parquet")

@@ -31,7 +31,7 @@ def git(folder, *words):
 
 
 @pytest.fixture
-def repository(months, environment, tmp_path):
+def repository(months, answered_here, tmp_path):
     """A repository with data and the hook; nammd is taken from the PATH, since nothing can be installed."""
     hooks, folder = tmp_path / "hooks", tmp_path / "work"
     hooks.mkdir()
@@ -53,14 +53,14 @@ def repository(months, environment, tmp_path):
     }
     configured = {"repos": [{"repo": str(hooks), "rev": git(hooks, "rev-parse", "HEAD"), "hooks": [hook]}]}
     (folder / ".pre-commit-config.yaml").write_text(json.dumps(configured))
-    own = environment | {"PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": "/dev/null"}
+    own = answered_here | {"PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": "/dev/null"}
 
-    def run():
+    def run(**other):
         git(folder, "add", ".")
         return subprocess.run(
             [sys.executable, "-m", "pre_commit", "run", "--color", "never"],
             cwd=folder,
-            env=own,
+            env=own | other,
             capture_output=True,
             text=True,
             timeout=GUARD,
@@ -83,13 +83,13 @@ def test_close_files_pass_and_a_far_one_stops_the_commit(repository, months):
     assert ran.stdout.count("FAR: ") == 1  # one process had both of them
 
 
-def test_no_file_is_an_option(repository, months):
+def test_no_file_is_an_option(repository, months, environment):
     folder, run = repository
     config = folder / ".pre-commit-config.yaml"
     config.write_text(config.read_text().replace("^incoming/", "^(incoming/|-)"))
     shutil.copy(months / FAR, folder / "--undecided=ok.parquet")
     shutil.copy(months / FAR, folder / "--help.parquet")
-    ran = run()
+    ran = run(PATH=environment["PATH"])  # with the real program
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "2 candidates are beyond the tolerance" in ran.stdout
     assert "--undecided=ok.parquet" in ran.stdout

@@ -5,8 +5,6 @@ import os
 import resource
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -164,16 +162,31 @@ def test_file_of_an_earlier_version_is_refused(path):
 
 def test_batches_are_stored_by_eight_processes_at_once(path):
     new_history(path)
-    program = (
-        "import sys; from pathlib import Path; from nammd.monitor.history import History;"
-        "from tests.monitor.records import add, batch\n"
-        "for k in range(5): add(History(Path(sys.argv[1])), batch(f'{sys.argv[2]}-{k}'))"
-    )
-    running = [subprocess.Popen([sys.executable, "-c", program, str(path), name]) for name in "abcdefgh"]
-    assert [process.wait(GUARD) for process in running] == [0] * 8
+    in_a_small_process(_store_with_eight, path)
     found = History(path).read()
     assert [b.number for b in found.batches] == list(range(1, 41))
     assert len({b.key for b in found.batches}) == 40
+
+
+def in_a_small_process(function, path):
+    """Run what starts processes in a new one: a copy of one that has run thousands of tests takes long."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as small:
+        small.submit(function, path).result(GUARD)
+
+
+def _store_with_eight(path):
+    children = []
+    for name in "abcdefgh":
+        children.append(os.fork())
+        if children[-1] == 0:
+            code = 1
+            try:
+                for k in range(5):
+                    add(History(path), batch(f"{name}-{k}"))
+                code = 0
+            finally:
+                os._exit(code)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 8
 
 
 def _write_until_killed(path, acknowledged, seed, kill_at):
@@ -204,22 +217,20 @@ def _write_until_killed(path, acknowledged, seed, kill_at):
 
 
 def test_killed_process_leaves_the_history_as_before_or_as_after(on_disk):
-    """From a small process of its own, since a copy of one that has run thousands of tests takes long."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as small:
-        small.submit(_kill_two_hundred_times, on_disk / "stream.monitor").result(GUARD)
+    in_a_small_process(_kill_again_and_again, on_disk / "stream.monitor")
 
 
-def _kill_two_hundred_times(path):
-    """Kill it at a random statement or a random moment."""
+def _kill_again_and_again(path):
+    """Kill it at each of the statements that a few batches take, and at random moments."""
     history = new_history(path)
     rng = np.random.default_rng(1)
     there = 0
-    for attempt in range(200):
-        if attempt % 25 == 0:  # so that the file stays small, and the test quick
+    for attempt in range(90):
+        if attempt % 15 == 0:  # so that the file stays small, and the test quick
             path.unlink()
             Path(f"{path}-journal").unlink(missing_ok=True)
             history, there = new_history(path), 0
-        kill_at = int(rng.integers(1, 60)) if attempt % 2 else None
+        kill_at = 1 + attempt if attempt < 60 else None
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:

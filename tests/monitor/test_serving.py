@@ -48,6 +48,21 @@ def monitor(shop, tmp_path):
     return nammd.Monitor.open(tmp_path / "shop.monitor")
 
 
+@pytest.fixture(scope="module")
+def served_shop(shop, tmp_path_factory):
+    """A monitor, and where the command serves it for all tests that leave it as it is."""
+    folder = tmp_path_factory.mktemp("served") / "shop"
+    shutil.copytree(shop, folder)
+    monitor = nammd.Monitor.open(folder / "shop.monitor")
+    with served(monitor) as where:
+        yield monitor, where
+
+
+@pytest.fixture
+def where(served_shop):
+    return served_shop[1]
+
+
 @contextmanager
 def served(monitor, *options, token=None):
     """Run the real command; yield where it listens."""
@@ -75,34 +90,32 @@ def post(where, path, sent, **changed):
     return ask(where, path, "POST", json.dumps(sent), **headers)
 
 
-def test_page_is_served_with_strict_headers_and_escaped_values(monitor):
-    with served(monitor) as where:
-        assert where.hostname == "127.0.0.1"
-        answer, page = ask(where)
-        assert answer.status == 200
-        policy = answer.headers["content-security-policy"]
-        assert "default-src 'none'" in policy
-        assert "unsafe" not in policy
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["referrer-policy"] == "no-referrer"
-        assert "server" not in answer.headers
-        assert "<script>alert" not in page
-        assert page.count("<script") == 1
-        assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
-        assert 'Beyond tolerance: <span class="whole">2026-03-03</span> is FAR.' in page
-        assert ask(where, "/nothing")[0].status == 404
-        assert ask(where, "/page.css")[0].headers["content-type"].startswith("text/css")
-        assert json.loads(ask(where, "/state")[1])["alarm"] is True
+def test_page_is_served_with_strict_headers_and_escaped_values(where):
+    assert where.hostname == "127.0.0.1"
+    answer, page = ask(where)
+    assert answer.status == 200
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert "server" not in answer.headers
+    assert "<script>alert" not in page
+    assert page.count("<script") == 1
+    assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
+    assert 'Beyond tolerance: <span class="whole">2026-03-03</span> is FAR.' in page
+    assert ask(where, "/nothing")[0].status == 404
+    assert ask(where, "/page.css")[0].headers["content-type"].startswith("text/css")
+    assert json.loads(ask(where, "/state")[1])["alarm"] is True
 
 
-def test_reports_of_batches_are_served_and_no_other_file(monitor):
-    with served(monitor) as where:
-        answer, page = ask(where, "/report/2026-03-03")
-        assert answer.status == 200
-        assert "FAR" in page
-        assert "sandbox" in answer.headers["content-security-policy"]
-        for path in ("/report/../shop.monitor", "/report/%2e%2e%2fshop.monitor", "/report/", "/report/x"):
-            assert ask(where, path)[0].status == 404
+def test_reports_of_batches_are_served_and_no_other_file(where):
+    answer, page = ask(where, "/report/2026-03-03")
+    assert answer.status == 200
+    assert "FAR" in page
+    assert "sandbox" in answer.headers["content-security-policy"]
+    for path in ("/report/../shop.monitor", "/report/%2e%2e%2fshop.monitor", "/report/", "/report/x"):
+        assert ask(where, path)[0].status == 404
 
 
 def test_reports_outside_of_the_folder_are_neither_served_nor_linked(monitor, tmp_path):
@@ -120,7 +133,8 @@ def test_reports_outside_of_the_folder_are_neither_served_nor_linked(monitor, tm
         return records
 
     resealed(monitor.path, lead_out)
-    with served(monitor) as where:
+    with listening(monitor) as (port, _):
+        where = urlsplit(f"http://127.0.0.1:{port}")
         for day in (1, 2, 3):
             answer, said = ask(where, f"/report/2026-03-0{day}")
             assert (answer.status, "secret\n" in said) == (404, False)
@@ -228,52 +242,51 @@ def test_connections_that_go_no_further_keep_nobody_out(monitor):
         until(lambda: not server.server_state.connections, "the server to forget them")
 
 
-def test_other_names_are_not_served(monitor):
-    with served(monitor) as where:
-        for host in ("evil.example", "evil.example:80", "127.0.0.1:1", "", "localhost.evil.example"):
-            assert ask(where, host=host)[0].status == 421
-        assert ask(where, host=f"localhost:{where.port}")[0].status == 200
+def test_other_names_are_not_served(where):
+    for host in ("evil.example", "evil.example:80", "127.0.0.1:1", "", "localhost.evil.example"):
+        assert ask(where, host=host)[0].status == 421
+    assert ask(where, host=f"localhost:{where.port}")[0].status == 200
 
 
-def test_requests_of_other_sites_are_refused(monitor):
-    with served(monitor) as where:
-        own = f"http://{where.hostname}:{where.port}"
-        assert ask(where, "/state", sec_fetch_site="cross-site")[0].status == 403
-        assert ask(where, "/state", origin="http://evil.example")[0].status == 403
-        assert ask(where, "/", sec_fetch_site="cross-site", sec_fetch_mode="navigate")[0].status == 200
-        assert ask(where, "/", sec_fetch_site="cross-site", sec_fetch_mode="no-cors")[0].status == 403
-        for changed in (
-            {"origin": "http://evil.example"},
-            {"origin": None},
-            {"x_nammd_monitor": None},
-            {"content_type": "text/plain"},
-            {"sec_fetch_site": "same-site"},
-        ):
-            assert post(where, "/note", {"text": "forged"}, **changed)[0].status in (403, 415)
-        assert post(where, "/note", {"text": "mine"}, origin=own)[0].status == 200
+def test_requests_of_other_sites_are_refused(served_shop):
+    monitor, where = served_shop
+    own = f"http://{where.hostname}:{where.port}"
+    assert ask(where, "/state", sec_fetch_site="cross-site")[0].status == 403
+    assert ask(where, "/state", origin="http://evil.example")[0].status == 403
+    assert ask(where, "/", sec_fetch_site="cross-site", sec_fetch_mode="navigate")[0].status == 200
+    assert ask(where, "/", sec_fetch_site="cross-site", sec_fetch_mode="no-cors")[0].status == 403
+    for changed in (
+        {"origin": "http://evil.example"},
+        {"origin": None},
+        {"x_nammd_monitor": None},
+        {"content_type": "text/plain"},
+        {"sec_fetch_site": "same-site"},
+    ):
+        assert post(where, "/note", {"text": "forged"}, **changed)[0].status in (403, 415)
+    assert post(where, "/note", {"text": "mine"}, origin=own)[0].status == 200
     assert [e.text for e in monitor.state.events if e.kind == "note"] == [HOSTILE, "mine"]
 
 
-def test_notes_that_are_no_notes_are_refused(monitor):
-    with served(monitor) as where:
-        assert post(where, "/note", {"text": "x" * 20_000})[0].status == 413
-        assert post(where, "/note", {"text": ""})[0].status == 400
-        assert post(where, "/note", ["a"])[0].status == 400
-        assert post(where, "/note", {"text": {"a": 1}})[0].status == 400
-        for letter in ("\ud800", "\0", "\x1b[31m"):  # a page with them could never be written again
-            assert post(where, "/note", {"text": f"a{letter}b"})[0].status == 400
-            assert post(where, "/acknowledge", {"text": f"a{letter}b"})[0].status == 400
-        assert ask(where)[0].status == 200
-        origin = {"origin": f"http://{where.hostname}:{where.port}", "x_nammd_monitor": "1"}
-        for deep in ("[" * 9000, '{"text":' * 1000, '{"text": ' + "9" * 9000 + "}"):
-            answer, _ = ask(where, "/note", "POST", deep, content_type="application/json", **origin)
-            assert answer.status == 400
-            assert "default-src 'none'" in answer.headers["content-security-policy"]
-        assert ask(where, "/note")[0].status == 404
+def test_notes_that_are_no_notes_are_refused(where):
+    assert post(where, "/note", {"text": "x" * 20_000})[0].status == 413
+    assert post(where, "/note", {"text": ""})[0].status == 400
+    assert post(where, "/note", ["a"])[0].status == 400
+    assert post(where, "/note", {"text": {"a": 1}})[0].status == 400
+    for letter in ("\ud800", "\0", "\x1b[31m"):  # a page with them could never be written again
+        assert post(where, "/note", {"text": f"a{letter}b"})[0].status == 400
+        assert post(where, "/acknowledge", {"text": f"a{letter}b"})[0].status == 400
+    assert ask(where)[0].status == 200
+    origin = {"origin": f"http://{where.hostname}:{where.port}", "x_nammd_monitor": "1"}
+    for deep in ("[" * 9000, '{"text":' * 1000, '{"text": ' + "9" * 9000 + "}"):
+        answer, _ = ask(where, "/note", "POST", deep, content_type="application/json", **origin)
+        assert answer.status == 400
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert ask(where, "/note")[0].status == 404
 
 
 def test_alarm_is_acknowledged_over_the_wire(monitor):
-    with served(monitor) as where:
+    with listening(monitor) as (port, _):
+        where = urlsplit(f"http://127.0.0.1:{port}")
         answer, said = post(where, "/acknowledge", {"text": "known"})
         assert (answer.status, json.loads(said)) == (200, {"acknowledged": len(monitor.state.open_alarms)})
     assert all(alarm.acknowledged == "known" for alarm in monitor.state.open_alarms)

@@ -416,7 +416,7 @@ def test_verdicts_on_tables_are_those_of_a_check_with_columns_in_doubt(tmp_path)
     gate = tolerance.with_reference(train)
     decisions = []
     for k, shift in enumerate((0.0, 0.0, 0.15, 0.2, 0.25, 0.3, 0.5, 1.0)):
-        data = frame(20 + k, shift, size=1500)
+        data = frame(20 + k, shift, size=800)
         verdict = gate.check(data, alpha=30 / 365)
         assert made.add(data, key=days(8)[k]).decision is verdict.decision
         decisions.append((verdict.decision.value, bool(verdict.details.doubtful)))
