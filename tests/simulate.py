@@ -39,7 +39,7 @@ from nammd.tolerances.gate_columns import GateColumns
 from nammd.tolerances.reference import Reference
 
 KERNEL = nammd.Gaussian(1.0)
-REPETITIONS = 1000
+REPETITIONS = 500
 
 
 def noise(probability: float, repetitions: int = REPETITIONS) -> float:
