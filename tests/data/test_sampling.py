@@ -26,7 +26,7 @@ def reservoir_sample(total, size, rng, batch):
 @pytest.mark.parametrize("batch", [1, 7, 40])
 def test_every_row_is_as_likely_as_any_other(batch):
     rng = np.random.default_rng(0)
-    total, size, times = 40, 8, 2000
+    total, size, times = 40, 8, 1000
     counts = np.zeros(total)
     pairs = np.zeros((total, total))
     for _ in range(times):
