@@ -142,9 +142,17 @@ def test_rows_that_all_weigh_the_same_have_the_tests_of_rows(alternative, weight
     same(outcome(plain), outcome(weighted))
 
 
-@pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("statistic", ["nammd", "mmd2"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("size", "statistic", "shared"),
+    [
+        ("few", "nammd", True),
+        ("few", "mmd2", False),
+        ("some", "nammd", False),
+        ("some", "mmd2", True),
+        ("many", "nammd", True),
+        ("many", "mmd2", False),
+    ],
+)
 def test_comparisons(size, statistic, shared):
     m, n = SIZES[size]
     x, y, z, w = points(1, m), points(2, n, loc=0.2), points(3, n + 1, loc=0.6), points(4, m)
@@ -235,10 +243,7 @@ def power_of(tolerance):
     """All that is forecast of checks, by several sizes and distances."""
     if tolerance.to_dict()["origin"]["how"] == "given":
         return []
-    return [
-        tolerance.power(rows, factor * tolerance.epsilon)
-        for rows, factor in ((30, 0.0), (200, 0.0), (200, 0.5), (2000, 2.0))
-    ]
+    return [tolerance.power(rows, factor * tolerance.epsilon) for rows, factor in ((30, 0.0), (200, 0.5))]
 
 
 @pytest.mark.parametrize(
