@@ -47,7 +47,7 @@ def typical():
     return nammd.Tolerance.from_reference(train, nearest, kernel=KERNEL, how="ball", scales="median")
 
 
-@pytest.mark.parametrize(("shift", "rows"), [(0.0, 60), (0.0, 200), (0.3, 150), (1.0, 60), (0.95, 300)])
+@pytest.mark.parametrize(("shift", "rows"), [(0.0, 60), (0.3, 150), (1.0, 60), (0.95, 300)])
 def test_power_is_what_happens(typical, shift, rows):
     tolerance, true = typical, population(shift)
     told, (within, beyond) = tolerance.power(rows, max(true, 0.0)), simulated(shift, rows)
@@ -93,7 +93,7 @@ def test_calibrating_ends_with_what_to_expect(tolerance):
     )
 
 
-@pytest.mark.parametrize("shift", [0.3, 0.5, 0.75])
+@pytest.mark.parametrize("shift", [0.5, 0.75])
 def test_plan_and_check_give_the_same_advice(tolerance, shift):
     rng = np.random.default_rng(0)
     train = draw(rng, 0.0, 300)
