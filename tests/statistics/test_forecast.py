@@ -109,11 +109,11 @@ def test_all_samples_at_once_have_the_p_values_of_each(way):
             (0.2, (5e4, 1e4), False),
         ):
             law = MovedLaw(pilot, distance, sizes, frozen)
-            pairs = [one.pair for one in law.drawn()]
+            pairs = [one.pair for one in law.drawn()][::4]
             for eps, blur in ((0.0, 0.0), (1e-4, 1e-5), (0.02, 0.0), (0.1, 1e-4)):
                 each = [margin(pair, eps, "corrected", way, blur).pvalue(way) for pair in pairs]
                 every = margin(law.pairs(), eps, "corrected", way, blur).pvalue(way)
-                np.testing.assert_allclose(every, each, rtol=1e-10, atol=1e-14)
+                np.testing.assert_allclose(every[::4], each, rtol=1e-10, atol=1e-14)
                 seen.append(each)
     assert 0.02 < np.mean(np.array(seen) < 0.05) < 0.98
 

@@ -194,7 +194,7 @@ def test_the_fitted_minimum_is_too_small_by_the_bias():
 @pytest.mark.parametrize("place", ["reference", "between", "accepted"])
 def test_level_at_the_margin(name, place):
     rng, accepted, margin = np.random.default_rng(9), SETS[name], 0.01
-    law, kernel, tries = at_margin(name, place, margin), nammd.Gaussian(1.0), 80
+    law, kernel, tries = at_margin(name, place, margin), nammd.Gaussian(1.0), 50
     assert distance(accepted, law) == pytest.approx(margin, rel=1e-6)
     wrong = np.zeros(2)
     for _ in range(tries):
