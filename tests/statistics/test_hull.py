@@ -16,6 +16,7 @@ from nammd.statistics.totals import TotalPair, UnitTotals
 from nammd.views.counts import LabelCounts, NumberCounts
 from nammd.views.nearest import nearest_counts
 from nammd.views.placed import pair_of_counts
+from tests.simulate import pvalue
 
 KERNEL = nammd.Gaussian(1.2)
 
@@ -188,6 +189,16 @@ def test_the_fitted_minimum_is_too_small_by_the_bias():
     error = np.std(values) / np.sqrt(len(values))
     assert np.mean(values) < -3 * error
     assert -np.mean(values) == pytest.approx(np.mean(told), abs=3.5 * error)
+
+
+def test_closeness_has_to_be_proven_beyond_the_bias():
+    rng, accepted = np.random.default_rng(11), SETS["shifted"]
+    corners = [draw(rng, each, 150, 1) for each in accepted.laws]
+    found = nearest(corners, draw(rng, base(accepted, "between"), 150, 1), nammd.Gaussian(1.0))
+    assert found.bias > 0
+    assert found.pvalue(0.01, "less") == pvalue(found.pair, 0.01 - found.bias, "less")
+    assert found.pvalue(0.01, "less") > pvalue(found.pair, 0.01, "less")
+    assert found.pvalue(0.01, "greater") == pvalue(found.pair, 0.01, "greater")
 
 
 @pytest.mark.parametrize("name", ["shifted", "three sets", "two values"])
