@@ -88,12 +88,11 @@ def outcome(test):
 def test_tests_of_margins(size, law, variance):
     m, n = SIZES[size]
     x, y = points(1, m), points(2, n, **LAWS[law])
-    for alternative in ("greater", "less"):
-        for epsilon in (0.003, 0.03, 0.3):
-            how = {"kernel": KERNEL, "alternative": alternative, "variance": variance, "cross": "full"}
-            plain = nammd.paper.closeness_test(x, y, epsilon, **how)
-            grouped = nammd.paper.closeness_test(x, y, epsilon, groups=own_labels(x, y), **how)
-            same(outcome(plain), outcome(grouped))
+    for epsilon, alternative in ((0.003, "greater"), (0.03, "greater"), (0.03, "less"), (0.3, "less")):
+        how = {"kernel": KERNEL, "alternative": alternative, "variance": variance, "cross": "full"}
+        plain = nammd.paper.closeness_test(x, y, epsilon, **how)
+        grouped = nammd.paper.closeness_test(x, y, epsilon, groups=own_labels(x, y), **how)
+        same(outcome(plain), outcome(grouped))
 
 
 SMALL = st.floats(-4, 4, allow_subnormal=False).map(lambda value: round(value, 3))
