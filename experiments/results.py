@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias
@@ -89,7 +89,10 @@ class Results(Generic[S]):
 
     def where(self, **wanted: Any) -> list[Mapping[str, Any]]:
         """Return the values of all cells that have these properties."""
-        return [d.values for d in self.cells if all(d.cell.get(k) == v for k, v in wanted.items())]
+        found: Sequence[Done] = self.cells
+        for name, value in wanted.items():
+            found = [each for each in found if each.cell.get(name) == value]
+        return [each.values for each in found]
 
     def one(self, **wanted: Any) -> Mapping[str, Any]:
         """Return the values of the one cell that has these properties."""

@@ -82,7 +82,7 @@ def changed(code: Code) -> list[str]:
 
 def read_again() -> None:
     """Forget the files that were read: they may have changed since."""
-    for remembered in (source_of, path_of_module, _references):
+    for remembered in (source_of, path_of_module, _references, _text):
         remembered.cache_clear()
 
 
@@ -252,10 +252,15 @@ def _parts(source: Source, name: str) -> list[ast.AST]:
 
 
 def _digest(module: str, names: set[str]) -> str:
+    text = ", ".join(f"({name!r}, {_text(module, name)})" for name in sorted(names))
+    return hashlib.sha256(f"([{text}], {_text(module)})".encode()).hexdigest()[:10]
+
+
+@cache
+def _text(module: str, name: str | None = None) -> str:
+    """Return all that counts of a piece as text; without a name, of what runs with every import."""
     source = source_of(module)
-    text = [(name, [_plain(node) for node in _parts(source, name)]) for name in sorted(names)]
-    always = [_plain(node) for node in source.always]
-    return hashlib.sha256(repr((text, always)).encode()).hexdigest()[:10]
+    return repr([_plain(node) for node in (source.always if name is None else _parts(source, name))])
 
 
 def _kept_nodes(node: ast.AST) -> Iterator[ast.AST]:

@@ -42,27 +42,26 @@ class Kept:
             raise LookupError(f"{self.path} is not there any more")
         return results
 
-    def other_settings(self) -> bool:
+    def asks_otherwise(self, results: Results[Any]) -> bool:
         """Return whether it was asked for something else than the experiment asks for now."""
-        try:
-            results = self.load()
-        except ValueError:  # the settings have other fields now
-            return True
         asked = seeded(self.experiment, self.seed)
         settings = asked.settings(self.mode == "full")
-        cells = list(asked.cells(settings))
         stored = settings_digest(results.settings, results.seed, (d.cell for d in results.cells))
         return (
             (settings_dict(results.settings), results.seed) != (settings_dict(settings), asked.seed)
-            or [key_of(done.cell) for done in results.cells] != [key_of(cell) for cell in cells]
+            or [key_of(done.cell) for done in results.cells] != [key_of(c) for c in asked.cells(settings)]
             or (results.stamp is not None and results.stamp.settings != stored)
         )
 
     def reasons(self) -> list[str]:
         """Return why it is stale; nothing where it is not."""
-        if self.other_settings():
+        try:
+            results = self.load()
+        except ValueError:  # the settings have other fields now
             return ["settings"]
-        stamp = self.load().stamp
+        if self.asks_otherwise(results):
+            return ["settings"]
+        stamp = results.stamp
         return ["nothing is noted of its code"] if stamp is None else changed(stamp.code)
 
 

@@ -39,7 +39,7 @@ from nammd.tolerances.gate_columns import GateColumns
 from nammd.tolerances.reference import Reference
 
 KERNEL = nammd.Gaussian(1.0)
-REPETITIONS = 1000
+REPETITIONS = 500
 
 
 def noise(probability: float, repetitions: int = REPETITIONS) -> float:
@@ -48,16 +48,22 @@ def noise(probability: float, repetitions: int = REPETITIONS) -> float:
 
 
 @contextmanager
-def only_decisions() -> Iterator[None]:
-    """Leave out the intervals, forecasts and comparisons that tolerances and verdicts come with.
-
-    And what is told of single columns, and of facts, so that the decision is that of the joint test.
-    """
+def without_forecasts() -> Iterator[None]:
+    """Leave out the intervals, forecasts and comparisons that tolerances and verdicts come with."""
     with (
         patch.object(nammd.Estimate, "confidence_interval", lambda *_: (0.0, 1.0)),
         patch.object(Fixed, "interval", lambda *_: None),
         patch.object(nammd.Tolerance, "power", lambda *_: SimpleNamespace(close=1.0)),
         patch.object(Reference, "equivalents", lambda *_: ()),
+    ):
+        yield
+
+
+@contextmanager
+def only_decisions() -> Iterator[None]:
+    """And what is told of single columns, and of facts, so that the decision is that of the joint test."""
+    with (
+        without_forecasts(),
         patch.object(GateColumns, "comparable", lambda *_: False),
         patch.object(Gate, "facts", lambda *_: ()),
     ):

@@ -20,7 +20,7 @@ from tests.counting import count_method
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
 
-def table(seed, rows=1200, older=0.0):
+def table(seed, rows=600, older=0.0):
     """Return a table with numbers, missing values, labels, texts that stand for numbers, and a constant."""
     rng = np.random.default_rng(seed)
     return pa.table(
@@ -34,23 +34,23 @@ def table(seed, rows=1200, older=0.0):
     )
 
 
-REFERENCE, ACCEPTED, CANDIDATE = table(0), table(1, older=0.3), table(2, 1100, older=1.0)
+REFERENCE, ACCEPTED, CANDIDATE = table(0), table(1, older=0.3), table(2, 550, older=1.0)
 
 
 @cache
 def in_memory(many):
     """Return the tolerance of the same rows in memory; what is computed depends on whether rows are many."""
-    assert many == (large.MOST_ROWS == 1_000)
+    assert many == (large.MOST_ROWS == 500)
     return nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
 
 
 @pytest.fixture
 def many(monkeypatch):
-    """Let 1 000 rows be as many as can be compared in pairs, and 700 as many as come home."""
-    monkeypatch.setattr(large, "MOST_ROWS", 1_000)
-    monkeypatch.setattr(large, "FEATURES", 200)
-    monkeypatch.setattr(mapped_tables, "HOME_ROWS", 700)
-    monkeypatch.setattr(mapped, "PIECE_ROWS", 250)
+    """Let 500 rows be as many as can be compared in pairs, and 350 as many as come home."""
+    monkeypatch.setattr(large, "MOST_ROWS", 500)
+    monkeypatch.setattr(large, "FEATURES", 120)
+    monkeypatch.setattr(mapped_tables, "HOME_ROWS", 350)
+    monkeypatch.setattr(mapped, "PIECE_ROWS", 125)
 
 
 @pytest.fixture
@@ -134,19 +134,19 @@ def test_a_check_of_many_rows(lazily, many, passes):
 
 
 def test_a_random_part_of_many_rows_is_compared_in_pairs(lazily, many):
-    reference = REFERENCE[:300]
-    tolerance = nammd.Tolerance.from_reference(reference, ACCEPTED[:300])
+    reference = REFERENCE[:150]
+    tolerance = nammd.Tolerance.from_reference(reference, ACCEPTED[:150])
     found = tolerance.check(reference, lazily(CANDIDATE))
     assert_same_verdict(found, tolerance.check(reference, CANDIDATE))
-    assert "300 reference, 700 of 1100 candidate" in str(found)
+    assert "150 reference, 350 of 550 candidate" in str(found)
     assert found.estimate.engine == "Tiles()"
 
 
 def test_pairs_of_columns_are_counted_in_rows_drawn_at_random(lazily, many, monkeypatch):
     tolerance = in_memory(many=True)
-    monkeypatch.setattr("nammd.data.dask_tables.FIT_ROWS", 900)
+    monkeypatch.setattr("nammd.data.dask_tables.FIT_ROWS", 450)
     found = tolerance.check(REFERENCE, lazily(CANDIDATE))
-    assert "6 pairs in 900 rows drawn at random" in str(found)
+    assert "6 pairs in 450 rows drawn at random" in str(found)
     again = tolerance.check(REFERENCE, lazily(CANDIDATE))
     assert [each.pvalue for each in again.pair_checks] == [each.pvalue for each in found.pair_checks]
 
@@ -179,7 +179,7 @@ def test_what_needs_all_rows_is_refused(lazily, many):
         lambda: nammd.two_sample_test(x, y),
         lambda: nammd.distance(x, y).report("a.html"),
     ):
-        with pytest.raises(TypeError, match=r"x is .*needs all of its 1200 rows in memory; give a sample"):
+        with pytest.raises(TypeError, match=r"x is .*needs all of its 600 rows in memory; give a sample"):
             ask()
     with pytest.raises(TypeError, match="rows of one group may lie apart"):
         nammd.distance(x, y, groups="city")
@@ -192,7 +192,7 @@ def test_what_needs_all_rows_is_refused(lazily, many):
 def test_objections_are_those_to_rows_in_memory(lazily, many):
     tolerance = in_memory(many=True)
     infinite = np.array(CANDIDATE["age"].to_pylist())
-    infinite[400] = np.inf
+    infinite[200] = np.inf
     bad = CANDIDATE.set_column(0, "age", pa.array(infinite))
     with pytest.raises(ValueError, match="the column 'age' of the candidate contains infinity in 1 of its"):
         tolerance.check(REFERENCE, lazily(bad))

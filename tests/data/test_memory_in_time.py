@@ -13,7 +13,7 @@ from nammd.data.blocks_in_time import block_length, chosen_blocks
 from nammd.data.memory_in_time import decay_of, period_of, ranked
 from nammd.datasets import known_pair
 from nammd.engines.blas import single_threaded_blas
-from tests.simulate import pvalue
+from tests.simulate import noise, pvalue
 
 
 def autoregressive(rng, rows, memory, period=1):
@@ -50,9 +50,9 @@ def test_the_period_is_found(period):
 
 @cache
 def plain_series(memory, rows):
-    """A hundred series without a season, and the blocks that are chosen for them."""
+    """Sixty series without a season, and the blocks that are chosen for them."""
     rng = np.random.default_rng(rows)
-    series = [autoregressive(rng, rows, memory) for _ in range(100)]
+    series = [autoregressive(rng, rows, memory) for _ in range(60)]
     return series, [chosen_blocks([each]) for each in series]
 
 
@@ -60,7 +60,7 @@ def plain_series(memory, rows):
 @pytest.mark.parametrize("rows", [200, 1000])
 def test_none_is_found_where_there_is_none(memory, rows):
     _, chosen = plain_series(memory, rows)
-    assert np.count_nonzero([each.period for each in chosen]) <= 5
+    assert np.count_nonzero([each.period for each in chosen]) <= 3
 
 
 def test_and_of_several_columns_that_of_the_one_that_has_it():
@@ -88,9 +88,15 @@ def test_a_power_of_the_lag_is_told_from_a_power_of_the_correlation():
     assert np.mean([each.evidence > 4 for each in fast]) <= 0.1
 
 
+@cache
+def many_waves():
+    rng = np.random.default_rng(1)
+    return np.sort(1.5 * np.sin(2 * np.pi * rng.random(100_000)) + rng.normal(size=100_000))
+
+
 def normal_waves(rng):
     """Waves that were brought to a normal law; theirs is that of many of them."""
-    many = np.sort(1.5 * np.sin(2 * np.pi * rng.random(20_000)) + rng.normal(size=20_000))
+    many = many_waves()
     return ndtri((np.searchsorted(many, waves(rng, 200, 12)) + 0.5) / (len(many) + 1))
 
 
@@ -105,14 +111,14 @@ SEASONS = {
 def test_tests_hold_their_level_with_a_season(season):
     """With blocks by the memory from row to row alone the first two have levels of .13 to .2."""
     pair, rng, found = known_pair("shifted normal", 0.05), np.random.default_rng(0), []
-    shift = np.array(pair.q.means) - np.array(pair.p.means)
+    shift, repetitions = np.array(pair.q.means) - np.array(pair.p.means), 140
     with single_threaded_blas:
-        for _ in range(200):
+        for _ in range(repetitions):
             x, y = (SEASONS[season](rng)[:, None] + move for move in (0.0, shift))
             how = {"kernel": pair.kernel, "engine": nammd.Tiles(threads=1)}
             both = nammd.distance(x.astype("f4"), y.astype("f4"), groups=nammd.TimeBlocks(), **how).pair
             found.append([pvalue(both, 0.05, side) <= 0.05 for side in ("greater", "less")])
-    assert np.mean(found, axis=0).max() <= 0.09
+    assert np.mean(found, axis=0).max() <= 0.05 + 2.6 * noise(0.05, repetitions)
 
 
 def table(values):

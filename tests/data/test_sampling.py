@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +27,7 @@ def reservoir_sample(total, size, rng, batch):
 @pytest.mark.parametrize("batch", [1, 7, 40])
 def test_every_row_is_as_likely_as_any_other(batch):
     rng = np.random.default_rng(0)
-    total, size, times = 40, 8, 2000
+    total, size, times = 40, 8, 1000
     counts = np.zeros(total)
     pairs = np.zeros((total, total))
     for _ in range(times):
@@ -75,6 +76,12 @@ def peak_memory(path):
     return int(done.stdout)
 
 
+@cache
+def numbers(rows):
+    rng = np.random.default_rng(0)
+    return pa.table({f"c{i}": rng.normal(size=rows) for i in range(8)})
+
+
 def write_one_batch(table, path):
     with pa.ipc.new_file(path, table.schema) as writer:
         writer.write_table(table)
@@ -98,8 +105,7 @@ def write_parts(table, path):
     ],
 )
 def test_a_sampled_file_is_never_in_memory_as_a_whole(form, write, rows, share, tmp_path):
-    rng = np.random.default_rng(0)
-    table = pa.table({f"c{i}": rng.normal(size=rows) for i in range(8)})
+    table = numbers(rows)
     write(table, tmp_path / form)
     size = max(table.nbytes, (tmp_path / form).stat().st_size)
     assert peak_memory(tmp_path / form) < share * size

@@ -87,10 +87,18 @@ def fields_of(sums):
     return {field: getattr(sums, field) for field in FIELDS}
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("tile", SMALL_TILES, ids=str)
-@pytest.mark.parametrize(("m", "n"), SMALL_SIZES)
+# Hundreds of tiles of one row take the strict library long, and are to it what tens of them are.
+EVERY_TILING = [
+    (library, kernel, tile, *size)
+    for size in SMALL_SIZES
+    for tile in SMALL_TILES
+    for kernel in KERNELS
+    for library in LIBRARIES
+    if library != "array_api_strict" or tile[0] != 1 or max(size) < 9
+]
+
+
+@pytest.mark.parametrize(("library", "kernel", "tile", "m", "n"), EVERY_TILING, ids=str)
 def test_sums_are_those_of_the_full_matrices(library, kernel, tile, m, n):
     x, y = samples(m, n)
     kernel, matrix = KERNELS[kernel]

@@ -17,7 +17,7 @@ from tests.simulate import noise
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "goodpoints_actt.json").read_text())
 CASES, DATA = GOLDEN["cases"], GOLDEN["data"]
-REPETITIONS = 200
+REPETITIONS = 120
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_power_on_blob(goodpoints):
     rng = np.random.default_rng(1)
     runs = [
         nammd.two_sample_test(blob(1024, rng), blob(1024, rng, correlated=True), method=ACTT(), rng=rng)
-        for _ in range(15)
+        for _ in range(11)
     ]
     assert np.mean([run.rejected for run in runs]) > 0.9
 

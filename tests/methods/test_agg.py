@@ -15,7 +15,7 @@ from tests.simulate import noise
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "mmdagg.json").read_text())["cases"]
 QUICK = MMDAgg(permutations=300, level_permutations=300)
-REPETITIONS = 200
+REPETITIONS = 120
 HIGHEST = 0.05 + 3 * noise(0.05, REPETITIONS)
 
 
@@ -156,7 +156,7 @@ def test_power_on_blob():
     rng = np.random.default_rng(3)
     runs = [
         nammd.two_sample_test(blob(450, rng), blob(450, rng, correlated=True), method=QUICK, rng=rng)
-        for _ in range(10)
+        for _ in range(6)
     ]
     assert np.mean([run.rejected for run in runs]) > 0.9
 

@@ -82,7 +82,7 @@ def test_equal_statistics_count_however_they_are_rounded():
 @pytest.mark.parametrize(("m", "n"), [(60, 60), (35, 90)])
 def test_equal_distributions_are_rejected_no_more_often_than_alpha(m, n):
     rng = np.random.default_rng([m, n])
-    method, repetitions = AutoTST(TREE, permutations=199), 300
+    method, repetitions = AutoTST(TREE, permutations=199), 150
     results = [
         nammd.two_sample_test(blob(rng, m), blob(rng, n), method=method, rng=rng) for _ in range(repetitions)
     ]
@@ -95,7 +95,7 @@ def test_blob_is_told_apart_by_the_default_learner():
     method = AutoTST(permutations=499)
     results = [
         nammd.two_sample_test(blob(rng, 900), blob(rng, 900, turned=True), method=method, rng=rng)
-        for _ in range(10)
+        for _ in range(5)
     ]
     assert np.mean([result.rejected for result in results]) > 0.9
 

@@ -100,10 +100,10 @@ def test_level_under_equal_distributions(method, m, n):
         nammd.two_sample_test(
             rng.normal(size=(m, 2)), rng.normal(size=(n, 2)), method=method, permutations=99, rng=rng
         ).pvalue
-        for _ in range(400)
+        for _ in range(200)
     ]
     for alpha in (0.05, 0.2):
-        assert abs(np.mean(np.array(pvalues) <= alpha) - alpha) <= 3.3 * noise(alpha, 400)
+        assert abs(np.mean(np.array(pvalues) <= alpha) - alpha) <= 3.3 * noise(alpha, 200)
 
 
 def blob(rng, n, alternative):
@@ -125,7 +125,7 @@ def test_power_on_blob(method):
         nammd.two_sample_test(
             blob(rng, 400, False), blob(rng, 400, True), method=method, permutations=200, rng=rng
         ).rejected
-        for _ in range(20)
+        for _ in range(11)
     ]
     assert np.mean(rejected) > 0.9
 

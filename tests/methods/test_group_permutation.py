@@ -59,7 +59,7 @@ def test_groups_change_places_with_groups_of_their_size():
 
 def test_it_holds_its_level_where_single_rows_do_not():
     rng, found = np.random.default_rng(2), []
-    for _ in range(200):
+    for _ in range(120):
         (x, gx), (y, gy) = drawn(rng, 15), drawn(rng, 15)
         how = {
             "kernel": nammd.Gaussian(1.0),
@@ -70,7 +70,7 @@ def test_it_holds_its_level_where_single_rows_do_not():
         grouped = nammd.two_sample_test(x, y, groups=(gx, gy + 100), **how)
         found.append((grouped.rejected, nammd.two_sample_test(x, y, **how).rejected))
     grouped, naive = np.mean(found, axis=0)
-    assert grouped < 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 200)
+    assert grouped < 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 120)
     assert naive > 0.3
 
 

@@ -66,9 +66,9 @@ def test_level_at_the_boundary(variation, rows):
 
 def test_power_against_farther_distributions_and_silence_about_closer_ones():
     near, margin, far = (discrete_pair(POINTS, variation, rng=1) for variation in (0.02, 0.15, 0.35))
-    assert rejection_rate(far, (400, 400), 40, boundary=margin) >= 0.9
-    assert rejection_rate(near, (400, 400), 40, boundary=margin) <= 0.05
-    assert rejection_rate(far, (400, 400), 40, epsilon=0.05) >= 0.9
+    assert rejection_rate(far, (400, 400), 20, boundary=margin) >= 0.9
+    assert rejection_rate(near, (400, 400), 20, boundary=margin) <= 0.05
+    assert rejection_rate(far, (400, 400), 20, epsilon=0.05) >= 0.9
 
 
 def test_nearness_of_the_points_counts():

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import shutil
 
 import dask
 import pytest
@@ -17,10 +18,7 @@ def forecasts(tolerance):
     """What is forecast at several sizes and distances."""
     if "given" in tolerance.to_dict()["origin"]["how"]:
         return []
-    return [
-        tolerance.power(rows, factor * tolerance.epsilon)
-        for rows, factor in ((20, 0.0), (100, 0.5), (900, 2.0))
-    ]
+    return [tolerance.power(rows, factor * tolerance.epsilon) for rows, factor in ((20, 0.0), (900, 2.0))]
 
 
 def told(result):
@@ -148,7 +146,7 @@ def test_sketches_of_tables_are_checked_the_same(checks_of_tables):
     assert differences(told(made), told(again)) == []
 
 
-BATCHES = [points(60 + k, 80, loc=0.5 * k) for k in range(4)]
+BATCHES = [points(60 + k, 80, loc=0.7 * k) for k in range(3)]
 
 
 @pytest.mark.parametrize("way", ["accepted", "noise", "given", "features"])
@@ -157,10 +155,9 @@ def test_a_monitor_that_is_opened_anew_for_every_batch_says_the_same(way, tmp_pa
     reference = WAYS[way].reference
     for claim in ("reference", "population"):
         kept, opened = (tmp_path / f"{claim}-{name}" / "stream.monitor" for name in ("kept", "opened"))
-        for path in (kept, opened):
-            path.parent.mkdir()
-            nammd.Monitor.create(path, WAYS[way].made, reference, claim=claim)
-        one = nammd.Monitor.open(kept)
+        kept.parent.mkdir()
+        one = nammd.Monitor.create(kept, WAYS[way].made, reference, claim=claim)
+        shutil.copytree(kept.parent, opened.parent)  # made in the same second, which its state tells
         for key, batch in enumerate(BATCHES):
             before, after = one.add(batch, key=key), nammd.Monitor.open(opened).add(batch, key=key)
             assert differences(told(before), told(after)) == []

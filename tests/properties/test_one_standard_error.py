@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -44,6 +45,15 @@ def options(groups):
     return {} if groups is None else {"groups": groups}
 
 
+@cache
+def tolerance_of(name):
+    """The tolerance of one of the pairs."""
+    x, accepted, groups = PAIRS[name]()
+    return nammd.Tolerance.from_reference(
+        x, accepted, kernel=KERNEL, anyway=True, **options(groups), how="ball"
+    )
+
+
 def shown(text):
     """The errors that a text shows, by what stands before them."""
     return re.findall(r"± (\S+?)[,.]?(?= |$)", text, flags=re.MULTILINE)
@@ -54,9 +64,7 @@ def test_of_a_tolerance_and_of_the_distance_that_it_was_taken_from(name, tmp_pat
     x, accepted, groups = PAIRS[name]()
     distance = nammd.distance(x, accepted, kernel=KERNEL, **options(groups))
     assert distance.value > 0
-    tolerance = nammd.Tolerance.from_reference(
-        x, accepted, kernel=KERNEL, anyway=True, **options(groups), how="ball"
-    )
+    tolerance = tolerance_of(name)
     verdict = tolerance.check(x, accepted + 0.1, **options(groups))
     tolerance.save(tmp_path / "t.json")
     loaded = nammd.Tolerance.load(tmp_path / "t.json")
@@ -75,10 +83,7 @@ def test_of_a_tolerance_and_of_the_distance_that_it_was_taken_from(name, tmp_pat
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_printed_tolerances_show_one_error(name):
-    x, accepted, groups = PAIRS[name]()
-    tolerance = nammd.Tolerance.from_reference(
-        x, accepted, kernel=KERNEL, anyway=True, **options(groups), how="ball"
-    )
+    tolerance = tolerance_of(name)
     text = str(tolerance)
     assert with_error(tolerance.epsilon, tolerance.epsilon_error) in text
     assert len(shown(text)) >= 2

@@ -88,12 +88,11 @@ def outcome(test):
 def test_tests_of_margins(size, law, variance):
     m, n = SIZES[size]
     x, y = points(1, m), points(2, n, **LAWS[law])
-    for alternative in ("greater", "less"):
-        for epsilon in (0.003, 0.03, 0.3):
-            how = {"kernel": KERNEL, "alternative": alternative, "variance": variance, "cross": "full"}
-            plain = nammd.paper.closeness_test(x, y, epsilon, **how)
-            grouped = nammd.paper.closeness_test(x, y, epsilon, groups=own_labels(x, y), **how)
-            same(outcome(plain), outcome(grouped))
+    for epsilon, alternative in ((0.003, "greater"), (0.03, "greater"), (0.03, "less"), (0.3, "less")):
+        how = {"kernel": KERNEL, "alternative": alternative, "variance": variance, "cross": "full"}
+        plain = nammd.paper.closeness_test(x, y, epsilon, **how)
+        grouped = nammd.paper.closeness_test(x, y, epsilon, groups=own_labels(x, y), **how)
+        same(outcome(plain), outcome(grouped))
 
 
 SMALL = st.floats(-4, 4, allow_subnormal=False).map(lambda value: round(value, 3))
@@ -142,9 +141,17 @@ def test_rows_that_all_weigh_the_same_have_the_tests_of_rows(alternative, weight
     same(outcome(plain), outcome(weighted))
 
 
-@pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("statistic", ["nammd", "mmd2"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("size", "statistic", "shared"),
+    [
+        ("few", "nammd", True),
+        ("few", "mmd2", False),
+        ("some", "nammd", False),
+        ("some", "mmd2", True),
+        ("many", "nammd", True),
+        ("many", "mmd2", False),
+    ],
+)
 def test_comparisons(size, statistic, shared):
     m, n = SIZES[size]
     x, y, z, w = points(1, m), points(2, n, loc=0.2), points(3, n + 1, loc=0.6), points(4, m)
@@ -235,10 +242,7 @@ def power_of(tolerance):
     """All that is forecast of checks, by several sizes and distances."""
     if tolerance.to_dict()["origin"]["how"] == "given":
         return []
-    return [
-        tolerance.power(rows, factor * tolerance.epsilon)
-        for rows, factor in ((30, 0.0), (200, 0.0), (200, 0.5), (2000, 2.0))
-    ]
+    return [tolerance.power(rows, factor * tolerance.epsilon) for rows, factor in ((30, 0.0), (200, 0.5))]
 
 
 @pytest.mark.parametrize(

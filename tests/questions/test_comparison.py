@@ -13,7 +13,7 @@ from nammd.engines.blas import single_threaded_blas
 from nammd.statistics.difference import Difference
 from tests.simulate import KERNEL, noise, pair_of, pairs_of, pvalue
 
-REPETITIONS = 1000
+REPETITIONS = 500
 
 
 def data(rng, *shifts, size=80):
@@ -113,7 +113,7 @@ def pvalues(shared):
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_rules_are_those_of_the_public_function(shared):
-    for number, ((x1, y1, x2, y2), _) in enumerate(islice(drawn(shared), 20)):
+    for number, ((x1, y1, x2, y2), _) in enumerate(islice(drawn(shared), 8)):
         result = nammd.compare_pairs((x1, y1), (x2, y2), kernel=KERNEL)
         assert result.shared is shared
         assert result.pvalue == pytest.approx(pvalues(shared)[0][number], rel=1e-9)

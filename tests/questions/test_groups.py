@@ -166,7 +166,7 @@ def test_people_who_are_in_the_reference_and_in_both_others_cancel_in_a_comparis
         )
 
     for shared in (False, True):
-        found = [run(seed, shared) for seed in range(60)]
+        found = [run(seed, shared) for seed in range(40)]
         spread = np.std([c.difference for c in found])
         told = np.median([c.standard_error for c in found])
         assert told > 0.75 * spread

@@ -24,7 +24,7 @@ def halves(rng, kind, rows=240):
 @pytest.mark.parametrize("kind", ["line", "plane", "grid"])
 @pytest.mark.parametrize("given", [False, True])
 def test_independent_rows_are_called_copies_as_often_as_the_level_says(kind, given):
-    draws, alpha = 200, 0.1
+    draws, alpha = 120, 0.1
     found = nearer = 0
     for seed in range(draws):
         rng = np.random.default_rng(seed)

@@ -43,14 +43,14 @@ def same(one, other):
         np.testing.assert_allclose(one[2:], other[2:], rtol=1e-5, atol=1e-7)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(pairs(), KERNELS)
 def test_symmetric_in_the_two_datasets(pair, kernel):
     x, y = pair
     same(summary(x, y, kernel), summary(y, x, kernel))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(pairs(), KERNELS, st.integers(0, 2**32))
 def test_the_order_of_rows_does_not_matter(pair, kernel, seed):
     x, y = pair
@@ -58,14 +58,14 @@ def test_the_order_of_rows_does_not_matter(pair, kernel, seed):
     same(summary(x, y, kernel), summary(rng.permutation(x), rng.permutation(y), kernel))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(pairs(), KERNELS, st.floats(-1e4, 1e4))
 def test_moving_both_datasets_does_not_matter(pair, kernel, offset):
     x, y = pair
     same(summary(x, y, kernel), summary(x + offset, y + offset, kernel))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(pairs(), KERNELS, st.randoms(use_true_random=False))
 def test_the_order_of_columns_does_not_matter(pair, kernel, random):
     x, y = pair
@@ -74,7 +74,7 @@ def test_the_order_of_columns_does_not_matter(pair, kernel, random):
     same(summary(x, y, kernel), summary(x[:, order], y[:, order], kernel))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(pairs(), KERNELS, st.integers(1, 9), st.integers(1, 9), st.integers(1, 3))
 def test_tile_size_and_threads_do_not_matter(pair, kernel, rows, columns, threads):
     x, y = pair
@@ -82,14 +82,14 @@ def test_tile_size_and_threads_do_not_matter(pair, kernel, rows, columns, thread
     same(summary(x, y, kernel), summary(x, y, kernel, engine=engine))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(pairs(), KERNELS, st.floats(0.01, 100))
 def test_scaling_the_kernel_does_not_change_nammd(pair, kernel, factor):
     x, y = pair
     same(summary(x, y, kernel), summary(x, y, factor * kernel))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(pairs(), KERNELS)
 def test_distances_and_intervals_stay_in_range(pair, kernel):
     x, y = pair
@@ -102,7 +102,7 @@ def test_distances_and_intervals_stay_in_range(pair, kernel):
     assert wide[1] >= high - 1e-12
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(pairs(), KERNELS, st.floats(0.01, 0.9), st.sampled_from(["greater", "less"]))
 def test_the_threshold_says_the_same_as_the_pvalue(pair, kernel, eps, side):
     x, y = pair

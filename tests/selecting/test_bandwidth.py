@@ -60,14 +60,14 @@ def test_testing_on_the_rows_that_chose_the_kernel_is_not_safe_and_a_split_is():
     rng = np.random.default_rng(3)
     grid = np.geomspace(0.05, 5, 10)
     same_rows, split = [], []
-    for seed in range(150):
+    for seed in range(100):
         x, y = rng.normal(size=(2, 60, 1))
         used = select_bandwidth(x, y, grid=grid).kernel
         same_rows.append(nammd.two_sample_test(x, y, kernel=used, permutations=99, rng=seed).rejected)
         honest = select_bandwidth(x[:30], y[:30], grid=grid).kernel
         split.append(nammd.two_sample_test(x[30:], y[30:], kernel=honest, permutations=99, rng=seed).rejected)
-    assert np.mean(same_rows) > 0.05 + 3 * noise(0.05, 150)
-    assert np.mean(split) <= 0.05 + 3 * noise(0.05, 150)
+    assert np.mean(same_rows) > 0.05 + 3 * noise(0.05, 100)
+    assert np.mean(split) <= 0.05 + 3 * noise(0.05, 100)
 
 
 def test_other_engines_and_grids_are_taken():

@@ -12,19 +12,19 @@ from nammd.statistics.spread import effective_number
 from tests.simulate import noise, pvalue
 from tests.sketches.samples import FEATURES, KERNEL, X, Y, Z
 
-REPETITIONS = 400
+REPETITIONS = 200
 
 
 def cautioned(result):
     return any(caution.code == "few-frequencies" for caution in result.cautions)
 
 
-def estimates(kernel, columns, n_features, shift=1.5):
+def estimates(kernel, columns, n_features, shift=1.5, repetitions=REPETITIONS):
     """Return distances of two laws by ever other frequencies, and the exact one."""
     moved = np.zeros(columns)
     moved[0] = shift
     found = []
-    for seed in range(REPETITIONS):
+    for seed in range(repetitions):
         features = nammd.RandomFeatures(kernel, n_features, rng=seed)
         found.append(
             nammd.distance(sketch_of_normal(np.zeros(columns), features), sketch_of_normal(moved, features))
@@ -72,7 +72,7 @@ def test_enough_frequencies_need_no_caution_and_hold_the_level(kernel, columns, 
 
 def test_students_law_makes_up_for_a_variance_from_few_frequencies():
     """With eight frequencies of a Gaussian kernel the normal law would claim too much."""
-    found, eps = estimates(nammd.Gaussian(3.0), 5, 16)
+    found, eps = estimates(nammd.Gaussian(3.0), 5, 16, repetitions=400)
     tests = [margin(e.pair, eps, "corrected", "less") for e in found]
     by_normal = np.mean([upper_tail(-test.z) <= 0.05 for test in tests])
     by_student = np.mean([test.pvalue("less") <= 0.05 for test in tests])

@@ -257,7 +257,7 @@ def test_the_level_holds_where_that_of_rows_does_not():
     """At equal laws, far from none at all: a sketch of rows calls them different far too often."""
     found = {"groups": 0, "rows": 0}
     features = nammd.RandomFeatures(nammd.Gaussian(1.5), 32, rng=3)
-    for k in range(200):
+    for k in range(120):
         (x, g), (y, h) = drawn(2000 + 2 * k, 60, rows=(2, 20)), drawn(2001 + 2 * k, 60, rows=(2, 20))
         for name, labels in (("groups", (g, h)), ("rows", (None, None))):
             pair = [
@@ -266,5 +266,5 @@ def test_the_level_holds_where_that_of_rows_does_not():
             ]
             test = nammd.closeness_test(*pair, 0.001, kernel=features, alternative="greater")
             found[name] += test.rejected
-    assert found["groups"] <= 16
-    assert found["rows"] >= 60
+    assert found["groups"] <= 10  # of 120 at level .05, more are seen with probability .04
+    assert found["rows"] >= 36

@@ -13,7 +13,7 @@ from nammd.datasets.laws import mixtures as laws
 from nammd.datasets.laws.features import nammd_under
 from tests.simulate import KERNEL, close_calls, noise, pvalue
 
-ROWS, REPETITIONS = 500, 300
+ROWS, REPETITIONS = 500, 180
 HIGHEST = 0.05 + 3 * noise(0.05, REPETITIONS) + 0.006
 PAIRS = [("concentrated normal", 0.7), ("shifted normal", 0.2), ("five columns", 0.2), ("contaminated", 0.02)]
 boundary = pytest.mark.parametrize(("family", "eps"), PAIRS)

@@ -47,7 +47,7 @@ SUPPORT = np.array([-2.0, -0.5, 0.3, 1.0, 2.5, 6.0])
 @pytest.mark.parametrize("eps", [0.002, 0.02, 0.1])
 def test_no_law_at_the_tolerance_makes_money_whatever_chooses_the_direction(corners, eps):
     rng, tried = np.random.default_rng(corners), 0
-    for _ in range(40):
+    for _ in range(20):
         samples = [rng.normal(rng.normal(), 1.0, size=int(rng.integers(5, 40))) for _ in range(corners)]
         hull = fixed(samples)
         weights, stray = rng.dirichlet(np.ones(corners)), rng.dirichlet(np.full(len(SUPPORT), 0.3))
@@ -66,7 +66,7 @@ def test_no_law_at_the_tolerance_makes_money_whatever_chooses_the_direction(corn
         for choosing in (law, far):  # rows of the law itself, and of one that is far away
             chosen = rng.choice(values, size=int(rng.integers(2, 40)), p=choosing)
             assert np.all(mean_factors(hull, samples, chosen, values, law, eps) <= 1 + 1e-12)
-    assert tried >= 20
+    assert tried >= 10
 
 
 def test_the_bound_is_that_of_the_ball_and_not_more():
@@ -79,7 +79,7 @@ def test_the_bound_is_that_of_the_ball_and_not_more():
     part = brentq(lambda t: distance([x], hull, one, SUPPORT, (1 - t) * near + t * far) - 0.1, 0.0, 1.0)
     law = (1 - part) * near + part * far
     # So many of each value that these are the law, up to rounding.
-    chosen = np.repeat(SUPPORT, np.round(law * 4000).astype(int))
+    chosen = np.repeat(SUPPORT, np.round(law * 2000).astype(int))
     assert mean_factors(hull, [x], chosen, SUPPORT, law, 0.1) == pytest.approx(np.ones(4), abs=1e-4)
     beyond = distance([x], hull, one, SUPPORT, law) - 0.02
     assert np.all(mean_factors(hull, [x], chosen, SUPPORT, law, beyond) > 1.005)

@@ -30,7 +30,7 @@ def sums_of_small_samples():
     """The sums of both kinds of cross pairs, which are read off the same."""
     p, q = laws.pair_at("contaminated", 0.1)
     rng = np.random.default_rng(2)
-    return [Grams.of(p.sample(rng, 12), q.sample(rng, 12)).sums for _ in range(4000)]
+    return [Grams.of(p.sample(rng, 12), q.sample(rng, 12)).sums for _ in range(2000)]
 
 
 @pytest.mark.parametrize("cross", ["full", "off-diagonal"])
@@ -49,7 +49,7 @@ def test_mmd2_is_unbiased_and_its_variance_estimate_too(cross):
 def test_unequal_sizes_have_the_right_standard_error():
     p, q = laws.pair_at("concentrated normal", 0.2)
     rng = np.random.default_rng(3)
-    pairs = (pair_of(p.sample(rng, 40), q.sample(rng, 160)) for _ in range(3000))
+    pairs = (pair_of(p.sample(rng, 40), q.sample(rng, 160)) for _ in range(1500))
     values, errors = np.array([(pair.value, pair.standard_error) for pair in pairs]).T
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(np.std(values), rel=0.06)
 

@@ -36,7 +36,7 @@ def test_they_are_what_the_tests_do_not_reject_and_simulated_p_values_are_those_
     family, eps, m, n
 ):
     greater, less = at_the_boundary(family, eps, m, n)
-    chosen = close_calls(np.minimum(greater, less), 0.05)
+    chosen = close_calls(np.minimum(greater, less), 0.05, 8)
     for k, (x, y) in enumerate(islice(samples(family, eps, m, n), max(chosen) + 1)):
         if k in chosen:
             results = {

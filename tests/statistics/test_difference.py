@@ -9,8 +9,7 @@ from scipy.stats import norm
 import nammd
 from nammd.statistics.difference import Difference
 from nammd.statistics.margin import SWITCH
-
-KERNEL = nammd.Gaussian(1.0)
+from tests.simulate import KERNEL, pairs_of
 
 
 def samples(seed, shifts, sizes):
@@ -97,7 +96,7 @@ def test_the_variance_with_a_shared_sample_is_that_over_redrawn_samples():
     values, variances = [], []
     for _ in range(400):
         x, y1, y2 = rng.normal(size=(60, 1)), rng.normal(0.9, size=(60, 1)), rng.normal(-0.5, 1, (60, 1))
-        rule = nammd.compare_pairs((x, y1), (x, y2), kernel=KERNEL).rule
+        rule = Difference.of(*pairs_of(x, y1, y2), shared=True)
         values.append(rule.value)
         variances.append(rule.variance_parts[1])
     # The estimate of a variance from 400 draws has a standard error of 7 %.

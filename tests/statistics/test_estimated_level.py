@@ -24,8 +24,7 @@ from nammd.tolerances.bars import Accepted
 from nammd.tolerances.decision import Held, combined
 from tests.simulate import noise, pairs_of
 
-REPETITIONS, ALPHA = 250, 0.05
-HIGHEST = ALPHA + 3 * noise(ALPHA, REPETITIONS) + 0.006
+ALPHA = 0.05
 
 FALSELY_FAR = [
     ("exponential", 0.3, "250:40"),
@@ -34,6 +33,9 @@ FALSELY_FAR = [
     ("rare value: more often or up", 0.05, "20:200"),
 ]
 """Where the plain rule says FAR too often."""
+
+SLIGHTLY = FALSELY_FAR[1:3]
+"""Where it does so only in one of nine cases: fewer draws would not show it."""
 
 FALSELY_CLOSE = [
     ("rare stray", 0.05, "20:200"),
@@ -47,6 +49,15 @@ HARMLESS = [
     ("five columns", 0.05, "20:100"),
     ("normal: up or wider", 0.02, "100:50"),
 ]
+
+
+def repetitions(*setting: object) -> int:
+    return 250 if setting in SLIGHTLY else 150
+
+
+def highest(*setting: object) -> float:
+    """The highest rate of errors that is not too often."""
+    return ALPHA + 3 * noise(ALPHA, repetitions(*setting)) + 0.006
 
 
 class Rates(NamedTuple):
@@ -63,7 +74,7 @@ def _drawn(law: str, margin: float, size: str) -> Iterator[list[Pair]]:
     case, rng, sizes = case_of(law, margin), np.random.default_rng(11), Sizes.of(size)
     assert case is not None
     with single_threaded_blas:
-        for _ in range(REPETITIONS):
+        for _ in range(repetitions(law, margin, size)):
             x, *ys = (
                 rows.reshape(len(rows), -1)
                 for rows in (
@@ -95,29 +106,29 @@ def _rates(law: str, margin: float, size: str) -> Rates:
 @pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR)
 def test_far_is_not_said_too_often_where_the_plain_rule_says_it(law, margin, size):
     rates = _rates(law, margin, size)
-    assert rates.plain_far > HIGHEST
-    assert rates.far <= HIGHEST
+    assert rates.plain_far > highest(law, margin, size)
+    assert rates.far <= highest(law, margin, size)
 
 
 @pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + FALSELY_CLOSE + HARMLESS)
 def test_close_is_not_said_too_often(law, margin, size):
-    assert _rates(law, margin, size).close <= HIGHEST
+    assert _rates(law, margin, size).close <= highest(law, margin, size)
 
 
 @pytest.mark.parametrize(("law", "margin", "size"), HARMLESS)
 def test_where_all_is_well_far_is_not_merely_silent(law, margin, size):
-    assert 0.008 <= _rates(law, margin, size).far <= HIGHEST
+    assert 0.008 <= _rates(law, margin, size).far <= highest(law, margin, size)
 
 
 @pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + FALSELY_CLOSE + HARMLESS)
 def test_the_interval_of_the_difference_covers(law, margin, size):
-    assert _rates(law, margin, size).covers >= 0.95 - 3 * noise(0.95, REPETITIONS)
+    assert _rates(law, margin, size).covers >= 0.95 - 3 * noise(0.95, repetitions(law, margin, size))
 
 
 @pytest.mark.parametrize(("law", "margin", "size"), FALSELY_FAR + FALSELY_CLOSE + HARMLESS)
 def test_two_accepted_datasets_hold_the_level_too(law, margin, size):
     rates = _rates(law, margin, size)
-    assert rates.close_of_two <= HIGHEST
+    assert rates.close_of_two <= highest(law, margin, size)
     assert rates.far_of_two <= rates.far
 
 

@@ -17,7 +17,7 @@ LAWS = {
     "shifted normal": SIZES,
     "scaled normal": SIZES[:1],
     "five columns": SIZES[1:],
-    "four clusters": SIZES,
+    "four clusters": SIZES[1:],
     "correlated": SIZES[1:],
     "exponential": SIZES,
     "Student": SIZES[:1],
@@ -26,7 +26,7 @@ LAWS = {
 """Laws, and the numbers of rows of the two samples."""
 ASKED = {0.0: (0.01, 0.02), 0.02: (0.005, 0.01, 0.04, 0.06)}
 """Margins that are asked for, by the distance."""
-SAMPLES, ROWS, ALPHA = 300, 1000, 0.05
+SAMPLES, ROWS, ALPHA = 160, 1000, 0.05
 
 
 def told_and_seen(law, m, n):
@@ -56,20 +56,21 @@ def test_the_power_that_is_forecast_is_the_one_that_samples_have(law):
 def test_so_is_that_of_a_margin_which_is_estimated(law, rows):
     rng, eps, m = np.random.default_rng(6), 0.04, 200
     apart = {distance: known_pair(law, distance) for distance in (0.0, eps, 2 * eps)}
-    seen, told = np.zeros((2, 15)), np.zeros((2, 15))
+    seen, told = np.zeros((2, 15)), []
     for number in range(15):
         x = apart[eps].p.sample(rng, m)
         accepted = [apart[eps].q.sample(rng, m) for _ in range(8)]
         candidates = [apart[distance].q.sample(rng, rows) for _ in range(15) for distance in (0.0, 2 * eps)]
         pairs = pairs_of(x, *accepted, *candidates)
         first = min(pairs[:8], key=lambda pair: abs(pair.value - eps))  # a forecast takes it for what it is
-        rules = estimated_rules(first, m, m, rows, shared=True)
-        told[:, number] = rules.close(0.0, ALPHA), rules.far(2 * eps, ALPHA)
+        if number % 3 == 0:  # it hardly depends on which of them it is made from
+            rules = estimated_rules(first, m, m, rows, shared=True)
+            told.append([rules.close(0.0, ALPHA), rules.far(2 * eps, ALPHA)])
         differences = [Difference.of(first, pair, shared=True) for pair in pairs[8:]]
         for near, far in zip(differences[::2], differences[1::2], strict=True):
             seen[:, number] += np.array([near.closer(), far.swapped.closer()]) <= ALPHA
     error = 3 * noise(0.5, seen.size // 2 * 15)
-    assert told.mean(axis=1) == pytest.approx(seen.mean(axis=1) / 15, abs=0.05 + error)
+    assert np.mean(told, axis=0) == pytest.approx(seen.mean(axis=1) / 15, abs=0.05 + error)
 
 
 def test_at_a_distance_of_zero_the_candidate_is_like_the_reference():
@@ -108,11 +109,11 @@ def test_all_samples_at_once_have_the_p_values_of_each(way):
             (0.2, (5e4, 1e4), False),
         ):
             law = MovedLaw(pilot, distance, sizes, frozen)
-            pairs = [one.pair for one in law.drawn()]
+            pairs = [one.pair for one in law.drawn()][::4]
             for eps, blur in ((0.0, 0.0), (1e-4, 1e-5), (0.02, 0.0), (0.1, 1e-4)):
                 each = [margin(pair, eps, "corrected", way, blur).pvalue(way) for pair in pairs]
                 every = margin(law.pairs(), eps, "corrected", way, blur).pvalue(way)
-                np.testing.assert_allclose(every, each, rtol=1e-10, atol=1e-14)
+                np.testing.assert_allclose(every[::4], each, rtol=1e-10, atol=1e-14)
                 seen.append(each)
     assert 0.02 < np.mean(np.array(seen) < 0.05) < 0.98
 

@@ -15,7 +15,7 @@ from nammd.datasets import known_pair
 from nammd.engines.blas import single_threaded_blas
 from tests.simulate import Grams, pair_of_groups, pvalue
 
-REPETITIONS, ENGINE = 200, nammd.Tiles(threads=1)
+REPETITIONS, ENGINE = 100, nammd.Tiles(threads=1)
 
 
 def in_time(pair, rng, rows, _, memory):

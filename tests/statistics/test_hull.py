@@ -16,6 +16,7 @@ from nammd.statistics.totals import TotalPair, UnitTotals
 from nammd.views.counts import LabelCounts, NumberCounts
 from nammd.views.nearest import nearest_counts
 from nammd.views.placed import pair_of_counts
+from tests.simulate import pvalue
 
 KERNEL = nammd.Gaussian(1.2)
 
@@ -190,11 +191,21 @@ def test_the_fitted_minimum_is_too_small_by_the_bias():
     assert -np.mean(values) == pytest.approx(np.mean(told), abs=3.5 * error)
 
 
+def test_closeness_has_to_be_proven_beyond_the_bias():
+    rng, accepted = np.random.default_rng(11), SETS["shifted"]
+    corners = [draw(rng, each, 150, 1) for each in accepted.laws]
+    found = nearest(corners, draw(rng, base(accepted, "between"), 150, 1), nammd.Gaussian(1.0))
+    assert found.bias > 0
+    assert found.pvalue(0.01, "less") == pvalue(found.pair, 0.01 - found.bias, "less")
+    assert found.pvalue(0.01, "less") > pvalue(found.pair, 0.01, "less")
+    assert found.pvalue(0.01, "greater") == pvalue(found.pair, 0.01, "greater")
+
+
 @pytest.mark.parametrize("name", ["shifted", "three sets", "two values"])
 @pytest.mark.parametrize("place", ["reference", "between", "accepted"])
 def test_level_at_the_margin(name, place):
     rng, accepted, margin = np.random.default_rng(9), SETS[name], 0.01
-    law, kernel, tries = at_margin(name, place, margin), nammd.Gaussian(1.0), 80
+    law, kernel, tries = at_margin(name, place, margin), nammd.Gaussian(1.0), 50
     assert distance(accepted, law) == pytest.approx(margin, rel=1e-6)
     wrong = np.zeros(2)
     for _ in range(tries):

@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import binom
 
 import nammd
-from nammd.statistics.margin import margin, well_carried
+from nammd.statistics.margin import well_carried
+from tests.simulate import pair_of, pvalue
 
 ROWS = 100
 LEVEL = 1 / 365
@@ -21,15 +22,11 @@ def test_a_level_of_one_day_in_a_year_is_held_with_two_values_each(rare, often):
     gram = kernel(places, places)
     eps = (p - q) @ gram @ (p - q) / (4 - p @ gram @ p - q @ gram @ q)
     wrong = known = 0.0
-    for i in range(ROWS):
-        for j in range(ROWS):
-            chance = binom.pmf(i, ROWS, rare) * binom.pmf(j, ROWS, often)
-            if chance < 1e-6:
-                continue
-            known += chance
-            x, y = (np.repeat(v, [ROWS - k, k])[:, None] for v, k in ((x_values, i), (y_values, j)))
-            pair = nammd.distance(x, y, kernel=kernel).pair
-            wrong += chance * (margin(pair, eps, "corrected", "greater").pvalue("greater") <= LEVEL)
+    chances = np.outer(*(binom.pmf(np.arange(ROWS), ROWS, share) for share in (rare, often)))
+    for i, j in np.argwhere(chances >= 1e-6):
+        known += chances[i, j]
+        x, y = (np.repeat(v, [ROWS - k, k])[:, None] for v, k in ((x_values, i), (y_values, j)))
+        wrong += chances[i, j] * (pvalue(pair_of(x, y, kernel), eps) <= LEVEL)
     assert known > 0.999
     assert wrong <= 1.2 * LEVEL  # without regard to how many rows carry the skewness it is 4.7 times that
 

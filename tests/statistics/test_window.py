@@ -118,9 +118,9 @@ def test_the_pairs_are_those_of_a_gate(law):
 @pytest.mark.parametrize("law", LAWS)
 def test_at_the_margin_the_last_batches_are_said_to_be_within_or_beyond_at_most_so_often(law):
     """At level .2, of all five lengths together: at the margin each of both is false."""
-    rng, level, runs = np.random.default_rng(27), 0.2, 80
+    rng, level, runs = np.random.default_rng(27), 0.2, 60
     pair, looks = known_pair(law, 0.05), np.full(8, level)
-    streams = (told(simulated(pair, 1000, 100, rng, 8)[-1], pair.nammd) for _ in range(runs))
+    streams = (told(simulated(pair, 500, 50, rng, 8)[-1], pair.nammd) for _ in range(runs))
     sides = np.array([proven(stream, looks, 8).side[-1] for stream in streams])
     noise = np.sqrt(level * (1 - level) / runs)
     assert np.mean(sides == WITHIN) <= level + 2 * noise

@@ -47,7 +47,7 @@ def typical():
     return nammd.Tolerance.from_reference(train, nearest, kernel=KERNEL, how="ball", scales="median")
 
 
-@pytest.mark.parametrize(("shift", "rows"), [(0.0, 60), (0.0, 200), (0.3, 150), (1.0, 60), (0.95, 300)])
+@pytest.mark.parametrize(("shift", "rows"), [(0.0, 60), (0.3, 150), (1.0, 60), (0.95, 300)])
 def test_power_is_what_happens(typical, shift, rows):
     tolerance, true = typical, population(shift)
     told, (within, beyond) = tolerance.power(rows, max(true, 0.0)), simulated(shift, rows)
@@ -77,8 +77,8 @@ def test_simulated_decisions_are_those_of_tolerances_that_tell_everything(shift)
 
 
 def test_more_rows_and_a_farther_candidate_have_more_power(tolerance):
-    close = [tolerance.power(rows, 0.0).close for rows in (20, 60, 200, 1000)]
-    far = [tolerance.power(200, factor * tolerance.epsilon).far for factor in (1.2, 1.5, 2.0, 3.0)]
+    close = [tolerance.power(rows, 0.0).close for rows in (20, 200, 1000)]
+    far = [tolerance.power(200, factor * tolerance.epsilon).far for factor in (1.2, 2.0, 3.0)]
     assert close == sorted(close)
     assert far == sorted(far)
     assert far[-1] > 0.9 > far[0]
@@ -93,7 +93,7 @@ def test_calibrating_ends_with_what_to_expect(tolerance):
     )
 
 
-@pytest.mark.parametrize("shift", [0.3, 0.5, 0.75])
+@pytest.mark.parametrize("shift", [0.5, 0.75])
 def test_plan_and_check_give_the_same_advice(tolerance, shift):
     rng = np.random.default_rng(0)
     train = draw(rng, 0.0, 300)
@@ -112,9 +112,9 @@ def test_plan_and_check_give_the_same_advice(tolerance, shift):
 
 def test_where_the_tolerance_is_in_the_way_so_many_accepted_rows_lift_it():
     rng = np.random.default_rng(5)
-    train, accepted = draw(rng, 0.0, 3000), draw(rng, 0.6, 40)
+    train, accepted = draw(rng, 0.0, 1500), draw(rng, 0.6, 40)
     tolerance = nammd.Tolerance.from_reference(train, accepted, kernel=KERNEL, anyway=True, how="ball")
-    candidate = draw(rng, 0.45, 3000)
+    candidate = draw(rng, 0.45, 1500)
     verdict = tolerance.check(train, candidate)
     assert (verdict.decision, verdict.details.limited_by, verdict.details.rows_needed) == (
         "UNDECIDED",

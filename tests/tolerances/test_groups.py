@@ -1,5 +1,7 @@
 """Tolerances of rows that belong together."""
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -17,12 +19,16 @@ def table(seed, groups=80, shift=0.0):
     return pa.table({"a": points[:, 0] + shift, "b": points[:, 1], "customer": names, "w": weights})
 
 
+# Scales add nothing to what is tested here; with groups they are tested in test_scales.py.
+from_reference, from_split = (
+    partial(make, scales="median") for make in (nammd.Tolerance.from_reference, nammd.Tolerance.from_split)
+)
 X, ACCEPTED, CLOSE, FAR = table(0), table(1, shift=0.9), table(2), table(3, shift=3.0)
 
 
 @pytest.fixture(scope="module")
 def tolerance():
-    return nammd.Tolerance.from_reference(X, ACCEPTED, groups="customer", sample_weight="w")
+    return from_reference(X, ACCEPTED, groups="customer", sample_weight="w")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +71,7 @@ def test_it_refuses_a_check_without_it(tolerance):
         tolerance.check(X, CLOSE.drop_columns(["customer"]))
     with pytest.raises(ValueError, match="made with groups by 'customer', not by 'client'"):
         tolerance.check(X, CLOSE, groups="client")
-    plain = nammd.Tolerance.from_reference(X.select(["a", "b"]), ACCEPTED.select(["a", "b"]))
+    plain = from_reference(X.select(["a", "b"]), ACCEPTED.select(["a", "b"]))
     with pytest.raises(ValueError, match=r"as if every row stood for itself.*make it again with groups="):
         plain.check(X, CLOSE, groups="customer")
 
@@ -74,10 +80,8 @@ def test_labels_that_come_with_the_data_are_asked_for():
     rest, labels = zip(
         *((t.select(["a", "b"]), t["customer"].to_pylist()) for t in (X, ACCEPTED, CLOSE)), strict=True
     )
-    tolerance = nammd.Tolerance.from_reference(rest[0], rest[1], groups=labels[:2])
-    by_column = nammd.Tolerance.from_reference(
-        *(t.drop_columns(["w"]) for t in (X, ACCEPTED)), groups="customer"
-    )
+    tolerance = from_reference(rest[0], rest[1], groups=labels[:2])
+    by_column = from_reference(*(t.drop_columns(["w"]) for t in (X, ACCEPTED)), groups="customer")
     assert tolerance.epsilon == by_column.epsilon
     assert tolerance.epsilon_error == by_column.epsilon_error
     with pytest.raises(ValueError, match="and a check needs them too"):
@@ -127,8 +131,8 @@ def test_the_error_of_a_perturbation_is_that_of_groups():
 
 
 def test_halves_keep_groups_together():
-    grouped = nammd.Tolerance.from_split(X, n_splits=4, groups="customer", sample_weight="w")
-    plain = nammd.Tolerance.from_split(X.select(["a", "b"]), n_splits=4)
+    grouped = from_split(X, n_splits=4, groups="customer", sample_weight="w")
+    plain = from_split(X.select(["a", "b"]), n_splits=4)
     assert grouped.epsilon > plain.epsilon  # halves of groups differ by more
     assert grouped.check(X, FAR).decision == "FAR"
 
@@ -144,14 +148,14 @@ def test_blocks_of_time_are_remembered():
         return pa.table({"a": found, "when": np.arange(400.0)})
 
     x, accepted, later = series(0.0), series(1.5), series(0.0)
-    tolerance = nammd.Tolerance.from_reference(x, accepted, groups=nammd.TimeBlocks("when", length=20))
+    tolerance = from_reference(x, accepted, groups=nammd.TimeBlocks("when", length=20))
     assert "blocks of time of 20 rows, in order by when" in str(tolerance)
     assert "20 and 20, of 20 and 20 rows" in str(tolerance.check(x, later))
 
 
 def test_a_forecast_counts_rows_in_groups():
-    tolerance = nammd.Tolerance.from_reference(X, ACCEPTED, groups="customer")
-    plain = nammd.Tolerance.from_reference(X.select(["a", "b"]), ACCEPTED.select(["a", "b"]))
+    tolerance = from_reference(X, ACCEPTED, groups="customer")
+    plain = from_reference(X.select(["a", "b"]), ACCEPTED.select(["a", "b"]))
     distance = 2 * max(tolerance.epsilon, plain.epsilon)
     assert tolerance.power(100, distance).far < plain.power(100, distance).far
 
@@ -160,11 +164,11 @@ def test_single_columns_take_no_part_where_rows_are_blocks_of_time():
     """Neighbouring blocks are alike too, which the sums of single columns do not tell."""
     blocks = nammd.TimeBlocks(length=5)
     data = [each.select(["a", "b"]) for each in (X, ACCEPTED)]
-    tolerance = nammd.Tolerance.from_reference(*data, groups=blocks)
+    tolerance = from_reference(*data, groups=blocks)
     assert tolerance.column_tolerances is None
     assert tolerance.check(data[0], CLOSE.select(["a", "b"])).column_checks == ()
     with pytest.raises(ValueError, match="by rows or by groups, not by blocks of time"):
-        nammd.Tolerance.from_reference(*data, groups=blocks, negligible=True)
+        from_reference(*data, groups=blocks, negligible=True)
 
 
 def by_name(verdict):
@@ -186,7 +190,7 @@ def test_single_columns_are_held_against_their_tolerances_by_groups(close, far, 
 
 def test_a_column_by_itself_has_the_distance_of_its_groups():
     """That of the joint distance of a space of this column alone, with the unit of the reference."""
-    tolerance = nammd.Tolerance.from_reference(X, groups="customer", sample_weight="w")
+    tolerance = from_reference(X, groups="customer", sample_weight="w")
     column = tolerance.column_tolerances.limits[0].measure
     data = [(each["a"].to_numpy() - column.center) / column.scale for each in (X, FAR)]
     how = {
@@ -205,8 +209,8 @@ def test_columns_of_rows_that_are_groups_of_their_own_are_those_of_rows():
         each.append_column("row", pa.array([f"{k}-{i}" for i in range(len(each))]))
         for k, each in enumerate(data)
     ]
-    plain = nammd.Tolerance.from_reference(*data[:2])
-    grouped = nammd.Tolerance.from_reference(*single[:2], groups="row")
+    plain = from_reference(*data[:2])
+    grouped = from_reference(*single[:2], groups="row")
     for k in (2, 3):
         one, other = by_name(plain.check(data[0], data[k])), by_name(grouped.check(single[0], single[k]))
         for name, each in one.items():
@@ -219,7 +223,7 @@ def test_columns_of_rows_that_are_groups_of_their_own_are_those_of_rows():
 def test_columns_are_judged_whatever_the_tolerance_was_made_from(how):
     data = table(20, groups=150)
     if how == "split":
-        made = nammd.Tolerance.from_split(data, groups="customer", sample_weight="w", rng=0)
+        made = from_split(data, groups="customer", sample_weight="w", rng=0)
     else:
         made = nammd.Tolerance.from_noise(
             data, groups="customer", sample_weight="w", level=2.0, rng=0, anyway=True
@@ -238,7 +242,7 @@ def test_another_reference_brings_its_own_groups(tolerance):
 @pytest.mark.parametrize("how", ["ball", "hull"])
 def test_a_gate_checks_groups_after_rows_and_rows_after_groups(how):
     x, accepted, y = np.random.default_rng(8).normal(size=(3, 80, 2))
-    tolerance = nammd.Tolerance.from_reference(x, accepted + 0.5, how=how)
+    tolerance = from_reference(x, accepted + 0.5, how=how)
     groups = np.arange(80) // 4
     told = {}
     for order in ((None, groups), (groups, None)):

@@ -118,7 +118,7 @@ def shows_the_rule(verdict):
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.3, 0.7, 1.0, 1.15, 1.3])
-@pytest.mark.parametrize("income", [0.0, 0.1, 0.2])
+@pytest.mark.parametrize("income", [0.0, 0.15])
 def test_the_interval_shows_the_rule(gate, drift, income):
     verdict = gate.check(table(10, drift=drift, income=income, rows=300), joint_only=True)
     low, high = (end / verdict.epsilon for end in verdict.confidence_interval())
@@ -223,7 +223,7 @@ def test_a_check_does_not_sum_accepted_rows_with_each_other(monkeypatch):
 
 
 def test_calibrating_works_with_few_accepted_rows_and_with_data_like_the_reference():
-    for seed in range(5):
+    for seed in range(2):
         for accepted in (table(seed + 20, rows=60), table(seed + 30, drift=0.3, rows=100)):
             made = nammd.Tolerance.from_reference(REFERENCE, accepted)
             assert 0 < made.epsilon < 0.1

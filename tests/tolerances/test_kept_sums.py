@@ -2,25 +2,37 @@
 
 import json
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import nammd
 from nammd.engines.tiles.engine import Tiles
-from nammd.tolerances import kept_sums
+from nammd.tolerances import accepted, accepted_file, comparing, kept_sums
 from nammd.tolerances.file import rendered, sealed
 from nammd.tolerances.kept_sums import KeptSums
 from tests.properties.numbers import differences
 
-ROWS = 3_100  # more than are compared at all scales at once
+ROWS = 800
 
 
 def rows(seed, loc=0.0, count=ROWS):
     return np.random.default_rng(seed).normal(loc, size=(count, 2))
 
 
-REFERENCE, ACCEPTED, CANDIDATE = rows(0), rows(1, 0.5, 400), rows(2, 0.2, 300)
+REFERENCE, ACCEPTED, CANDIDATE = rows(0), rows(1, 0.5, 200), rows(2, 0.2, 150)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_are_many():
+    """Let so many rows be more than are compared at all scales at once, and more than are moved."""
+    with (
+        patch.multiple(accepted, FINE_ROWS=700, MOST_MOVED=500),
+        patch.object(comparing, "FINE_ROWS", 700),
+        patch.object(accepted_file, "MOST_MOVED", 500),
+    ):
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -76,12 +88,12 @@ def test_an_engine_of_another_precision_computes_anew(tolerance, summed):
 
 
 def test_what_is_kept_stays_after_more_was_accepted(tolerance, summed):
-    wider = tolerance.accepting({"winter": rows(3, -0.5, 350)})
+    wider = tolerance.accepting({"winter": rows(3, -0.5, 180)})
     del summed[:]
     found = wider.check(REFERENCE, CANDIDATE)
     assert (ROWS,) not in summed
     assert (ROWS, len(ACCEPTED)) not in summed
-    assert (ROWS, 350) in summed
+    assert (ROWS, 180) in summed
     assert differences(found, without(wider).check(REFERENCE, CANDIDATE)) == []
 
 
@@ -100,17 +112,17 @@ def test_sums_of_too_few_rows_are_refused(tolerance, tmp_path):
     content = json.loads((tmp_path / "tolerance.json").read_bytes())
     content["accepted"]["kept"]["within"][0]["rows"] = "AAAAAAAA8D8="
     (tmp_path / "tolerance.json").write_bytes(sealed(rendered(content)))
-    with pytest.raises(ValueError, match="3100 numbers, not 1"):
+    with pytest.raises(ValueError, match="800 numbers, not 1"):
         nammd.Tolerance.load(tmp_path / "tolerance.json")
 
 
 def test_no_more_numbers_are_kept_than_there_is_room_for(monkeypatch):
-    monkeypatch.setattr(kept_sums, "MOST_NUMBERS", 5_000)
+    monkeypatch.setattr(kept_sums, "MOST_NUMBERS", 1_250)
     kept = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin=0.01).accepted.kept
     numbers = sum(len(each.rows) for each in kept.within.values())
     numbers += sum(len(each.rows) + len(each.cols) for each in kept.between.values())
     assert list(kept.within) == [0]  # what spares most of the work
-    assert 3_100 <= numbers <= 5_000
+    assert ROWS <= numbers <= 1_250
 
 
 def test_sums_of_few_rows_are_not_kept():

@@ -22,7 +22,7 @@ from tests.simulate import only_decisions
 ALPHA = 0.05
 CANDIDATES = 12
 ROWS = 60
-REPETITIONS = 50
+REPETITIONS = 30
 MOST = float(binom.isf(1e-3, REPETITIONS, ALPHA)) / REPETITIONS
 """More would be seen in one of a thousand runs, were the rate ALPHA."""
 

@@ -67,7 +67,7 @@ def test_fine_structure_is_found_at_a_finer_scale_and_named(gates, name):
 
 @pytest.mark.parametrize("shift", [0.0, 0.1, 0.2])
 def test_data_like_what_was_accepted_are_not_far_at_any_scale(gates, shift):
-    found = [gates["all"].check(normal(seed, shift)) for seed in range(10, 16)]
+    found = [gates["all"].check(normal(seed, shift)) for seed in range(10, 13)]
     assert not any(verdict.is_far for verdict in found)
 
 
@@ -274,7 +274,7 @@ def test_a_report_has_a_picture_of_the_scales():
 
 def test_the_level_holds_at_the_margin_of_finer_scales():
     """Five rows in a hundred are elsewhere: at the margin of every finer scale, and FAR is an error."""
-    kernel, wrong, tries = nammd.Gaussian(1.5), 0, 60
+    kernel, wrong, tries = nammd.Gaussian(1.5), 0, 40
     for seed in range(tries):
         rng = np.random.default_rng([9, seed])
         x, y = rng.normal(size=(2, 300, 2))

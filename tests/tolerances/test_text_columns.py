@@ -1,5 +1,7 @@
 """A column of free text in a check: its own view, and what changed in words."""
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,20 +11,23 @@ from nammd.data.opening import open_dataset
 from nammd.explaining.columns import words_for
 from nammd.report import build
 from nammd.views.measure import measures_of
-from tests.encoding.text_samples import reviews
+from tests.encoding import text_samples
 
-ROWS = 1500
+ROWS = 1000
+
+
+@cache
+def reviews(seed, returns=0.2):
+    return pa.table(text_samples.reviews(ROWS, seed, returns))
 
 
 @pytest.fixture(scope="module")
 def tolerance():
-    return nammd.Tolerance.from_reference(
-        pa.table(reviews(ROWS, 0)), pa.table(reviews(ROWS, 1)), space={"text": "hashed"}, scales="median"
-    )
+    return nammd.Tolerance.from_reference(reviews(0), reviews(1), space={"text": "hashed"}, scales="median")
 
 
 def test_texts_about_something_else_are_far_and_the_words_are_named(tolerance):
-    reference, complaints = pa.table(reviews(ROWS, 0)), pa.table(reviews(ROWS, 2, returns=0.5))
+    reference, complaints = reviews(0), reviews(2, returns=0.5)
     verdict = tolerance.check(reference, complaints)
     assert verdict.is_far
     assert [check.name for check in verdict.details.beyond] == ["review"]
@@ -31,16 +36,16 @@ def test_texts_about_something_else_are_far_and_the_words_are_named(tolerance):
     named = {word.split("'")[1] for word in words.removeprefix("review: ").split(", ")}
     assert named <= {"refund", "return", "money", "label", "unanswered", "complaint"}
     assert words.endswith(" of texts")
-    unaware = nammd.Tolerance.from_reference(reference, pa.table(reviews(ROWS, 1)), scales="median")
+    unaware = nammd.Tolerance.from_reference(reference, reviews(1), scales="median")
     assert unaware.check(reference, complaints).is_close
 
 
 def test_texts_about_the_same_are_close(tolerance):
-    assert tolerance.check(pa.table(reviews(ROWS, 0)), pa.table(reviews(ROWS, 3))).is_close
+    assert tolerance.check(reviews(0), reviews(3)).is_close
 
 
 def test_a_report_shows_the_words_that_changed(tolerance):
-    verdict = tolerance.check(pa.table(reviews(ROWS, 0)), pa.table(reviews(ROWS, 2, returns=0.5)))
+    verdict = tolerance.check(reviews(0), reviews(2, returns=0.5))
     [column] = [each for each in build(verdict).contributions.columns if each.name == "review"]
     assert all(label.startswith("texts with ") for label in column.profile.labels)
     assert "texts with refund" in column.profile.labels
@@ -66,7 +71,7 @@ def test_what_changed_in_texts_is_said_in_words():
 
 
 def test_a_sketch_counts_the_words_and_does_not_name_them(tmp_path):
-    reference, complaints = pa.table(reviews(ROWS, 0)), pa.table(reviews(ROWS, 2, returns=0.5))
+    reference, complaints = reviews(0), reviews(2, returns=0.5)
     tolerance = nammd.Tolerance.from_reference(reference, space={"text": "hashed"}, scales="median")
     one, two = (nammd.Sketch.of(each, space=tolerance.space) for each in (reference, complaints))
     verdict = tolerance.check(one, two)
@@ -75,10 +80,10 @@ def test_a_sketch_counts_the_words_and_does_not_name_them(tmp_path):
 
 
 def test_groups_of_texts_have_a_view_too(tolerance):
-    reference, complaints = (reviews(ROWS, seed, returns) for seed, returns in ((0, 0.2), (2, 0.5)))
-    for table in (reference, complaints):
-        table["customer"] = [k // 3 for k in range(ROWS)]
-    reference, complaints = pa.table(reference), pa.table(complaints)
+    customers = pa.array([k // 3 for k in range(ROWS)])
+    reference, complaints = (
+        table.append_column("customer", customers) for table in (reviews(0), reviews(2, returns=0.5))
+    )
     grouped = nammd.Tolerance.from_reference(
         reference, space={"text": "hashed"}, scales="median", groups="customer", negligible=True
     )
