@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -34,12 +33,13 @@ from nammd.statistics.grams import unit_eigenvalue
 from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
 from nammd.tolerances.bars import Fixed
+from nammd.tolerances.forecasting import Setting
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.gate_columns import GateColumns
 from nammd.tolerances.reference import Reference
 
 KERNEL = nammd.Gaussian(1.0)
-REPETITIONS = 500
+REPETITIONS = 1000
 
 
 def noise(probability: float, repetitions: int = REPETITIONS) -> float:
@@ -53,7 +53,7 @@ def without_forecasts() -> Iterator[None]:
     with (
         patch.object(nammd.Estimate, "confidence_interval", lambda *_: (0.0, 1.0)),
         patch.object(Fixed, "interval", lambda *_: None),
-        patch.object(nammd.Tolerance, "power", lambda *_: SimpleNamespace(close=1.0)),
+        patch.object(Setting, "close", lambda *_: 1.0),
         patch.object(Reference, "equivalents", lambda *_: ()),
     ):
         yield

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nammd.data.arrays import is_spread, to_numpy
 from nammd.data.blocks_in_time import TimeBlocks
@@ -17,9 +17,6 @@ from nammd.errors.naming import listed
 from nammd.results import number
 from nammd.spaces import Sample
 from nammd.tolerances.leaky_columns import Separating, ordered_by, separating
-
-if TYPE_CHECKING:
-    from nammd.tolerances.tolerance import Tolerance
 
 WIDE = 0.5
 """A tolerance as far as such a share of all values missing has hardly any fault beyond it."""
@@ -150,12 +147,8 @@ def drifting(block: str) -> Caution:
     )
 
 
-def unresolved(tolerance: Tolerance) -> tuple[Caution, ...]:
-    """Return a caution where data without any fault would hardly ever be called CLOSE."""
-    epsilon, rows = tolerance.epsilon, tolerance.origin.rows
-    if tolerance.farthest.pilot is None:
-        return ()
-    close = tolerance.power(rows, 0.0).close
+def unresolved(epsilon: float, rows: int, close: float) -> tuple[Caution, ...]:
+    """Return a caution where data without any fault would hardly ever be called CLOSE: that probability."""
     if close >= RESOLVED:
         return ()
     return (

@@ -106,7 +106,11 @@ class Tolerance(Constructors):
 
     def noted(self) -> Self:
         """Return the tolerance with what to know of it."""
-        return replace(self, origin=replace(self.origin, cautions=unresolved(self)))
+        cautions: tuple[Caution, ...] = ()
+        rows = self.origin.rows
+        if self.farthest.pilot is not None:
+            cautions = unresolved(self.epsilon, rows, self._setting().close(rows, 0.0))
+        return replace(self, origin=replace(self.origin, cautions=cautions))
 
     @property
     def family(self) -> Family:
@@ -314,11 +318,13 @@ class Tolerance(Constructors):
                     "use 'nammd plan', with two datasets as a pilot",
                 ),
             )
-        alpha = between(alpha, "alpha", 0.5)
-        several, rows_before = len(self.bars), self.origin.rows
-        setting = Setting(self.farthest, several, None, rows_before, True, alpha, self.joint_part)
+        setting = self._setting(between(alpha, "alpha", 0.5))
         close, far = setting.close(rows, distance), setting.far(rows, distance)
-        return Forecast(rows, distance, close, far, self.epsilon, alpha)
+        return Forecast(rows, distance, close, far, self.epsilon, setting.alpha)
+
+    def _setting(self, alpha: float = 0.05) -> Setting:
+        """Return what forecasts are made for."""
+        return Setting(self.farthest, len(self.bars), None, self.origin.rows, True, alpha, self.joint_part)
 
     def with_reference(
         self,
@@ -492,9 +498,10 @@ class Tolerance(Constructors):
         """Say what checks will be able to say."""
         farthest = self.farthest
         rows = farthest.rows if isinstance(farthest, Accepted) else self.origin.batch or self.origin.rows
-        close = self.power(rows, 0.0).close
+        setting = self._setting()
+        close = setting.close(rows, 0.0)
         told = f"{counted(rows, 'row')} like the reference will be called CLOSE with probability {close:.2f}"
         if 2 * self.epsilon >= 1:
             return told
-        far = self.power(rows, 2 * self.epsilon).far
+        far = setting.far(rows, 2 * self.epsilon)
         return f"{told}; twice as far as the tolerance, FAR with probability {far:.2f}"
