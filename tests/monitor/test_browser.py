@@ -13,7 +13,7 @@ from tests import browsers, pages
 from tests.browsers import DESK, PHONE, opened
 from tests.monitor.records import batch, days, new_history
 from tests.monitor.test_history import add
-from tests.monitor.test_serving import HOSTILE, TOKEN, served
+from tests.monitor.test_serving import HOSTILE, TOKEN, listening, served
 from tests.waiting import until
 
 pytestmark = browsers.needed
@@ -174,8 +174,8 @@ def test_live_page_shows_a_new_batch_and_acknowledges_its_alarm(browser, monitor
 def test_live_page_zooms_and_tells_what_is_under_the_pointer(browser, monitor):
     from selenium.webdriver.common.action_chains import ActionChains
 
-    with served(monitor) as where:
-        opened(browser, where.geturl(), DESK)
+    with listening(monitor) as (port, _):
+        opened(browser, f"http://127.0.0.1:{port}", DESK)
         count = "return document.querySelectorAll('.wide .mark').length"
         assert browser.execute_script(count) == 8
         plot = browser.find_element("css selector", "#distances .wide svg")
