@@ -42,7 +42,8 @@ def browser():
 def opened(browser, address, metrics=PHONE):
     """Open a page as on a phone, or elsewhere, with nothing in the log yet."""
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get("about:blank")  # the page before may still ask a server that is gone
+    if browser.current_url.startswith("http"):
+        browser.get("about:blank")  # the page before may still ask a server that is gone
     browser.get_log("browser")
     browser.get(address.as_uri() if isinstance(address, Path) else address)
     return browser

@@ -24,7 +24,7 @@ def table() -> str:
         ("Values of reference implementations", f"{_grouped(values)} numbers in {len(golden)} files"),
         ("Laws with a distance that is known exactly", str(_laws())),
         ("Hostile files that once did harm, tried again in every run", str(len(corpus))),
-        ("Widths at which every page is opened in Chromium", ", ".join(f"{w} px" for w in pages.WIDTHS)),
+        ("Widths at which every page is shown in Chromium", ", ".join(f"{w} px" for w in pages.WIDTHS)),
     ]
     lines = ["| what | how many |", "|---|---|", *(f"| {what} | {count} |" for what, count in rows)]
     return "\n".join(lines) + "\n"

@@ -6,7 +6,12 @@ Each function runs one script in the page and returns what is wrong, as a list t
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
 from typing import Any
+
+from tests.browsers import opened
+from tests.waiting import until
 
 WIDTHS = (375, 768, 1280)
 SCHEMES = ("light", "dark")
@@ -112,6 +117,11 @@ return [...svgs, ...images, ...signs.filter((e) => !(e.getAttribute('aria-label'
     .map((e) => e.outerHTML.slice(0, 80));
 """
 
+_MATCHES = """
+const [width, scheme] = arguments;
+return matchMedia(`(width: ${width}px) and (prefers-color-scheme: ${scheme})`).matches;
+"""
+
 
 def broken(browser: Any) -> list[str]:
     """Return the numbers and the words of usual length that are on two lines."""
@@ -141,6 +151,27 @@ def overflow(browser: Any, width: int) -> int:
 def screen(width: int) -> dict[str, Any]:
     """Return a screen of this width, as `tests.browsers.opened` takes it."""
     return {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
+
+
+def faults(browser: Any, page: Path) -> dict[str, list[str]]:
+    """Return what is wrong with a page at any width, in light and in dark.
+
+    It is opened once: without scripts, a page in a window of another size is as if it were opened in it.
+    """
+    opened(browser, page, screen(WIDTHS[-1]))
+    assert browser.execute_script("return document.scripts.length") == 0
+    found = {"names": nameless(browser)}
+    for width, scheme in product(WIDTHS, SCHEMES):
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen(width))
+        with shown(browser, scheme):
+            until(lambda: browser.execute_script(_MATCHES, width, scheme), "a window as it was asked for")  # noqa: B023
+            found[f"{width} {scheme}"] = [
+                *[f"{wider} px too wide" for wider in [overflow(browser, width)] if wider],
+                *broken(browser),
+                *cut(browser),
+                *faint(browser),
+            ]
+    return {where: what for where, what in found.items() if what}
 
 
 @contextmanager

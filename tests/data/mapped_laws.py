@@ -44,6 +44,22 @@ def in_memory(many):
     return nammd.Tolerance.from_reference(REFERENCE, ACCEPTED)
 
 
+@cache
+def checked_in_memory(many):
+    """Return its verdict on the candidate."""
+    return in_memory(many).check(REFERENCE, CANDIDATE)
+
+
+GROUPED = [each.append_column("user", pa.array(np.arange(len(each)) // 5)) for each in (REFERENCE, CANDIDATE)]
+
+
+@cache
+def answers_in_memory():
+    """Return what a test by permutations and a distance of groups say of the same rows in memory."""
+    tested = nammd.two_sample_test(REFERENCE, CANDIDATE, rng=0)
+    return tested, nammd.distance(*GROUPED, groups="user")
+
+
 @pytest.fixture
 def many(monkeypatch):
     """Let 500 rows be as many as can be compared in pairs, and 350 as many as come home."""
@@ -94,13 +110,11 @@ def test_few_rows_come_home_in_one_pass(lazily, passes):
 def test_few_rows_can_do_all_that_rows_in_memory_can(lazily):
     tolerance = in_memory(many=False)
     x, y = lazily(REFERENCE), lazily(CANDIDATE)
-    assert str(tolerance.check(x, y)) == str(tolerance.check(REFERENCE, CANDIDATE))
+    tested, grouped = answers_in_memory()
+    assert str(tolerance.check(x, y)) == str(checked_in_memory(many=False))
     assert str(nammd.Tolerance.from_reference(x, lazily(ACCEPTED))) == str(tolerance)
-    expected = nammd.two_sample_test(REFERENCE, CANDIDATE, rng=0)
-    assert nammd.two_sample_test(x, y, rng=0).pvalue == expected.pvalue
-    users = [pa.array(np.arange(len(each)) // 5) for each in (REFERENCE, CANDIDATE)]
-    grouped = [REFERENCE.append_column("user", users[0]), CANDIDATE.append_column("user", users[1])]
-    assert_same(nammd.distance(*map(lazily, grouped), groups="user"), nammd.distance(*grouped, groups="user"))
+    assert nammd.two_sample_test(x, y, rng=0).pvalue == tested.pvalue
+    assert_same(nammd.distance(*map(lazily, GROUPED), groups="user"), grouped)
 
 
 def test_many_rows_are_summed_where_they_are(lazily, many, passes):
@@ -130,7 +144,7 @@ def test_a_check_of_many_rows(lazily, many, passes):
     assert passes("the reference") - before == 4
     gate.check(lazily(CANDIDATE))
     assert passes("the reference") - before == 6
-    assert_same_verdict(found, in_memory(many=True).check(REFERENCE, CANDIDATE))
+    assert_same_verdict(found, checked_in_memory(many=True))
 
 
 def test_a_random_part_of_many_rows_is_compared_in_pairs(lazily, many):

@@ -101,7 +101,7 @@ def write_parts(table, path):
         ("folder", write_parts, 400_000, 0.75),
         ("x.arrow", write_one_batch, 400_000, 0.5),
         ("x.csv", write_csv, 400_000, 0.75),
-        ("x.jsonl", write_json, 100_000, 0.5),
+        ("x.jsonl", write_json, 40_000, 0.5),
     ],
 )
 def test_a_sampled_file_is_never_in_memory_as_a_whole(form, write, rows, share, tmp_path):

@@ -27,13 +27,6 @@ def main() -> int:
         seed, *numbers = map(int, sys.argv[2:])
         work(seed, range(*numbers))
         return 0
-    if sys.argv[1:2] == ["--known"]:
-        from tests.fuzz.trials import CORPUS, known
-
-        for path in sorted(CORPUS.iterdir()):
-            print(path.name, flush=True)
-            known(path)
-        return 0
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Try hostile inputs.")
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)

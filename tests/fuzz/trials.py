@@ -307,21 +307,22 @@ TRIALS: tuple[tuple[Callable[[Random, Path], None], int], ...] = (
 _EACH = [trial for trial, share in TRIALS for _ in range(share)]
 
 
+CORPUS = sorted((Path(__file__).parent / "corpus").iterdir())
+
+
 def attempt(seed: int, number: int, folder: Path) -> None:
-    """Try one input, in a folder that is used again and again."""
-    rng = np.random.default_rng([seed, number])
-    trial = _EACH[number % len(_EACH)]
+    """Try one input, in a folder that is used again and again; with a number below 0 a file of the corpus."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        trial(rng, folder)
+        if number < 0:
+            known(CORPUS[number])
+        else:
+            _EACH[number % len(_EACH)](np.random.default_rng([seed, number]), folder)
 
 
 def name_of(number: int) -> str:
     """Return what kind of input a number stands for."""
-    return _EACH[number % len(_EACH)].__name__
-
-
-CORPUS = Path(__file__).parent / "corpus"
+    return CORPUS[number].name if number < 0 else _EACH[number % len(_EACH)].__name__
 
 
 def known(path: Path) -> None:

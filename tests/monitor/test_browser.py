@@ -13,7 +13,7 @@ from tests import browsers, pages
 from tests.browsers import DESK, PHONE, opened
 from tests.monitor.records import batch, days, new_history
 from tests.monitor.test_history import add
-from tests.monitor.test_serving import HOSTILE, TOKEN, served
+from tests.monitor.test_serving import HOSTILE, TOKEN, listening, served
 from tests.waiting import until
 
 pytestmark = browsers.needed
@@ -75,16 +75,8 @@ def test_verdicts_are_told_apart_without_colour(browser, page):
     assert link.get_attribute("href").endswith("/reports/a%20b.html")
 
 
-@pytest.mark.parametrize("width", pages.WIDTHS)
-def test_nothing_is_broken_cut_or_faint_at_any_width(browser, page, width):
-    for scheme in pages.SCHEMES:
-        with pages.shown(browser, scheme):
-            opened(browser, page.as_uri(), pages.screen(width))
-            assert pages.overflow(browser, width) == 0
-            assert pages.broken(browser) == []
-            assert pages.cut(browser) == []
-            assert pages.faint(browser) == []
-    assert pages.nameless(browser) == []
+def test_nothing_is_broken_cut_or_faint_at_any_width(browser, page):
+    assert pages.faults(browser, page) == {}
 
 
 def test_a_value_on_a_phone_stands_below_the_name_of_its_column(browser, page):
@@ -182,8 +174,8 @@ def test_live_page_shows_a_new_batch_and_acknowledges_its_alarm(browser, monitor
 def test_live_page_zooms_and_tells_what_is_under_the_pointer(browser, monitor):
     from selenium.webdriver.common.action_chains import ActionChains
 
-    with served(monitor) as where:
-        opened(browser, where.geturl(), DESK)
+    with listening(monitor) as (port, _):
+        opened(browser, f"http://127.0.0.1:{port}", DESK)
         count = "return document.querySelectorAll('.wide .mark').length"
         assert browser.execute_script(count) == 8
         plot = browser.find_element("css selector", "#distances .wide svg")

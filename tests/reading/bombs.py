@@ -26,7 +26,7 @@ MANY = 40
 """So many times a block of 8 MiB is packed: 320 MiB."""
 
 _BLOCK = 1 << 23
-_PAGE = 3 << 29
+_PAGE = 3 << 28
 
 
 def png(path: Path, width: int, height: int, pixels: int | None = None) -> None:
@@ -91,13 +91,13 @@ def wide_npy(path: Path) -> None:
 
 def npz(path: Path) -> None:
     """Write an archive with an array of zeros."""
-    header = {"descr": "<f8", "fortran_order": False, "shape": (1 << 23, 10)}
+    header = {"descr": "<f8", "fortran_order": False, "shape": (1 << 23, 9)}
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
         archive.open("x.npy", "w", force_zip64=True) as file,
     ):
         np.lib.format.write_array_header_1_0(file, header)
-        for _ in range((1 << 23) * 80 // _BLOCK):
+        for _ in range(9 * 8):
             file.write(bytes(_BLOCK))
 
 
@@ -116,7 +116,7 @@ def workbook(path: Path) -> None:
     book.save(path)
     with zipfile.ZipFile(path) as archive:
         content = {name: archive.read(name) for name in archive.namelist()}
-    rows = b'<row><c t="n"><v>1</v></c><c t="n"><v>2</v></c></row>' * (1 << 21)
+    rows = b'<row><c t="n"><v>1</v></c><c t="n"><v>2</v></c></row>' * (3 << 19)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, data in content.items():
             end = b"</sheetData>"
@@ -125,15 +125,15 @@ def workbook(path: Path) -> None:
 
 def row_groups(path: Path) -> None:
     """Write a file of many rows that are all the same."""
-    table = pa.table({"a": pa.array(np.ones(1 << 23, np.int8)), "b": pa.array(np.ones(1 << 23, np.int8))})
+    table = pa.table({"a": np.ones(1 << 23, np.int8), "b": np.ones(1 << 23)})
     with parquet.ParquetWriter(path, table.schema) as writer:
-        for _ in range(12):
+        for _ in range(6):
             writer.write_table(table, row_group_size=1 << 23)
 
 
 def nulls(path: Path) -> None:
     """Write a file of many missing values."""
-    parquet.write_table(pa.table({"a": pa.nulls(1 << 28)}), path, row_group_size=1 << 28)
+    parquet.write_table(pa.table({"a": pa.nulls(9 << 24)}), path, row_group_size=9 << 24)
 
 
 def long_words(path: Path) -> None:
@@ -219,14 +219,15 @@ def peak() -> float:
 
 def main(folder: Path, what: str) -> None:
     """Write them, or read them."""
-    from nammd.tables import read
-
-    for name, write in BOMBS.items():
-        path = folder / name
-        if what == "write":
+    if what == "write":
+        for name, write in BOMBS.items():
+            path = folder / name
             (path if name.endswith("/") else path.parent).mkdir(exist_ok=True)
             write(path)
-            continue
+        return
+    from nammd.tables import read
+
+    for name in BOMBS:
         try:
             said = f"{read(folder / name.partition('/')[0]).rows} rows"
         except (ValueError, MemoryError) as error:

@@ -60,17 +60,9 @@ def test_it_opens_without_errors_and_fits_a_phone(browser, pages, name):
 ALL = ["mixed", "wide", "crowded", "vectors", "households", "ranked"]
 
 
-@pytest.mark.parametrize("width", checks.WIDTHS)
 @pytest.mark.parametrize("name", ALL)
-def test_nothing_is_broken_cut_or_faint_at_any_width(browser, pages, name, width):
-    for scheme in checks.SCHEMES:
-        with checks.shown(browser, scheme):
-            opened(browser, pages[name], checks.screen(width))
-            assert checks.overflow(browser, width) == 0
-            assert checks.broken(browser) == []
-            assert checks.cut(browser) == []
-            assert checks.faint(browser) == []
-    assert checks.nameless(browser) == []
+def test_nothing_is_broken_cut_or_faint_at_any_width(browser, pages, name):
+    assert checks.faults(browser, pages[name]) == {}
 
 
 def test_a_value_on_a_phone_stands_below_the_name_of_its_column(browser, pages):
@@ -125,17 +117,24 @@ def test_the_checks_see_what_they_look_for(browser, tmp_path):
         "<div style='width:500px'>wide</div>",
         encoding="utf-8",
     )
+    found = checks.faults(browser, page)
     opened(browser, page, checks.screen(375))
     assert checks.overflow(browser, 375) == 125
-    assert [found.split(" in ")[0] for found in checks.broken(browser)] == [
+    broken, cut, faint = checks.broken(browser), checks.cut(browser), checks.faint(browser)
+    assert [words.split(" in ")[0] for words in broken] == [
         "0.12345678901",
         "12345678901",
         "4.4e-07",
         "significant",
     ]
-    assert [found.split(" in ")[0] for found in checks.cut(browser)] == ["1,234,567,890,123"]
-    assert len(checks.faint(browser)) == 1
-    assert len(checks.nameless(browser)) == 3
+    assert [words.split(" in ")[0] for words in cut] == ["1,234,567,890,123"]
+    assert len(faint) == 1
+    # A window of another size shows what one shows that was of this size at first.
+    for scheme in checks.SCHEMES:
+        assert found[f"375 {scheme}"] == ["125 px too wide", *broken, *cut, *faint]
+        assert found[f"1280 {scheme}"] == [*broken, *cut, *faint]
+    assert checks.nameless(browser) == found["names"]
+    assert len(found["names"]) == 3
 
 
 def test_the_verdict_is_in_sight_without_scrolling(browser, pages):
