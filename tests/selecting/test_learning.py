@@ -156,9 +156,7 @@ def test_a_learned_mahalanobis_matrix_finds_the_direction_that_matters():
 def test_with_a_margin_the_kernel_is_the_better_one_for_that_margin():
     rng = np.random.default_rng(4)
     train, new = ((rng.normal(size=(300, 1)), rng.normal(1.0, 0.5, size=(300, 1))) for _ in range(2))
-    plain, margin = (
-        learn_kernel(*train, nammd.Gaussian, epsilon=e, epochs=40, rng=0) for e in (None, 0.15)
-    )
+    plain, margin = (learn_kernel(*train, nammd.Gaussian, epsilon=e, epochs=40, rng=0) for e in (None, 0.15))
     assert criterion_of(margin.kernel, *new, 0.15) > criterion_of(plain.kernel, *new, 0.15)
     assert "(NAMMD - 0.15) / sigma" in str(margin)
 

@@ -225,9 +225,9 @@ def test_a_check_does_not_sum_accepted_rows_with_each_other(monkeypatch):
 def test_calibrating_works_with_few_accepted_rows_and_with_data_like_the_reference():
     for seed in range(2):
         for accepted in (table(seed + 20, rows=60), table(seed + 30, drift=0.3, rows=100)):
-            made = nammd.Tolerance.from_reference(REFERENCE, accepted)
+            made = nammd.Tolerance.from_reference(REFERENCE[:400], accepted)
             assert 0 < made.epsilon < 0.1
-            assert not made.check(REFERENCE, table(seed + 40)).is_far
+            assert not made.check(REFERENCE[:400], table(seed + 40)).is_far
 
 
 def test_the_margin_is_what_people_say_it_is():
