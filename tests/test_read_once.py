@@ -337,7 +337,6 @@ def test_the_command_line_reads_each_file_once(files, tmp_path, capsys):
         (("check", x, y, "--epsilon", "0.02"), 2, 1),
     ):
         with pytest.MonkeyPatch.context() as patch:
-            ask(*command)
             found = Counted(patch)
             ask(*command)
             assert (found["files"], found["gathered"]) == (number, gathered), command

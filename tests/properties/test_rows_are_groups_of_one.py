@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import nammd
+from nammd.questions.closeness import closeness_of
 from nammd.tolerances import accepted as accepted_data
 from tests.properties.numbers import ELSEWHERE, differences
 from tests.properties.samples import FEATURES, KERNEL, LAWS, numbered, people, points, together
@@ -82,17 +83,40 @@ def outcome(test):
     return [test.statistic, test.pvalue, test.threshold, test.standard_error, test.rejected]
 
 
-@pytest.mark.parametrize("variance", ["corrected", "delta", "paper"])
+@cache
+def distances(size, law):
+    """The distance of rows and that of groups, measured once for all tests of margins."""
+    m, n = SIZES[size]
+    x, y = points(1, m), points(2, n, **LAWS[law])
+    return [nammd.distance(x, y, kernel=KERNEL, groups=groups) for groups in (None, own_labels(x, y))]
+
+
+every_variance = pytest.mark.parametrize("variance", ["corrected", "delta", "paper"])
+
+
+@every_variance
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("size", SIZES)
 def test_tests_of_margins(size, law, variance):
-    m, n = SIZES[size]
-    x, y = points(1, m), points(2, n, **LAWS[law])
     for epsilon, alternative in ((0.003, "greater"), (0.03, "greater"), (0.03, "less"), (0.3, "less")):
-        how = {"kernel": KERNEL, "alternative": alternative, "variance": variance, "cross": "full"}
-        plain = nammd.paper.closeness_test(x, y, epsilon, **how)
-        grouped = nammd.paper.closeness_test(x, y, epsilon, groups=own_labels(x, y), **how)
+        plain, grouped = (
+            closeness_of(distance, epsilon, alternative, 0.05, variance) for distance in distances(size, law)
+        )
         same(outcome(plain), outcome(grouped))
+
+
+@every_variance
+def test_tests_of_margins_where_they_are_asked_for(variance):
+    x, y = points(1, 40), points(2, 30, **LAWS["near"])
+    for alternative in ("greater", "less"):
+        how = {"kernel": KERNEL, "alternative": alternative, "variance": variance, "cross": "full"}
+        plain, grouped = (
+            nammd.paper.closeness_test(x, y, 0.03, groups=groups, **how)
+            for groups in (None, own_labels(x, y))
+        )
+        same(outcome(plain), outcome(grouped))
+        own = closeness_of(distances("some", "near")[1], 0.03, alternative, 0.05, variance)
+        assert outcome(own) == outcome(grouped)
 
 
 SMALL = st.floats(-4, 4, allow_subnormal=False).map(lambda value: round(value, 3))
@@ -162,7 +186,8 @@ def test_comparisons(size, statistic, shared):
         plain = nammd.compare_pairs((x, y), second, **how)
         grouped = nammd.compare_pairs((x, y), second, groups=((gx, gy), labels), **how)
         assert plain.shared is shared
-        same(told(plain), told(grouped))
+        same(plain, grouped)
+    same(told(plain), told(grouped))  # an interval has two sides, whatever was asked
 
 
 def test_rankings_plans_and_permutation_statistics():

@@ -110,9 +110,9 @@ def test_a_variance_that_is_not_positive_leaves_finite_values_and_gradients():
 @pytest.mark.parametrize(
     ("start", "epochs"),
     [
-        (nammd.Gaussian(0.4), 60),
-        (nammd.Laplace(0.6), 60),
-        (Deep(mlp(2, rng=0), 0.25, 0.1, 0.1), 25),
+        (nammd.Gaussian(0.4), 40),
+        (nammd.Laplace(0.6), 40),
+        (Deep(mlp(2, rng=0), 0.25, 0.1, 0.1), 15),
     ],
     ids=["gaussian", "laplace", "deep"],
 )
@@ -145,7 +145,7 @@ def test_a_learned_mahalanobis_matrix_finds_the_direction_that_matters():
         return x, y + np.outer(np.where(along > 0, 1.0, -1.0), direction)  # a gap, and no change of mean
 
     start = nammd.Mahalanobis(np.eye(3), 2.0)
-    learned = learn_kernel(*sample(300), start, epochs=120, lr=0.05, rng=3)
+    learned = learn_kernel(*sample(300), start, epochs=80, lr=0.05, rng=3)
     matrix = learned.kernel.matrix
     assert direction @ matrix @ direction > 0.8 * np.trace(matrix)
     assert abs(np.linalg.eigh(matrix)[1][:, -1] @ direction) > 0.97
@@ -156,7 +156,7 @@ def test_a_learned_mahalanobis_matrix_finds_the_direction_that_matters():
 def test_with_a_margin_the_kernel_is_the_better_one_for_that_margin():
     rng = np.random.default_rng(4)
     train, new = ((rng.normal(size=(300, 1)), rng.normal(1.0, 0.5, size=(300, 1))) for _ in range(2))
-    plain, margin = (learn_kernel(*train, nammd.Gaussian, epsilon=e, rng=0) for e in (None, 0.15))
+    plain, margin = (learn_kernel(*train, nammd.Gaussian, epsilon=e, epochs=40, rng=0) for e in (None, 0.15))
     assert criterion_of(margin.kernel, *new, 0.15) > criterion_of(plain.kernel, *new, 0.15)
     assert "(NAMMD - 0.15) / sigma" in str(margin)
 

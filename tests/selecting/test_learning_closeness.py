@@ -78,14 +78,14 @@ def test_a_learned_matrix_looks_where_nothing_was_accepted():
 
 def test_a_class_starts_from_the_median_too():
     rng, calls = np.random.default_rng(9), []
-    x, good, far = rng.normal(size=(3, 200, 2))
+    x, good, far = rng.normal(size=(3, 120, 2))
     good, far = good + np.array([1.2, 0.0]), far * [1.0, 1.8] + np.array([1.0, 0.0])
-    options = {"accepted": good, "epochs": 30, "rng": 0}
+    options = {"accepted": good, "epochs": 15, "rng": 0}
     learned = learn_kernel(x, far, nammd.Mahalanobis, progress=lambda *told: calls.append(told), **options)
     alone = learn_kernel(x, far, nammd.Mahalanobis.median(x, far), **options)
     assert learned.value >= alone.value
-    assert [done for done, _, _ in calls] == [*range(31), *range(30, 61)]
-    assert {total for _, total, _ in calls} == {60}
+    assert [done for done, _, _ in calls] == [*range(16), *range(15, 31)]
+    assert {total for _, total, _ in calls} == {30}
 
 
 def test_batches_networks_and_few_rows():

@@ -114,6 +114,6 @@ def test_a_distance_at_the_tolerance_is_what_it_is():
 
 
 def test_nothing_is_blamed_where_rows_would_do():
-    verdict = near(1.4, n_features=2048, rows=500)
+    verdict = near(1.4, n_features=1024, rows=500)
     assert verdict.details.rows_needed is not None
     assert verdict.details.limited_by is None

@@ -173,13 +173,13 @@ def sketch_of_points(values):
 
 
 def test_a_file_larger_than_its_batches_is_never_in_memory(tmp_path):
-    """The file has 32 MB; sketching it must not take more than a few batches of 1 MB."""
-    rows, columns = 250_000, 16
+    """The file has 16 MB; sketching it must not take more than a few batches of half a MB."""
+    rows, columns = 125_000, 16
     path = tmp_path / "large.parquet"
     schema = pa.schema([(f"c{k}", pa.float64()) for k in range(columns)])
     with parquet.ParquetWriter(path, schema) as writer:
-        for start in range(0, rows, 10_000):
-            block = np.random.default_rng(start).normal(size=(columns, 10_000))
+        for start in range(0, rows, 5_000):
+            block = np.random.default_rng(start).normal(size=(columns, 5_000))
             writer.write_table(pa.Table.from_arrays(list(block), schema=schema))
     size = rows * columns * 8
     assert path.stat().st_size > 0.9 * size
@@ -192,7 +192,7 @@ def test_a_file_larger_than_its_batches_is_never_in_memory(tmp_path):
         path,
         features,
         space=space,
-        batch_rows=8192,
+        batch_rows=4096,
         threads=1,
         progress=lambda done, total: largest_arrow.append(pa.total_allocated_bytes() - arrow_before),
     )

@@ -112,9 +112,9 @@ def test_plan_and_check_give_the_same_advice(tolerance, shift):
 
 def test_where_the_tolerance_is_in_the_way_so_many_accepted_rows_lift_it():
     rng = np.random.default_rng(5)
-    train, accepted = draw(rng, 0.0, 1500), draw(rng, 0.6, 40)
+    train, accepted = draw(rng, 0.0, 700), draw(rng, 0.6, 40)
     tolerance = nammd.Tolerance.from_reference(train, accepted, kernel=KERNEL, anyway=True, how="ball")
-    candidate = draw(rng, 0.45, 1500)
+    candidate = draw(rng, 0.45, 700)
     verdict = tolerance.check(train, candidate)
     assert (verdict.decision, verdict.details.limited_by, verdict.details.rows_needed) == (
         "UNDECIDED",

@@ -225,22 +225,18 @@ def test_a_check_does_not_sum_accepted_rows_with_each_other(monkeypatch):
 def test_calibrating_works_with_few_accepted_rows_and_with_data_like_the_reference():
     for seed in range(2):
         for accepted in (table(seed + 20, rows=60), table(seed + 30, drift=0.3, rows=100)):
-            made = nammd.Tolerance.from_reference(REFERENCE, accepted)
+            made = nammd.Tolerance.from_reference(REFERENCE[:400], accepted)
             assert 0 < made.epsilon < 0.1
-            assert not made.check(REFERENCE, table(seed + 40)).is_far
+            assert not made.check(REFERENCE[:400], table(seed + 40)).is_far
 
 
 def test_the_margin_is_what_people_say_it_is():
-    small, large = (
-        nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin={"missing": share}).epsilon
-        for share in (0.05, 0.2)
-    )
-    assert 4 < large / small < 25
-    assert nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin=0.02).epsilon == 0.02
-    few, many = (
-        nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, rows=rows).epsilon for rows in (100, 700)
-    )
-    assert few > many
+    def epsilon(**how):
+        return nammd.Tolerance.from_reference(REFERENCE[:400], ACCEPTED[:400], **how).epsilon
+
+    assert 4 < epsilon(margin={"missing": 0.2}) / epsilon(margin={"missing": 0.05}) < 25
+    assert epsilon(margin=0.02) == 0.02
+    assert epsilon(rows=100) > epsilon(rows=700)
     with pytest.raises(ValueError, match="margin"):
         nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin={"missing": 0.1, "noise": 0.2})
     with pytest.raises(ValueError, match="'lost'"):

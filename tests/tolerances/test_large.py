@@ -52,9 +52,10 @@ def test_margins_are_about_those_of_the_kernel():
     assert tolerances[0].epsilon != tolerances[1].epsilon
 
 
-def test_groups_weights_and_accepted_data():
-    x, accepted, again = REFERENCE[:520], FAR[:520], RNG.normal(0.5, 1, size=(520, 3))
-    labels = np.arange(520) // 2
+def test_groups_weights_and_accepted_data(monkeypatch):
+    monkeypatch.setattr(large, "MOST_ROWS", 500)
+    x, accepted, again = REFERENCE[:260], FAR[:260], RNG.normal(0.5, 1, size=(260, 3))
+    labels = np.arange(260) // 2
     tolerance = nammd.Tolerance.from_reference(x, {"shifted": accepted}, groups=(labels, labels + 1000))
     assert isinstance(tolerance.kernel, nammd.RandomFeatures)
     assert tolerance.check(x, again, groups=(labels, labels + 2000)).is_close

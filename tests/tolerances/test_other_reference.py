@@ -11,7 +11,7 @@ import nammd
 from nammd.cli import main
 
 
-def people(seed, rows=900, age=40.0, city=0.5, missing=0.0):
+def people(seed, rows=600, age=40.0, city=0.5, missing=0.0):
     rng = np.random.default_rng(seed)
     ages = pa.array(rng.normal(age, 12, rows), mask=rng.random(rows) < missing)
     cities = rng.choice(["Ulm", "Bonn"], rows, p=[city, 1 - city])
@@ -34,7 +34,7 @@ def test_the_reference_of_the_tolerance_is_not_asked():
 
 
 def test_one_like_it_is_as_good():
-    for reference in (people(2), OWN.take(np.random.default_rng(0).permutation(900)), OWN.slice(0, 600)):
+    for reference in (people(2), OWN.take(np.random.default_rng(0).permutation(600)), OWN.slice(0, 400)):
         verdict = TOLERANCE.check(reference, people(1))
         assert verdict.details.other_reference == ()
         assert verdict.decision == "CLOSE"
@@ -48,7 +48,7 @@ def test_one_like_accepted_data_is_as_good():
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"age": 60.0}, "age: 53 % higher at the median"),
+        ({"age": 60.0}, "age: 54 % higher at the median"),
         ({"city": 0.8}, "city: "),
         ({"missing": 0.2}, "age: "),
     ],
@@ -91,14 +91,14 @@ def test_where_nothing_is_kept_of_it_only_the_caution_is_given():
 
 def test_groups_are_compared_as_groups():
     def visits(seed, age=40.0):
-        labels = np.repeat(np.arange(180), 5) + 1000 * seed
+        labels = np.repeat(np.arange(120), 5) + 1000 * seed
         return people(seed, age=age).append_column("customer", pa.array(labels))
 
     tolerance = nammd.Tolerance.from_reference(visits(0), groups="customer")
     assert tolerance.check(visits(2), visits(1)).details.other_reference == ()
     unlike = tolerance.check(visits(3, age=60.0), visits(4, age=60.0))
     assert unlike.decision == "UNDECIDED"
-    assert unlike.details.other_reference[0].startswith("age: 53 % higher")
+    assert unlike.details.other_reference[0].startswith("age: 54 % higher")
 
 
 def test_references_without_a_difference_are_hardly_ever_refused():
@@ -114,4 +114,4 @@ def test_the_command_line_says_it(tmp_path, capsys):
     assert main(["check", *files, "--tolerance", str(tmp_path / "t.json"), "--json"]) == 3
     [found] = json.loads(capsys.readouterr().out)["candidates"]
     assert found["decision"] == "UNDECIDED"
-    assert found["other_reference"][0].startswith("age: 53 % higher")
+    assert found["other_reference"][0].startswith("age: 54 % higher")

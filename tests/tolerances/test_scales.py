@@ -12,7 +12,7 @@ from nammd.report import build, render, scales_plot
 from nammd.statistics.scales import SCALES, moved_margin, share_moved
 from tests.simulate import only_decisions
 
-ROWS = 600
+ROWS = 400
 
 
 def normal(seed, shift=0.0, rows=ROWS, columns=2):
@@ -173,10 +173,10 @@ def test_another_rung_scales_the_margins():
 
 def test_groups_have_scales_too():
     people = np.repeat(normal(7, rows=200), 3, axis=0)
-    x = people + 0.3 * normal(8)
+    x = people + 0.3 * normal(8, rows=600)
     labels = [np.arange(600) // 3, 1000 + np.arange(600) // 3]
     tolerance = nammd.Tolerance.from_reference(x, groups=[labels[0]], **JOINT)
-    good = np.repeat(normal(9, rows=200), 3, axis=0) + 0.3 * normal(10)
+    good = np.repeat(normal(9, rows=200), 3, axis=0) + 0.3 * normal(10, rows=600)
     assert not tolerance.check(x, good, groups=labels).is_far
     verdict = tolerance.check(x, rounded(good), groups=labels, allow=["all"])
     assert verdict.is_far
@@ -219,7 +219,7 @@ def test_many_accepted_rows_are_compared_at_finer_scales_in_part(monkeypatch):
     found = whole.check(X, normal(30))
     assert found.scale_checks[0].distance == pytest.approx(expected.scale_checks[0].distance, abs=1e-11)
     assert found.details.scales.law.least is not None  # the units of all scales are told apart
-    assert (4, {100, 600}) in [(count, sizes & {100, 600}) for count, sizes in asked]
+    assert (4, {100, ROWS}) in [(count, sizes & {100, ROWS}) for count, sizes in asked]
 
 
 @pytest.mark.parametrize("accepted", [False, True])

@@ -13,7 +13,7 @@ from nammd.report import build
 from nammd.views.measure import measures_of
 from tests.encoding import text_samples
 
-ROWS = 1000
+ROWS = 600
 
 
 @cache
