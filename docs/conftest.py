@@ -6,7 +6,6 @@ Other commands are for the reader, so they show no output.
 """
 
 import os
-import pickle
 import shlex
 import shutil
 import tempfile
@@ -14,7 +13,6 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from functools import cache
 from glob import glob
-from hashlib import sha256
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
@@ -31,37 +29,15 @@ def enter_folder(namespace):
     namespace["write_demo_files"] = write_demo_files
     namespace["installed"] = lambda package: find_spec(package) is not None
     # What takes longest of a report, and nobody looks at here; tests/report draws it.
-    pictures = patch("nammd.report.html._image", lambda axes: "data:,")
-    namespace["patches"] = [pictures, patch("nammd.engines.Tiles.many_sums", many_sums())]
-    for each in namespace["patches"]:
-        each.start()
+    namespace["pictures"] = patch("nammd.report.html._image", lambda axes: "data:,")
+    namespace["pictures"].start()
     os.chdir(namespace["folder"])
 
 
 def leave_folder(namespace):
-    for each in namespace["patches"]:
-        each.stop()
+    namespace["pictures"].stop()
     os.chdir(namespace["home"])
     shutil.rmtree(namespace["folder"])
-
-
-@cache
-def many_sums():
-    """Return sums over pairs that remember: many pages compare the same files, which takes longest."""
-    from nammd.engines import Tiles
-
-    compute, known = Tiles.many_sums, {}
-
-    def remember(engine, kernels, *parts):
-        try:
-            key = sha256(pickle.dumps((engine, kernels, parts))).digest()
-        except (pickle.PicklingError, AttributeError, TypeError):  # of a class on a page, or with a lock
-            return compute(engine, kernels, *parts)
-        if key not in known:
-            known[key] = compute(engine, kernels, *parts)
-        return known[key]
-
-    return remember
 
 
 def write_demo_files(calibrated=True):

@@ -62,20 +62,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Return the reference and its tolerance, which are the same in all tests."""
     folder = tmp_path_factory.mktemp("clean")
     write(folder / "ref.csv", orders(0, 500))
-    assert (
-        main(
-            [
-                "calibrate",
-                str(folder / "ref.csv"),
-                "--margin",
-                "missing=0.05",
-                *MEDIAN,
-                "-o",
-                str(folder / "t.json"),
-            ]
-        )
-        == 0
-    )
+    words = "calibrate", folder / "ref.csv", "--margin", "missing=0.05", *MEDIAN, "-o", folder / "t.json"
+    assert main([*map(str, words)]) == 0
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 

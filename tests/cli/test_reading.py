@@ -169,18 +169,7 @@ def test_placeholders_are_reported(nammd, tmp_path):
     encoding = json.loads((tmp_path / "n.json").read_text())["encoding"]
     assert set(encoding["columns"][0]["categories"]) == {"DE", "NA", "unknown"}
     assert encoding["reading"] == {"na": []}
-    ran = nammd(
-        "calibrate",
-        "x.csv",
-        "--margin",
-        "noise=0.5",
-        "--anyway",
-        *MEDIAN,
-        "-o",
-        "m.json",
-        "--na",
-        "NA,unknown,-999",
-    )
+    ran = nammd("calibrate", "x.csv", *QUICK, "-o", "m.json", "--na", "NA,unknown,-999")
     encoding = json.loads((tmp_path / "m.json").read_text())["encoding"]
     assert encoding["columns"][0]["categories"] == ["DE"]
     assert encoding["columns"][1]["center"] > 40
@@ -199,19 +188,7 @@ def test_words_among_numbers_are_reported_as_among_words(nammd, tmp_path):
     assert "'age': 110 of 500 values read as missing: NA, n/a; use --na '' if that is a value" in ran.err
     assert "'born': 20 of 500 values read as missing: NULL" in ran.err
     assert "'x'" not in ran.err
-    ran = nammd(
-        "calibrate",
-        "x.csv",
-        "--margin",
-        "noise=0.5",
-        "--anyway",
-        *MEDIAN,
-        "-o",
-        "t.json",
-        "--force",
-        "--sample",
-        300,
-    )
+    ran = nammd("calibrate", "x.csv", *QUICK, "-o", "t.json", "--force", "--sample", 300)
     assert "'age': 110 of 500 values read as missing" in ran.err  # all of the file was counted
     (tmp_path / "days").mkdir()
     for name, part in (("1.csv", lines[:250]), ("2.csv", lines[250:])):
@@ -260,18 +237,7 @@ def test_every_check_says_which_columns_it_compared(nammd, tmp_path):
         parquet.write_table(pa.table(columns | {"skip": rng.normal(size=rows)}), path)
 
     table(tmp_path / "r.parquet", [f"note {k}" for k in range(200)], ["a"] * 200)
-    nammd(
-        "calibrate",
-        "r.parquet",
-        "--margin",
-        "noise=0.5",
-        "--anyway",
-        *MEDIAN,
-        "--exclude",
-        "skip",
-        "-o",
-        "t.json",
-    )
+    nammd("calibrate", "r.parquet", *QUICK, "--exclude", "skip", "-o", "t.json")
     table(tmp_path / "same.parquet", [f"note {k}" for k in range(300, 600)], ["a"] * 300, 300)
     ran = nammd("check", "r.parquet", "same.parquet", "-t", "t.json")
     [line] = [line for line in ran.out.splitlines() if line.lstrip().startswith("columns")]
