@@ -195,11 +195,11 @@ class Neighbours:
             return least
         start = np.searchsorted(self.line, rows @ self.direction) - reach // 2
         start = np.clip(start, 0, size - reach)
-        found, apart = np.empty(len(rows)), np.empty((reach, width), self.known.dtype)
+        found = np.empty(len(rows))
         with np.errstate(over="ignore"):  # that far is far enough
             for number, (row, first) in enumerate(zip(rows, start.tolist(), strict=True)):
                 beside = self.order[first : first + reach]
-                np.take(self.known, beside, axis=0, out=apart, mode="clip")  # "raise" takes a buffer more
+                apart = self.known[beside]  # `take` would copy all rows first, where columns lie together
                 apart -= row
                 gaps = np.einsum("ij,ij->i", apart, apart)
                 if itself is not None:
