@@ -40,6 +40,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is in a background job of a shell; programs that tests start and interrupt would not notice.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Garbage is looked for seldom: there is little of it, and the looking took a twentieth of all tests.
+gc.set_threshold(50_000, 20, 100)
+
 # How long an example takes, or how long it takes to think of one, is no property of the code.
 settings.register_profile(
     "any speed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]

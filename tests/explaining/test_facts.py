@@ -1,5 +1,6 @@
 """Facts: each with data that produce it and data that must not; and what they do to a verdict."""
 
+import tracemalloc
 from functools import cache
 
 import numpy as np
@@ -392,6 +393,20 @@ def test_data_like_the_reference_are_no_copies(columns, digits):
     for rows in (100, 1000, 5000):
         x, y = (rng.normal(size=(size, columns)).round(digits) for size in (3000, rows))
         assert near_copies(Neighbours.of(x), y) == []
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_large_reference_is_not_copied_for_every_row_that_is_looked_at(order):
+    rng = np.random.default_rng(0)
+    known = Neighbours.of(np.asarray(rng.normal(size=(50_000, 20)), order=order))
+    tracemalloc.start()
+    try:
+        found = known.nearest(known.known[:50] + 1e-9)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (found < 1e-7).all()
+    assert peak < known.known.nbytes / 4
 
 
 def test_a_group_that_vanished_is_told_where_the_others_stay():

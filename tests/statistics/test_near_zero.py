@@ -6,7 +6,7 @@ from experiments.calibration.cases import case_of
 from scipy.stats import chi2, ncx2, norm
 
 import nammd
-from nammd.statistics.near_zero import NearZero, Noise, _points_for, all_alike, noise_at
+from nammd.statistics.near_zero import NearZero, Noise, _points_for, all_alike, chances_below, noise_at
 from nammd.statistics.side import standardised
 from tests.simulate import noise, pairs_of, pvalue
 
@@ -127,9 +127,27 @@ def test_few_points_are_taken_only_where_they_have_the_digits_of_many(monkeypatc
         rest = 10 ** rng.uniform(-3, 3) * along * (along + centre)
         value = centre + 3 * rng.normal() * np.sqrt(4 * centre * along + 2 * along**2 + rest)
         law = NearZero(centre, along, rest)
-        counts.append(_points_for(*(np.array([[each]]) for each in (value, along, rest, np.inf))))
+        counts += _points_for(*(np.array([each]) for each in (value, along, rest, np.inf))).tolist()
         few = law.below(value)
         with monkeypatch.context() as patch:
-            patch.setattr("nammd.statistics.near_zero._points_for", lambda *_: 3201)
+            patch.setattr("nammd.statistics.near_zero._points_for", lambda *_: np.array([3201]))
             assert counts[-1] == 801 or few == pytest.approx(law.below(value), abs=2e-14)
     assert {count: counts.count(count) > 20 for count in (201, 401, 801)} == {201: True, 401: True, 801: True}
+
+
+def test_many_laws_have_the_chances_of_each():
+    rng, size = np.random.default_rng(1), 200
+    along, centre = 10 ** rng.uniform(-6, -1, size), 10 ** rng.uniform(-6, 0, size)
+    rest = np.where(rng.random(size) < 0.3, 0.0, 10 ** rng.uniform(-3, 3, size) * along * (along + centre))
+    degrees = np.where(rng.random(size) < 0.3, 10.0, np.inf)
+    values = centre + rng.normal(size=size) * np.sqrt(4 * centre * along + 2 * along**2 + rest)
+    every = chances_below(values, centre, along, rest, degrees)
+    alone = [
+        NearZero(*law).below(value) for value, *law in zip(values, centre, along, rest, degrees, strict=True)
+    ]
+    assert every == pytest.approx(alone, abs=1e-14)
+    sharp = rest == 0  # without a rest the chance is known
+    reach = np.sqrt(np.maximum(values + along, 0.0))
+    ends = [(sign * reach - np.sqrt(centre)) / np.sqrt(along) for sign in (1, -1)]
+    known = np.where(values + along > 0, norm.cdf(ends[0]) - norm.cdf(ends[1]), 0.0)
+    assert every[sharp] == pytest.approx(known[sharp], abs=0.01)  # a step between two points

@@ -1,7 +1,9 @@
 """Tolerances at several scales: fine structure is found, good data are not, and words claim no more."""
 
 import json
-from functools import cache
+import math
+from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -129,6 +131,33 @@ def test_scales_without_contacts_are_dropped_by_the_reference_alone():
     assert again.details.scales.dropped == verdict.details.scales.dropped
 
 
+@pytest.mark.parametrize("accepted", [False, True])
+def test_what_is_known_to_be_too_fine_is_not_computed_again(accepted, monkeypatch):
+    x, y, others = normal(5, columns=30), normal(6, columns=30), normal(7, 0.3, columns=30)
+    tolerance = nammd.Tolerance.from_reference(x, others if accepted else None, **JOINT)
+    uncounted = replace(tolerance, scales=tuple(replace(s, contacts=math.inf) for s in tolerance.scales))
+    asked, plain = set(), Tiles.many_sums
+
+    def watched(self, kernels, *parts):
+        asked.add(len(kernels))
+        return plain(self, kernels, *parts)
+
+    monkeypatch.setattr(Tiles, "many_sums", watched)
+    expected = uncounted.check(x, y)
+    assert max(asked) == len(SCALES)
+    asked.clear()
+    found = tolerance.check(x, y)
+    assert (
+        max(asked) == len(found.scale_checks) == len(SCALES) - len(found.details.scales.dropped) < len(SCALES)
+    )
+    assert found.to_dict() == expected.to_dict()
+    # Of other rows nothing is known, nor of all where only some were counted.
+    for check in (partial(tolerance.check, y, x), partial(tolerance.check, x, y, exact=True)):
+        asked.clear()
+        check()
+        assert max(asked) == len(SCALES)
+
+
 @pytest.mark.parametrize("make", ["hull", "ball", "noise", "split", "at"])
 def test_files_keep_the_scales(make, tmp_path):
     tolerance = {
@@ -151,14 +180,21 @@ def test_files_keep_the_scales(make, tmp_path):
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("scale", 2.0), ("scale", 0.5), ("share", 0.0), ("made", -1.0), ("made", float("inf"))],
+    [
+        ("scale", 2.0),
+        ("scale", 0.5),
+        ("share", 0.0),
+        ("made", -1.0),
+        ("made", float("inf")),
+        ("contacts", -1.0),
+    ],
 )
 def test_scales_in_a_file_are_checked(field, value):
     from nammd.tolerances import file
 
     stored = file.to_dict(plain())
     stored["scales"][1][field] = value
-    with pytest.raises(ValueError, match=r"scale|made"):
+    with pytest.raises(ValueError, match=r"scale|made|contacts"):
         file.from_dict(json.loads(json.dumps(stored)))
 
 
@@ -225,13 +261,11 @@ def test_many_accepted_rows_are_compared_at_finer_scales_in_part(monkeypatch):
 @pytest.mark.parametrize("accepted", [False, True])
 def test_some_of_many_rows_are_compared_at_finer_scales(accepted, monkeypatch):
     from nammd.tolerances import accepted as module
-    from nammd.tolerances import comparing
 
     months = {"month": normal(21, 0.3)} if accepted else {}
     tolerance = nammd.Tolerance.from_reference(X, months, margin=0.01, **JOINT)
     expected = tolerance.check(X, normal(30))
-    for place in (module, comparing):
-        monkeypatch.setattr(place, "FINE_ROWS", 300)
+    monkeypatch.setattr(module, "FINE_ROWS", 300)
     monkeypatch.setattr(module, "_LEAST_FINE", 100)
     checked = tolerance.with_reference(X)
     for _ in range(2):  # what is within the reference is known the second time

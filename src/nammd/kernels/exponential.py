@@ -107,7 +107,8 @@ def _centre(x: Array, y: Array) -> Array:
     """
     xp = namespace(x, y)
     if xp is np:
-        return (x.mean(axis=0, dtype=np.float64) + y.mean(axis=0, dtype=np.float64)) / 2
+        means = (np.add.reduce(z, axis=0, dtype=np.float64) / len(z) for z in (x, y))  # `mean` asks more
+        return sum(means) / 2
     return (xp.mean(_float64(x), axis=0) + xp.mean(_float64(y), axis=0)) / 2
 
 
@@ -125,28 +126,22 @@ def _pack(
     float32 sample never exist whole.
     """
     xp = namespace(sample)
-    dtype = getattr(xp, precision)
-
-    def extended(rows: Array) -> tuple[Array, Array, Array]:
-        u = embed(_float64(rows) - centre)
-        h = xp.sum(u * u, axis=1) / 2
-        norms, ones = log_weight - h, xp.ones_like(h)
-        columns = (norms, ones) if ones_last else (ones, norms)
-        return u, xp.stack(columns, axis=1), xp.max(h)
-
     if xp is not np:
-        u, columns, largest = extended(sample)
-        packed = xp.astype(xp.concat([u, columns], axis=1), dtype, copy=False)
-        return packed, float(largest)
-    packed = None
-    largest = 0.0
+        u = embed(_float64(sample) - centre)
+        h = xp.sum(u * u, axis=1) / 2
+        columns = (log_weight - h, xp.ones_like(h))
+        extended = xp.concat([u, xp.stack(columns if ones_last else columns[::-1], axis=1)], axis=1)
+        return xp.astype(extended, getattr(xp, precision), copy=False), float(xp.max(h))
+    packed, largest, (norms, ones) = None, 0.0, (-2, -1) if ones_last else (-1, -2)
     for start in range(0, sample.shape[0], PACKED_ROWS):
         rows = slice(start, start + PACKED_ROWS)
-        u, columns, here = extended(sample[rows])
+        u = embed(_float64(sample[rows]) - centre)
+        h = np.einsum("ij,ij->i", u, u) / 2
         if packed is None:
-            packed = np.empty((sample.shape[0], u.shape[1] + 2), dtype)
-        packed[rows, :-2], packed[rows, -2:] = u, columns
-        largest = max(largest, float(here))
+            packed = np.empty((sample.shape[0], u.shape[1] + 2), precision)
+            packed[:, ones] = 1.0
+        packed[rows, :-2], packed[rows, norms] = u, log_weight - h
+        largest = max(largest, float(h.max()))
     return packed, largest
 
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.statistics.elementwise import larger, number, root, smaller, some
@@ -130,29 +131,44 @@ def chances_below(
     degrees: FloatArray | float = math.inf,
 ) -> FloatArray:
     """Return the probabilities of estimates of at most some values, each by its law; see `NearZero`."""
-    centre, along, rest, degrees = (np.asarray(each)[..., None] for each in (centre, along, rest, degrees))
-    points, weights = normal_grid(_points_for(values[:, None], along, rest, degrees), _REACH)
-    excess = values[:, None] - ((np.sqrt(centre) + np.sqrt(along) * points) ** 2 - along)
-    some = rest > 0
+    laws = np.broadcast_arrays(values, centre, along, rest, degrees)
+    points, found = _points_for(laws[0], *laws[2:]), np.empty(len(values))
+    for count in set(points.tolist()):
+        which = points == count
+        found[which] = _chances(count, *(each[which, None] for each in laws))
+    return found
+
+
+def _chances(
+    count: int,
+    values: FloatArray,
+    centre: FloatArray,
+    along: FloatArray,
+    rest: FloatArray,
+    degrees: FloatArray,
+) -> FloatArray:
+    """Return the probabilities by sums over so many points, or over the most where there is no rest."""
+    points, weights = normal_grid(count or _POINTS, _REACH)
+    excess = values - ((np.sqrt(centre) + np.sqrt(along) * points) ** 2 - along)
+    if not count:
+        return (excess >= 0) @ weights
     with np.errstate(under="ignore"):  # what is too small for a number is nothing
-        if some.all():
-            return lower_tails(excess / np.sqrt(rest), degrees) @ weights
-        tails = lower_tails(excess / np.sqrt(np.where(some, rest, 1.0)), degrees)
-        return np.where(some, tails, excess >= 0) @ weights
+        return lower_tails(excess / np.sqrt(rest), degrees) @ weights
 
 
-def _points_for(values: FloatArray, along: FloatArray, rest: FloatArray, degrees: FloatArray) -> int:
-    """Return how many points the sum over Z needs: as few as give the digits of the most.
+def _points_for(values: FloatArray, along: FloatArray, rest: FloatArray, degrees: FloatArray) -> NDArray[Any]:
+    """Return how many points each sum over Z needs: as few as give the digits of the most; none without W.
 
     Sums over even points of what is as smooth as a normal law with standard deviation w are exact to 2e-14
     where the points are at most ``2 pi w / 8`` apart (by Poisson's formula). Here w is that of W in units of
     Z: over the largest slope of ``(sqrt(e) + sigma Z)²`` where it is within eight deviations of the value.
     """
-    if not (np.isinf(degrees).all() and (rest > 0).all()):
-        return _POINTS
-    slope = 2 * np.sqrt(along * np.maximum(values + along + 8 * np.sqrt(rest), 0.0))
-    needed = 2 * _REACH * 8 / (2 * math.pi) * float((slope / np.sqrt(rest)).max(initial=0.0))
-    return next((points for points in (_POINTS // 4 + 1, _POINTS // 2 + 1) if needed < points), _POINTS)
+    smooth = rest > 0
+    deviation = np.sqrt(np.where(smooth, rest, 1.0))
+    slope = 2 * np.sqrt(along * np.maximum(values + along + 8 * deviation, 0.0))
+    needed = np.where(np.isinf(degrees), 2 * _REACH * 8 / (2 * math.pi) * slope / deviation, math.inf)
+    few, some = _POINTS // 4 + 1, _POINTS // 2 + 1
+    return np.where(smooth, np.where(needed < few, few, np.where(needed < some, some, _POINTS)), 0)
 
 
 def lower_tails(scores: FloatArray, degrees: FloatArray | float) -> FloatArray:

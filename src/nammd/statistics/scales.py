@@ -72,7 +72,12 @@ def contacts(pair: Pair) -> float:
     if not isinstance(meeting, AtomPair):
         return math.inf
     x = meeting.atoms[0]
-    return x.sum(x.own) ** 2 / (2 * x.squares) if x.squares > 0 else 0.0
+    return contacts_of(x.sum(x.own), x.squares)
+
+
+def contacts_of(total: float, squares: float) -> float:
+    """Return the same from the sums of kernel values, and of their squares, over ordered pairs of units."""
+    return total**2 / (2 * squares) if squares > 0 else 0.0
 
 
 Among = tuple[Places | None, int]

@@ -26,6 +26,7 @@ from nammd.engines.sums import WithinSums
 from nammd.evidence.accepted import AcceptedRows, Rows, Sums, SumsBetween
 from nammd.evidence.nearest import MOST_MOVED
 from nammd.evidence.rows import Known
+from nammd.kernels import Kernel
 from nammd.kernels.operations import features_of
 from nammd.spaces import Sample, Space
 from nammd.tolerances.kept_sums import KeptSums, can_keep
@@ -52,6 +53,11 @@ half of the way are at neither end.
 
 QUANTILES = np.linspace(0.0, 1.0, 101)
 """Where columns are looked at, to tell how far they moved."""
+
+
+def fine_rows(kernel: Kernel) -> int:
+    """Return how many rows of a dataset are compared at finer scales."""
+    return FINE_ROWS if features_of(kernel) is None else FINE_FEATURE_ROWS
 
 
 @dataclass(frozen=True, eq=False)

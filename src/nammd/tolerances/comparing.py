@@ -23,7 +23,8 @@ from nammd.kernels.operations import features_of
 from nammd.questions.distance import Estimate
 from nammd.spaces import Sample
 from nammd.statistics.nearest import Nearest
-from nammd.tolerances.accepted import FINE_FEATURE_ROWS, FINE_ROWS, AcceptedSet
+from nammd.tolerances.accepted import AcceptedSet, fine_rows
+from nammd.tolerances.scale_margins import ScaleMargin
 
 if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
@@ -48,6 +49,15 @@ class Comparing:
     exact: bool
     _known: dict[float, Known] = field(default_factory=dict, init=False, repr=False)
     _finer: dict[str, Sample] = field(default_factory=dict, init=False, repr=False)
+
+    def margins(self, reference: Any, candidate: Any, shared: bool) -> list[ScaleMargin]:
+        """Return the margins of the finer scales at which a candidate is compared.
+
+        Of the very rows that the tolerance was made from, which are `shared`, it is known at which scales too
+        few are near each other.
+        """
+        counted = shared and not self.exact and _plain(reference, candidate)
+        return [each for each in self.tolerance.scales if not (counted and each.too_fine)]
 
     def estimates(
         self, reference: Any, candidate: Any, scales: Sequence[float], *, alone: bool = False
@@ -88,16 +98,15 @@ class Comparing:
 
     def _many_for_finer(self, reference: Any, sample: Any) -> bool:
         """Tell whether finer scales are to have some of the rows: plain ones, compared in pairs."""
-        plain = all(each.keeps_rows and each.units is None for each in (reference, sample))
-        if self.exact or not plain:
+        if self.exact or not _plain(reference, sample):
             return False
-        accepted, in_pairs = self.tolerance.accepted, self._fine_rows == FINE_ROWS
+        accepted, in_pairs = self.tolerance.accepted, features_of(self.tolerance.kernel) is None
         many = max(reference.size, sample.size) > self._fine_rows
         return many or (in_pairs and accepted is not None and not accepted.few)
 
     @property
     def _fine_rows(self) -> int:
-        return FINE_ROWS if features_of(self.tolerance.kernel) is None else FINE_FEATURE_ROWS
+        return fine_rows(self.tolerance.kernel)
 
     def _fine(self, reference: Sample) -> Sample:
         """Return the rows of the reference at finer scales, always the same object."""
@@ -108,17 +117,18 @@ class Comparing:
     def _by_rows(self, reference: Any, candidate: Any) -> bool:
         """Tell whether there are accepted data, and all rows stand for themselves."""
         accepted = self.tolerance.accepted
-        plain = all(sample.keeps_rows and sample.units is None for sample in (reference, candidate))
-        return plain and accepted is not None and bool(accepted.datasets)
+        return _plain(reference, candidate) and accepted is not None and bool(accepted.datasets)
 
     @cached_property
     def _around(self) -> _Around:
         assert self.tolerance.accepted is not None
         return _Around(self.tolerance.accepted, self.engine)
 
-    def nearest(self, reference: Any, candidate: Any, estimates: Sequence[Estimate]) -> list[Nearest]:
+    def nearest(
+        self, reference: Any, candidate: Any, estimates: Sequence[Estimate], scales: Sequence[float]
+    ) -> list[Nearest]:
         """Return a candidate with the mixture of what was accepted that is nearest to it, at every scale."""
-        accepted, scales = self.tolerance.accepted, self.tolerance.every_scale[: len(estimates)]
+        accepted = self.tolerance.accepted
         if accepted is None or not accepted.datasets or estimates[0].pair.void:
             return [Nearest(np.ones(1), each.pair) for each in estimates]
         if accepted.same_as(candidate):  # as for the reference itself, there is nothing to test with
@@ -134,6 +144,11 @@ class Comparing:
             return None
         around = self._around.at((1.0,))[0] if self._by_rows(reference, candidate) else None
         return bets_on_rows(evidence, around, self.tolerance.epsilon, self.engine)
+
+
+def _plain(*samples: Any) -> bool:
+    """Tell whether all rows are there, and stand for themselves."""
+    return all(sample.keeps_rows and sample.units is None for sample in samples)
 
 
 @dataclass(frozen=True, eq=False)

@@ -227,14 +227,26 @@ def _bar_to_dict(bar: Bar) -> dict[str, Any]:
 
 def _scale_to_dict(margin: ScaleMargin) -> dict[str, Any]:
     accepted = [_bar_to_dict(bar) for bar in margin.accepted]
-    return {"scale": margin.scale, "share": margin.share, "made": margin.made, "accepted": accepted}
+    return {
+        "scale": margin.scale,
+        "share": margin.share,
+        "made": margin.made,
+        "accepted": accepted,
+        "contacts": margin.contacts if math.isfinite(margin.contacts) else None,
+    }
 
 
 def _read_scale(stored: Stored) -> ScaleMargin:
     scale, share = stored["scale"].number(0, 0.999, above=0), stored["share"].number(0, 1, above=0)
     bars = [_read_bar(each, "accepted") for each in stored["accepted"].each()]
-    made = stored["made"].number(0, 1)
-    return ScaleMargin(scale, share, made, tuple(bar for bar in bars if isinstance(bar, Accepted)))
+    made, contacts = stored["made"].number(0, 1), stored.get("contacts")
+    return ScaleMargin(
+        scale,
+        share,
+        made,
+        tuple(bar for bar in bars if isinstance(bar, Accepted)),
+        contacts.number(0) if contacts.there else math.inf,
+    )
 
 
 def _read_bar(stored: Stored, *kinds: str) -> Bar:

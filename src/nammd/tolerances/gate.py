@@ -181,8 +181,11 @@ class Gate:
         limits = self.tolerance.column_tolerances
         known = () if limits is None else limits.negligible_facts()
         rules = replace(rules or self.tolerance.fact_rules, joint_only=joint_only, negligible=known)
-        estimates, shared = self._estimates(candidate, self.tolerance.every_scale), self.is_the_one
-        each_nearest = self._nearest(candidate, estimates)
+        shared = self.is_the_one
+        margins = self._comparing.margins(candidate.reference, candidate.sample, shared)
+        scales = (1.0, *(each.scale for each in margins))
+        estimates = self._estimates(candidate, scales)
+        each_nearest = self._nearest(candidate, estimates, scales)
         estimate, nearest, bars = estimates[0], each_nearest[0], self.tolerance.bars
         held = [Held.of(bar, *pvalues(bar, estimate, shared, nearest)) for bar in bars]
         p_close, p_main = combined(held)
@@ -200,17 +203,18 @@ class Gate:
         family = (WHOLE if pairs else COLUMNS) if judged else JOINT
         main = self.tolerance.epsilon, p_main
         joint = family.level("joint", alpha)
-        scales = ScaledCheck.of(self.tolerance.scales, estimates, each_nearest, shared, main, joint)
+        too_fine = [each.scale for each in self.tolerance.scales if each not in margins]
+        scaled = ScaledCheck.of(margins, estimates, each_nearest, shared, main, joint, too_fine)
         beyond = family.pvalue(
-            scales.pvalue, [each.adjusted for each in columns], [each.adjusted for each in pairs]
+            scaled.pvalue, [each.adjusted for each in columns], [each.adjusted for each in pairs]
         )
         doubts = (*(c.doubtful(alpha) for c in columns), *(p.doubtful(alpha) for p in pairs))
-        doubtful = (judged and any(doubts)) or scales.pvalue <= alpha
+        doubtful = (judged and any(doubts)) or scaled.pvalue <= alpha
         doubtful = doubtful or any(map(rules.doubts, facts))
         against = {fact.kind for fact in facts if rules.fails(fact)}
         unlike = unlike_own_reference(self._columns, alpha)
         decision = decided(p_close, beyond, alpha, doubtful or bool(unlike), against)
-        levels = scales.law.level(0, joint), alpha
+        levels = scaled.law.level(0, joint), alpha
         ends = bars[0].interval(estimate, nearest, shared, *levels) if len(bars) == 1 else None
         found = VerdictDetails(
             decision=decision,
@@ -220,7 +224,7 @@ class Gate:
             epsilon=self.tolerance.epsilon,
             epsilon_error=self.tolerance.epsilon_error,
             pvalue_close=p_close,
-            pvalue_far=scales.pvalue,
+            pvalue_far=scaled.pvalue,
             alpha=alpha,
             held=tuple(held),
             estimate=estimate,
@@ -228,7 +232,7 @@ class Gate:
             tolerance=self.tolerance,
             setting=self._setting(estimate, nearest, alpha, levels[0] / alpha),
             nearest=nearest,
-            scales=scales,
+            scales=scaled,
             columns=columns,
             pairs=pairs,
             family=family,
@@ -368,9 +372,11 @@ class Gate:
         """Estimate the distance of a candidate at some scales, the reference perhaps meant `alone`."""
         return self._comparing.estimates(candidate.reference, candidate.sample, scales, alone=alone)
 
-    def _nearest(self, candidate: Candidate, estimates: Sequence[Estimate]) -> list[Nearest]:
+    def _nearest(
+        self, candidate: Candidate, estimates: Sequence[Estimate], scales: Sequence[float] = (1.0,)
+    ) -> list[Nearest]:
         """Return a candidate with the mixture of what was accepted that is nearest to it, at every scale."""
-        return self._comparing.nearest(candidate.reference, candidate.sample, estimates)
+        return self._comparing.nearest(candidate.reference, candidate.sample, estimates, scales)
 
     def bets(self, candidate: Candidate, verdict: Verdict) -> FloatArray | None:
         """Return the evidence of bets on the rows of a candidate that a verdict is about; see `betting`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,6 +29,8 @@ from nammd.questions.distance import Estimate
 from nammd.spaces import Sample, Space, SpaceLike
 from nammd.spaces.space import fitted_kernel, for_rows, sample_of, settled
 from nammd.statistics.moments import CrossPairs
+from nammd.statistics.scales import contacts_of
+from nammd.tolerances.accepted import fine_rows
 from nammd.tolerances.columns import ColumnTolerances
 from nammd.tolerances.equivalents import equivalents, perturbed_copies
 from nammd.tolerances.ladder import block_edges
@@ -156,6 +159,20 @@ class Reference:
             some = to_numpy(self.reference.representatives[1])
             [own] = choose_engine(None, some).sums(self.space.kernel, (some,))
             return float(own.mean)
+
+    def contacts(self, scales: Sequence[float]) -> list[float]:
+        """Return how many pairs of rows are near each other at finer scales; infinite where nobody counts.
+
+        By the rows that a check compares there, which are not those of groups, nor all where all are meant.
+        """
+        sample = self.reference
+        if self.exact or sample.units is not None or is_spread(sample.points):
+            return [math.inf] * len(scales)
+        points = sample.at_most(fine_rows(self.space.kernel)).points
+        kernels = kernels_at(self.space.kernel, scales)
+        with aside():
+            every = choose_engine(self.engine, points).many_sums(kernels, (points,))
+        return [contacts_of(summed.parts[0].total, summed.parts[0].squares) for summed in every]
 
     def _distances_to_copies(self, points: FloatArray, copies: Sequence[FloatArray]) -> list[float]:
         return self._distances_at((1.0,), points, copies)[0]

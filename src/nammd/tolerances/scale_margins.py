@@ -48,12 +48,20 @@ class ScaleMargin:
         The distance that the margin makes at this scale, where it is a perturbation; else zero.
     accepted : tuple of Accepted
         The distances of accepted data at that scale, where candidates may be as far as these.
+    contacts : float
+        How many pairs of rows of the reference are near each other; infinite where they were not counted.
     """
 
     scale: float
     share: float = MOVED
     made: float = 0.0
     accepted: tuple[Accepted, ...] = field(default=(), repr=False, compare=False)
+    contacts: float = math.inf
+
+    @property
+    def too_fine(self) -> bool:
+        """Whether hardly any two rows of the reference are near each other, so that nothing is compared."""
+        return self.contacts < CONTACTS
 
     def negligible(self, reference: Pair) -> float:
         """Return the distance that is negligible, for the reference x of a pair.
@@ -78,7 +86,7 @@ class ScaleMargin:
     def times(self, factor: float) -> ScaleMargin:
         """Return the same for a multiple of the distance."""
         share = min(self.share * math.sqrt(factor), 1.0)
-        return ScaleMargin(self.scale, share, min(self.made * factor, 1.0))
+        return ScaleMargin(self.scale, share, min(self.made * factor, 1.0), contacts=self.contacts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +100,7 @@ class ScaledCheck:
     law : JointScales
         How they go together.
     dropped : tuple of float
-        The scales at which too few rows of the reference are near each other.
+        The scales at which too few rows of the reference are near each other, in descending order.
     unknown : tuple of float
         The scales that a sketch does not keep.
     """
@@ -117,13 +125,14 @@ class ScaledCheck:
         shared: bool,
         main: tuple[float, float],
         level: float,
+        too_fine: Sequence[float] = (),
     ) -> ScaledCheck:
         """Hold a candidate against the margins of finer scales.
 
         Parameters
         ----------
         margins : sequence of ScaleMargin
-            Those of the finer scales.
+            Those of the finer scales that were looked at.
         estimates, nearest : sequence
             The distances at all scales, the main one first: from the reference, and from the nearest mixture.
             Of sketches at those that both keep.
@@ -133,6 +142,8 @@ class ScaledCheck:
             The margin at the main scale, and the p-value of "beyond" there.
         level : float
             The level of all scales together.
+        too_fine : sequence of float
+            Scales that were not looked at, since the reference is known to have too few rows for them.
         """
 
         def test(scale: float, estimate: Estimate, near: Nearest, eps: float, pvalue: float) -> ScaleTest:
@@ -140,7 +151,7 @@ class ScaledCheck:
             moved = influences(near.pair, eps, x if near.places is None else (near.places, near.every), y)
             return ScaleTest(scale, near.value, eps, pvalue, moved)
 
-        tests, dropped = [test(1.0, estimates[0], nearest[0], *main)], []
+        tests, dropped = [test(1.0, estimates[0], nearest[0], *main)], list(too_fine)
         for margin, estimate, near in zip(margins, estimates[1:], nearest[1:], strict=False):
             # By the reference alone, so that no candidate chooses its own tests.
             if contacts(estimate.pair) < CONTACTS:
@@ -149,7 +160,7 @@ class ScaledCheck:
             pvalue = margin.pvalue_far(estimate, shared, near)
             tests.append(test(margin.scale, estimate, near, margin.within(estimate.pair), pvalue))
         unknown = tuple(margin.scale for margin in margins[len(estimates) - 1 :])
-        return cls(*scale_checks(tests, "greater", level), tuple(dropped), unknown)
+        return cls(*scale_checks(tests, "greater", level), tuple(sorted(dropped, reverse=True)), unknown)
 
 
 def scales_of(kernel: Kernel, scales: Scales) -> tuple[float, ...]:
@@ -185,10 +196,10 @@ def scale_margins(
     share = MOVED
     if main is not None:
         share = max(share, share_moved(main, bench.mean_similarity, bench.space.kernel.bound))
-    found = []
+    found, contacts = [], bench.contacts(scales[1:])
     for number, scale in enumerate(scales[1:], 1):
         bars = [Accepted(name, each[number].pair.kept()) for name, each in (estimates or {}).items()]
         # An unbiased estimate of next to nothing may be below zero.
         distance = max(made[number - 1], 0.0) if made else 0.0
-        found.append(ScaleMargin(scale, share, distance, tuple(bars)))
+        found.append(ScaleMargin(scale, share, distance, tuple(bars), contacts[number - 1]))
     return tuple(found)
