@@ -98,8 +98,8 @@ def judged(gate: Gate, candidate: FloatArray) -> ScaledCheck:
     """Return what a check says of all scales, without what it says of single columns and rows beside."""
     opened = gate.candidate(open_dataset(candidate, "candidate"), columns=False)
     tolerance, shared = gate.tolerance, gate.is_the_one
-    estimates = gate._estimates(opened, gate.tolerance.every_scale)
-    nearest = gate._nearest(opened, estimates)
+    estimates = gate._estimates(opened, tolerance.every_scale)
+    nearest = gate._nearest(opened, estimates, tolerance.every_scale)
     beyond = max(bar.pvalue_far(estimates[0], shared, nearest[0]) for bar in tolerance.bars)
     main = tolerance.epsilon, beyond
     return ScaledCheck.of(tolerance.scales, estimates, nearest, shared, main, ALPHA)

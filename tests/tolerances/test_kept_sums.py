@@ -9,7 +9,7 @@ import pytest
 
 import nammd
 from nammd.engines.tiles.engine import Tiles
-from nammd.tolerances import accepted, accepted_file, comparing, kept_sums
+from nammd.tolerances import accepted, accepted_file, kept_sums
 from nammd.tolerances.file import rendered, sealed
 from nammd.tolerances.kept_sums import KeptSums
 from tests.properties.numbers import differences
@@ -29,7 +29,6 @@ def few_are_many():
     """Let so many rows be more than are compared at all scales at once, and more than are moved."""
     with (
         patch.multiple(accepted, FINE_ROWS=700, MOST_MOVED=500),
-        patch.object(comparing, "FINE_ROWS", 700),
         patch.object(accepted_file, "MOST_MOVED", 500),
     ):
         yield

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import sys
 import zlib
 from collections.abc import Mapping
@@ -81,9 +82,11 @@ class Stored:
     # Parts of it.
 
     def __getitem__(self, key: str) -> Stored:
-        if key not in self._mapping():
+        value = self.value
+        quick = type(value) is dict and key in value  # as it should be, and mostly is
+        if not quick and key not in self._mapping():
             raise ValueError(f"{self.said}{self.get(key).path!r} is missing")
-        return Stored(self.value[key], key, self.said, self)
+        return Stored(value[key], key, self.said, self)
 
     def __contains__(self, key: str) -> bool:
         return key in self._mapping()
@@ -122,7 +125,7 @@ class Stored:
         return self
 
     def _mapping(self) -> Mapping[str, Any]:
-        if not isinstance(self.value, (dict, Mapping)):  # a dict, in files: which is told more quickly
+        if not isinstance(self.value, Mapping):
             raise self.wrong("a dictionary")
         return self.value
 
@@ -176,9 +179,13 @@ class Stored:
     def _nested(self, depth: int, least: float, most: float) -> Any:
         if depth == 0:
             return self.number(least, most)
-        quick = depth == 1 and isinstance(self.value, list) and set(map(type, self.value)) <= {int, float}
-        if quick and all(least <= value <= most for value in self.value):  # else the wrong one is named
-            return self.value
+        value = self.value
+        quick = depth == 1 and type(value) is list and set(map(type, value)) <= {int, float}
+        # What is no number makes no sum; else the wrong one is named.
+        if quick and (
+            not value or (min(value) >= least and max(value) <= most and math.isfinite(sum(value)))
+        ):
+            return value
         found = [each._nested(depth - 1, least, most) for each in self.each()]
         if depth > 1 and len({len(each) for each in found}) > 1:
             raise self.wrong("lists of one length")
