@@ -21,6 +21,7 @@ from nammd.reading.parsing import MISFIT, Style, Types, explained_rows, opened, 
 
 _CODE = r"0[0-9]+"
 _GROUPED = r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}"
+_BEGINS_WITH_A_YEAR = re.compile(r"\s*[0-9]{4}-")
 
 
 _SUMS = frozenset(
@@ -155,16 +156,26 @@ def without_blanks(batch: Any) -> Any:
     """
     pa = optional("pyarrow", "app", "reading CSV files")
     pc = optional("pyarrow.compute", "app", "reading CSV files")
-    if not any(map(pa.types.is_string, batch.schema.types)):
+    texts = [k for k, kind in enumerate(batch.schema.types) if pa.types.is_string(kind)]
+    if not texts or not batch.num_rows:
         return batch
-    empty = _texts([""])[0]
-    columns = [
-        pc.if_else(pc.equal(column, empty), pa.nulls(1, column.type)[0], column)
-        if pa.types.is_string(column.type)
-        else column
-        for column in batch.columns
-    ]
+    columns, empty = list(batch.columns), _texts([""])[0]
+    blank = pc.equal(pa.concat_arrays([columns[k] for k in texts]), empty)
+    for k, some in zip(texts, _any_of_each(blank, len(texts)), strict=True):
+        if some:
+            columns[k] = pc.if_else(pc.equal(columns[k], empty), pa.nulls(1, columns[k].type)[0], columns[k])
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _any_of_each(cells: Any, columns: int) -> list[bool]:
+    """Return whether any cell is true in each of some columns, whose cells follow one another.
+
+    There may be thousands of columns of a few rows: one call of Arrow's for all takes far less time than one
+    for each.
+    """
+    every = cells.fill_null(False).to_numpy(zero_copy_only=False)
+    found: list[bool] = every.reshape(columns, -1).any(axis=1).tolist()
+    return found
 
 
 def _texts(texts: Sequence[str]) -> Any:
@@ -244,9 +255,10 @@ def _distant_moments(batch: Any) -> Types:
     for name, column in zip(batch.schema.names, without_blanks(batch).columns, strict=True):
         if not pa.types.is_string(column.type) or column.null_count == len(column):
             continue
+        if not _BEGINS_WITH_A_YEAR.match(column.drop_null()[0].as_py()):  # tells nearly always, at once
+            continue
         for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
-                column.drop_null()[:1].cast(kind)  # tells nearly always, at once
                 column.cast(kind)
             except pa.ArrowInvalid:
                 continue
@@ -277,10 +289,11 @@ def _doubtful(style: Style, head: bytes, schema: Any) -> list[str]:
             table = reader.read_all()
     except pa.ArrowException:  # whatever is wrong is found by those who read all of it
         return []
+    every = pa.chunked_array([chunk for column in table.columns for chunk in column.chunks], pa.string())
+    looks = pc.match_substring_regex(every, f"^{_CODE}$|^{_GROUPED}$").combine_chunks()
     found = []
-    for name, column in zip(numbers, table.columns, strict=True):
-        # One look rules out nearly all columns, of which there may be thousands.
-        if not pc.any(pc.match_substring_regex(column, f"^{_CODE}$|^{_GROUPED}$")).as_py():
+    for name, column, some in zip(numbers, table.columns, _any_of_each(looks, len(numbers)), strict=True):
+        if not some:
             continue
         cells = column.filter(pc.not_equal(column, _texts([""])[0]))
 
