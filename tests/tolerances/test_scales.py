@@ -198,6 +198,17 @@ def test_scales_in_a_file_are_checked(field, value):
         file.from_dict(json.loads(json.dumps(stored)))
 
 
+def test_a_file_that_does_not_say_what_is_too_fine_is_read():
+    from nammd.tolerances import file
+
+    stored = json.loads(json.dumps(file.to_dict(plain())))
+    for each in stored["scales"]:
+        assert each.pop("contacts") > 10
+    found = file.from_dict(stored)
+    assert [each.contacts for each in found.scales] == [math.inf] * (len(SCALES) - 1)
+    assert found.check(X, normal(3)).to_dict() == plain().check(X, normal(3)).to_dict()
+
+
 def test_another_rung_scales_the_margins():
     tolerance = nammd.Tolerance.from_noise(X, level=0.5, levels=[0.5, 1.0], **JOINT)
     other = tolerance.at_level(1.0)

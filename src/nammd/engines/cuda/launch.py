@@ -110,7 +110,8 @@ def shapes_of_sums(one: Operands, power: int, two: bool, ladder: Ladder = ONE_KE
         return [Shape(16, 128, 1, 1), Shape(32, 64, 4, 1)]
     if is_resident(one, power):
         # Programs small enough for several on a multiprocessor: one exponentiates while another multiplies.
-        widest = Shape(64, 128 if two or ladder.sized else 256, 4, 2)
+        # With sizes there are fewer of them, and a third tile under way makes up for that.
+        widest = Shape(64, 128, 4, 3) if ladder.sized else Shape(64, 128 if two else 256, 4, 2)
         return [widest, Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
     if one.high.shape[0] == 1:
         # Three stages are no faster, and the assembler takes seven seconds over them.
