@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nammd.data.to_float64 import as_numpy
 from nammd.errors.naming import require_unique
 from nammd.reading.formats import optional
 from nammd.reading.parsing import MISFIT, Style, Types, explained_rows, opened, require_utf8
@@ -173,8 +174,8 @@ def _any_of_each(cells: Any, columns: int) -> list[bool]:
     There may be thousands of columns of a few rows: one call of Arrow's for all takes far less time than one
     for each.
     """
-    every = cells.fill_null(False).to_numpy(zero_copy_only=False)
-    found: list[bool] = every.reshape(columns, -1).any(axis=1).tolist()
+    pa = optional("pyarrow", "app", "reading CSV files")
+    found: list[bool] = as_numpy(cells.cast(pa.uint8())).reshape(columns, -1).any(axis=1).tolist()
     return found
 
 
