@@ -175,8 +175,8 @@ def _any_of_each(cells: Any, columns: int) -> list[bool]:
     for each.
     """
     pa = optional("pyarrow", "app", "reading CSV files")
-    found: list[bool] = as_numpy(cells.cast(pa.uint8())).reshape(columns, -1).any(axis=1).tolist()
-    return found
+    every = as_numpy(cells.cast(pa.uint8())).reshape(columns, -1)
+    return [bool(each.any()) for each in every]
 
 
 def _texts(texts: Sequence[str]) -> Any:
