@@ -30,7 +30,7 @@ from nammd.reading.places import is_database, is_elsewhere, local, split_sheet
 from nammd.reading.sources import BATCH_ROWS, ArrayFile, TableFile
 from nammd.reading.text_formats.options import Reading
 
-_LARGE_BYTES = 1 << 24
+_LARGE_BYTES = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
