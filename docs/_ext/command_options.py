@@ -38,9 +38,10 @@ def parameters_of(command: str) -> list[inspect.Parameter]:
     except ModuleNotFoundError as error:
         raise ExtensionError(f"pages of commands need {error.name}; run: pip install 'nammd[app]'") from error
     *groups, name = command.split()
+    commands = app()
     for group in groups:
-        [app] = [each.typer_instance for each in app.registered_groups if each.name == group]
-    [found] = [each for each in app.registered_commands if each.name == name]
+        [commands] = [each.typer_instance for each in commands.registered_groups if each.name == group]
+    [found] = [each for each in commands.registered_commands if each.name == name]
     assert found.callback is not None
     return list(inspect.signature(found.callback).parameters.values())
 

@@ -5,7 +5,7 @@ import pytest
 from nammd import __version__
 from nammd.cli.app import app
 
-COMMANDS = [command.name for command in app.registered_commands]
+COMMANDS = [command.name for command in app().registered_commands]
 
 SHARED = [
     "columns",

@@ -25,10 +25,10 @@ class Other:
 
 @pytest.fixture(autouse=True)
 def other_engines(monkeypatch):
-    for module, name in (("cluster", "Cluster"),):
-        fake = ModuleType(module)
-        setattr(fake, name, type(name, (Other,), {}))
-        monkeypatch.setitem(sys.modules, f"nammd.engines.{module}", fake)
+    assert nammd.Cluster  # which is looked up the first time only, and must not be the one below
+    fake = ModuleType("cluster")
+    fake.Cluster = type("Cluster", (Other,), {})
+    monkeypatch.setitem(sys.modules, "nammd.engines.cluster", fake)
 
 
 def installed(monkeypatch, triton):

@@ -72,7 +72,7 @@ def _run(arguments: list[str]) -> int:
     """Parse and run, without the parts of typer that print errors in several lines and exit."""
     from nammd.cli.app import parser
 
-    command = parser()
+    command = parser(arguments)
     try:
         with command.make_context("nammd", arguments) as context:
             command.invoke(context)

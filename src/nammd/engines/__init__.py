@@ -14,13 +14,18 @@
 Kernels and engines know arrays, and nothing of statistics.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from nammd.engines.choice import choose_engine, kernel_sums, workers_read_files
-from nammd.engines.cluster import Cluster
-from nammd.engines.cuda import Cuda
-from nammd.engines.on_device import OnDevice
 from nammd.engines.progress import LongComputationWarning
 from nammd.engines.protocol import Engine, Summed
 from nammd.engines.tiles import Tiles
+
+if TYPE_CHECKING:
+    from nammd.engines.cluster import Cluster
+    from nammd.engines.cuda import Cuda
+    from nammd.engines.on_device import OnDevice
 
 __all__ = [
     "Cluster",
@@ -34,3 +39,12 @@ __all__ = [
     "kernel_sums",
     "workers_read_files",
 ]
+
+# Most computations need none of these.
+_ELSEWHERE = {"Cluster": "cluster", "Cuda": "cuda", "OnDevice": "on_device"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module 'nammd.engines' has no attribute {name!r}")
+    return vars(import_module(f"nammd.engines.{_ELSEWHERE[name]}"))[name]
