@@ -15,7 +15,7 @@ from nammd.statistics import nearest
 
 def blas_threads() -> set[int]:
     """Return the threads of the libraries that are held; one that is loaded later is none of them."""
-    return {each["num_threads"] for each in single_threaded_blas._controller.info()}
+    return {each.num_threads for each in single_threaded_blas._libraries}
 
 
 @pytest.fixture(autouse=True)

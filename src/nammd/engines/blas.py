@@ -8,6 +8,7 @@ sums have the same bits on any machine.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import ContextDecorator
 from typing import Any
 
@@ -34,29 +35,37 @@ class _SingleThreadedBlas(ContextDecorator):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
-        self._controller: Any = None
-        self._limiter: Any = None
+        self._libraries: Any = None
+        self._held: list[tuple[Any, int]] = []
 
     def __enter__(self) -> None:
         with self._lock:
             if self._users == 0:
-                if self._controller is None:  # finding the libraries takes 30 times setting them
+                if self._libraries is None:  # finding them takes 30 times setting them
                     from threadpoolctl import ThreadpoolController
 
-                    self._controller = ThreadpoolController().select(user_api="blas")
-                _take_control()
-                self._limiter = self._controller.limit(limits=1)
-                _take_control()
+                    self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                # Limits of threadpoolctl ask for all that is known of each library, ten times the work.
+                threads = [(library, library.num_threads) for library in self._libraries]
+                self._held = [(library, number) for library, number in threads if number != 1]
+                _set([(library, 1) for library, _ in self._held])
             self._users += 1
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                _take_control()
-                self._limiter.restore_original_limits()
-                _take_control()
-                self._limiter = None
+                _set(self._held)
+                self._held = []
+
+
+def _set(threads: Sequence[tuple[Any, int]]) -> None:
+    """Set the numbers of threads of some libraries."""
+    if threads:
+        _take_control()
+        for library, number in threads:
+            library.set_num_threads(number)
+        _take_control()
 
 
 single_threaded_blas = _SingleThreadedBlas()
