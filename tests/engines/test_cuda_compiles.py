@@ -37,7 +37,8 @@ def compiled(program, **constants):
     assert "wgmma" in made.asm["ptx"]
 
 common = {"D": 16, "TWO": True, "E": 16, "BM": 64, "BN": 64}
-compiled(programs.sums_resident, **common, WARPS=4, STAGES=2, S=1, Q=0, SIZED=True)
+for scales in (1, 5):
+    compiled(programs.sums_resident, **common, WARPS=4, STAGES=2, S=scales, Q=2, SIZED=scales == 1)
 for masked in (False, True):
     other = {"RESIDENT": not masked, "CUT": masked, "MASKED": masked}
     compiled(unit_programs.unit_sums, **common, **other, K=16, TERMS=1, CITYBLOCK=False)

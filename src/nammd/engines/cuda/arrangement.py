@@ -145,7 +145,7 @@ def _heights(rows: Labels) -> Labels:
     """Return how many rows the pieces of each unit have, filled up to few different numbers."""
     most = min(MOST, max(1, int(rows.sum()) // BLOCK))
     height = -(-rows // -(-rows // most))
-    steps = np.maximum(1 << np.maximum(np.ceil(np.log2(height)).astype(np.intp) - 3, 0), 1)
+    steps = np.maximum(1 << np.maximum(np.ceil(np.log2(height)).astype(np.intp) - 4, 0), 1)
     heights: Labels = -(-height // steps) * steps
     return heights
 

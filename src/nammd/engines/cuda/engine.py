@@ -19,12 +19,14 @@ from nammd.engines.cuda.launch import (
     VECTORS,
     Ladder,
     Shape,
+    add_up,
     first_that_fits,
     launch_diagonal,
     launch_forms,
     launch_sums,
     shapes_of_forms,
     shapes_of_sums,
+    turns,
 )
 from nammd.engines.cuda.operands import Operands, padded_rows, prepare
 from nammd.engines.cuda.unit_sums import arranged
@@ -270,31 +272,30 @@ class Cuda(Engine):
         """Return the same in tiles of a given shape."""
         import torch
 
-        options, kernels = {"dtype": torch.float32, "device": one.high.device}, ladder.outputs
-        tiles, other_tiles = one.padded // shape.rows, other.padded // shape.columns
-        at_once = max(1, min(other_tiles, _BUFFER_BYTES // (4 * one.padded * kernels)))
-        panel = shape.panel(tiles * at_once)
-        panels = -(-tiles // panel)
-        row_sums = torch.zeros((kernels, at_once, one.padded), **options)
-        column_sums = torch.zeros((kernels, panels, other.padded), **options)
-        rows = torch.zeros((kernels, one.padded), dtype=torch.float64, device=row_sums.device)
-        squares = torch.zeros(kernels, dtype=torch.float64, device=row_sums.device)
-        for first in range(0, other_tiles, at_once):
-            count = min(at_once, other_tiles - first)
-            part = torch.zeros((kernels, panels, count), **options)
+        kernels, place = ladder.outputs, one.high.device
+        rows = torch.zeros((kernels, one.padded), dtype=torch.float64, device=place)
+        columns = torch.zeros((kernels, other.padded), dtype=torch.float64, device=place)
+        squares = torch.zeros(kernels, dtype=torch.float64, device=place)
+        for turn in turns(shape, one.padded, other.padded, within, _BUFFER_BYTES // (4 * kernels)):
+            row_sums, column_sums, part = (
+                torch.empty((kernels, *size), dtype=torch.float32, device=place) for size in turn.sizes
+            )
             if within:
-                row_sums.zero_()  # tiles below the diagonal are left alone
-            results, where = (row_sums, column_sums, part), (first, panel, tiles)
-            launch_sums(shape, (one, other), results, where, power, self._two, within, ladder)
-            rows += row_sums[:, :count].sum(1, dtype=torch.float64)
+                row_sums[:, :, turn.columns.start :].zero_()  # some tiles there are below the diagonal
+            results = row_sums, column_sums, part
+            launch_sums(shape, (one, other), results, turn, power, self._two, within, ladder)
+            add_up(row_sums, rows)
+            columns[:, turn.columns] = column_sums.sum(1, dtype=torch.float64)
             squares += part.sum((1, 2), dtype=torch.float64)
+            del row_sums, results  # before the next ones are made
         if within:
-            part = torch.zeros((kernels, tiles), **options)
-            own = torch.zeros((kernels, one.padded), **options)
+            tiles = one.padded // shape.rows
+            part = torch.empty((kernels, tiles), dtype=torch.float32, device=place)
+            own = torch.empty((kernels, one.padded), dtype=torch.float32, device=place)
             launch_diagonal(shape, one, (own, part), power, self._two, ladder)
             rows += own
             squares = 2 * squares + part.sum(1, dtype=torch.float64)
-        return rows, column_sums.sum(1, dtype=torch.float64), squares
+        return rows, columns, squares
 
     @property
     def _two(self) -> bool:

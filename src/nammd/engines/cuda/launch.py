@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,9 @@ _MOST_SCALES = 5
 
 FUSED = {"enable_fp_fusion": True}
 """Multiply and add in one step, whatever a version of Triton does by itself: digits must not depend on it."""
+
+_WIDTH = 512
+"""So many columns are added up by one program."""
 
 VECTORS = 128
 """How many vectors a program multiplies with the same kernel values."""
@@ -53,6 +57,67 @@ class Shape:
         square = self.columns // self.rows  # tiles of rows that make up a block on the diagonal
         wanted = min(_PANEL_ROWS // self.rows, tiles // _PROGRAMS)
         return max(1, wanted // square) * square
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The tiles of one launch: some neighbouring tiles of columns, with all rows that they meet.
+
+    Attributes
+    ----------
+    shape : Shape
+        The shape of the tiles.
+    first, count : int
+        The first tile of columns, and how many there are.
+    reach : int
+        How many rows they meet.
+    """
+
+    shape: Shape
+    first: int
+    count: int
+    reach: int
+
+    @property
+    def columns(self) -> slice:
+        """The columns."""
+        return slice(self.first * self.shape.columns, (self.first + self.count) * self.shape.columns)
+
+    @property
+    def tiles(self) -> int:
+        """The tiles of rows."""
+        return self.reach // self.shape.rows
+
+    @property
+    def panel(self) -> int:
+        """How many of these a program walks down."""
+        return self.shape.panel(self.tiles * self.count)
+
+    @property
+    def panels(self) -> int:
+        """How many programs walk down a tile of columns, one after the other."""
+        return -(-self.tiles // self.panel)
+
+    @property
+    def sizes(self) -> tuple[tuple[int, int], ...]:
+        """The sizes of what is left behind: row sums of tiles, column sums of panels, and squares."""
+        width = self.count * self.shape.columns
+        return (self.count, self.reach), (self.panels, width), (self.panels, self.count)
+
+
+def turns(shape: Shape, rows: int, columns: int, within: bool, most: int) -> Iterator[Turn]:
+    """Cut the tiles of a matrix into launches, each of which leaves at most so many row sums of tiles behind.
+
+    Of a symmetric matrix columns meet the rows above them alone: so there are more of them at first.
+    """
+    first, every = 0, columns // shape.columns
+    while first < every:
+        count = most // rows
+        if within:
+            count = int(math.sqrt(first * first / 4 + most / shape.columns) - first / 2)
+        count = min(max(count, 1), every - first)
+        yield Turn(shape, first, count, (first + count) * shape.columns if within else rows)
+        first += count
 
 
 def is_resident(one: Operands, power: int) -> bool:
@@ -110,9 +175,9 @@ def shapes_of_sums(one: Operands, power: int, two: bool, ladder: Ladder = ONE_KE
         return [Shape(16, 128, 1, 1), Shape(32, 64, 4, 1)]
     if is_resident(one, power):
         # Programs small enough for several on a multiprocessor: one exponentiates while another multiplies.
-        # With sizes there are fewer of them, and a third tile under way makes up for that.
-        widest = Shape(64, 128, 4, 3) if ladder.sized else Shape(64, 128 if two else 256, 4, 2)
-        return [widest, Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
+        # Where there is room for a third tile under way, or there are few programs, that is better still.
+        stages = 2 if two and not ladder.sized else 3
+        return [Shape(64, 128, 4, stages), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
     if one.high.shape[0] == 1:
         # Three stages are no faster, and the assembler takes seven seconds over them.
         return [Shape(128, 128, 8, 2), Shape(64, 128, 4, 2), Shape(64, 64, 4, 1)]
@@ -135,7 +200,7 @@ def launch_sums(
     shape: Shape,
     operands: tuple[Operands, Operands],
     results: tuple[Any, Any, Any],
-    where: tuple[int, int, int],
+    turn: Turn,
     power: int,
     two: bool,
     within: bool,
@@ -152,8 +217,8 @@ def launch_sums(
     results : tuple of torch.Tensor
         Where to write row sums (outputs, tiles of columns, rows), column sums (outputs, panels, columns), and
         squares (outputs, panels, tiles of columns).
-    where : tuple of int
-        The first tile of columns, the tiles of rows in a panel, the tiles of rows in all.
+    turn : Turn
+        Which tiles.
     power : {1, 2}
         Which distance.
     two : bool
@@ -166,13 +231,12 @@ def launch_sums(
     from nammd.engines.cuda import programs
 
     one, other = operands
-    _, panels, count = results[2].shape
     arguments = (
-        one.high, one.low, one.left, other.high, other.low, other.right, one.sizes, other.sizes,
-        *results, one.padded, other.padded, *where, results[0].stride(0), int(within),
+        one.high, one.low, one.left, other.high, other.low, other.right, one.sizes, other.sizes, *results,
+        turn.first, turn.panel, turn.tiles, results[0].stride(0), turn.reach, int(within),
     )  # fmt: skip
     if is_resident(one, power):
-        programs.sums_resident[(count, panels)](
+        programs.sums_resident[(turn.count, turn.panels)](
             *arguments,
             BM=shape.rows,
             BN=shape.columns,
@@ -186,11 +250,26 @@ def launch_sums(
             **FUSED,
         )
         return
-    programs.sums_streamed[(count, panels)](
+    programs.sums_streamed[(turn.count, turn.panels)](
         *arguments,
+        one.padded,
+        other.padded,
         **constants(shape, one, power, two),
         **ladder.constants,
         num_stages=shape.stages,
+    )
+
+
+def add_up(parts: Any, totals: Any) -> None:
+    """Add to totals of each kernel, in float64, the sum of all its rows of parts; these may be shorter.
+
+    PyTorch takes several times as long for it.
+    """
+    from nammd.engines.cuda.programs import added_up
+
+    kernels, count, width = parts.shape
+    added_up[(-(-width // _WIDTH), kernels)](
+        parts, totals, count, width, totals.shape[1], LINES=8, WIDTH=_WIDTH, num_warps=4
     )
 
 
@@ -211,14 +290,12 @@ def launch_diagonal(
     )  # fmt: skip
 
 
-def shapes_of_unit_sums(one: Operands, power: int, planes: int) -> list[Shape]:
-    """Return shapes for sums over pairs of units of so many rows, which hold three tiles in registers."""
+def shapes_of_unit_sums(one: Operands, power: int) -> list[Shape]:
+    """Return shapes for sums over pairs of units, which hold several tiles in registers."""
     if power == 1:
         return [Shape(32, 64, 4, 1)]
     if is_resident(one, power):
-        # Of few planes the loop is short: better a wide tile that spills than one that waits.
-        wide = [Shape(64, 128, 4, 2)] if planes < 8 else []
-        return [*wide, Shape(64, 64, 4, 3), Shape(64, 64, 4, 1)]
+        return [Shape(64, 128, 4, 2), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
     return [Shape(64, 64, 4, 3), Shape(64, 64, 4, 2, 32), Shape(64, 64, 4, 1, 16)]
 
 

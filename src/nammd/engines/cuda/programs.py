@@ -115,26 +115,100 @@ def _reduced(
 
 @triton.jit
 def _left_behind(
-    column_sums, squares, by_column, by_square, cols, other_padded, scale: tl.constexpr,
-    RESIDENT: tl.constexpr,
-):  # fmt: skip
+    column_sums, squares, by_column, by_square, scale: tl.constexpr, BN: tl.constexpr, RESIDENT: tl.constexpr
+):
     """Write the column sums and squares of one of the kernels."""
     here, down, panels = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
     if RESIDENT:
         by_column = tl.sum(tl.sum(by_column, axis=1), axis=0)
-    tl.store(column_sums + (scale * panels + down).to(tl.int64) * other_padded + cols, by_column)
-    tl.store(squares + (scale * panels + down) * tl.num_programs(0) + here, tl.sum(by_square))
+    place = (scale * panels + down) * tl.num_programs(0) + here
+    tl.store(column_sums + place.to(tl.int64) * BN + tl.arange(0, BN), by_column)
+    tl.store(squares + place, tl.sum(by_square))
+
+
+@triton.jit
+def _added(
+    values, out, rows, stride, sizes, their_sizes, s0, c0, s1, c1, s2, c2, s3, c3, s4, c4,
+    RESIDENT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr,
+    S: tl.constexpr, Q: tl.constexpr, SIZED: tl.constexpr,
+):  # fmt: skip
+    """Add what a tile leaves behind, for every kernel, to what was there: squares and columns of each."""
+    s0, c0 = _reduced(values, out + rows, s0, c0, RESIDENT, BM, BN, WARPS)
+    if SIZED:
+        tl.store(out + stride + rows, tl.sum(values * their_sizes[None, :], axis=1))
+        weighted = values * tl.load(sizes + rows)[:, None]
+        if RESIDENT:
+            c1 += _own_rows(weighted, BM, BN, WARPS)
+        else:
+            c1 += tl.sum(weighted, axis=0)
+    if S > 1:
+        values = _raised(values, Q)
+        s1, c1 = _reduced(values, out + stride + rows, s1, c1, RESIDENT, BM, BN, WARPS)
+    if S > 2:
+        values = _raised(values, Q)
+        s2, c2 = _reduced(values, out + 2 * stride + rows, s2, c2, RESIDENT, BM, BN, WARPS)
+    if S > 3:
+        values = _raised(values, Q)
+        s3, c3 = _reduced(values, out + 3 * stride + rows, s3, c3, RESIDENT, BM, BN, WARPS)
+    if S > 4:
+        values = _raised(values, Q)
+        s4, c4 = _reduced(values, out + 4 * stride + rows, s4, c4, RESIDENT, BM, BN, WARPS)
+    return s0, c0, s1, c1, s2, c2, s3, c3, s4, c4
+
+
+@triton.jit
+def _all_left_behind(
+    column_sums, squares, s0, c0, s1, c1, s2, c2, s3, c3, s4, c4,
+    BN: tl.constexpr, RESIDENT: tl.constexpr, S: tl.constexpr, SIZED: tl.constexpr,
+):  # fmt: skip
+    """Write the column sums and squares of every kernel."""
+    _left_behind(column_sums, squares, c0, s0, 0, BN, RESIDENT)
+    if S > 1 or SIZED:
+        _left_behind(column_sums, squares, c1, s1, 1, BN, RESIDENT)
+    if S > 2:
+        _left_behind(column_sums, squares, c2, s2, 2, BN, RESIDENT)
+    if S > 3:
+        _left_behind(column_sums, squares, c3, s3, 3, BN, RESIDENT)
+    if S > 4:
+        _left_behind(column_sums, squares, c4, s4, 4, BN, RESIDENT)
+
+
+@triton.jit
+def _exponents(
+    high, low, extra, b, b_low, b_extra, rows,
+    D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr, NORMS_LAST: tl.constexpr,
+):  # fmt: skip
+    """Return the exponents of some rows against columns that are there already.
+
+    What is multiplied last is held until the next product is done. Before a loop that should be the norms,
+    which are small; within one they come first, so that the values of another tile need not wait for long.
+    """
+    k, e = tl.arange(0, D), tl.arange(0, E)
+    mine = rows.to(tl.int64)
+    norms = tl.load(extra + mine[:, None] * E + e[None, :])
+    a = tl.load(high + mine[:, None] * D + k[None, :])
+    found = tl.dot(a, b) if NORMS_LAST else tl.dot(a, b, tl.dot(norms, b_extra))
+    if TWO:
+        found = tl.dot(a, b_low, found)
+        found = tl.dot(tl.load(low + mine[:, None] * D + k[None, :]), b, found)
+    if NORMS_LAST:
+        found = tl.dot(norms, b_extra, found)
+    return found
 
 
 @triton.jit(do_not_specialize=["first", "panel", "tiles", "within"])
 def sums_resident(
     high, low, extra, other_high, other_low, other_extra, sizes, other_sizes, row_sums, column_sums, squares,
-    padded, other_padded, first, panel, tiles, stride, within,
+    first, panel, tiles, stride, pitch, within,
     D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, WARPS: tl.constexpr, STAGES: tl.constexpr,
     S: tl.constexpr, Q: tl.constexpr, SIZED: tl.constexpr,
 ):  # fmt: skip
     """Sum a tile of columns over a panel of rows; the columns stay in shared memory. One term, small D.
+
+    Of one kernel several programs are at work on a multiprocessor, and one exponentiates while another
+    multiplies. Of several kernels there is no room for many, so each does both at once: the next tile is
+    multiplied while this one is raised and added. Two tiles take turns, since a copy would have to wait.
 
     Whether the matrix is symmetric, and where a launch begins, is told at run time: so programs are few.
     """
@@ -144,6 +218,7 @@ def sums_resident(
     theirs = cols.to(tl.int64)
     b = tl.load(other_high + theirs[None, :] * D + k[:, None])
     b_extra = tl.load(other_extra + theirs[None, :] * E + e[:, None])
+    b_low, their_sizes = b, b_extra
     if TWO:
         b_low = tl.load(other_low + theirs[None, :] * D + k[:, None])
     if SIZED:
@@ -154,53 +229,45 @@ def sums_resident(
         stop = tl.minimum(stop, (first + here) * BN // BM)
     c0 = tl.zeros((WARPS, 8, BN), tl.float32)
     s0 = tl.zeros((BM,), tl.float32)
-    c1, s1 = c0, s0
-    c2, s2 = c0, s0
-    c3, s3 = c0, s0
-    c4, s4 = c0, s0
-    out = row_sums + here.to(tl.int64) * padded
+    s1, c1, s2, c2, s3, c3, s4, c4 = s0, c0, s0, c0, s0, c0, s0, c0
+    out = row_sums + here.to(tl.int64) * pitch
     stride = stride.to(tl.int64)
-    for tile in tl.range(start, stop, num_stages=STAGES):
-        rows = tile * BM + tl.arange(0, BM)
-        mine = rows.to(tl.int64)
-        a = tl.load(high + mine[:, None] * D + k[None, :])
-        exponent = tl.dot(tl.load(extra + mine[:, None] * E + e[None, :]), b_extra)
-        exponent = tl.dot(a, b, exponent)
-        if TWO:
-            exponent = tl.dot(a, b_low, exponent)
-            exponent = tl.dot(tl.load(low + mine[:, None] * D + k[None, :]), b, exponent)
-        values = tl.exp2(exponent)
-        s0, c0 = _reduced(values, out + rows, s0, c0, True, BM, BN, WARPS)
-        if SIZED:
-            tl.store(out + stride + rows, tl.sum(values * their_sizes[None, :], axis=1))
-            c1 += _own_rows(values * tl.load(sizes + rows)[:, None], BM, BN, WARPS)
-        if S > 1:
-            values = _raised(values, Q)
-            s1, c1 = _reduced(values, out + stride + rows, s1, c1, True, BM, BN, WARPS)
-        if S > 2:
-            values = _raised(values, Q)
-            s2, c2 = _reduced(values, out + 2 * stride + rows, s2, c2, True, BM, BN, WARPS)
-        if S > 3:
-            values = _raised(values, Q)
-            s3, c3 = _reduced(values, out + 3 * stride + rows, s3, c3, True, BM, BN, WARPS)
-        if S > 4:
-            values = _raised(values, Q)
-            s4, c4 = _reduced(values, out + 4 * stride + rows, s4, c4, True, BM, BN, WARPS)
-    _left_behind(column_sums, squares, c0, s0, cols, other_padded, 0, True)
-    if S > 1 or SIZED:
-        _left_behind(column_sums, squares, c1, s1, cols, other_padded, 1, True)
-    if S > 2:
-        _left_behind(column_sums, squares, c2, s2, cols, other_padded, 2, True)
-    if S > 3:
-        _left_behind(column_sums, squares, c3, s3, cols, other_padded, 3, True)
-    if S > 4:
-        _left_behind(column_sums, squares, c4, s4, cols, other_padded, 4, True)
+    r = tl.arange(0, BM)
+    if S > 1:
+        one = _exponents(high, low, extra, b, b_low, b_extra, start * BM + r, D, TWO, E, True)
+        for tile in tl.range(start, stop - 1, 2, num_stages=STAGES):
+            rows = (tile + 1) * BM + r
+            two = _exponents(high, low, extra, b, b_low, b_extra, rows, D, TWO, E, False)
+            s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
+                tl.exp2(one), out, tile * BM + r, stride, sizes, their_sizes,
+                s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,
+            )  # fmt: skip
+            after = tl.minimum(tile + 2, tiles - 1) * BM + r
+            one = _exponents(high, low, extra, b, b_low, b_extra, after, D, TWO, E, False)
+            s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
+                tl.exp2(two), out, rows, stride, sizes, their_sizes,
+                s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,
+            )  # fmt: skip
+        if stop > start and (stop - start) % 2 == 1:
+            s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
+                tl.exp2(one), out, (stop - 1) * BM + r, stride, sizes, their_sizes,
+                s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,
+            )  # fmt: skip
+    else:
+        for tile in tl.range(start, stop, num_stages=STAGES):
+            rows = tile * BM + r
+            exponent = _exponents(high, low, extra, b, b_low, b_extra, rows, D, TWO, E, False)
+            s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
+                tl.exp2(exponent), out, rows, stride, sizes, their_sizes,
+                s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,
+            )  # fmt: skip
+    _all_left_behind(column_sums, squares, s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, BN, True, S, SIZED)
 
 
 @triton.jit(do_not_specialize=["first", "panel", "tiles", "within"])
 def sums_streamed(
     high, low, extra, other_high, other_low, other_extra, sizes, other_sizes, row_sums, column_sums, squares,
-    padded, other_padded, first, panel, tiles, stride, within,
+    first, panel, tiles, stride, pitch, within, padded, other_padded,
     D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
     CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, S: tl.constexpr, Q: tl.constexpr,
     SIZED: tl.constexpr,
@@ -214,11 +281,11 @@ def sums_streamed(
         stop = tl.minimum(stop, (first + here) * BN // BM)
     c0 = tl.zeros((BN,), tl.float32)
     s0 = tl.zeros((BM,), tl.float32)
-    c1, s1 = c0, s0
-    c2, s2 = c0, s0
-    c3, s3 = c0, s0
-    c4, s4 = c0, s0
-    out = row_sums + here.to(tl.int64) * padded
+    s1, c1, s2, c2, s3, c3, s4, c4 = s0, c0, s0, c0, s0, c0, s0, c0
+    their_sizes = c0
+    if SIZED:
+        their_sizes = tl.load(other_sizes + cols)
+    out = row_sums + here.to(tl.int64) * pitch
     stride = stride.to(tl.int64)
     for tile in range(start, stop):
         rows = tile * BM + tl.arange(0, BM)
@@ -231,31 +298,11 @@ def sums_streamed(
                 high, low, extra, other_high, other_low, other_extra, rows, cols, padded, other_padded,
                 D, K, TERMS, TWO, E, BM, BN,
             )  # fmt: skip
-        s0, c0 = _reduced(values, out + rows, s0, c0, False, BM, BN, 1)
-        if SIZED:
-            tl.store(out + stride + rows, tl.sum(values * tl.load(other_sizes + cols)[None, :], axis=1))
-            c1 += tl.sum(values * tl.load(sizes + rows)[:, None], axis=0)
-        if S > 1:
-            values = _raised(values, Q)
-            s1, c1 = _reduced(values, out + stride + rows, s1, c1, False, BM, BN, 1)
-        if S > 2:
-            values = _raised(values, Q)
-            s2, c2 = _reduced(values, out + 2 * stride + rows, s2, c2, False, BM, BN, 1)
-        if S > 3:
-            values = _raised(values, Q)
-            s3, c3 = _reduced(values, out + 3 * stride + rows, s3, c3, False, BM, BN, 1)
-        if S > 4:
-            values = _raised(values, Q)
-            s4, c4 = _reduced(values, out + 4 * stride + rows, s4, c4, False, BM, BN, 1)
-    _left_behind(column_sums, squares, c0, s0, cols, other_padded, 0, False)
-    if S > 1 or SIZED:
-        _left_behind(column_sums, squares, c1, s1, cols, other_padded, 1, False)
-    if S > 2:
-        _left_behind(column_sums, squares, c2, s2, cols, other_padded, 2, False)
-    if S > 3:
-        _left_behind(column_sums, squares, c3, s3, cols, other_padded, 3, False)
-    if S > 4:
-        _left_behind(column_sums, squares, c4, s4, cols, other_padded, 4, False)
+        s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
+            values, out, rows, stride, sizes, their_sizes, s0, c0, s1, c1, s2, c2, s3, c3, s4, c4,
+            False, BM, BN, 1, S, Q, SIZED,
+        )  # fmt: skip
+    _all_left_behind(column_sums, squares, s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, BN, False, S, SIZED)
 
 
 @triton.jit
@@ -284,6 +331,20 @@ def sums_of_diagonal(
         tl.store(row_sums + scale * padded.to(tl.int64) + rows, tl.sum(values, axis=1))
         tl.store(squares + scale * tl.num_programs(0) + here, tl.sum(tl.sum(values * values, axis=1)))
         values = _raised(values, Q)
+
+
+@triton.jit
+def added_up(parts, totals, count, width, padded, LINES: tl.constexpr, WIDTH: tl.constexpr):
+    """Add rows of numbers, of the several of each kernel, to the totals in double precision."""
+    kernel = tl.program_id(1).to(tl.int64)
+    at, line = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH), tl.arange(0, LINES)
+    total = tl.load(totals + kernel * padded + at, mask=at < width, other=0.0)
+    for first in range(0, count, LINES):
+        lines = first + line
+        places = (kernel * count + lines.to(tl.int64))[:, None] * width + at[None, :]
+        there = (lines < count)[:, None] & (at < width)[None, :]
+        total += tl.sum(tl.load(parts + places, mask=there, other=0.0).to(tl.float64), axis=0)
+    tl.store(totals + kernel * padded + at, total, mask=at < width)
 
 
 @triton.jit

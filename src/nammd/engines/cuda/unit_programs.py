@@ -16,10 +16,19 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from nammd.engines.cuda.programs import _cityblock, _products
+from nammd.engines.cuda.programs import _cityblock, _exponents, _products
 
 RUNTIME = ["start", "other_start", "planes", "other_planes", "first", "panel", "tiles", "reach", "triangle"]
 """Numbers that programs are not compiled for: they differ from launch to launch."""
+
+
+@triton.jit
+def _kept(values, out, number, their_number, reach, MASKED: tl.constexpr):
+    """Return a tile without pairs of units that are near each other, and write the sums of its rows."""
+    if MASKED:
+        values = tl.where(tl.abs(number[:, None] - their_number[None, :]) > reach, values, 0.0)
+    tl.store(out, tl.sum(values, axis=1))
+    return values
 
 
 @triton.jit(do_not_specialize=RUNTIME)
@@ -70,33 +79,37 @@ def unit_sums(
                     if TWO:
                         b_low = tl.load(other_low + there[None, :] * D + k[:, None])
                 plane = tl.zeros((BM, BN), tl.float32)
-                for p in range(planes):
-                    rows = start + p * count + mine
-                    if RESIDENT:
-                        at = rows.to(tl.int64)
-                        a = tl.load(high + at[:, None] * D + k[None, :])
-                        exponent = tl.dot(tl.load(extra + at[:, None] * E + e[None, :]), b_extra)
-                        exponent = tl.dot(a, b, exponent)
-                        if TWO:
-                            exponent = tl.dot(a, b_low, exponent)
-                            exponent = tl.dot(tl.load(low + at[:, None] * D + k[None, :]), b, exponent)
-                        values = tl.exp2(exponent)
-                    elif CITYBLOCK:
-                        values = _cityblock(
-                            high, extra, other_high, other_extra, rows, theirs,
-                            padded, other_padded, D, BM, BN,
-                        )  # fmt: skip
-                    else:
-                        values = _products(
-                            high, low, extra, other_high, other_low, other_extra, rows, theirs,
-                            padded, other_padded, D, K, TERMS, TWO, E, BM, BN,
-                        )  # fmt: skip
-                    if MASKED:
-                        apart = tl.abs(number[:, None] - their_number[None, :]) > reach
-                        values = tl.where(apart, values, 0.0)
-                    to = ((here * other_planes + q).to(tl.int64) * planes + p) * count
-                    tl.store(row_sums + to + mine, tl.sum(values, axis=1))
-                    plane += values
+                to = (here * other_planes + q).to(tl.int64) * planes * count
+                if RESIDENT:
+                    # As in `sums_resident`: two tiles take turns, one multiplied and one exponentiated.
+                    one = _exponents(high, low, extra, b, b_low, b_extra, start + mine, D, TWO, E, True)
+                    for p in range(0, planes - 1, 2):
+                        at = start + (p + 1) * count + mine
+                        two = _exponents(high, low, extra, b, b_low, b_extra, at, D, TWO, E, False)
+                        out = row_sums + to + p * count + mine
+                        plane += _kept(tl.exp2(one), out, number, their_number, reach, MASKED)
+                        at = start + tl.minimum(p + 2, planes - 1) * count + mine
+                        one = _exponents(high, low, extra, b, b_low, b_extra, at, D, TWO, E, False)
+                        out = row_sums + to + (p + 1) * count + mine
+                        plane += _kept(tl.exp2(two), out, number, their_number, reach, MASKED)
+                    if planes % 2 == 1:
+                        out = row_sums + to + (planes - 1) * count + mine
+                        plane += _kept(tl.exp2(one), out, number, their_number, reach, MASKED)
+                else:
+                    for p in range(planes):
+                        rows = start + p * count + mine
+                        if CITYBLOCK:
+                            values = _cityblock(
+                                high, extra, other_high, other_extra, rows, theirs,
+                                padded, other_padded, D, BM, BN,
+                            )  # fmt: skip
+                        else:
+                            values = _products(
+                                high, low, extra, other_high, other_low, other_extra, rows, theirs,
+                                padded, other_padded, D, K, TERMS, TWO, E, BM, BN,
+                            )  # fmt: skip
+                        out = row_sums + to + p * count + mine
+                        plane += _kept(values, out, number, their_number, reach, MASKED)
                 summed += plane
                 out = column_sums + (line + q).to(tl.int64) * width
                 tl.store(out + inside, both * tl.sum(plane, axis=0))

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from nammd.data.arrays import FloatArray, joined, run_sums, to_numpy
 from nammd.engines.cuda.arrangement import Arrangement, Kind
-from nammd.engines.cuda.launch import Shape, constants, first_that_fits, is_resident, shapes_of_unit_sums
+from nammd.engines.cuda.launch import (
+    Shape,
+    add_up,
+    constants,
+    first_that_fits,
+    is_resident,
+    shapes_of_unit_sums,
+)
 from nammd.engines.cuda.operands import Operands, prepare
 from nammd.engines.cuda.weighted_rows import LIGHTEST
 from nammd.engines.units import UnitCross, Units, UnitWithin
@@ -19,6 +27,9 @@ from nammd.kernels.base import Exponential
 
 _BUFFER_BYTES = 1 << 29
 """For the parts of a turn that are not added up yet."""
+
+_AT_ONCE = 4
+"""So many kinds of pairs are computed at a time."""
 
 _LARGEST_NUMBER = 1 << 29
 """Of a unit; the program compares them in 32 bits."""
@@ -118,14 +129,20 @@ class _Totals:
 
 def within(one: Arranged, power: int, two: bool) -> UnitWithin:
     """Return the sums over the pairs of units of one sample."""
-    totals, squares, kinds = _Totals(one), 0.0, one.arrangement.kinds
-    for place, kind in enumerate(kinds):
-        for other in kinds[place:]:
-            alone = other is kind
-            found = _summed((one, kind), (one, other), power, two, one.units.reach, alone)
-            _add(totals, kind, found[0], found[2])
-            _add(totals, other, found[1], found[3])
-            squares += found[4] if alone else 2 * found[4]
+    kinds = one.arrangement.kinds
+    pairs = [(kind, other) for place, kind in enumerate(kinds) for other in kinds[place:]]
+    found = _side_by_side(
+        [
+            partial(_summed, (one, kind), (one, other), power, two, one.units.reach, other is kind)
+            for kind, other in pairs
+        ],
+        one.numbers.device,
+    )
+    totals, squares = _Totals(one), 0.0
+    for (kind, other), sums in zip(pairs, found, strict=True):
+        _add(totals, kind, sums[0], sums[2])
+        _add(totals, other, sums[1], sums[3])
+        squares += float(sums[4]) * (1 if other is kind else 2)
     rows, sized = totals.done(one.heaviest)
     return UnitWithin(rows, sized, squares * one.heaviest**4)
 
@@ -135,16 +152,42 @@ def cross(one: Arranged, other: Arranged, power: int, two: bool) -> UnitCross:
     # Blocks in time are no units of the other sample, whatever their numbers.
     common = np.intersect1d(one.units.numbers, other.units.numbers, assume_unique=True)
     reach = 0 if len(common) and not one.units.reach else _NO_REACH
+    pairs = [(kind, another) for kind in one.arrangement.kinds for another in other.arrangement.kinds]
+    found = _side_by_side(
+        [
+            partial(_summed, (one, kind), (other, another), power, two, reach, False)
+            for kind, another in pairs
+        ],
+        one.numbers.device,
+    )
     mine, theirs, squares = _Totals(one), _Totals(other), 0.0
-    for kind in one.arrangement.kinds:
-        for another in other.arrangement.kinds:
-            found = _summed((one, kind), (other, another), power, two, reach, False)
-            _add(mine, kind, found[0], found[2])
-            _add(theirs, another, found[1], found[3])
-            squares += found[4]
+    for (kind, another), sums in zip(pairs, found, strict=True):
+        _add(mine, kind, sums[0], sums[2])
+        _add(theirs, another, sums[1], sums[3])
+        squares += float(sums[4])
     rows, sized_rows = mine.done(other.heaviest)
     cols, sized_cols = theirs.done(one.heaviest)
     return UnitCross(rows, cols, sized_rows, sized_cols, squares * (one.heaviest * other.heaviest) ** 2)
+
+
+def _side_by_side(tasks: Sequence[Callable[[], tuple[Any, ...]]], place: Any) -> list[tuple[Any, ...]]:
+    """Run tasks on a device, some at a time: one alone, of units of two sizes, leaves much of it idle."""
+    import torch
+
+    if place.type != "cuda":
+        return [task() for task in tasks]
+    here = torch.cuda.current_stream(place)
+    count = min(len(tasks), _AT_ONCE)
+    streams = [torch.cuda.Stream(place) for _ in range(count)]  # type: ignore[no-untyped-call]
+    found = []
+    for stream in streams:
+        stream.wait_stream(here)
+    for number, task in enumerate(tasks):
+        with torch.cuda.stream(streams[number % len(streams)]):
+            found.append(task())
+    for stream in streams:
+        here.wait_stream(stream)
+    return found
 
 
 def _add(totals: _Totals, kind: Kind, rows: Any, sized: Any) -> None:
@@ -159,10 +202,13 @@ def _summed(
     two: bool,
     reach: int,
     triangle: bool,
-) -> tuple[Any, Any, Any, Any, float]:
-    """Return sums for the rows of one kind of pieces and of another, for the pieces of both, and squares."""
-    shapes = shapes_of_unit_sums(one[0].operands, power, one[1].planes)
-    found: tuple[Any, Any, Any, Any, float] = first_that_fits(
+) -> tuple[Any, ...]:
+    """Return sums for the rows of one kind of pieces and of another, for the pieces of both, and squares.
+
+    They are where the samples are, and may be under way.
+    """
+    shapes = shapes_of_unit_sums(one[0].operands, power)
+    found: tuple[Any, ...] = first_that_fits(
         shapes, lambda shape: _summed_in(shape, one, other, power, two, reach, triangle)
     )
     return found
@@ -176,7 +222,7 @@ def _summed_in(
     two: bool,
     reach: int,
     triangle: bool,
-) -> tuple[Any, Any, Any, Any, float]:
+) -> tuple[Any, ...]:
     """Return the same in tiles of a given shape: some columns of tiles in each turn."""
     import torch
 
@@ -205,14 +251,14 @@ def _summed_in(
         where = (first, panel, tiles, reach, int(triangle))
         for masked in (False,) if reach == _NO_REACH else (False, True):
             _launch(shape, one, other, results, where, power, two, cut, masked)
-        rows += results[0].sum((0, 1), dtype=torch.float64)
+        add_up(results[0].reshape(1, -1, len(rows)), rows[None])
         columns[:, at] += results[1].sum(0, dtype=torch.float64)
         sized_rows += results[2].sum(0, dtype=torch.float64)
         if cut:
             squares.add_pieces(results[3], at)
         else:
             squares.total = squares.total + results[3].sum(dtype=torch.float64)
-    return rows, columns[:-1].reshape(-1), sized_rows, columns[-1], float(squares.total)
+    return rows, columns[:-1].reshape(-1), sized_rows, columns[-1], squares.total
 
 
 def _launch(
