@@ -8,6 +8,7 @@ import pytest
 import nammd
 from nammd.statistics.atom_pair import pair_of_rows
 from nammd.statistics.grams import unit_eigenvalue
+from nammd.statistics.side import top_eigenvalue
 
 KERNELS = [nammd.Gaussian(1.3), nammd.Laplace(2.0), 2.5 * nammd.Gaussian(0.7)]
 
@@ -112,7 +113,26 @@ def test_largest_eigenvalue_matches_a_full_decomposition(size):
     gram = nammd.Gaussian(1.0)(x := rng.normal(size=(size, 2)), x)
     centring = np.eye(size) - 1 / size
     exact = np.linalg.eigvalsh(centring @ gram @ centring)[-1] / size
-    assert unit_eigenvalue(gram, np.ones(size), np.ones(size)) == pytest.approx(exact, rel=1e-9)
+    assert unit_eigenvalue(gram, np.ones(size), np.ones(size)) == pytest.approx(exact, rel=1e-12)
+    # Units of several sizes, some of which stand for several others: as if these were all there.
+    sizes, repeats = rng.integers(1, 4, size).astype(float), rng.integers(1, 4, size)
+    every, joint = np.repeat(sizes, repeats), np.repeat(np.repeat(gram, repeats, 0), repeats, 1)
+    off = np.eye(len(every)) - np.outer(every, np.ones(len(every))) / every.sum()
+    exact = np.linalg.eigvalsh(off @ joint @ off.T)[-1] / (every @ every)
+    found = unit_eigenvalue(gram, sizes, every, repeats.astype(float))
+    assert found == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-10, 1e-7, 1e-5, 1e-3])
+def test_two_largest_eigenvalues_may_be_next_to_each_other(apart):
+    rng = np.random.default_rng(1)
+    axes = np.linalg.qr(rng.normal(size=(200, 200)))[0]
+    matrix = (axes * np.concatenate([[1.0, 1.0 - apart], np.linspace(0, 0.9, 198)])) @ axes.T
+    assert top_eigenvalue(matrix, 200.0) == pytest.approx(1.0, rel=1e-8)
+
+
+def test_a_start_that_ends_at_once_is_enough():
+    assert top_eigenvalue(np.eye(100), 100.0) == pytest.approx(1.0)
 
 
 def test_constant_data_has_no_eigenvalue():

@@ -12,8 +12,10 @@ from nammd.cli import main
 from nammd.engines.protocol import Summed
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.engines.tiles.engine import Tiles
-from nammd.evidence.accepted import MixedStandIns
+from nammd.evidence.accepted import AcceptedRows, MixedStandIns
 from nammd.evidence.stand_ins import SampleStandIns
+from nammd.statistics.grams import Grams
+from nammd.statistics.margin import margin
 from nammd.tolerances.accepted import MOST_ROWS
 
 ROWS = 700
@@ -73,6 +75,32 @@ def test_a_verdict_that_is_kept_holds_no_matrix_of_kernel_values(gate, drift, de
     assert {type(each) for each in held} == {MixedStandIns, SampleStandIns}
     assert all("_form" in vars(side) for side in verdict.details.nearest.pair.meeting.sides)  # from matrices
     assert not any({"values", "_sums"} & vars(each).keys() for each in held)
+
+
+def test_the_reference_alone_is_the_pair_that_the_candidate_was_compared_with(monkeypatch):
+    """Nothing is computed again; and it is the mixture of all rows of the reference, each counting one."""
+    rng = np.random.default_rng(4)
+    reference, candidate = rng.normal(size=(300, 2)), rng.normal(-0.1, 1.0, size=(200, 2))
+    tolerance = nammd.Tolerance.from_reference(reference, {"later": rng.normal(0.4, 1.0, size=(300, 2))})
+    pair, mixtures = AcceptedRows._pair, []
+
+    def both(self, mixture, evidence):
+        stand_ins = MixedStandIns(self, mixture)
+        sides = stand_ins, evidence.stand_ins[1]
+        grams = Grams(sides, mixture.meeting.atoms, repeats=(stand_ins.repeats, None))
+        mixtures.append(mixture.pair(grams, (False, False)))
+        return pair(self, mixture, evidence)
+
+    monkeypatch.setattr(AcceptedRows, "_pair", both)
+    verdict = tolerance.check(reference, candidate)
+    near = verdict.details.nearest
+    assert near.weights.tolist() == [1.0] + [0.0] * (len(near.weights) - 1)
+    assert near.pair.meeting is verdict.estimate.evidence.meeting
+    for eps in (0.001, 0.01, 0.05):
+        for way in ("less", "greater"):
+            found, expected = (margin(each, eps, "corrected", way) for each in (near.pair, mixtures[0]))
+            assert found.pvalue(way) == pytest.approx(expected.pvalue(way), rel=1e-9)
+    assert near.pair.deviation == pytest.approx(mixtures[0].deviation, rel=1e-12)
 
 
 def test_kernel_values_within_the_reference_are_kept_for_the_next_candidate(gate):

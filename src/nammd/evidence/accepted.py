@@ -133,13 +133,17 @@ class AcceptedRows:
         pair = self._pair(mixture, evidence)
         return Nearest(mixture.weights, pair, mixture.bias / pair.scale, *self._among_all(mixture))
 
-    def _among_all(self, mixture: Mixture) -> tuple[Positions, int]:
+    def _among_all(self, mixture: Mixture) -> tuple[Positions | slice, int]:
         """Return the places of the units of a mixture among those of all samples, and how many these are."""
         starts = np.cumsum([0, *self.sizes])
         places = [starts[sample] + own for sample, own in mixture.places.items()]
+        if len(places) == 1 and len(places[0]) == self.sizes[next(iter(mixture.places))]:
+            return slice(int(places[0][0]), int(places[0][-1]) + 1), int(starts[-1])
         return np.concatenate(places), int(starts[-1])
 
     def _pair(self, mixture: Mixture, evidence: RowEvidence) -> Pair:
+        if mixture.used == (0,):  # the reference alone, which the candidate was compared with
+            return evidence.pair()
         meeting = mixture.meeting
         stand_ins = MixedStandIns(self, mixture)
         repeats = stand_ins.repeats, None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nammd.data.arrays import FloatArray
 from nammd.engines.blas import single_threaded_blas
 from nammd.statistics.atoms import Atoms
-from nammd.statistics.side import top_eigenvalue
+from nammd.statistics.side import DENSE_ROWS, NO_TRACE, by_lanczos, top_eigenvalue
 
 
 class StandIns(Protocol):
@@ -207,20 +207,25 @@ def unit_eigenvalue(
     total = sizes.sum() if repeats is None else repeats @ sizes
     means = (gram.sum(axis=0) if repeats is None else repeats @ gram) / total
     mean = (means.sum() if repeats is None else means @ repeats) / total
-    trace, count = float(np.trace(gram)), float(len(sizes))
     # Centred: the sums less ``s_i means_j + means_i s_j - s_i s_j mean``.
     half = means - mean / 2 * sizes
-    if (sizes == sizes[0]).all():  # no matrix of its own is needed
-        centred = gram - sizes[0] * half
-        centred -= sizes[0] * half[:, None]
-    else:
-        moved = np.outer(sizes, half)
-        centred = gram - moved
-        centred -= moved.T
+    diagonal, own, count = np.diagonal(gram), 2 * sizes * half, float(len(sizes))
+    trace, rest, roots = float(diagonal.sum()), float((diagonal - own).sum()), None
     if repeats is not None:
-        roots = np.sqrt(repeats)
-        centred *= roots[:, None]
-        centred *= roots
-        trace, count = float(repeats @ np.diagonal(gram)), float(repeats.sum())
-    top = top_eigenvalue(centred, trace)
+        trace, rest = float(repeats @ diagonal), float(repeats @ (diagonal - own))
+        count, roots = float(repeats.sum()), np.sqrt(repeats)
+
+    def product(step: FloatArray) -> FloatArray:
+        """Return the product with the centred matrix, which nobody has to make."""
+        step = step if roots is None else roots * step
+        found: FloatArray = gram @ step
+        found -= sizes * (half @ step) + half * (sizes @ step)
+        return found if roots is None else roots * found
+
+    if len(sizes) <= DENSE_ROWS or rest <= NO_TRACE * trace:
+        moved = np.outer(sizes, half)
+        centred = gram - moved - moved.T
+        top = top_eigenvalue(centred if roots is None else roots[:, None] * centred * roots, trace)
+    else:
+        top = max(by_lanczos(product, len(sizes)), 0.0)
     return float(top * (len(every) / count) / (every @ every))

@@ -63,6 +63,14 @@ class Corner:
         found: FloatArray = values.sum(axis=0) if self.counts is None else self.counts @ values
         return found
 
+    def mixed(self, weights: FloatArray) -> FloatArray:
+        """Return, for every unit, the sums of kernel values with corners that count so much."""
+        used = np.flatnonzero(weights)
+        if len(used) == 1 and len(self.seen) > _BLOCK:  # without a copy, where that is large
+            return times(self.seen[:, used[0]], float(weights[used[0]]))
+        found: FloatArray = self.seen @ weights
+        return found
+
     def covariance(self, values: Callable[[slice], FloatArray]) -> FloatArray:
         """Return the covariance matrix of values of units, which are asked for some units at a time."""
         blocks = [slice(k, k + _BLOCK) for k in range(0, len(self.seen), _BLOCK)]
@@ -228,45 +236,32 @@ class Mixture:
     def meeting(self) -> AtomPair:
         """The two samples, as the statistics see them; without terms of higher order."""
         hull, met, c = self.hull, self.met, self.row_weights
-        sums: dict[int, dict[str, FloatArray]] = {}
-        counts: dict[int, FloatArray | None] = {}
-        sizes = self._sizes()
+        sizes = self._sizes
         # How large a unit of a corner is on average, with what else is of the same unit. Exact where units
         # are of one corner each, and a bound of squared sums by the sums of squares where they are of
         # several.
         mean = np.zeros(len(hull.corners))
         for v in self.used:
-            corner = hull.corners[v]
-            mean[v] = float(corner.total(sizes[corner.sample][self._where(v)])) / corner.size
+            corner, own = hull.corners[v], sizes[hull.corners[v].sample]
+            if isinstance(own, np.ndarray):
+                own = float(corner.total(own[self._where(v)])) / corner.size
+            mean[v] = own
         sized = c * mean
-        for v in self.used:
-            corner, where = hull.corners[v], self._where(v)
-            total = len(self.places[corner.sample])
-            here = sums.setdefault(
-                corner.sample,
-                {name: np.zeros(total) for name in ("own", "own_sized", "other", "other_sized")},
-            )
-            here["own"][where] += c[v] * (corner.seen @ c)
-            here["own_sized"][where] += c[v] * (corner.seen @ sized)
-            for name in ("other", "other_sized"):
-                here[name][where] += c[v] * met.across[v]
-            counts[corner.sample] = corner.counts
-
-        def joined(name: str) -> FloatArray:
-            return np.concatenate([sums[sample][name] for sample in self.places])
-
-        every = np.concatenate([sizes[sample] for sample in self.places])
+        every = list(sizes.values())
+        same = not any(isinstance(each, np.ndarray) or each != every[0] for each in every)
+        counts = {hull.corners[v].sample: hull.corners[v].counts for v in self.used}
         multiple = None
         if any(each is not None for each in counts.values()):
             multiple = np.concatenate([self._multiple(counts[sample], sample) for sample in self.places])
-        same = bool(np.ptp(every) == 0.0)
-        candidate = met.candidate
+        candidate, alike = met.candidate, np.array_equal(sized, c)
+        own = self._joined(lambda v: times(hull.corners[v].mixed(c), c[v]))
+        other = self._joined(lambda v: times(met.across[v], c[v]))
         x = Atoms(
-            sizes=float(every[0]) if same else every,
-            own=joined("own"),
-            other=joined("other"),
-            own_sized=joined("own_sized"),
-            other_sized=joined("other_sized"),
+            sizes=every[0] if same else self._end_to_end(every),
+            own=own,
+            other=other,
+            own_sized=own if alike else self._joined(lambda v: times(hull.corners[v].mixed(sized), c[v])),
+            other_sized=other,
             squares=float(sized @ hull.squares @ sized),
             partners=candidate.size,
             rows=0,
@@ -275,18 +270,46 @@ class Mixture:
         # Rows of a mixture count differently, and yet are no groups: each is a unit, and all of them are
         # told apart.
         x = replace(x, rows=x.effective)
+        seen = candidate.mixed(c)
         y = Atoms(
             sizes=1.0,
             own=met.own,
-            other=candidate.seen @ c,
+            other=seen,
             own_sized=met.own,
-            other_sized=candidate.seen @ sized,
+            other_sized=seen if alike else candidate.mixed(sized),
             squares=met.own_squares,
             partners=x.weight,
             rows=candidate.size,
             counts=candidate.counts,
         )
         return AtomPair((x, y), float(sized @ met.squares), hull.bound)
+
+    @cached_property
+    def _by_sample(self) -> dict[int, list[int]]:
+        """The corners that are used, by the sample whose units they are."""
+        found: dict[int, list[int]] = {}
+        for v in self.used:
+            found.setdefault(self.hull.corners[v].sample, []).append(v)
+        return found
+
+    def _joined(self, values: Callable[[int], FloatArray]) -> FloatArray:
+        """Return a number for every unit of the mixture, added up from what each corner has for its own."""
+        return self._end_to_end([self._added(sample, values) for sample in self.places])
+
+    def _added(self, sample: int, values: Callable[[int], FloatArray | float]) -> FloatArray | float:
+        [first, *others] = self._by_sample[sample]
+        if not others:  # its units are those of the corner
+            return values(first)
+        total = np.zeros(len(self.places[sample]))
+        for v in (first, *others):
+            total[self._where(v)] += values(v)
+        return total
+
+    def _end_to_end(self, values: Sequence[FloatArray | float]) -> FloatArray:
+        """Return numbers of the units of each sample as one array."""
+        every = zip(values, self.places.values(), strict=True)
+        filled = [np.broadcast_to(each, len(places)) for each, places in every]
+        return filled[0] if len(filled) == 1 else np.concatenate(filled)
 
     def _where(self, v: int) -> Places:
         corner = self.hull.corners[v]
@@ -298,12 +321,14 @@ class Mixture:
         places = self.places[sample]
         return np.ones(len(places)) if counts is None else counts[places]
 
-    def _sizes(self) -> dict[int, FloatArray]:
-        """Return how much each unit counts, by sample."""
-        found = {sample: np.zeros(len(places)) for sample, places in self.places.items()}
-        for v in self.used:
-            found[self.hull.corners[v].sample][self._where(v)] += self.row_weights[v]
-        return found
+    @cached_property
+    def _sizes(self) -> dict[int, FloatArray | float]:
+        """How much each unit counts, by sample; one number where that is the same for all of them."""
+        found = {sample: self._added(sample, self.row_weights.item) for sample in self.places}
+        return {
+            sample: each if not isinstance(each, np.ndarray) or np.ptp(each) else float(each[0])
+            for sample, each in found.items()
+        }
 
     @cached_property
     def bias(self) -> float:
@@ -326,6 +351,11 @@ class Mixture:
         for v in self.used:
             found = found + corners[v].covariance(partial(moved, v)) / corners[v].size
         return found
+
+
+def times(values: FloatArray, factor: float) -> FloatArray:
+    """Return values times a factor; themselves, where that is one."""
+    return values if factor == 1.0 else factor * values
 
 
 def _contiguous(places: Places) -> bool:

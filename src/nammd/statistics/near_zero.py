@@ -28,6 +28,9 @@ from nammd.statistics.tails import normal_below
 
 _POINTS, _REACH = 801, 8.0
 
+_MANY = 32
+"""More laws at once are those of a forecast, which needs SciPy in any case."""
+
 
 class NearZero(NamedTuple):
     """The law of an estimated squared distance.
@@ -135,12 +138,13 @@ def chances_below(
     points, found = _points_for(laws[0], *laws[2:]), np.empty(len(values))
     for count in set(points.tolist()):
         which = points == count
-        found[which] = _chances(count, *(each[which, None] for each in laws))
+        found[which] = _chances(count, len(values) > _MANY, *(each[which, None] for each in laws))
     return found
 
 
 def _chances(
     count: int,
+    many: bool,
     values: FloatArray,
     centre: FloatArray,
     along: FloatArray,
@@ -153,7 +157,7 @@ def _chances(
     if not count:
         return (excess >= 0) @ weights
     with np.errstate(under="ignore"):  # what is too small for a number is nothing
-        return lower_tails(excess / np.sqrt(rest), degrees) @ weights
+        return lower_tails(excess / np.sqrt(rest), degrees, many) @ weights
 
 
 def _points_for(values: FloatArray, along: FloatArray, rest: FloatArray, degrees: FloatArray) -> NDArray[Any]:
@@ -171,10 +175,10 @@ def _points_for(values: FloatArray, along: FloatArray, rest: FloatArray, degrees
     return np.where(smooth, np.where(needed < few, few, np.where(needed < some, some, _POINTS)), 0)
 
 
-def lower_tails(scores: FloatArray, degrees: FloatArray | float) -> FloatArray:
+def lower_tails(scores: FloatArray, degrees: FloatArray | float, by_scipy: bool = False) -> FloatArray:
     """Return the probabilities of at most some scores, by the normal law or by Student's."""
     if np.isinf(degrees).all():
-        return normal_below(scores)
+        return normal_below(scores, by_scipy)
     from scipy.special import stdtr
 
     tails: FloatArray = stdtr(degrees, scores)

@@ -125,7 +125,7 @@ class Nearest:
         The mixture and the candidate.
     bias : float
         By how much the distance of the fitted mixture is too small, on average.
-    places : array of int, or None
+    places : array of int, slice or None
         The places of the mixture's units among those of all that was accepted; None where these are told
         apart at no place, or the mixture is the reference alone.
     every : int
@@ -135,7 +135,7 @@ class Nearest:
     weights: FloatArray
     pair: Pair
     bias: float = 0.0
-    places: Places | None = None
+    places: Places | slice | None = None
     every: int = 0
 
     @property

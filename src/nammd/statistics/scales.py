@@ -80,7 +80,7 @@ def contacts_of(total: float, squares: float) -> float:
     return total**2 / (2 * squares) if squares > 0 else 0.0
 
 
-Among = tuple[Places | None, int]
+Among = tuple[Places | slice | None, int]
 """The places of units among all that a sample may be made of, and how many these are; None for all."""
 
 
@@ -93,13 +93,13 @@ def influences(pair: Pair, eps: float, *among: Among) -> FloatArray | None:
     if not isinstance(meeting, AtomPair):
         return None
     way = np.array([2 * pair.slope(eps), -2.0])
-    found = [g @ way / one.effective for g, one in zip(meeting.influences, meeting.atoms, strict=True)]
-    for side, (places, every) in enumerate(among):
-        if places is not None:
-            spread = np.zeros(every)
-            spread[places] = found[side]
-            found[side] = spread
-    return np.concatenate(found)
+    asked: Sequence[Among] = (*among, (None, 0), (None, 0))[:2]
+    sizes = [len(g) if k is None else every for g, (k, every) in zip(meeting.influences, asked, strict=True)]
+    found = np.zeros(sum(sizes))  # written where it belongs: there may be many rows
+    parts = zip(meeting.influences, meeting.atoms, asked, np.split(found, sizes[:1]), strict=True)
+    for g, one, (places, _), own in parts:
+        own[slice(None) if places is None else places] = g @ (way / one.effective)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,14 +26,14 @@ def _each(function: Callable[[float], float], values: FloatArray) -> FloatArray:
     return np.fromiter(map(function, values.ravel().tolist()), np.float64, values.size).reshape(values.shape)
 
 
-def normal_below(scores: FloatArray) -> FloatArray:
+def normal_below(scores: FloatArray, by_scipy: bool = False) -> FloatArray:
     """Return the probabilities of at most some scores, by the standard normal law.
 
     >>> import numpy as np
     >>> normal_below(np.array([0.0, 1.6448536269514722])).round(12)
     array([0.5 , 0.95])
     """
-    if scores.size > MOST:
+    if by_scipy or scores.size > MOST:
         from scipy.special import ndtr
 
         many: FloatArray = ndtr(scores)
