@@ -8,7 +8,7 @@ and its number of rows where that takes no pass over them. How its rows become p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -36,12 +36,15 @@ class Source:
     words : mapping
         How often words for missing values stood among numbers and times, by column, in all of its rows; the
         reader has taken them out.
+    again : callable or None
+        Reads some columns of a large table once more, so that they need not be kept; None where they are.
     """
 
     path: Path | str
     total_rows: int | None = None
     notes: tuple[str, ...] = ()
     words: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
+    again: Callable[[Sequence[str]], Any] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(eq=False)

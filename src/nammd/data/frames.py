@@ -6,7 +6,7 @@ of a few kinds, whatever its exact type, and to say in one way where values are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,15 +19,22 @@ from nammd.data.values import Values
 from nammd.errors.advice import Advice, naming, refusal
 from nammd.errors.naming import require_unique
 
-_KEPT_CELLS = 1 << 21
+_KEPT_CELLS = 1 << 20
 """A table keeps the values of so many cells once they are found: of many columns, the look takes the time."""
 
 
 class Frame:
     """A table of any library that narwhals knows, with its column names as text."""
 
-    def __init__(self, table: Any, owner: str, names: tuple[str, ...] | None = None) -> None:
-        self._table = table
+    def __init__(
+        self,
+        table: Any,
+        owner: str,
+        names: tuple[str, ...] | None = None,
+        again: Callable[[Sequence[str]], Any] | None = None,
+    ) -> None:
+        self._held = table
+        self._again = again
         self.owner = owner
         self.names = tuple(map(column_name, table.columns)) if names is None else names
         self.rows = len(table)
@@ -52,7 +59,7 @@ class Frame:
         if name in self._seen:
             return self._seen[name]
         values = self._checked(name)
-        if len(self._seen) * self.rows < _KEPT_CELLS:
+        if (len(self._seen) + 1) * self.rows <= _KEPT_CELLS:
             self._seen[name] = values
         return values
 
@@ -76,16 +83,51 @@ class Frame:
         """Tell whether the type of a column is one of numbers, without a look at them."""
         if self._of_arrow is None:
             return bool(self.series(name).dtype.is_numeric())
-        return is_number(self._of_arrow[self._places[name]].type)
+        column = self._of_arrow[self._places[name]]
+        return column is None or is_number(column.type)
 
     def _plain_numbers(self, name: str) -> Values | None:
-        columns = self._of_arrow
-        return None if columns is None else plain_numbers(columns[self._places[name]])
+        return None if self._of_arrow is None else plain_numbers(self._column(name))
 
     @cached_property
     def _of_arrow(self) -> list[Any] | None:
         native = self._table.to_native()
         return list(native.columns) if is_arrow(native) else None
+
+    def _column(self, name: str) -> Any:
+        """Return a column as Arrow has it."""
+        assert self._of_arrow is not None
+        place = self._places[name]
+        if self._of_arrow[place] is None:
+            assert self._again is not None
+            self._of_arrow[place] = self._again([name]).column(0)
+        return self._of_arrow[place]
+
+    @property
+    def _table(self) -> Any:
+        """The table, as narwhals has it."""
+        if self._held is None:
+            import narwhals as nw
+
+            assert self._again is not None
+            self._held = nw.from_native(self._again(self.names))
+        return self._held
+
+    def let_go(self, names: Sequence[str]) -> None:
+        """Let go of columns of numbers, where they can be read again; whoever asks for one gets it as before.
+
+        As points they are there a second time, and few want to see them as they were.
+        """
+        if self._again is None or self._of_arrow is None:
+            return
+        for name in filter(self.holds_numbers, names):
+            self._of_arrow[self._places[name]] = None
+            self._taken.pop(name, None)
+            self._seen.pop(name, None)
+        self._held = None
+        import pyarrow as pa
+
+        pa.default_memory_pool().release_unused()
 
     def series(self, name: str) -> Any:
         """Return a column as it is, as a narwhals series."""
@@ -93,8 +135,7 @@ class Frame:
             import narwhals as nw
 
             if name not in self._taken:
-                column = self._of_arrow[self._places[name]]
-                self._taken[name] = nw.from_native(column, series_only=True)
+                self._taken[name] = nw.from_native(self._column(name), series_only=True)
             return self._taken[name]
         return self._columns[self._places[name]]
 
@@ -119,7 +160,7 @@ class Frame:
         if not kept:
             raise ValueError(f"{self.owner} has no other columns than {', '.join(names)}: nothing to compare")
         places = [self._places[name] for name in kept]
-        found = Frame(self._table[:, places], self.owner, tuple(kept))
+        found = Frame(self._table[:, places], self.owner, tuple(kept), self._again)
         found.unread = {name: cells for name, cells in self.unread.items() if name in kept}
         found.words = self.words
         return found

@@ -236,7 +236,7 @@ def open_file(path: str | os.PathLike[str], *, by_workers: bool = False, **readi
         if summary is not None:
             return SummaryDataset(str(path), path, source=Source(where, summary.n), summary=summary)
         scanned = scan(path, columns=reading.get("columns")) if by_workers else None
-        return (scanned or read(path, **reading)).to_dataset()
+        return (scanned or read(path, **reading)).to_dataset(keep=False)
 
 
 def _summary_in(path: Path) -> Any:
@@ -294,11 +294,13 @@ def _open_table(data: Any, name: str, source: Source | None) -> TableDataset | N
         return None
     if not series and nw.Struct in table.schema.values():
         table = nw.from_native(flat(table.to_arrow(), name))
-    frame = Frame(table, name)
+    frame = Frame(table, name, again=None if source is None else source.again)
     if source is not None:
         frame.words = {
             column: (found, source.total_rows or frame.rows) for column, found in source.words.items()
         }
+    if source is not None and source.again is not None:
+        data = source.path  # the table itself may be let go
     return TableDataset(name, data, source=source, frame=frame, one_column=series)
 
 

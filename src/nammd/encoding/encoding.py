@@ -187,7 +187,11 @@ class Encoding:
         if dataset.one_column and len(self._slots) == 1 and not self.left_out:
             dataset = dataset.renamed(self.columns[0].name)
         require_known(self.columns, dataset, (entry.column for entry in self.left_out))
-        return dataset.encoded(self.encode if look is None else partial(self.encode, look=look), self.width)
+        encode = self.encode if look is None else partial(self.encode, look=look)
+        points = dataset.encoded(encode, self.width)
+        if dataset.frame is not None:
+            dataset.frame.let_go(list(self._slots))
+        return points
 
     def encode(self, frame: Frame, look: Look | None = None) -> FloatArray:
         """Return the rows of a table that has all columns as points; see `points`."""

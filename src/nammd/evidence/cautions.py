@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nammd.data.arrays import to_numpy
-from nammd.data.repeats import KeyCounts, in_common
+from nammd.data.repeats import KeyCounts, in_common, row_keys
 from nammd.encoding.noticed import unread as unread_cells
 from nammd.errors.advice import Caution
 from nammd.kernels.operations import features_of
@@ -246,9 +246,9 @@ def rows_in_common(x: Sample, y: Sample) -> tuple[Caution, ...]:
 def copied_rows(sample: Sample) -> Caution | None:
     """Return why copies of rows are no data to test with."""
     found = sample.key_counts
-    if sample.keys is not None and sample.units is not None:
+    if found is not None and sample.units is not None:
         # Within a group a copy is expected, and does no harm.
-        found = KeyCounts.once_in_each(sample.keys, sample.units.codes)
+        found = KeyCounts.once_in_each(row_keys(sample.points), sample.units.codes)
     times = 1 if found is None else found.copies
     if times == 1:
         return None

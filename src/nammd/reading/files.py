@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from nammd.data.dataset import Dataset, Source
 from nammd.data.pieces import Pieces
 from nammd.data.sampling import Positions, Reservoir, sample_positions
 from nammd.errors.addresses import local_path, shown
-from nammd.errors.advice import naming
+from nammd.errors.advice import Advice, naming, refusal
 from nammd.errors.checks import whole
 from nammd.errors.limits import require_unpacked
 from nammd.errors.naming import chosen_columns
@@ -31,6 +32,9 @@ from nammd.reading.sources import BATCH_ROWS, ArrayFile, TableFile
 from nammd.reading.text_formats.options import Reading
 
 _LARGE_BYTES = 1 << 22
+
+_READ_AGAIN_BYTES = 1 << 23
+"""Columns of a larger table need not be kept: they are read again where somebody asks for them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +54,8 @@ class Loaded:
         What the reader should know: arrays that were flattened, images that were resized.
     words : mapping
         How often words for missing values stood among numbers and times, by column, in all of the file.
+    again : callable or None
+        Reads some columns of a large table once more, so that they need not be kept; None where they are.
     """
 
     data: Any
@@ -57,6 +63,7 @@ class Loaded:
     total_rows: int
     notes: tuple[str, ...] = ()
     words: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False)
+    again: Callable[[Sequence[str]], Any] | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> int:
@@ -73,11 +80,12 @@ class Loaded:
         width = len(self.data.names) if isinstance(self.data, Pieces) else self.data.shape[1]
         return f"Loaded({str(self.path)!r}, {rows}, {width} columns)"
 
-    def to_dataset(self) -> Dataset:
-        """Return it opened, under the name of its file."""
+    def to_dataset(self, keep: bool = True) -> Dataset:
+        """Return it opened, under the name of its file; a large table may be let go where it is not kept."""
         from nammd.data.opening import open_content
 
-        source = Source(self.path, self.total_rows, self.notes, self.words)
+        again = None if keep else self.again
+        source = Source(self.path, self.total_rows, self.notes, self.words, again)
         return open_content(self.data, str(self.path), source)
 
 
@@ -147,7 +155,44 @@ def read(
         else:
             data, total = _read_table(source, columns, sample, rng)
         words = source.words if isinstance(source, TableFile) else {}
-        return Loaded(data, shown(path) if is_elsewhere(path) else source.path, total, source.notes, words)
+        again = None
+        if sample is None and isinstance(source, TableFile) and data.nbytes > _READ_AGAIN_BYTES:
+            again = _again(path, reading)
+        where = shown(path) if is_elsewhere(path) else source.path
+        return Loaded(data, where, total, source.notes, words, again)
+
+
+def _again(path: str | os.PathLike[str], reading: Reading | None) -> Callable[[Sequence[str]], Any] | None:
+    """Return what reads some columns of a file once more; None of what is no file, or may be another then."""
+    if is_elsewhere(path) or not local_path(path).is_file():
+        return None
+    return partial(_read_again, path, reading, _state(path))
+
+
+def _read_again(
+    path: str | os.PathLike[str],
+    reading: Reading | None,
+    before: tuple[int, int, int] | None,
+    columns: Sequence[str],
+) -> Any:
+    if _state(path) != before:
+        raise refusal(
+            ValueError,
+            f"{path} is not what it was when it was opened, and its columns are needed once more",
+            Advice(
+                python="run this again; nammd.tables.read(path) in place of the path keeps them in memory",
+                shell="run this again when nobody writes to it",
+            ),
+        )
+    return read(path, columns=columns, reading=reading).data
+
+
+def _state(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
+    try:
+        status = local_path(path).stat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def scan(path: str | os.PathLike[str], *, columns: Sequence[str] | None = None) -> Loaded | None:

@@ -90,29 +90,35 @@ class Sample:
         return is_constant(self.points)
 
     @cached_property
-    def keys(self) -> Keys | None:
-        """A number for every row, the same for the same rows, where they are; None if not at hand."""
-        return row_keys(self.points)
-
-    @cached_property
     def sorted_keys(self) -> Keys | None:
-        """The same numbers in ascending order."""
-        return None if self.keys is None else namespace(self.keys).sort(self.keys)
+        """A number for every row, the same for the same rows, where they are, in ascending order.
+
+        None if the rows are not at hand.
+        """
+        keys = row_keys(self.points)
+        return None if keys is None else namespace(keys).sort(keys)
 
     @cached_property
     def key_counts(self) -> KeyCounts | None:
         """The different ones of these, and how often each is there."""
         return None if self.sorted_keys is None else KeyCounts.of(self.sorted_keys)
 
+    def has_rows_of(self, other: Sample) -> bool:
+        """Tell whether another sample has the same rows in some order, as often each; and not by chance."""
+        if self.size != other.size or self.sorted_keys is None or other.sorted_keys is None:
+            return False
+        assert self.key_counts is not None
+        mine, theirs = in_one_place(self.sorted_keys, other.sorted_keys)
+        return bool((mine == theirs).all()) and not self.key_counts.may_be_chance
+
     def same_rows(self, other: Sample) -> bool:
         """Tell whether another sample has the same rows in the same order."""
         if self is other or self.points is other.points:
             return True
-        if self.size != other.size or self.keys is None or other.keys is None:
+        if not self.has_rows_of(other):
             return False
-        assert self.key_counts is not None
-        mine, theirs = in_one_place(self.keys, other.keys)
-        return bool((mine == theirs).all()) and not self.key_counts.may_be_chance
+        mine, theirs = in_one_place(row_keys(self.points), row_keys(other.points))
+        return bool((mine == theirs).all())
 
     @cached_property
     def digest(self) -> str:
