@@ -11,7 +11,6 @@ import nammd
 from nammd.engines.tiles.engine import Tiles
 from nammd.tolerances import accepted, accepted_file, kept_sums
 from nammd.tolerances.file import rendered, sealed
-from nammd.tolerances.kept_sums import KeptSums
 from tests.properties.numbers import differences
 
 ROWS = 800
@@ -29,7 +28,7 @@ def few_are_many():
     """Let so many rows be more than are compared at all scales at once, and more than are moved."""
     with (
         patch.multiple(accepted, FINE_ROWS=700, MOST_MOVED=500),
-        patch.object(accepted_file, "MOST_MOVED", 500),
+        patch.multiple(accepted_file, FINE_ROWS=700, MOST_MOVED=500),
     ):
         yield
 
@@ -39,22 +38,32 @@ def tolerance():
     return nammd.Tolerance.from_reference(REFERENCE, {"summer": ACCEPTED}, margin=0.01)
 
 
+class Summed(list):
+    """The parts that are summed, by their numbers of rows; those of several scales apart."""
+
+    def __init__(self):
+        super().__init__()
+        self.finer = []
+
+
 @pytest.fixture
 def summed(monkeypatch):
-    """The parts that are summed at the main scale, by their numbers of rows."""
-    parts, plain = [], Tiles.many_sums
+    parts, plain = Summed(), Tiles.many_sums
 
     def many_sums(self, kernels, *given):
-        if len(kernels) == 1:
-            parts.extend(tuple(len(each) for each in part) for part in given)
+        (parts if len(kernels) == 1 else parts.finer).extend(
+            tuple(len(each) for each in part) for part in given
+        )
         return plain(self, kernels, *given)
 
     monkeypatch.setattr(Tiles, "many_sums", many_sums)
     return parts
 
 
-def without(tolerance):
-    return replace(tolerance, accepted=replace(tolerance.accepted, kept=KeptSums()))
+def without(tolerance, scales=None):
+    """The tolerance without what is kept, or without that of some scales."""
+    kept = {} if scales is None else {s: k for s, k in tolerance.accepted.kept.items() if s not in scales}
+    return replace(tolerance, accepted=replace(tolerance.accepted, kept=kept))
 
 
 def test_a_check_gives_the_same_numbers_with_what_is_kept_and_without(tolerance):
@@ -65,7 +74,21 @@ def test_a_check_gives_the_same_numbers_with_what_is_kept_and_without(tolerance)
 def test_only_what_involves_the_candidate_is_summed(tolerance, summed):
     tolerance.check(REFERENCE, CANDIDATE)
     assert summed
+    assert summed.finer
+    assert all(len(CANDIDATE) in part for part in [*summed, *summed.finer])
+
+
+def test_it_is_kept_at_the_scales_that_are_compared(tolerance):
+    finer = [each.scale for each in tolerance.scales if not each.too_fine]
+    assert finer
+    assert list(tolerance.accepted.kept) == [1.0, *finer]
+
+
+def test_without_one_of_several_scales_all_of_them_are_computed_anew(tolerance, summed):
+    found = without(tolerance, scales=[0.5]).check(REFERENCE, CANDIDATE)
     assert all(len(CANDIDATE) in part for part in summed)
+    assert (700,) in summed.finer
+    assert differences(found, tolerance.check(REFERENCE, CANDIDATE)) == []
 
 
 @pytest.mark.parametrize("change", ["a number", "the order", "a row less", "the type of numbers"])
@@ -78,12 +101,14 @@ def test_sums_of_other_rows_are_computed_anew(tolerance, summed, change):
     }[change]
     found = tolerance.check(other, CANDIDATE.astype(other.dtype))
     assert (len(other),) in summed
+    assert (700,) in summed.finer
     assert differences(found, without(tolerance).check(other, CANDIDATE.astype(other.dtype))) == []
 
 
 def test_an_engine_of_another_precision_computes_anew(tolerance, summed):
     tolerance.check(REFERENCE, CANDIDATE, engine=Tiles(dtype="float32"))
     assert (ROWS,) in summed
+    assert (700,) in summed.finer
 
 
 def test_what_is_kept_stays_after_more_was_accepted(tolerance, summed):
@@ -93,31 +118,69 @@ def test_what_is_kept_stays_after_more_was_accepted(tolerance, summed):
     assert (ROWS,) not in summed
     assert (ROWS, len(ACCEPTED)) not in summed
     assert (ROWS, 180) in summed
+    assert list(wider.accepted.kept) == [1.0]  # finer scales may have other rows of each now
     assert differences(found, without(wider).check(REFERENCE, CANDIDATE)) == []
 
 
-def test_a_file_without_them_is_read(tolerance, tmp_path):
+@pytest.fixture
+def content(tolerance, tmp_path):
+    """What stands in its file."""
     tolerance.save(tmp_path / "tolerance.json")
-    content = json.loads((tmp_path / "tolerance.json").read_bytes())
+    return json.loads((tmp_path / "tolerance.json").read_bytes())
+
+
+def loaded(content, tmp_path):
+    """Return the tolerance of a file with this content."""
+    (tmp_path / "other.json").write_bytes(sealed(rendered(content)))
+    return nammd.Tolerance.load(tmp_path / "other.json")
+
+
+def test_a_file_without_them_is_read(tolerance, content, tmp_path):
     assert content["accepted"].pop("kept")["reference"] == tolerance.origin.digest
-    (tmp_path / "older.json").write_bytes(sealed(rendered(content)))
-    older = nammd.Tolerance.load(tmp_path / "older.json")
-    assert not older.accepted.kept.reference
+    older = loaded(content, tmp_path)
+    assert not older.accepted.kept
     assert differences(older.check(REFERENCE, CANDIDATE), tolerance.check(REFERENCE, CANDIDATE)) == []
 
 
-def test_sums_of_too_few_rows_are_refused(tolerance, tmp_path):
-    tolerance.save(tmp_path / "tolerance.json")
-    content = json.loads((tmp_path / "tolerance.json").read_bytes())
+def test_a_file_with_those_of_the_main_scale_alone_is_read(tolerance, content, tmp_path):
+    assert content["accepted"]["kept"].pop("finer")
+    older = loaded(content, tmp_path)
+    assert list(older.accepted.kept) == [1.0]
+    assert differences(older.check(REFERENCE, CANDIDATE), tolerance.check(REFERENCE, CANDIDATE)) == []
+
+
+def test_a_file_gives_the_same_sums(tolerance, content, tmp_path):
+    again = loaded(content, tmp_path).accepted.kept
+    assert list(again) == list(tolerance.accepted.kept)
+    for scale, kept in tolerance.accepted.kept.items():
+        assert again[scale].reference == kept.reference
+        assert [*again[scale].within] == sorted(kept.within)
+        for part, sums in kept.between.items():
+            np.testing.assert_array_equal(again[scale].between[part].rows, sums.rows)
+            np.testing.assert_array_equal(again[scale].between[part].cols, sums.cols)
+
+
+def test_sums_of_too_few_rows_are_refused(content, tmp_path):
     content["accepted"]["kept"]["within"][0]["rows"] = "AAAAAAAA8D8="
-    (tmp_path / "tolerance.json").write_bytes(sealed(rendered(content)))
     with pytest.raises(ValueError, match="800 numbers, not 1"):
-        nammd.Tolerance.load(tmp_path / "tolerance.json")
+        loaded(content, tmp_path)
+
+
+def test_at_finer_scales_too(content, tmp_path):
+    content["accepted"]["kept"]["finer"][0]["within"][0]["rows"] = "AAAAAAAA8D8="
+    with pytest.raises(ValueError, match="700 numbers, not 1"):
+        loaded(content, tmp_path)
+
+
+def test_finer_scales_with_other_parts_are_refused(content, tmp_path):
+    content["accepted"]["kept"]["finer"][0]["between"].pop()
+    with pytest.raises(ValueError, match="the same parts at every scale"):
+        loaded(content, tmp_path)
 
 
 def test_no_more_numbers_are_kept_than_there_is_room_for(monkeypatch):
     monkeypatch.setattr(kept_sums, "MOST_NUMBERS", 1_250)
-    kept = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin=0.01).accepted.kept
+    kept = nammd.Tolerance.from_reference(REFERENCE, ACCEPTED, margin=0.01).accepted.kept[1.0]
     numbers = sum(len(each.rows) for each in kept.within.values())
     numbers += sum(len(each.rows) + len(each.cols) for each in kept.between.values())
     assert list(kept.within) == [0]  # what spares most of the work
@@ -126,4 +189,4 @@ def test_no_more_numbers_are_kept_than_there_is_room_for(monkeypatch):
 
 def test_sums_of_few_rows_are_not_kept():
     few = nammd.Tolerance.from_reference(rows(0, 0.0, 300), ACCEPTED, margin=0.02)
-    assert not few.accepted.kept.reference
+    assert not few.accepted.kept

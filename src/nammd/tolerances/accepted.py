@@ -239,15 +239,15 @@ class AcceptedSet:
         Where the columns of the reference are.
     within, between : mapping
         Sums over the pairs of rows of each of them, and of each two, by their numbers.
-    kept : KeptSums
-        The same with the reference, as far as it is kept.
+    kept : mapping of float to KeptSums
+        The same with the reference, by scale, as far as it is kept.
     """
 
     datasets: tuple[AcceptedDataset, ...]
     home: tuple[Quantiles, ...] = field(default=(), repr=False)
     within: Mapping[int, WithinSums] = field(default_factory=dict, repr=False)
     between: Sums = field(default_factory=dict, repr=False)
-    kept: KeptSums = field(default_factory=KeptSums, repr=False)
+    kept: Mapping[float, KeptSums] = field(default_factory=dict, repr=False)
 
     def accepting(self, samples: Mapping[str, Sample], space: Space, reason: str = "") -> AcceptedSet:
         """Return the set with more datasets; those that are known already are not summed again."""
@@ -261,14 +261,18 @@ class AcceptedSet:
         points = [each.points for each in datasets]
         with aside():
             [sums] = SumsBetween(points, self.within, self.between).at([space.kernel], None)
-        kept = self.kept.after(len(self.datasets), len(added))
+        # With more datasets, finer scales have other rows of each.
+        kept = {s: k.after(len(self.datasets), len(added)) for s, k in self.kept.items() if s == 1.0}
         return AcceptedSet(datasets, self.home, sums.within, sums.between, kept)
 
-    def keeping(self, reference: Sample, known: Known | None, engine: Engine | None) -> AcceptedSet:
+    def keeping(
+        self, reference: Sample, known: Known | None, engine: Engine | None, finer: Sequence[float]
+    ) -> AcceptedSet:
         """Return the set with what it and its reference know of each other, where every check needs that.
 
-        `known` is what is within the reference. Of few rows it is not kept: they are compared at all scales
-        at once. Nor of a kernel with features, which compares none in pairs.
+        `known` is what is within the reference, and `finer` are the scales at which some of the rows are
+        compared. Of few rows nothing is kept: they are compared at all scales at once. Nor of a kernel with
+        features, which compares none in pairs.
         """
         sizes = [reference.size, *(len(each.points) for each in self.datasets)]
         many = len(sizes) > 1 and max(sizes) > FINE_ROWS and reference.size <= MOST_ROWS
@@ -278,7 +282,12 @@ class AcceptedSet:
         own = known.sums if known is not None and known.sample.points is reference.points else None
         assert own is None or isinstance(own, WithinSums)
         corners, _ = self.corners(reference, (1.0,))
-        return replace(self, kept=KeptSums.of(reference, self.sums_between(corners), own))
+        kept = KeptSums.at((1.0,), reference, self.sums_between(corners), own)
+        if finer:
+            some = reference.at_most(FINE_ROWS)
+            corners, _ = self.corners(some, finer)
+            kept |= KeptSums.at(finer, some, SumsBetween([corner.points for corner in corners]))
+        return replace(self, kept=kept)
 
     def same_as(self, sample: Any) -> str:
         """Return the name of the dataset that a sample is, row by row; empty where it is none."""
@@ -295,7 +304,7 @@ class AcceptedSet:
     def fine_rows(self) -> int:
         """How many rows of each dataset finer scales have.
 
-        What the datasets know of each other there, which no file keeps, would take long.
+        What the datasets know of each other there takes long, where no file keeps it.
         """
         return max(min(MOST_FINE // max(len(self.datasets), 1), FINE_ROWS), _LEAST_FINE)
 
@@ -311,14 +320,28 @@ class AcceptedSet:
         [sums] = self.sums_between(corners).at([kernel], None)
         return AcceptedRows.of(kernel, corners, sizes, sums)
 
-    def sums_between(self, corners: Sequence[Rows], kept: bool = False) -> SumsBetween:
+    def sums_between(self, corners: Sequence[Rows], kept: KeptSums | None = None) -> SumsBetween:
         """Return what is known of corners; with what is `kept` of the reference, where these are its rows."""
         points = [corner.points for corner in corners]
         within = {k + 1: sums for k, sums in self.within.items()}
         between = {(a + 1, b + 1): sums for (a, b), sums in self.between.items()}
-        if kept:
-            within, between = {**within, **self.kept.within}, {**between, **self.kept.between}
+        if kept is not None:
+            within, between = {**within, **kept.within}, {**between, **kept.between}
         return SumsBetween(points, within, between)
+
+    def known(
+        self, reference: Sample, corners: Sequence[Rows], scales: Sequence[float], engine: Engine | None
+    ) -> list[SumsBetween]:
+        """Return what is known of corners at scales that are summed together: of each the same parts."""
+        kept = [self.kept[scale] for scale in scales if scale in self.kept]
+        if len(kept) < len(scales) or not all(each.hold_for(reference, engine) for each in kept):
+            kept = []
+        if tuple(scales) == (1.0,):
+            return [self.sums_between(corners, *kept)]
+        points = [corner.points for corner in corners]
+        if not kept:
+            return [SumsBetween(points)] * len(scales)
+        return [SumsBetween(points, each.within, each.between) for each in kept]
 
     def corners(self, reference: Sample, scales: Sequence[float]) -> tuple[list[Rows], list[int]]:
         """Return the rows of all that is accepted, the reference first, and how many units each dataset has.

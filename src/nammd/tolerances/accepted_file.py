@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from nammd.errors.stored import LARGEST, Stored
 from nammd.evidence.accepted import Sums
 from nammd.evidence.nearest import MOST_MOVED
 from nammd.tolerances.accepted import (
+    FINE_ROWS,
     MOST_ROWS,
     QUANTILES,
     AcceptedDataset,
@@ -38,12 +40,16 @@ def accepted_to_dict(accepted: AcceptedSet) -> dict[str, Any]:
             for each in accepted.home
         ],
         **_sums_to_dict(accepted.within, accepted.between),
-        "kept": _kept_to_dict(accepted.kept) if accepted.kept.reference else None,
+        "kept": _kept_to_dict(accepted.kept) if accepted.kept else None,
     }
 
 
-def _kept_to_dict(kept: KeptSums) -> dict[str, Any]:
-    return {"reference": kept.reference, **_sums_to_dict(kept.within, kept.between)}
+def _kept_to_dict(kept: Mapping[float, KeptSums]) -> dict[str, Any]:
+    every = {
+        scale: {"reference": each.reference, **_sums_to_dict(each.within, each.between)}
+        for scale, each in kept.items()
+    }
+    return {**every[1.0], "finer": [{"scale": s, **each} for s, each in every.items() if s != 1.0]}
 
 
 def _sums_to_dict(within: Mapping[int, WithinSums], between: Sums) -> dict[str, Any]:
@@ -85,11 +91,30 @@ def read_accepted(stored: Stored, bound: float, width: int, rows: int) -> Accept
     if set(between) != {(a, b) for a in numbers for b in numbers if a < b}:
         raise stored["between"].wrong("sums for each two of the accepted datasets")
     home = tuple(_read_quantiles(each, width) for each in stored["home"].each())
-    kept = KeptSums()
-    if (here := stored.get("kept")).there:
-        corners = [rows, *sizes, *(min(rows, MOST_MOVED) for each in datasets if each.maps for _ in STEPS)]
-        kept = KeptSums(here["reference"].text(), *_read_sums(here, corners, bound))
-    return AcceptedSet(datasets, home, within, between, kept)
+    found = AcceptedSet(datasets, home, within, between)
+    here = stored.get("kept")
+    return replace(found, kept=_read_kept(here, found, rows, bound)) if here.there else found
+
+
+def _read_kept(stored: Stored, accepted: AcceptedSet, rows: int, bound: float) -> dict[float, KeptSums]:
+    def corners(most: int, each_most: int, moved: int) -> list[int]:
+        """Return how many rows every corner has."""
+        own, copies = min(rows, most), sum(len(STEPS) for each in accepted.datasets if each.maps)
+        sizes = [min(len(each.points), each_most) for each in accepted.datasets]
+        return [own, *sizes, *[min(own, moved)] * copies]
+
+    def read(one: Stored, sizes: Sequence[int]) -> KeptSums:
+        return KeptSums(one["reference"].text(), *_read_sums(one, sizes, bound))
+
+    kept, fine = {1.0: read(stored, corners(rows, MOST_ROWS, MOST_MOVED))}, dict[float, KeptSums]()
+    if (finer := stored.get("finer")).there:
+        sizes = corners(FINE_ROWS, accepted.fine_rows, MOST_MOVED // 2)
+        for each in finer.each():
+            fine[each["scale"].number(0, 1)] = read(each, sizes)
+        parts = [(set(each.within), set(each.between)) for each in fine.values()]
+        if any(part != parts[0] for part in parts):
+            raise finer.wrong("sums of the same parts at every scale")
+    return kept | fine
 
 
 def _read_sums(stored: Stored, sizes: Sequence[int], bound: float) -> tuple[dict[int, WithinSums], Sums]:

@@ -12,9 +12,9 @@ import numpy as np
 from nammd.data.arrays import FloatArray
 from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
-from nammd.evidence.accepted import AcceptedRows, SumsBetween
+from nammd.evidence.accepted import AcceptedRows
 from nammd.evidence.bets import bets_on_rows
-from nammd.evidence.gathering import gather_at
+from nammd.evidence.gathering import gather_at, kernels_at
 from nammd.evidence.nearest import nearest_accepted
 from nammd.evidence.preparing import compared
 from nammd.evidence.rows import Known, RowEvidence
@@ -179,29 +179,27 @@ class _Around:
         pairs, engine = [(reference, sample)], self.engine
         if all(scale in self._known and self._known[scale][0] is reference for scale in scales):
             around = self.at(scales)
-            known, others = [one.known(reference) for one in around], around[0].others
-            found = gather_at(scales, pairs, engine=engine, known=known, beside=others)
+            inside, others = [one.known(reference) for one in around], around[0].others
+            found = gather_at(scales, pairs, engine=engine, known=inside, beside=others)
             return [evidence for [evidence] in found]  # type: ignore[misc]
         corners, sizes = self.accepted.corners(reference, scales)
         others = [corner.points for corner in corners[1:]]
-        between = SumsBetween([reference.points, *others])
-        if tuple(scales) == (1.0,):  # of several kernels nothing is known
-            of_this = self.accepted.kept.hold_for(reference, engine)
-            between = self.accepted.sums_between(corners, kept=of_this)
-        own = between.within.get(0)
-        here = (
-            None
-            if own is None
-            else [Known(reference, own, SampleStandIns(reference, reference.space.kernel))]
-        )
+        between = self.accepted.known(reference, corners, scales, engine)
+        own = [each.within.get(0) for each in between]
+        kernels = kernels_at(reference.space.kernel, scales)
+        here = [
+            Known(reference, sums, SampleStandIns(reference, kernel))
+            for sums, kernel in zip(own, kernels, strict=True)
+            if sums is not None
+        ]
         # The pair itself tells what is within the reference.
-        among = [part for part in between.parts if len(part) == 2 or part[0] is not reference.points]
-        found = gather_at(scales, pairs, engine=engine, known=here, beside=others, among=among)
+        among = [part for part in between[0].parts if len(part) == 2 or part[0] is not reference.points]
+        found = gather_at(scales, pairs, engine=engine, known=here or None, beside=others, among=among)
         kept: list[RowEvidence] = []
-        for scale, [evidence] in zip(scales, found, strict=False):
+        for scale, [evidence], known in zip(scales, found, between, strict=True):
             assert isinstance(evidence, RowEvidence)
-            first = [evidence.kernel_sums.x] if own is None else []
-            sums = between.completed([*first, *evidence.beside[len(others) :]])
+            first = [] if here else [evidence.kernel_sums.x]
+            sums = known.completed([*first, *evidence.beside[len(others) :]])
             rows = AcceptedRows.of(evidence.kernel, corners, sizes, sums)
             self._known[scale] = reference, rows
             # What the corners know of each other is in there now, and large.

@@ -186,7 +186,8 @@ class Constructors(Result):
         found = joint_margin(bench, estimates, known, margin, rows, made[0] if made else 0.0)
         finer = scale_margins(bench, wanted, found.value if by_number else None, made[1:])
         own = next((each.evidence.known_x for each in estimates.values()), None)
-        known = known.keeping(bench.reference, own, bench.engine)
+        compared = [each.scale for each in finer if not each.too_fine]
+        known = known.keeping(bench.reference, own, bench.engine, compared)
         return cls._made(
             bench,
             (found,),
