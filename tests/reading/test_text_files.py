@@ -2,11 +2,13 @@
 
 import datetime as dt
 
+import numpy as np
 import pyarrow.csv
 import pyarrow.json
 import pytest
 
-from nammd.reading import batches, delimited, jsonlines, read
+from nammd.reading import batches, column_types, delimited, jsonlines, read
+from nammd.reading.parsing import Style
 
 
 @pytest.fixture
@@ -114,3 +116,34 @@ def test_words_among_numbers_are_counted_in_all_blocks(kept, tmp_path, monkeypat
     assert loaded.words == {"a": {"NA": 10, "null": 1}}
     assert loaded.data["a"].null_count == 21
     assert loaded.data["b"].null_count == 0
+
+
+UNSURE = ["00123", "1.250", "-12.500", "+999.000"]
+SURE = ["", "0", "12", "12.5", "1.2500", "1000.250", "a0123", "0.125", "-00.1"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("line", ["\n", "\r\n", "\r"])
+def test_columns_of_cells_that_may_be_codes_or_thousands_are_known_by_the_bytes(delimiter, line, tmp_path):
+    style, rng = Style(tmp_path, delimiter, "utf-8", (), 100), np.random.default_rng(0)
+    for _ in range(50):
+        rows = rng.choice([*UNSURE, *SURE], (rng.integers(1, 6), rng.integers(1, 9)))
+        text = "".join(delimiter.join(row) + line for row in rows)
+        known = {k for row in rows for k, cell in enumerate(row) if cell in UNSURE}
+        assert column_types._places(style, text.encode()) == known
+
+
+def test_only_columns_that_may_hold_codes_are_read_as_text(tmp_path, monkeypatch):
+    asked = []
+    opened = column_types.opened
+
+    def watched(style, types, *others):
+        asked.append((len(types), *map(len, others[:1])))
+        return opened(style, types, *others)
+
+    monkeypatch.setattr(column_types, "opened", watched)
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,c\n1,00123,7\n2,00456,8\n")
+    assert read(path).data.to_pydict() == {"a": [1, 2], "b": ["00123", "00456"], "c": [7, 8]}
+    # All types are guessed once, and known the second time.
+    assert asked == [(0,), (1, 1), (3,)]

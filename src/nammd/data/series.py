@@ -51,15 +51,15 @@ def values_of(series: Any) -> Values:
     return _from_objects(series.to_list(), missing)
 
 
-def plain_numbers(column: Any) -> Values | None:
+def plain_numbers(column: Any, numbers: FloatArray | None = None) -> Values | None:
     """Return the values of a column of Arrow's that holds integers or floats; None for any other.
 
-    There may be thousands of them, so it takes no way round.
+    There may be thousands of them, so it takes no way round. `numbers` are its own, where these are known.
     """
     kind = column.type
     if not is_number(kind):
         return None
-    numbers = to_float64.floats(column)
+    numbers = to_float64.floats(column) if numbers is None else numbers
     return _measured("numeric", numbers, whole=is_number(kind, whole=True) or _beyond_integers(numbers))
 
 

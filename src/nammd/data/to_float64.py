@@ -8,6 +8,7 @@ encoding wherever it comes from.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,14 @@ def floats(native: Any) -> FloatArray:
     if native.type != pa.float64():
         native = native.cast(pa.float64(), safe=False)
     return as_numpy(native, np.nan)
+
+
+def stacked_floats(columns: Sequence[Any]) -> FloatArray:
+    """Return columns of Arrow's numbers, all of one type and length, a row each; NaN where missing."""
+    import pyarrow as pa
+
+    chunks = [chunk for column in columns for chunk in getattr(column, "chunks", [column])]
+    return floats(pa.chunked_array(chunks)).reshape(len(columns), -1)
 
 
 def seconds(native: Any) -> FloatArray | None:

@@ -25,6 +25,9 @@ _GROUPED = r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}"
 _BEGINS_WITH_A_YEAR = re.compile(r"\s*[0-9]{4}-")
 
 
+_MOST_CELLS = 5000
+"""Of so many cells the columns are looked up in the bytes of a file."""
+
 _SUMS = frozenset(
     [
         "total",
@@ -97,7 +100,9 @@ def settled(style: Style, head: bytes, text: Iterable[str], most_blocks: int) ->
                         first = [batch for batch in [next(batches, None)] if batch is not None]
                         types = _not_as_arrow_has_them(style, head, first, text)
                         if types:
-                            continue  # from the beginning, with these
+                            # From the beginning with these; the others need not be guessed again.
+                            types = dict(zip(names, reader.schema.types, strict=True)) | types
+                            continue
                     require_utf8(style.path, reader.schema)
                     types = dict(zip(names, reader.schema.types, strict=True))
                     kept = _Kept(most_blocks)
@@ -282,7 +287,11 @@ def _doubtful(style: Style, head: bytes, schema: Any) -> list[str]:
         if pa.types.is_integer(kind) or pa.types.is_floating(kind)
     ]
     lines = head if len(head) < style.block_bytes else head[: head.rfind(b"\n") + 1]
-    if not numbers or not _anywhere(style, lines):
+    places = _places(style, lines)
+    if places is not None:
+        there = {schema.names[k] for k in places if k < len(schema.names)}
+        numbers = [name for name in numbers if name in there]
+    if not numbers:
         return []
     try:
         types = dict.fromkeys(numbers, pa.string())
@@ -311,8 +320,20 @@ def _doubtful(style: Style, head: bytes, schema: Any) -> list[str]:
     return found
 
 
-def _anywhere(style: Style, lines: bytes) -> bool:
-    """Tell whether any cell may be a code or have thousands: a look at the bytes, before all are cells."""
+def _places(style: Style, lines: bytes) -> set[int] | None:
+    """Return the columns in which a cell may be a code or have thousands, by a look at the bytes.
+
+    None where these may be any: there are too many such cells, or quotes.
+    """
     edge = re.escape(style.delimiter) + r'"\r\n'
     pattern = f"(?:^|[{edge}])(?:{_CODE}|{_GROUPED})(?=[{edge}]|$)"
-    return re.search(pattern.encode(), lines) is not None
+    found, places, column, start, end = re.finditer(pattern.encode(), lines), set[int](), 0, 0, 0
+    for number, match in enumerate(found):
+        if number == _MOST_CELLS:
+            return None
+        start, end = end, match.end() - 1
+        if newest := 1 + max(lines.rfind(b"\n", start, end), lines.rfind(b"\r", start, end)):
+            start, column = newest, 0
+        column += lines.count(style.delimiter.encode(), start, end)
+        places.add(column)
+    return None if places and b'"' in lines else places  # in quotes a delimiter is none
