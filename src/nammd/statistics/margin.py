@@ -185,7 +185,9 @@ def _margin(
     # Hall's correction. For the upper tail it is shrunk where pairs of rows dominate, since its
     # expansion is around the linear part; for the lower tail the law near zero takes over instead.
     shrink = 1.0 - share if alternative == "greater" else 1.0
-    cubic, quadratic = (shrink * part for part in pair.cubic_and_quadratic(eps, alternative))
+    cubic = quadratic = 0.0
+    if some(shrink > 0):  # where nothing would be left of it, it is too dear to be asked for
+        cubic, quadratic = (shrink * part for part in pair.cubic_and_quadratic(eps, alternative))
     bolder = (2 * cubic + 3 * quadratic > 0) == (alternative == "greater")
     if some(bolder):
         # Where it would make the test bolder it has to be known: not from the few groups that matter most.
