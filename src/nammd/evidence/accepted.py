@@ -24,7 +24,7 @@ from nammd.kernels import Kernel
 from nammd.kernels.operations import row_by_row
 from nammd.spaces import Sample
 from nammd.statistics.grams import Grams, unit_eigenvalue
-from nammd.statistics.hull import Corner, Hull, Met, Mixture
+from nammd.statistics.hull import Blend, Corner, Hull, Met, Mixture
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.pair import Pair
 
@@ -145,12 +145,28 @@ class AcceptedRows:
         if mixture.used == (0,):  # the reference alone, which the candidate was compared with
             return evidence.pair()
         meeting = mixture.meeting
-        stand_ins = MixedStandIns(self, mixture)
+        stand_ins = self._stand_ins(mixture)
         repeats = stand_ins.repeats, None
         grams = Grams((stand_ins, evidence.stand_ins[1]), meeting.atoms, repeats=repeats)
         alike = self._constant(mixture), evidence.y.constant
         pair = mixture.pair(grams, alike)
         return Pair(pair.meeting, "nammd", alike, None, evidence.obstacle is not None)
+
+    def _stand_ins(self, mixture: Mixture) -> MixedStandIns:
+        """Return what stands for a mixture; one corner alone is the same for every candidate."""
+        if len(mixture.used) > 1:
+            return MixedStandIns(self, mixture)
+        [corner] = mixture.used
+        if corner not in self._alone:
+            while self._alone:  # those of one corner are kept, since they are large
+                self._alone.popitem()[1].forget()
+            self._alone[corner] = MixedStandIns(self, Blend(self.hull, mixture.weights), lasting=True)
+        return self._alone[corner]
+
+    @cached_property
+    def _alone(self) -> dict[int, MixedStandIns]:
+        """What stands for the last corner that was a mixture by itself."""
+        return {}
 
     def _constant(self, mixture: Mixture) -> bool:
         """Tell whether all rows of a mixture are equal."""
@@ -165,11 +181,13 @@ class AcceptedRows:
 class MixedStandIns:
     """Units that stand for a mixture, and sums of kernel values between them; `StandIns`.
 
-    Of each sample there are as many as it has part in the mixture.
+    Of each sample there are as many as it has part in the mixture. Sums that are `lasting` are needed by the
+    next candidate too.
     """
 
     accepted: AcceptedRows
-    mixture: Mixture
+    mixture: Blend
+    lasting: bool = False
 
     @cached_property
     def _parts(self) -> list[tuple[int, Positions]]:
@@ -245,10 +263,8 @@ class MixedStandIns:
     @cached_property
     def eigenvalue(self) -> float:
         """The largest eigenvalue of the covariance operator of a unit of the effective size."""
-        sizes = self.mixture.meeting.atoms[0].sizes
-        every = (
-            sizes if isinstance(sizes, np.ndarray) else np.full(len(self.mixture.meeting.atoms[0].own), sizes)
-        )
+        sizes, count = self.mixture.sizes, sum(map(len, self.mixture.places.values()))
+        every = sizes if isinstance(sizes, np.ndarray) else np.full(count, sizes)
         return unit_eigenvalue(self.values, every[self.chosen], every, self.repeats)
 
     def forget(self) -> None:

@@ -97,14 +97,15 @@ def forget_kernel_values(nearest: Nearest, evidence: Evidence) -> None:
     """Let go of the kernel values within a candidate, and within the mixture that is nearest to it.
 
     They are large, and a verdict may be kept for long. Those within the reference, which is the first sample
-    of `evidence`, stay: the next candidate needs them too.
+    of `evidence`, stay, and so do those within one accepted dataset alone: the next candidate needs them too.
     """
     meeting = nearest.pair.meeting
     order = meeting.second_order if isinstance(meeting, AtomPair) else None
     if not isinstance(order, Grams) or not isinstance(evidence, (RowEvidence, GroupEvidence)):
         return
     for each in order.stand_ins:
-        if isinstance(each, (MixedStandIns, SampleStandIns)) and each is not evidence.stand_ins[0]:
+        lasting = each is evidence.stand_ins[0] or (isinstance(each, MixedStandIns) and each.lasting)
+        if isinstance(each, (MixedStandIns, SampleStandIns)) and not lasting:
             each.forget()
 
 

@@ -17,7 +17,7 @@ from nammd.monitor.history import Writer
 from nammd.monitor.measuring import MeasuredBatch
 from nammd.monitor.pooling import WINDOWS, members
 from nammd.monitor.records import Era, Event, EventKind
-from nammd.monitor.replay import Snapshot
+from nammd.monitor.replay import Snapshot, version_of
 from nammd.monitor.state import State, alarms_of, state_of
 from nammd.monitor.stream import StreamAlarm
 from nammd.monitor.verdict import BatchVerdict
@@ -50,11 +50,11 @@ def is_there(seen: Snapshot, key: str, digest: str, replace: bool) -> bool:
 
 
 def store(
-    writer: Writer, measured: MeasuredBatch, replacing: bool, at: str
+    writer: Writer, measured: MeasuredBatch, replacing: bool, at: str, known: State | None = None
 ) -> tuple[tuple[Event, ...] | None, State]:
     """Store a batch; return the events and the state, or no events where the batch is there already.
 
-    Another process may have changed the history since the batch was checked.
+    Another process may have changed the history since the batch was checked, and since the state was `known`.
     """
     batch, seen = measured.batch, writer.read()
     if batch.era != seen.eras[-1].number:
@@ -68,24 +68,30 @@ def store(
         seen = seen.with_events(writer.event(at, "batch replaced", batch.key, text=words))
     stored = writer.insert(batch, measured.sums)
     writer.keep_sums_of(lambda keys: members(keys, WINDOWS[-1])[0])
-    return follow(writer, at, seen, seen.with_batch(stored))
+    return follow(writer, at, seen, seen.with_batch(stored), known)
 
 
-def follow(writer: Writer, at: str, was: Snapshot, now: Snapshot) -> tuple[tuple[Event, ...], State]:
-    """Tell what became of the alarms after a change; return the new events and the new state."""
-    before, after = alarms_of(was), state_of(now)
+def follow(
+    writer: Writer, at: str, was: Snapshot, now: Snapshot, known: State | None = None
+) -> tuple[tuple[Event, ...], State]:
+    """Tell what became of the alarms after a change; return the new events and the new state.
+
+    Where the state before it is `known`, it need not be worked out again.
+    """
+    still = None if known is None or known.version != was.version else known.data_alarms
+    before, after = alarms_of(was) if still is None else still, state_of(now)
     said: list[tuple[EventKind, StreamAlarm, str]] = []
-    for alarm in _of_data(after):
+    for alarm in after.data_alarms:
         earlier = _same_alarm(alarm, before, after.places)
         if earlier is None or (alarm.open and not earlier.open):
             said.append(("alarm opened", alarm, opened_words(alarm, after)))
         if not alarm.open and (earlier is None or earlier.open):
             said.append(("alarm closed", alarm, closed_words(alarm)))
     for alarm in before:
-        if _same_alarm(alarm, _of_data(after), after.places) is None:
+        if _same_alarm(alarm, after.data_alarms, after.places) is None:
             said.append(("alarm withdrawn", alarm, withdrawn_words(alarm)))
     new = tuple(writer.event(at, kind, alarm.opened, alarm.cause, words) for kind, alarm, words in said)
-    return new, replace(after, events=(*after.events, *new))
+    return new, replace(after, events=(*after.events, *new), version=version_of(writer.head))
 
 
 def refuse(writer: Writer, at: str, key: str, text: str) -> Event | None:
@@ -148,10 +154,6 @@ def acknowledge(
     for alarm in found:
         writer.event(at, "acknowledged", alarm.opened, alarm.cause, text)
     return len(found)
-
-
-def _of_data(state: State) -> list[StreamAlarm]:
-    return [alarm for alarm in state.alarms if alarm.of_data]
 
 
 def _same_alarm(

@@ -25,7 +25,7 @@ from nammd.monitor.rates import RateName, Spending
 from nammd.monitor.records import EventKind
 from nammd.monitor.repair import Repair, repair
 from nammd.monitor.replay import LONGEST_WINDOW
-from nammd.monitor.state import next_level, state_of
+from nammd.monitor.state import State, next_level, state_of
 from nammd.monitor.storage import (
     CurrentGate,
     opened_reference,
@@ -74,6 +74,7 @@ class Monitor(HistoryEdits):
         super().__init__(Path(path).expanduser())
         self.engine = engine
         self._current_gate = CurrentGate(reference)
+        self._last_state: State | None = None
 
     @classmethod
     def create(
@@ -249,7 +250,10 @@ class Monitor(HistoryEdits):
             measured = measure(gate, batch, name, era, next_level(seen))
         if report is not None:
             measured = measured.with_report(measured.verdict.report(report), self.path)
-        found, state = self._history.write(lambda writer: alarms.store(writer, measured, replace, stamp()))
+        found, state = self._history.write(
+            lambda writer: alarms.store(writer, measured, replace, stamp(), self._last_state)
+        )
+        self._last_state = state
         if found is None:  # another process was quicker with the same batch
             return BatchVerdict.of(state, name)
         return tell(on_alarm, self.path, BatchVerdict.of(state, name, measured.verdict, found))

@@ -60,6 +60,8 @@ class State:
         When batches are expected.
     gaps : tuple of Gap
         Those that have not come.
+    version : str
+        That of the history that it was worked out from; see `Snapshot`.
     """
 
     title: str
@@ -72,11 +74,17 @@ class State:
     window: int
     calendar: Calendar
     gaps: tuple[Gap, ...]
+    version: str = field(repr=False, compare=False)
 
     @property
     def open_alarms(self) -> tuple[StreamAlarm, ...]:
         """The alarms that are open."""
         return tuple(alarm for alarm in self.alarms if alarm.open)
+
+    @property
+    def data_alarms(self) -> list[StreamAlarm]:
+        """The alarms about data that have come."""
+        return [alarm for alarm in self.alarms if alarm.of_data]
 
     @property
     def alarmed(self) -> bool:
@@ -167,6 +175,7 @@ def state_of(history: Snapshot, now: datetime.datetime | None = None) -> State:
         window=window,
         calendar=history.calendar,
         gaps=gaps,
+        version=history.version,
     )
 
 

@@ -146,7 +146,7 @@ class Hull:
         across = np.array([c.total(each) for c, each in zip(self.corners, met.across, strict=True)])
         sizes = np.array([corner.size for corner in self.corners])
         weights = nearest_weights(self.inner, across / (sizes * met.candidate.size))
-        return Mixture(self, met, weights)
+        return Mixture(self, weights, met)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,21 +175,18 @@ class Met:
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
-    """A mixture of the corners of a hull, and a candidate.
+class Blend:
+    """Corners of a hull, by how much there is of each.
 
     Attributes
     ----------
     hull : Hull
         The corners.
-    met : Met
-        How the candidate meets them.
     weights : array of shape (corners,)
         How much of each corner there is.
     """
 
     hull: Hull
-    met: Met
     weights: FloatArray
 
     @cached_property
@@ -227,62 +224,6 @@ class Mixture:
             elif not _contiguous(before) or len(before) <= units[-1]:
                 found[corner.sample] = np.union1d(before, units)
         return found
-
-    def pair(self, second_order: SecondOrder | None, alike: tuple[bool, bool]) -> Pair:
-        """Return the mixture and the candidate as a pair."""
-        return Pair(replace(self.meeting, second_order=second_order), alike=alike)
-
-    @cached_property
-    def meeting(self) -> AtomPair:
-        """The two samples, as the statistics see them; without terms of higher order."""
-        hull, met, c = self.hull, self.met, self.row_weights
-        sizes = self._sizes
-        # How large a unit of a corner is on average, with what else is of the same unit. Exact where units
-        # are of one corner each, and a bound of squared sums by the sums of squares where they are of
-        # several.
-        mean = np.zeros(len(hull.corners))
-        for v in self.used:
-            corner, own = hull.corners[v], sizes[hull.corners[v].sample]
-            if isinstance(own, np.ndarray):
-                own = float(corner.total(own[self._where(v)])) / corner.size
-            mean[v] = own
-        sized = c * mean
-        every = list(sizes.values())
-        same = not any(isinstance(each, np.ndarray) or each != every[0] for each in every)
-        counts = {hull.corners[v].sample: hull.corners[v].counts for v in self.used}
-        multiple = None
-        if any(each is not None for each in counts.values()):
-            multiple = np.concatenate([self._multiple(counts[sample], sample) for sample in self.places])
-        candidate, alike = met.candidate, np.array_equal(sized, c)
-        own = self._joined(lambda v: times(hull.corners[v].mixed(c), c[v]))
-        other = self._joined(lambda v: times(met.across[v], c[v]))
-        x = Atoms(
-            sizes=every[0] if same else self._end_to_end(every),
-            own=own,
-            other=other,
-            own_sized=own if alike else self._joined(lambda v: times(hull.corners[v].mixed(sized), c[v])),
-            other_sized=other,
-            squares=float(sized @ hull.squares @ sized),
-            partners=candidate.size,
-            rows=0,
-            counts=multiple,
-        )
-        # Rows of a mixture count differently, and yet are no groups: each is a unit, and all of them are
-        # told apart.
-        x = replace(x, rows=x.effective)
-        seen = candidate.mixed(c)
-        y = Atoms(
-            sizes=1.0,
-            own=met.own,
-            other=seen,
-            own_sized=met.own,
-            other_sized=seen if alike else candidate.mixed(sized),
-            squares=met.own_squares,
-            partners=x.weight,
-            rows=candidate.size,
-            counts=candidate.counts,
-        )
-        return AtomPair((x, y), float(sized @ met.squares), hull.bound)
 
     @cached_property
     def _by_sample(self) -> dict[int, list[int]]:
@@ -322,6 +263,13 @@ class Mixture:
         return np.ones(len(places)) if counts is None else counts[places]
 
     @cached_property
+    def sizes(self) -> FloatArray | float:
+        """How much each unit counts; one number where that is the same for all of them."""
+        every = list(self._sizes.values())
+        same = not any(isinstance(each, np.ndarray) or each != every[0] for each in every)
+        return every[0] if same else self._end_to_end(every)
+
+    @cached_property
     def _sizes(self) -> dict[int, FloatArray | float]:
         """How much each unit counts, by sample; one number where that is the same for all of them."""
         found = {sample: self._added(sample, self.row_weights.item) for sample in self.places}
@@ -329,6 +277,73 @@ class Mixture:
             sample: each if not isinstance(each, np.ndarray) or np.ptp(each) else float(each[0])
             for sample, each in found.items()
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(Blend):
+    """A mixture of the corners of a hull, and a candidate.
+
+    Attributes
+    ----------
+    met : Met
+        How the candidate meets them.
+    """
+
+    met: Met
+
+    def pair(self, second_order: SecondOrder | None, alike: tuple[bool, bool]) -> Pair:
+        """Return the mixture and the candidate as a pair."""
+        return Pair(replace(self.meeting, second_order=second_order), alike=alike)
+
+    @cached_property
+    def meeting(self) -> AtomPair:
+        """The two samples, as the statistics see them; without terms of higher order."""
+        hull, met, c = self.hull, self.met, self.row_weights
+        sizes = self._sizes
+        # How large a unit of a corner is on average, with what else is of the same unit. Exact where units
+        # are of one corner each, and a bound of squared sums by the sums of squares where they are of
+        # several.
+        mean = np.zeros(len(hull.corners))
+        for v in self.used:
+            corner, own = hull.corners[v], sizes[hull.corners[v].sample]
+            if isinstance(own, np.ndarray):
+                own = float(corner.total(own[self._where(v)])) / corner.size
+            mean[v] = own
+        sized = c * mean
+        counts = {hull.corners[v].sample: hull.corners[v].counts for v in self.used}
+        multiple = None
+        if any(each is not None for each in counts.values()):
+            multiple = np.concatenate([self._multiple(counts[sample], sample) for sample in self.places])
+        candidate, alike = met.candidate, np.array_equal(sized, c)
+        own = self._joined(lambda v: times(hull.corners[v].mixed(c), c[v]))
+        other = self._joined(lambda v: times(met.across[v], c[v]))
+        x = Atoms(
+            sizes=self.sizes,
+            own=own,
+            other=other,
+            own_sized=own if alike else self._joined(lambda v: times(hull.corners[v].mixed(sized), c[v])),
+            other_sized=other,
+            squares=float(sized @ hull.squares @ sized),
+            partners=candidate.size,
+            rows=0,
+            counts=multiple,
+        )
+        # Rows of a mixture count differently, and yet are no groups: each is a unit, and all of them are
+        # told apart.
+        x = replace(x, rows=x.effective)
+        seen = candidate.mixed(c)
+        y = Atoms(
+            sizes=1.0,
+            own=met.own,
+            other=seen,
+            own_sized=met.own,
+            other_sized=seen if alike else candidate.mixed(sized),
+            squares=met.own_squares,
+            partners=x.weight,
+            rows=candidate.size,
+            counts=candidate.counts,
+        )
+        return AtomPair((x, y), float(sized @ met.squares), hull.bound)
 
     @cached_property
     def bias(self) -> float:

@@ -294,10 +294,12 @@ def aligned(x: Sequence[Cells], y: Cells) -> tuple[list[Cells], Cells]:
         return list(x), y
     whole = sum((_spread(s.share) * s.table for s in x), np.zeros_like(y.table))
     kept = np.ones_like(y.table)
-    for _ in range(2):  # leaving out a class may leave out the last row of another one
+    for _ in range(2):
         for axis in (1, 2):
             for table in (whole, y.table):
                 kept = kept * ((table * kept).sum(axis=axis, keepdims=True) > 0)
+        if kept.all():
+            break  # else leaving out a class may leave out the last row of another one
     goal = whole * kept
     goal /= np.maximum(goal.sum(axis=(1, 2), keepdims=True), 1e-300)
     left = [(s.table * kept).sum(axis=(1, 2)) for s in x]
@@ -314,10 +316,10 @@ def aligned(x: Sequence[Cells], y: Cells) -> tuple[list[Cells], Cells]:
     mass = (y.table * kept).sum(axis=(1, 2))
     seen = y.table * kept / _spread(np.maximum(mass, 1e-300))
     table = seen
+    margins = [goal.sum(axis=axis, keepdims=True) for axis in (1, 2)]
     for _ in range(_ROUNDS):
-        for axis in (1, 2):
+        for axis, wanted in enumerate(margins, 1):
             there = table.sum(axis=axis, keepdims=True)
-            wanted = goal.sum(axis=axis, keepdims=True)
             table = table * np.divide(wanted, there, out=np.zeros_like(there), where=there > 0)
     return before, replace(y, table=table, seen=seen, size=np.maximum(y.size * mass, 2.0))
 

@@ -145,7 +145,9 @@ class JointScales:
         values, vectors = np.linalg.eigh(correlations)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         scores = np.random.default_rng(0).standard_normal((_DRAWS, len(scales))) @ root.T
-        return cls(weights, np.sort((normal_below(-scores) / weights).min(axis=1)))
+        # The finer scales weigh alike: of these the largest score has the smallest p-value.
+        largest = np.stack([scores[:, 0], scores[:, 1:].max(axis=1)], axis=1)
+        return cls(weights, np.sort((normal_below(-largest) / weights[:2]).min(axis=1)))
 
     def adjusted(self, pvalues: Sequence[float]) -> FloatArray:
         """Return the p-values, each adjusted for all scales."""
