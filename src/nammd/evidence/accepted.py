@@ -109,10 +109,10 @@ class AcceptedRows:
         """The mean kernel values between all rows of corners, also of a unit with itself."""
         return of_all_pairs(self.kernel, self.corners, self.hull.inner)
 
-    def known(self, reference: Sample) -> Known:
-        """Return what is within the reference, for pairs with it."""
+    def known(self, stand_ins: SampleStandIns) -> Known:
+        """Return what is within the reference, of which these rows are, for pairs with it."""
         own = WithinSums(self.hull.corners[0].seen[:, 0], float(self.hull.squares[0, 0]))
-        return Known(reference, own, SampleStandIns(reference, self.kernel))
+        return Known(stand_ins.sample, own, stand_ins)
 
     def nearest(self, evidence: RowEvidence) -> Nearest:
         """Return the mixture that is nearest to a candidate.

@@ -176,7 +176,8 @@ class Calendar:
             if since is None:
                 return []
             times = [since]
-        before, after = self._before(times), self._after(times)
+        before = self._before(times)
+        after = self._after(times, before)
         ended = after[-1] if now is None else self._before([universal(now)])[0]
         starts, ends = after, np.append(before[1:], np.iinfo(np.int64).max) - 1
         ends = np.minimum(ends, ended - 1 - self.grace)
@@ -226,12 +227,12 @@ class Calendar:
         counted: Numbers = 24 * found + hours
         return counted
 
-    def _after(self, times: Moments) -> Numbers:
+    def _after(self, times: Moments, before: Numbers) -> Numbers:
         """Return how many there are up to those of some moments, and with them."""
         if self.every in ("month", "week"):
-            return self._before(times) + 1
+            return before + 1
         days = np.array([when.date() for when in times], dtype="datetime64[D]")
-        found: Numbers = self._before(times) + np.is_busday(days, **self._rules)
+        found: Numbers = before + np.is_busday(days, **self._rules)
         return found
 
     def _key(self, number: int) -> str:

@@ -319,7 +319,7 @@ def aligned(x: Sequence[Cells], y: Cells) -> tuple[list[Cells], Cells]:
     margins = [goal.sum(axis=axis, keepdims=True) for axis in (1, 2)]
     for _ in range(_ROUNDS):
         for axis, wanted in enumerate(margins, 1):
-            there = table.sum(axis=axis, keepdims=True)
+            there = np.add.reduce(table, axis=axis, keepdims=True)  # `sum` asks more
             table = table * np.divide(wanted, there, out=np.zeros_like(there), where=there > 0)
     return before, replace(y, table=table, seen=seen, size=np.maximum(y.size * mass, 2.0))
 

@@ -129,18 +129,25 @@ def proven(batches: Batches, levels: FloatArray, most: int) -> Proven:
 
     likely = np.where(usable, np.clip(batches.pvalue, SURE, 1 - SURE), 0.5)
     scores = -batches.deviation * _quantiles(likely)
-    claims = (-1, weighted(scores), ~usable | batches.doubtful), (1, weighted(batches.u), ~usable)
-    variances, shared = weighted(batches.given) ** 2, [weighted(each) for each in batches.shared.T]
+    needed = np.stack(
+        [
+            *(weighted(scores), ~usable | batches.doubtful),
+            *(weighted(batches.u), ~usable),
+            weighted(batches.given) ** 2,
+            *(weighted(each) for each in batches.shared.T),
+        ]
+    )
     each, where = np.unique(levels, return_inverse=True)
     line = -_quantiles(each / len(looks))[where]
     for look in looks:
         if look > count:
             break
         ends = slice(look - 1, None)
-        error = np.sqrt(_sums(variances, look) + sum(_sums(each, look) ** 2 for each in shared))
-        for sign, values, against in claims:
-            looked_at = (length[ends] == 0) & (_sums(against, look) == 0) & (error > 0)
-            found = looked_at & (_sums(values, look) >= line[ends] * error)
+        within, doubts, beyond, unusable, variances, *shared = _sums(needed, look)
+        error = np.sqrt(variances + sum(each**2 for each in shared))
+        for sign, values, against in ((-1, within, doubts), (1, beyond, unusable)):
+            looked_at = (length[ends] == 0) & (against == 0) & (error > 0)
+            found = looked_at & (values >= line[ends] * error)
             side[ends][found], length[ends][found] = sign, look
     return Proven(side, length)
 
@@ -150,7 +157,7 @@ def _quantiles(probabilities: FloatArray) -> FloatArray:
     return np.fromiter(map(NormalDist().inv_cdf, probabilities.tolist()), float, len(probabilities))
 
 
-def _sums(values: FloatArray | Flags, look: int) -> FloatArray:
-    """Return the sums of so many neighbours; not as differences of longer sums, which would lose digits."""
-    found: FloatArray = np.lib.stride_tricks.sliding_window_view(values, look).sum(axis=-1, dtype=float)
+def _sums(rows: FloatArray, look: int) -> FloatArray:
+    """Return the sums of so many neighbours in rows; as differences of longer sums they would lose digits."""
+    found: FloatArray = np.lib.stride_tricks.sliding_window_view(rows, look, axis=1).sum(axis=-1)
     return found

@@ -165,7 +165,7 @@ class _Around:
 
     accepted: AcceptedSet
     engine: Engine | None
-    _known: dict[float, tuple[Sample, AcceptedRows]] = field(default_factory=dict, init=False, repr=False)
+    _known: dict[float, tuple[Known, AcceptedRows]] = field(default_factory=dict, init=False, repr=False)
 
     def at(self, scales: Sequence[float]) -> list[AcceptedRows]:
         """Return what is known at some scales, after a candidate has been compared there."""
@@ -177,9 +177,9 @@ class _Around:
         What these know of each other is summed in the same run, and once for all candidates.
         """
         pairs, engine = [(reference, sample)], self.engine
-        if all(scale in self._known and self._known[scale][0] is reference for scale in scales):
-            around = self.at(scales)
-            inside, others = [one.known(reference) for one in around], around[0].others
+        inside = [self._known[scale][0] for scale in scales if scale in self._known]
+        if len(inside) == len(scales) and all(known.sample is reference for known in inside):
+            others = self.at(scales)[0].others
             found = gather_at(scales, pairs, engine=engine, known=inside, beside=others)
             return [evidence for [evidence] in found]  # type: ignore[misc]
         corners, sizes = self.accepted.corners(reference, scales)
@@ -201,7 +201,7 @@ class _Around:
             first = [] if here else [evidence.kernel_sums.x]
             sums = known.completed([*first, *evidence.beside[len(others) :]])
             rows = AcceptedRows.of(evidence.kernel, corners, sizes, sums)
-            self._known[scale] = reference, rows
+            self._known[scale] = rows.known(evidence.stand_ins[0]), rows
             # What the corners know of each other is in there now, and large.
             main = kept[0] if evidence.main is not None else None
             kept.append(replace(evidence, beside=evidence.beside[: len(others)], main=main))
