@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.statistics.hull import Corner, Hull, Met, Mixture
 from nammd.statistics.nearest import Nearest
 from nammd.statistics.pair import Pair
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
-from nammd.views.lattice import STEP, binned
+from nammd.views.lattice import STEP, cells, spread_over
 from nammd.views.support import Labels, Lattice, Support, Values
 
 FAR_COLUMN = 0.5
@@ -85,24 +86,35 @@ class Places:
         start = int(np.floor(self.every.min() / STEP))
         return Lattice(start, int(np.ceil(self.every.max() / STEP)) - start + 2)
 
-    def sums(self, values: FloatArray, squared: bool = False) -> FloatArray:
-        """Return, for every place, the sums over all places of values times kernel values."""
+    def sums(self, values: FloatArray, *squared: bool) -> list[FloatArray]:
+        """Return, for every place, the sums over all places of values times kernel values, or their squares."""
         support = self._support
         if isinstance(support, Labels):
             where = self.every.astype(np.intp)
             added = np.zeros((support.size, values.shape[1]))
             np.add.at(added, where, values)
-            found: FloatArray = support.apply(added, squared)[where]
-            return found
+            return [support.apply(added, each)[where] for each in squared]
         if not isinstance(support, Lattice):
-            return support.apply(values, squared)
+            return [support.apply(values, each) for each in squared]
+        _, cell, share = self._cells
         spread = np.zeros((support.size, values.shape[1]))
-        for number, each in enumerate(values.T):
-            start, rows = binned(self.every, each)
-            spread[start - support.start :][: len(rows), number] = rows
-        seen = support.apply(spread, squared)
-        points = (np.arange(support.size) + support.start) * STEP
-        return np.stack([np.interp(self.every, points, column) for column in seen.T], axis=1)
+        for number, column in enumerate(values.T):
+            rows = spread_over(cell, share, column)
+            spread[: len(rows), number] = rows
+        return [self._at_places(support.apply(spread, each)) for each in squared]
+
+    @cached_property
+    def _cells(self) -> tuple[int, NDArray[np.int64], FloatArray]:
+        return cells(self.every)
+
+    def _at_places(self, seen: FloatArray) -> FloatArray:
+        """Return what is seen at all places from what is at the points of the lattice around them."""
+        start, cell, _ = self._cells
+        found = seen[cell]
+        slopes = (seen[cell + 1] - found) / STEP
+        slopes *= (self.every - (cell + start) * STEP)[:, None]
+        found += slopes
+        return found
 
     def alone(self, one: int, two: int) -> FloatArray:
         """Return the kernel values between rows of one sample and the same rows in another."""
@@ -153,7 +165,7 @@ def nearest_mixture(reference: Counts, accepted: Sequence[Counts], candidate: Co
     rows = np.zeros((len(places.every), count + 1))
     for number, sample in enumerate(places.samples):
         rows[places.part(number), number] = sample.rows
-    seen, squared = places.sums(rows), places.sums(rows, squared=True)
+    seen, squared = places.sums(rows, False, True)
     found, squares = [], np.empty((count + 1, count + 1))
     for number, sample in enumerate(places.samples):
         own, own_squared = seen[places.part(number)], squared[places.part(number)]
@@ -218,7 +230,7 @@ class MixedOrder:
         at = np.zeros((len(self.places.every), values.shape[1]))
         for part, units, weight in self._points(other):
             at[part] += weight * values[units]
-        seen = self.places.sums(at)
+        [seen] = self.places.sums(at, False)
         found = np.zeros((len(self.mixture.meeting.atoms[side].own), values.shape[1]))
         for part, units, weight in self._points(side):
             found[units] += weight * seen[part]
