@@ -17,8 +17,9 @@ from nammd.monitor import storage
 from nammd.monitor.alarms import alert
 from nammd.monitor.measuring import OF_FACTS
 from nammd.monitor.records import Event
-from tests.counting import count_margins, trace_statements
-from tests.monitor.records import days
+from nammd.monitor.state import alarms_of
+from tests.counting import count_calls, count_margins, trace_statements
+from tests.monitor.records import days, edit
 
 RNG = np.random.default_rng
 TRAIN = RNG(0).normal(size=(300, 2))
@@ -94,6 +95,60 @@ def test_state_after_a_batch_is_that_of_the_file(monitor, path):
     found = monitor.add(rows(9), key=days(5)[1], replace=True)
     assert found.state == nammd.Monitor.open(path).state
     assert [event.kind for event in found.state.events[-2:]] == ["alarm closed", "batch replaced"]
+
+
+def test_alarms_before_a_batch_are_known_from_the_one_before_it(monitor, path, monkeypatch):
+    worked_out = count_calls(monkeypatch, alarms_of)
+    for k, shift in enumerate((0.0, 1.0, 1.0, 0.0, 0.0)):
+        found = monitor.add(rows(k + 1, shift), key=days(5)[k])
+        assert found.state == nammd.Monitor.open(path).state
+    assert len(worked_out) == 1  # of the history as it was when it was opened
+    assert {"alarm opened", "alarm closed"} <= {event.kind for event in found.state.events}
+
+
+@pytest.mark.parametrize("change", ["note", "close", "forget", "replace", "add"])
+def test_alarms_are_worked_out_anew_where_somebody_else_changed_the_history(
+    monitor, path, tmp_path, change, monkeypatch
+):
+    for k, shift in enumerate((0.0, 1.0, 1.0)):
+        monitor.add(rows(k + 1, shift), key=days(4)[k])
+    other = nammd.Monitor.open(path)
+    {
+        "note": lambda: other.note("looked at"),
+        "close": lambda: other.close("mended"),
+        "forget": lambda: other.forget(days(4)[1]),
+        "replace": lambda: other.add(rows(7), key=days(4)[1], replace=True),
+        "add": lambda: other.add(rows(8), key=days(6)[5]),
+    }[change]()
+    copy = tmp_path / "copy.monitor"
+    copy.write_bytes(path.read_bytes())
+    worked_out = count_calls(monkeypatch, alarms_of)
+    found = monitor.add(rows(4, 1.0), key=days(4)[3])
+    assert len(worked_out) == 1
+    expected = nammd.Monitor.open(copy).add(rows(4, 1.0), key=days(4)[3])
+    assert [(event.kind, event.key) for event in found.events] == [(e.kind, e.key) for e in expected.events]
+    assert found.state.alarms == expected.state.alarms == nammd.Monitor.open(path).state.alarms
+
+
+def test_tolerance_and_reference_that_somebody_else_changed_hold_from_the_next_batch_on(monitor, path):
+    kept = monitor.add(rows(1, 0.3), key="a")
+    other = nammd.Monitor.open(path)
+    other.change(tolerance=nammd.Tolerance.at(0.2, nammd.Gaussian(1.5), n_columns=2))
+    wider = monitor.add(rows(2, 0.3), key="b")
+    other.change(reference=rows(0, 2.0))
+    moved = monitor.add(rows(3, 2.0), key="c")
+    again = nammd.Monitor.open(path).state
+    assert (kept.epsilon, wider.epsilon, moved.epsilon) == (0.02, 0.2, 0.2)
+    assert moved.is_close
+    assert [told.batch.era for told in again.told] == [1, 2, 3]
+    assert moved.state == again
+
+
+def test_monitor_that_somebody_damaged_between_two_batches_is_refused(monitor, path):
+    monitor.add(rows(1), key="a")
+    assert edit(path, "UPDATE record SET body = replace(body, '0.02', '0.03') WHERE kind = 'batch'")
+    with pytest.raises(ValueError, match="is damaged"):
+        monitor.add(rows(2), key="b")
 
 
 def test_what_another_process_added_meanwhile_is_seen(monitor, path, tmp_path, monkeypatch):

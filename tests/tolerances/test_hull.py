@@ -9,14 +9,17 @@ import pytest
 
 import nammd
 from nammd.cli import main
+from nammd.data.repeats import row_keys
 from nammd.engines.protocol import Summed
 from nammd.engines.sums import CrossSums, WithinSums
 from nammd.engines.tiles.engine import Tiles
+from nammd.evidence import stand_ins as stand_ins_module
 from nammd.evidence.accepted import AcceptedRows, MixedStandIns
 from nammd.evidence.stand_ins import SampleStandIns
 from nammd.statistics.grams import Grams
 from nammd.statistics.margin import margin
 from nammd.tolerances.accepted import MOST_ROWS
+from tests.counting import count_calls
 
 ROWS = 700
 
@@ -66,15 +69,17 @@ def stand_ins():
 
 
 @pytest.mark.parametrize(("drift", "decision"), [(0.5, "CLOSE"), (4.0, "FAR")])
-def test_a_verdict_that_is_kept_holds_no_matrix_of_kernel_values(gate, drift, decision):
-    before = stand_ins()
+def test_a_verdict_that_is_kept_holds_no_matrix_of_kernel_values(tolerance, drift, decision):
+    gate, before = tolerance.with_reference(REFERENCE), stand_ins()
     verdict = gate.check(table(6, drift=drift))
     said = str(verdict)
     held = [each for each in stand_ins() if not any(each is other for other in before)]
     assert said.startswith(decision)
     assert {type(each) for each in held} == {MixedStandIns, SampleStandIns}
     assert all("_form" in vars(side) for side in verdict.details.nearest.pair.meeting.sides)  # from matrices
-    assert not any({"values", "_sums"} & vars(each).keys() for each in held)
+    # What stands for an accepted dataset alone is that of its gate, which needs it again.
+    own = [each for each in held if not getattr(each, "lasting", False)]
+    assert not any({"values", "_sums"} & vars(each).keys() for each in own)
 
 
 def test_the_reference_alone_is_the_pair_that_the_candidate_was_compared_with(monkeypatch):
@@ -101,6 +106,36 @@ def test_the_reference_alone_is_the_pair_that_the_candidate_was_compared_with(mo
             found, expected = (margin(each, eps, "corrected", way) for each in (near.pair, mixtures[0]))
             assert found.pvalue(way) == pytest.approx(expected.pvalue(way), rel=1e-9)
     assert near.pair.deviation == pytest.approx(mixtures[0].deviation, rel=1e-12)
+
+
+def test_what_stands_for_an_accepted_dataset_alone_is_the_same_for_every_candidate(tolerance, monkeypatch):
+    gate = tolerance.with_reference(REFERENCE)
+    asked = count_calls(monkeypatch, stand_ins_module.kernel_values)
+    alone = [gate.check(table(seed, drift=1.3, rows=400)) for seed in (6, 7)]
+    orders = [verdict.details.nearest.pair.meeting.second_order.stand_ins[0] for verdict in alone]
+    assert [shares(verdict)["summer"] for verdict in alone] == [1.0, 1.0]
+    assert orders[0] is orders[1]
+    within = [given for given in asked if given[1] is given[2] and len(given[1]) == ROWS]
+    assert len(within) == len({id(kernel) for kernel, *_ in within})  # once at every scale
+    fresh = tolerance.check(REFERENCE, table(7, drift=1.3, rows=400))
+    assert fresh.to_dict() == alone[1].to_dict()
+    assert orders[0] is not fresh.details.nearest.pair.meeting.second_order.stand_ins[0]
+
+
+def test_rows_of_accepted_data_are_numbered_once(tolerance, monkeypatch):
+    gate = nammd.Tolerance.from_reference(REFERENCE, {"summer": ACCEPTED}).with_reference(REFERENCE)
+    [summer] = gate.tolerance.accepted.datasets
+    asked = count_calls(monkeypatch, row_keys)
+    for seed in (2, 3):
+        gate.check(table(seed))
+    assert sum(points is summer.points for (points,) in asked) == 1
+
+
+def test_kernel_values_within_the_reference_are_kept_beside_accepted_data_too(tolerance):
+    gate = tolerance.with_reference(REFERENCE)
+    first, second = (gate.check(table(seed)).estimate.evidence.stand_ins for seed in (2, 3))
+    assert first[0] is second[0]
+    assert first[1] is not second[1]
 
 
 def test_kernel_values_within_the_reference_are_kept_for_the_next_candidate(gate):

@@ -22,7 +22,6 @@ from nammd.evidence.rows import Known, RowEvidence
 from nammd.evidence.stand_ins import SampleStandIns, kernel_values
 from nammd.kernels import Kernel
 from nammd.kernels.operations import row_by_row
-from nammd.spaces import Sample
 from nammd.statistics.grams import Grams, unit_eigenvalue
 from nammd.statistics.hull import Blend, Corner, Hull, Met, Mixture
 from nammd.statistics.nearest import Nearest
@@ -241,8 +240,8 @@ class MixedStandIns:
         """Return the weighted sums over the rows of each unit, of a matrix whose rows are these rows."""
         _, weights, units = self.rows
         if len(values) == len(self.chosen):  # a unit is one row, and they stand in the same order
-            values *= weights[:, None]
-            return values
+            single = values.dtype != weights.dtype
+            return np.multiply(values, weights[:, None], out=None if single else values)
         values, found = values.astype(np.float64, copy=False), np.zeros((len(self.chosen), values.shape[1]))
         start = 0
         for own in units:  # no unit is in a corner twice

@@ -6,7 +6,7 @@ how many to expect.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, in_one_place, namespace, take_rows
 from nammd.data.dataset import Dataset
-from nammd.data.repeats import MANY, Keys, row_keys
+from nammd.data.repeats import MANY, Keys
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import sample_positions
 from nammd.explaining.chance import Counted, Share, Together, above_chance, much_more
@@ -43,15 +43,15 @@ KEPT = 0.9
 """And where at least this share of the groups that are expected is there: else groups come and go."""
 
 
-def row_facts(x: Any, y: Any, accepted: Sequence[FloatArray], together: Together) -> tuple[Fact, ...]:
+def row_facts(x: Any, y: Any, accepted: Iterable[Keys], together: Together) -> tuple[Fact, ...]:
     """Return the facts about the rows of two samples; none where the rows are not at hand.
 
     Parameters
     ----------
     x, y : Sample
         The reference, and the candidate.
-    accepted : sequence of array
-        Rows of accepted datasets, as points of the space.
+    accepted : iterable of array
+        The keys of the rows of accepted datasets, in ascending order.
     together : Together
         How many rows belong together.
     """
@@ -59,9 +59,8 @@ def row_facts(x: Any, y: Any, accepted: Sequence[FloatArray], together: Together
         return ()
     if not x.constant and (x.points is y.points or x.has_rows_of(y)):
         return (Fact("same-data", "", "the candidate is the reference: all rows are the same"),)
-    known = [x.sorted_keys, *(np.sort(keys) for points in accepted if (keys := row_keys(points)) is not None)]
     found = [
-        *repeated_rows(known, y.sorted_keys, together),
+        *repeated_rows([x.sorted_keys, *accepted], y.sorted_keys, together),
         *rows_in_reference(x.sorted_keys, y.sorted_keys, together),
     ]
     host = all(isinstance(each.points, np.ndarray) for each in (x, y))

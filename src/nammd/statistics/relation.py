@@ -316,11 +316,13 @@ def aligned(x: Sequence[Cells], y: Cells) -> tuple[list[Cells], Cells]:
     mass = (y.table * kept).sum(axis=(1, 2))
     seen = y.table * kept / _spread(np.maximum(mass, 1e-300))
     table = seen
-    margins = [goal.sum(axis=axis, keepdims=True) for axis in (1, 2)]
+    margins = [
+        (axis, goal.sum(axis=axis, keepdims=True), (seen.sum(axis=axis, keepdims=True) == 0) * 1.0)
+        for axis in (1, 2)
+    ]
     for _ in range(_ROUNDS):
-        for axis, wanted in enumerate(margins, 1):
-            there = np.add.reduce(table, axis=axis, keepdims=True)  # `sum` asks more
-            table = table * np.divide(wanted, there, out=np.zeros_like(there), where=there > 0)
+        for axis, wanted, empty in margins:  # `sum` asks more; what is empty stays so
+            table = table * (wanted / (np.add.reduce(table, axis=axis, keepdims=True) + empty))
     return before, replace(y, table=table, seen=seen, size=np.maximum(y.size * mass, 2.0))
 
 

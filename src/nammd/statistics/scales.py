@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -102,6 +103,12 @@ def influences(pair: Pair, eps: float, *among: Among) -> FloatArray | None:
     return found
 
 
+@lru_cache(maxsize=8)  # the scales that a kernel has, or a sketch keeps
+def _draws(scales: int) -> FloatArray:
+    """Return draws of independent normal scores, always the same ones."""
+    return np.random.default_rng(0).standard_normal((_DRAWS, scales))
+
+
 @dataclass(frozen=True, eq=False)
 class JointScales:
     """How tests at several scales go together.
@@ -144,7 +151,7 @@ class JointScales:
         correlations = covariance / np.outer(deviations, deviations)
         values, vectors = np.linalg.eigh(correlations)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        scores = np.random.default_rng(0).standard_normal((_DRAWS, len(scales))) @ root.T
+        scores = _draws(len(scales)) @ root.T
         # The finer scales weigh alike: of these the largest score has the smallest p-value.
         largest = np.stack([scores[:, 0], scores[:, 1:].max(axis=1)], axis=1)
         return cls(weights, np.sort((normal_below(-largest) / weights[:2]).min(axis=1)))

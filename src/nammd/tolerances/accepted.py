@@ -12,12 +12,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, is_spread, like, take_rows, to_numpy
 from nammd.data.magnitudes import deviation, unit_of
+from nammd.data.repeats import Keys, row_keys
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import representatives
 from nammd.engines import Engine
@@ -211,6 +213,14 @@ class AcceptedDataset:
         if units is not None:
             units = units.take(representatives(sample.size, MOST_ROWS))
         return cls(label, sample.size, points, center, unit, maps, now, reason, units)
+
+    @cached_property
+    def sorted_keys(self) -> Keys:
+        """A number for every row that is kept, the same for the same rows, in ascending order."""
+        keys = row_keys(self.points)
+        assert keys is not None
+        found: Keys = np.sort(keys)
+        return found
 
     def is_made_of(self, sample: Sample) -> bool:
         """Tell whether a sample has the rows of this dataset, in their order."""

@@ -461,7 +461,7 @@ class Gate:
         accepted = () if self.tolerance.accepted is None else self.tolerance.accepted.datasets
         x, y = candidate.reference, candidate.sample
         together = Together(rows_together(x.dataset), rows_together(y.dataset))
-        found = row_facts(x, y, [each.points for each in accepted], together)
+        found = row_facts(x, y, (each.sorted_keys for each in accepted), together)
         found += self._columns.facts(candidate.tally, together)
         told = {fact.column for fact in found}
         types = {name: words for name, words in candidate.left_out.types.items() if name not in told}

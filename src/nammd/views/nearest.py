@@ -87,7 +87,7 @@ class Places:
         return Lattice(start, int(np.ceil(self.every.max() / STEP)) - start + 2)
 
     def sums(self, values: FloatArray, *squared: bool) -> list[FloatArray]:
-        """Return, for every place, the sums over all places of values times kernel values, or their squares."""
+        """Return, for every place, the sums of values times kernel values, or times their squares."""
         support = self._support
         if isinstance(support, Labels):
             where = self.every.astype(np.intp)
