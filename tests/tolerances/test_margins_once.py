@@ -5,7 +5,9 @@ import pytest
 
 import nammd
 from nammd.cli import main
-from tests.counting import count_margins
+from nammd.statistics.margin import margin
+from nammd.statistics.pair import Pair
+from tests.counting import count_margins, count_method
 
 X, Y = np.random.default_rng(0).normal(size=(2, 200, 2))
 SPACE = nammd.Space.fit(X, kernel=nammd.Gaussian(1.5))
@@ -69,3 +71,16 @@ def test_no_document_is_made_for_people(files, command, tmp_path, monkeypatch, c
     monkeypatch.setattr(nammd.Tolerance, "to_dict", made)
     assert main([command[0], *files, *command[1:]]) in (0, 3)
     assert main([command[0], *files, *command[1:], "--json"]) == 2
+
+
+def test_corrections_that_count_nothing_are_not_worked_out(monkeypatch):
+    rng, kernel = np.random.default_rng(1), nammd.Gaussian(0.3)
+    pairs = [nammd.distance(*rng.normal(size=(2, 60, 2)), kernel=kernel).pair for _ in range(20)]
+    asked, shares = count_method(monkeypatch, Pair, "cubic_and_quadratic"), []
+    for pair in pairs:
+        asked.clear()
+        found = margin(pair, 0.001, "corrected", "greater")
+        assert len(asked) == (found.share < 1)  # of pairs of rows alone nothing is left of them
+        assert (found.linear_term == found.constant_term == 0.0) == (found.share == 1)
+        shares.append(found.share)
+    assert min(shares) < 1 == max(shares)

@@ -240,8 +240,8 @@ class MixedStandIns:
         """Return the weighted sums over the rows of each unit, of a matrix whose rows are these rows."""
         _, weights, units = self.rows
         if len(values) == len(self.chosen):  # a unit is one row, and they stand in the same order
-            single = values.dtype != weights.dtype
-            return np.multiply(values, weights[:, None], out=None if single else values)
+            values *= weights[:, None]
+            return values
         values, found = values.astype(np.float64, copy=False), np.zeros((len(self.chosen), values.shape[1]))
         start = 0
         for own in units:  # no unit is in a corner twice

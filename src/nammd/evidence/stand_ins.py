@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import Array, FloatArray, at_home, take_rows, to_numpy
+from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
 from nammd.data.sampling import REPRESENTATIVES, Positions, representatives
 from nammd.engines.blas import single_threaded_blas
 from nammd.engines.units import Units
@@ -27,12 +27,12 @@ SINGLE_VALUES = 1 << 19
 
 
 def kernel_values(kernel: Kernel, x: Array, y: Array) -> FloatArray:
-    """Return the kernel values between rows that stand for samples; of many, in float32."""
+    """Return the kernel values between rows that stand for samples."""
     rows, columns = int(x.shape[0]), int(y.shape[0])
     if rows * columns <= SINGLE_VALUES:
         return to_numpy(kernel(x, y))
     with single_threaded_blas:  # the same bits on any number of cores
-        return at_home(kernel.bind(x, y, "float32").tile(slice(0, rows), slice(0, columns), None))
+        return to_numpy(kernel.bind(x, y, "float32").tile(slice(0, rows), slice(0, columns), None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class SampleStandIns:
     def _sums(self) -> tuple[FloatArray, FloatArray]:
         """The sums, and for each group the mean kernel value of a row with itself."""
         points, adder, counts = self.rows
-        gram = to_numpy(kernel_values(self.kernel, points, points))
+        gram = kernel_values(self.kernel, points, points)
         if self.units is None:
             return gram, np.diagonal(gram)
         found: FloatArray = adder @ (adder @ gram.T).T
@@ -161,7 +161,7 @@ class SampleStandIns:
     def between(self, other: SampleStandIns) -> FloatArray:
         """Return the sums of kernel values with the units that stand for another sample."""
         (points, adder, _), (others, lower, _) = self.rows, other.rows
-        gram = to_numpy(kernel_values(self.kernel, points, others))
+        gram = kernel_values(self.kernel, points, others)
         if self.units is None:
             return gram
         found: FloatArray = adder @ (lower @ gram.T).T
