@@ -134,7 +134,7 @@ def chances_below(
     degrees: FloatArray | float = math.inf,
 ) -> FloatArray:
     """Return the probabilities of estimates of at most some values, each by its law; see `NearZero`."""
-    laws = np.broadcast_arrays(values, centre, along, rest, degrees)
+    laws = [np.full(len(values), each, np.float64) for each in (values, centre, along, rest, degrees)]
     points, found = _points_for(laws[0], *laws[2:]), np.empty(len(values))
     for count in set(points.tolist()):
         which = points == count
