@@ -156,11 +156,13 @@ class AcceptedRows:
         if len(mixture.used) > 1:
             return MixedStandIns(self, mixture)
         [corner] = mixture.used
-        if corner not in self._alone:
-            while self._alone:  # those of one corner are kept, since they are large
-                self._alone.popitem()[1].forget()
-            self._alone[corner] = MixedStandIns(self, Blend(self.hull, mixture.weights), lasting=True)
-        return self._alone[corner]
+        found = self._alone.get(corner)
+        if found is None:
+            for other in list(self._alone.values()):  # those of one corner are kept, since they are large
+                other.forget()
+            self._alone.clear()
+            found = self._alone[corner] = MixedStandIns(self, Blend(self.hull, mixture.weights), lasting=True)
+        return found
 
     @cached_property
     def _alone(self) -> dict[int, MixedStandIns]:
