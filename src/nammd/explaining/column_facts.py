@@ -12,6 +12,7 @@ from nammd.errors.naming import plain_name
 from nammd.explaining.chance import Chance, Counted, Share, Together, above_chance, much_more, never_so_far
 from nammd.explaining.facts import Fact
 from nammd.explaining.number_facts import number_facts
+from nammd.explaining.quiet_columns import NumberColumn, may_have_facts
 from nammd.explaining.sentences import quoted
 from nammd.explaining.writing import percent
 from nammd.reading.text_formats.understanding import SUSPECTED_WORDS
@@ -44,15 +45,24 @@ def column_facts(
     together : Together
         How many rows belong together.
     """
+    every = [[reference[measure.name], *accepted.get(measure.name, ())] for measure in measures]
+    numbers = [
+        NumberColumn(measure, [n for n in known if isinstance(n, NumberCounts) and n.present], now)
+        for measure, known in zip(measures, every, strict=True)
+        if isinstance(now := candidate[measure.name], NumberCounts)
+    ]
+    loud = {
+        column.measure.name: column
+        for column, may in zip(numbers, may_have_facts(numbers, together), strict=True)
+        if may
+    }
     found: list[Fact] = []
-    for measure in measures:
-        known = [reference[measure.name], *accepted.get(measure.name, ())]
+    for measure, known in zip(measures, every, strict=True):
         now = candidate[measure.name]
         found += missing_values(measure.title, known, now, together)
-        if isinstance(now, NumberCounts):
-            numbers = [each for each in known if isinstance(each, NumberCounts)]
-            found += number_facts(measure, numbers, now, together)
-        else:
+        if measure.name in loud:
+            found += number_facts(*loud[measure.name], together)
+        elif isinstance(now, LabelCounts):
             labels = [each for each in known if isinstance(each, LabelCounts)]
             words = {} if measure.in_cells else _suspected(now)
             found += placeholder_words(measure.title, labels, words, now.size, together)

@@ -59,11 +59,8 @@ _NAMED = 2
 def number_facts(
     measure: Measure, known: Sequence[NumberCounts], now: NumberCounts, together: Together
 ) -> list[Fact]:
-    """Return the facts about a column: `known` are its counts in the reference and in accepted datasets."""
-    filled = [each for each in known if each.present]
-    if not filled or not now.present:
-        return []
-    column = _Column(measure, filled, now, together)
+    """Return the facts about a column: `known` are its counts in what was accepted, each with numbers."""
+    column = _Column(measure, known, now, together)
     found = column.unit()
     if factor := column.factor():
         return [*found, *factor]

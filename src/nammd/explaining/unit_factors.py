@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from nammd.explaining.summaries import NumberSummary
 
-_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+"""These must all have grown alike."""
+
+SPREAD = 1.25
+"""The largest one at most so many times as much as the smallest one."""
+
+LEAST = 1.5
+"""No factor that people confuse is nearer to 1."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +80,14 @@ def factor_between(before: NumberSummary, now: NumberSummary) -> Factor | None:
     if not before.present or not now.present or before.clock or now.clock:
         return None
     ratios = []
-    for share in _QUANTILES:
+    for share in QUANTILES:
         old, new = before.quantile(share), now.quantile(share)
         if old == 0 and new == 0:
             continue
         if old == 0 or new == 0 or (old > 0) != (new > 0):
             return None
         ratios.append(new / old)
-        if max(ratios) > 1.25 * min(ratios):
+        if max(ratios) > SPREAD * min(ratios):
             return None
     if len(ratios) < 3:
         return None
@@ -89,6 +96,6 @@ def factor_between(before: NumberSummary, now: NumberSummary) -> Factor | None:
         for value, hints in ((known, _LARGER), (1 / known, _SMALLER)):
             reach = 0.15 if known >= 10 else 0.02
             spread = max(ratios) / min(ratios) - 1
-            if abs(math.log(middle / value)) <= reach and spread <= (0.25 if known >= 10 else 0.04):
+            if abs(math.log(middle / value)) <= reach and spread <= (SPREAD - 1 if known >= 10 else 0.04):
                 return Factor(value, hints.get(known, ""))
     return None
