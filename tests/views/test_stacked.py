@@ -75,6 +75,19 @@ def test_columns_at_once_have_the_numbers_of_each(monkeypatch, at_once):
     assert sorted(seen) == list(range(len(columns)))
 
 
+def test_few_points_of_the_lattice_tell_what_all_of_its_points_do(monkeypatch):
+    columns = [both for both in drawn_columns() if isinstance(both[0], NumberCounts)]
+    told = []
+    for few in (0, stacked.FEW_POINTS, 2000):
+        monkeypatch.setattr(stacked, "FEW_POINTS", few)
+        told.append({})
+        for which, every in stacked_pairs(columns):
+            told[-1] |= zip(which.tolist(), zip(every.value, every.standard_error, strict=True), strict=True)
+    for k, (value, error) in told[0].items():
+        for other in told[1:]:
+            assert other[k] == pytest.approx((value, error), rel=1e-9, abs=1e-12, nan_ok=True)
+
+
 def test_columns_counted_at_once_are_those_counted_one_by_one():
     rng = np.random.default_rng(1)
     drawn = [(MEASURE, values(rng.normal(size=20).round(digits))) for digits in (0, 1, 2, 5, 9)] + [

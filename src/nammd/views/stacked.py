@@ -8,7 +8,7 @@ have are without rows. The pair of one column is in `nammd.views.placed`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -19,10 +19,13 @@ from nammd.statistics.pair import Pair
 from nammd.views.counts import Counts, LabelCounts, NumberCounts
 from nammd.views.lattice import STEP
 from nammd.views.placed import PlacedSample, on_support, pair_of_placed
-from nammd.views.support import Labels, Lattice, Support, Values
+from nammd.views.support import Labels, Lattice, Points, Support, Values
 
 AT_ONCE = 1 << 21
 """So many numbers are worked on together: kernel values between places, or rows at points of the lattice."""
+
+FEW_POINTS = 128
+"""Of so many points of the lattice the kernel is a matrix; of more, Fourier transforms are quicker."""
 
 _FINE = 8
 """Columns are brought to one of so many numbers of places between a number and its double; and to multiples
@@ -42,12 +45,16 @@ def stacked_pairs(samples: Sequence[Both]) -> Iterator[tuple[Which, Pair]]:
 
 def stacked_samples(samples: Sequence[Both]) -> Iterator[tuple[Which, PlacedSample, PlacedSample]]:
     """Yield the same before they are pairs: which columns, and both samples of all of these."""
-    kinds: dict[Callable[[Sequence[Both]], _Stack], list[int]] = {_labels: [], _values: [], _points: []}
+    kinds: dict[Callable[[Sequence[Both]], _Stack], list[int]]
+    kinds = {_labels: [], _values: [], _few_points: [], _points: []}
     for k, (x, y) in enumerate(samples):
         if isinstance(x, LabelCounts) or isinstance(y, LabelCounts):
             kinds[_labels].append(k)
+        elif x.exact and y.exact:
+            kinds[_values].append(k)
         else:
-            kinds[_values if x.exact and y.exact else _points].append(k)
+            points = sum(len(each.places) * (1 + each.exact) for each in (x, y))
+            kinds[_few_points if points <= FEW_POINTS else _points].append(k)
     for stacked, columns in kinds.items():
         if columns:
             stack, which = stacked([samples[k] for k in columns]), np.array(columns)
@@ -69,7 +76,9 @@ class _Stack:
     rows : array
         How many rows.
     values : array or None
-        Where that place is, for columns of a few values.
+        Where that place is, for columns of a few values, or points.
+    on_points : bool
+        Whether such values are points of the lattice.
     of_labels : bool
         Whether places are labels; else points of the lattice, or values.
     """
@@ -80,6 +89,7 @@ class _Stack:
     place: Which
     rows: FloatArray = field(repr=False)
     values: FloatArray | None = None
+    on_points: bool = False
     of_labels: bool = False
 
     def parts(self) -> Iterator[Which]:
@@ -105,7 +115,7 @@ class _Stack:
         if self.values is not None:
             values = np.zeros((len(some), size))
             values[column, place] = self.values[here]
-            support = Values(values)
+            support = (Points if self.on_points else Values)(values)
         return on_support(support, rows)
 
 
@@ -137,20 +147,28 @@ def _values(samples: Sequence[Both]) -> _Stack:
     return _Stack(sizes, sample, column, place, rows, places)
 
 
+def _few_points(samples: Sequence[Both]) -> _Stack:
+    """Return columns of several values, by the points of the lattice that are next to them."""
+    return replace(_values(_on_lattice(samples)), on_points=True)
+
+
 def _points(samples: Sequence[Both]) -> _Stack:
-    """Return columns of many values, by points of the lattice."""
-    on_lattice = [
-        (x.on_lattice(), y.on_lattice())
-        for x, y in samples
-        if isinstance(x, NumberCounts) and isinstance(y, NumberCounts)
-    ]
-    sample, column, places, rows = _entries(on_lattice)
+    """Return columns of many values, by all points of a stretch of the lattice."""
+    sample, column, places, rows = _entries(_on_lattice(samples))
     point = np.rint(places / STEP).astype(np.intp)
     first = np.full(len(samples), np.iinfo(np.intp).max)
     last = np.full(len(samples), np.iinfo(np.intp).min)
     np.minimum.at(first, column, point)
     np.maximum.at(last, column, point)
     return _Stack(last - first + 1, sample, column, point - first[column], rows)
+
+
+def _on_lattice(samples: Sequence[Both]) -> list[Both]:
+    return [
+        (x.on_lattice(), y.on_lattice())
+        for x, y in samples
+        if isinstance(x, NumberCounts) and isinstance(y, NumberCounts)
+    ]
 
 
 def _labels(samples: Sequence[Both]) -> _Stack:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Protocol
 
@@ -88,9 +88,14 @@ class Values:
         """The number of values."""
         return int(self.places.shape[-1])
 
+    @property
+    def _gaps(self) -> FloatArray:
+        gaps: FloatArray = self.places[..., None] - self.places[..., None, :]
+        return gaps
+
     @cached_property
     def _matrix(self) -> FloatArray:
-        matrix: FloatArray = np.exp(-0.5 * (self.places[..., None] - self.places[..., None, :]) ** 2)
+        matrix: FloatArray = np.exp(-0.5 * self._gaps**2)
         return matrix
 
     @cached_property
@@ -113,16 +118,25 @@ class Values:
     def around(self, rows: FloatArray) -> tuple[Support, FloatArray]:
         """Return the values that occur."""
         there = rows > 0
-        return Values(self.places[there]), rows[there]
+        return replace(self, places=self.places[there]), rows[there]
+
+
+@dataclass(frozen=True, eq=False)
+class Points(Values):
+    """A few points of the lattice, as many as the rows of a short column have: the kernel as a matrix."""
+
+    @cached_property
+    def _matrix(self) -> FloatArray:
+        return _binned_kernel(self._gaps, 1.0)
+
+    @cached_property
+    def _squared(self) -> FloatArray:
+        return _binned_kernel(self._gaps, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
     """A stretch of the lattice: products by fast Fourier transforms.
-
-    Linear binning widens the kernel: a value between two points has, on average over its place between them,
-    the kernel ``k + (STEP² / 12) k''`` on either side. So ``(STEP² / 6) k''`` is taken off, which leaves an
-    error of fourth order in the step.
 
     Attributes
     ----------
@@ -162,15 +176,27 @@ class Lattice:
         return Lattice(self.start + first, last - first + 1), rows[first : last + 1]
 
 
+def _binned_kernel(gaps: FloatArray, power: float) -> FloatArray:
+    """Return a power of the kernel between points of the lattice.
+
+    Linear binning widens the kernel: a value between two points has, on average over its place between them,
+    the kernel ``k + (STEP² / 12) k''`` on either side. So ``(STEP² / 6) k''`` is taken off, which leaves an
+    error of fourth order in the step.
+    """
+    squared = power * gaps**2
+    kernel: FloatArray = np.exp(-0.5 * squared)
+    kernel -= STEP**2 / 6 * power * (squared - 1.0) * kernel
+    return kernel
+
+
 @lru_cache(maxsize=64)  # the columns of a table have stretches of a few lengths
 def _transforms(length: int) -> tuple[int, tuple[FloatArray, FloatArray]]:
     """Return how long a stretch is with its padding, and the transforms of the kernel and of its squares."""
     padded = _quick_length(2 * length)
-    gaps = np.arange(length) * STEP
+    gaps = np.arange(length, dtype=np.float64) * STEP
     spectra = []
     for power in (1.0, 2.0):
-        kernel = np.exp(-0.5 * power * gaps**2)
-        kernel -= STEP**2 / 6 * power * (power * gaps**2 - 1.0) * kernel
+        kernel = _binned_kernel(gaps, power)
         whole = np.zeros(padded)
         whole[:length] = kernel
         whole[padded - length + 1 :] = kernel[:0:-1]
