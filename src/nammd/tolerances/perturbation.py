@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.data.magnitudes import deviation
@@ -122,7 +123,7 @@ def _flip(
     [column] = columns
     slots = encoding.slots(column.name)
     chosen = np.flatnonzero(rng.random(len(x)) < level)
-    categories = np.unique(x[x[:, slots.stop - 1] == 0, slots], axis=0)
+    categories, _ = distinct_rows(x[x[:, slots.stop - 1] == 0, slots])
     changed[chosen, slots] = categories[rng.integers(0, len(categories), len(chosen))]
 
 
@@ -142,6 +143,24 @@ def _take_out(
     changed[:, every] = np.where(chosen[of_slots].T, 0.0, changed[:, every])
     flags, weights = [own.stop - 1 for own in slots], np.array([column.weight for column in columns])
     changed[:, flags] = np.where(chosen.T, weights, changed[:, flags])
+
+
+def distinct_rows(rows: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
+    """Return the different rows of a matrix in their order, and which of these each row is.
+
+    As ``numpy.unique`` does, which takes several times as long for a column of a few rows.
+
+    >>> distinct_rows(np.array([[2.0, 1.0], [0.0, 3.0], [2.0, 1.0]]))
+    (array([[0., 3.],
+           [2., 1.]]), array([1, 0, 1]))
+    """
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    number = np.empty(len(rows), dtype=np.intp)
+    number[order] = np.cumsum(new) - 1
+    return ordered[new], number
 
 
 def applies(kind: str, column: Column) -> bool:
