@@ -246,13 +246,19 @@ def check_columns(
         by_aspect[question.place].append(check)
     found = [_checked(limit, each) for limit, each in zip(limits, by_aspect, strict=True)]
     adjusted = holm([each.pvalue for each in found])
-    noted = [replace(each, adjusted=p) for each, p in zip(found, adjusted, strict=True)]
+    noted = [
+        each if p == each.adjusted else replace(each, adjusted=p)
+        for each, p in zip(found, adjusted, strict=True)
+    ]
     return at_level(noted, level)
 
 
 def at_level(columns: Sequence[ColumnCheck], level: float) -> tuple[ColumnCheck, ...]:
     """Return columns, those that are beyond their tolerances at a level first."""
-    noted = [replace(each, beyond=each.adjusted <= level) for each in columns]
+    noted = [
+        each if each.beyond == (each.adjusted <= level) else replace(each, beyond=not each.beyond)
+        for each in columns
+    ]
     return tuple(sorted(noted, key=lambda each: (-each.beyond, -each.ratio)))
 
 
@@ -266,7 +272,8 @@ def _checked(limit: ColumnLimit, found: Sequence[ColumnCheck]) -> ColumnCheck:
     most = max(
         found, key=lambda each: (-each.pvalue, each.ratio) if each.pvalue < HOPELESS else (-1.0, each.ratio)
     )
-    return replace(most, pvalue=min(1.0, len(found) * min(each.pvalue for each in found)))
+    pvalue = min(1.0, len(found) * min(each.pvalue for each in found))
+    return most if pvalue == most.pvalue else replace(most, pvalue=pvalue)
 
 
 def _by_groups(limit: ColumnLimit, both: tuple[ColumnUnits, ColumnUnits], aspect: str) -> ColumnCheck | None:

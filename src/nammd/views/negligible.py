@@ -134,11 +134,17 @@ def shifted_distances(columns: Sequence[tuple[NumberCounts, float]]) -> FloatArr
 
     All at once: there may be very many columns.
     """
+    if not columns:
+        return np.empty(0)
+    lengths = [len(reference.places) for reference, _ in columns]
+    every = np.concatenate([reference.places for reference, _ in columns])
+    moved = bent(straight(every) + np.repeat([shift for _, shift in columns], lengths))
+    alike, ends = np.exp(-0.5 * (moved - every) ** 2), np.cumsum(lengths).tolist()
     samples, pairs = list[tuple[Counts, Counts]](), np.zeros(len(columns))
-    for k, (reference, shift) in enumerate(columns):
-        places = bent(straight(reference.places) + shift)
-        pairs[k] = reference.rows @ np.exp(-0.5 * (places - reference.places) ** 2)
-        copy = NumberCounts(places, reference.rows, reference.missing, True)
+    for k, (reference, _) in enumerate(columns):
+        here = slice(ends[k] - lengths[k], ends[k])
+        pairs[k] = reference.rows @ alike[here]
+        copy = NumberCounts(moved[here], reference.rows, reference.missing, True)
         if not reference.exact:
             copy = copy.on_lattice()
         samples.append((reference, copy))  # of values the copies have places of their own

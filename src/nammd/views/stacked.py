@@ -173,16 +173,16 @@ def _on_lattice(samples: Sequence[Both]) -> list[Both]:
 
 def _labels(samples: Sequence[Both]) -> _Stack:
     """Return columns of labels; a missing one is the first."""
-    sizes, entries = list[int](), list[tuple[int, int, int, float]]()
-    for column, both in enumerate(samples):
+    sizes, lengths, places, rows = list[int](), list[int](), list[int](), list[float]()
+    for both in samples:
         numbers: dict[str, int] = {}
-        for sample, counts in enumerate(both):
+        for counts in both:
             assert isinstance(counts, LabelCounts)
-            entries.append((sample, column, 0, counts.missing))
-            entries += [
-                (sample, column, numbers.setdefault(label, len(numbers) + 1), rows)
-                for label, rows in counts.rows.items()
-            ]
+            places.append(0)
+            rows.append(counts.missing)
+            places += [numbers.setdefault(label, len(numbers) + 1) for label in counts.rows]
+            rows += counts.rows.values()
+            lengths.append(1 + len(counts.rows))
         sizes.append(len(numbers) + 1)
-    samples_of, columns_of, place, rows = (np.array(each) for each in zip(*entries, strict=True))
-    return _Stack(np.array(sizes), samples_of, columns_of, place, rows, of_labels=True)
+    number = np.repeat(np.arange(len(lengths)), lengths)
+    return _Stack(np.array(sizes), number % 2, number // 2, np.array(places), np.array(rows), of_labels=True)
