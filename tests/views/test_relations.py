@@ -8,12 +8,14 @@ from scipy.stats import norm, poisson, spearmanr
 import nammd
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import RowGrouping, with_grouping
+from nammd.data.values import Values
 from nammd.statistics.relation import relation_of
+from nammd.views import classes
 from nammd.views.counting import tally_columns
-from nammd.views.measure import measures_of
+from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
 from nammd.views.relation_limits import RelationLimits, check_relations
-from nammd.views.relations import MOST_PAIRS, mixed
+from nammd.views.relations import MOST_PAIRS, RelationCounter, mixed
 
 
 def people(seed, rows=3000):
@@ -281,3 +283,56 @@ def test_level_at_what_is_negligible_and_below(sizes):
             samples.append(np.sqrt(rho) * common + np.sqrt(1 - rho) * own)
         false += bool(beyond(*samples))
     assert false <= 3  # more have a probability of 0.2 % at this level
+
+
+def mixed_columns(rng, rows):
+    """Columns of every kind, with the same rows."""
+
+    def numbers(values, gaps=0.0):
+        values = np.where(rng.random(rows) < gaps, np.nan, values)
+        return Values("numeric", np.isnan(values), numbers=values)
+
+    drawn = [numbers(rng.normal(size=rows), gaps) for gaps in (0.0, 0.0, 0.1, 0.1, 0.9, 1.0)]
+    drawn += [numbers(rng.poisson(mean, rows).astype(float)) for mean in (1.0, 8.0, 60.0)]
+    drawn += [
+        numbers(np.where(rng.random(rows) < 0.4, 0.0, rng.normal(size=rows))),
+        numbers(np.full(rows, 3.0)),
+    ]
+    columns = [(Measure(f"n{k}", "numeric", "numbers"), each) for k, each in enumerate(drawn)]
+    codes = rng.integers(-1, 3, rows)
+    labels = Values("categorical", codes < 0, codes=codes, categories=("a", "b", "c"))
+    columns.insert(2, (Measure("label", "categorical", "labels"), labels))
+    columns.insert(4, (Measure("id", "categorical", "cells"), labels))
+    return columns
+
+
+@pytest.mark.parametrize("rows", [20, 37, 400, 1500])
+def test_columns_are_cut_at_once_as_one_by_one(monkeypatch, rows):
+    rng = np.random.default_rng(rows)
+    reference, candidate = mixed_columns(rng, rows), mixed_columns(rng, rows)
+    alone = RelationCounter(None, None)
+    single = [alone.add(*each) for each in reference]
+    for at_once in (classes._AT_ONCE, 50):
+        monkeypatch.setattr(classes, "_AT_ONCE", at_once)
+        together = RelationCounter(None, None)
+        made = together.add_all(reference)
+        assert [one is None for one in made] == [one is None for one in single]
+        found, expected = together.found(), alone.found()
+        assert found.columns.pairs == expected.columns.pairs
+        assert list(found.quantiles) == list(expected.quantiles)
+        for name, quantiles in found.quantiles.items():
+            np.testing.assert_array_equal(quantiles, expected.quantiles[name])
+            values = {measure.name: values for measure, values in reference}[name]
+            plain = np.quantile(values.numbers[~values.missing], classes.LEVELS)
+            np.testing.assert_allclose(quantiles, plain, rtol=0, atol=1e-15)
+        for one, two in zip(made, single, strict=True):
+            if one is not None:
+                np.testing.assert_array_equal(one.edges, two.edges)
+                np.testing.assert_array_equal(one.shares, two.shares)
+                assert (one.labels, one.ranked, one.count) == (two.labels, two.ranked, two.count)
+        np.testing.assert_array_equal(found.counts, expected.counts)
+        others = [RelationCounter(expected.columns, None) for _ in range(2)]
+        others[0].add_all(candidate)
+        for each in candidate:
+            others[1].add(*each)
+        np.testing.assert_array_equal(others[0].found().counts, others[1].found().counts)

@@ -8,9 +8,10 @@ own, the last one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from nammd.data.values import Values
 from nammd.statistics.tails import normal_scores
 from nammd.views.measure import Measure
 from nammd.views.support import APART
+
+Codes: TypeAlias = NDArray[np.uint8]
+"""The class of every row."""
 
 MOST = 16
 """So many classes has a column at most, beside that of missing values."""
@@ -32,6 +36,9 @@ _KEPT = 1e-3
 
 _HEAVY = 1.5
 """A value with so many times the rows of a class is too heavy for classes of equally many rows."""
+
+_AT_ONCE = 1 << 18
+"""So many numbers of columns with equally many are put into order together."""
 
 _SOME = 20_000
 _FEW = 1000
@@ -63,16 +70,19 @@ class Classes:
     shares: FloatArray = field(repr=False)
 
     @classmethod
-    def of(cls, measure: Measure, values: Values) -> tuple[Classes, NDArray[np.uint8], FloatArray]:
-        """Cut a column of the reference; return also what `cut` does of it."""
-        edges, labels, quantiles = np.empty(0), tuple[str, ...](), np.empty(0)
-        if measure.counted == "numbers":
-            edges, quantiles = _edges(_present(values))
-        else:
-            labels = _commonest(values)
-        made = cls(measure, edges, labels, len(quantiles) > 0, np.empty(0))
-        codes = made._between(values, edges) if made.ordered else made.cut(values)[0]
-        return made.with_rows(np.bincount(codes, minlength=made.count + 1)), codes, quantiles
+    def of(cls, columns: Sequence[tuple[Measure, Values]]) -> list[tuple[Classes, Codes, FloatArray]]:
+        """Cut columns of the reference; return also what `cut` does of each."""
+        numbers = [k for k, (measure, _) in enumerate(columns) if measure.counted == "numbers"]
+        edges_of = dict(zip(numbers, _edges([_present(columns[k][1]) for k in numbers]), strict=True))
+        found = []
+        for k, (measure, values) in enumerate(columns):
+            edges, quantiles = edges_of.get(k, (np.empty(0), np.empty(0)))
+            labels = () if k in edges_of else _commonest(values)
+            made = cls(measure, edges, labels, len(quantiles) > 0, np.empty(0))
+            codes = made._between(values, edges) if made.ordered else made._labelled(values)
+            rows = np.bincount(codes, minlength=made.count + 1)
+            found.append((made.with_rows(rows), codes, quantiles))
+        return found
 
     @classmethod
     def between(cls, measure: Measure, edges: FloatArray, quantiles: FloatArray) -> Classes:
@@ -103,22 +113,27 @@ class Classes:
         classes, features = self.own_features.shape
         return _room(classes - 1) + 1, _room(features), self.ranked
 
-    def cut(self, values: Values) -> tuple[NDArray[np.uint8], FloatArray]:
-        """Return the class of every row of a sample, and its quantiles where ranks are the classes."""
-        if not self.ordered:
-            place = {label: k for k, label in enumerate(self.labels)}
-            other = self.count - 1
-            places = [*(place.get(label, other) for label in values.categories), self.count]
-            codes = np.full(len(values.missing), -1) if values.codes is None else values.codes
-            return np.array(places, dtype=np.uint8)[codes], np.empty(0)
-        edges, quantiles = self.edges, np.empty(0)
-        if self.ranked:
-            present = _present(values)
-            quantiles = _quantiles(present) if len(present) else np.zeros(len(LEVELS))
-            edges = quantiles[1::2]
-        return self._between(values, edges), quantiles
+    @staticmethod
+    def cut(columns: Sequence[tuple[Classes, Values]]) -> list[tuple[Codes, FloatArray]]:
+        """Return the class of every row of columns of a sample, and quantiles where ranks are the classes."""
+        ranked = [k for k, (made, _) in enumerate(columns) if made.ranked]
+        quantiles_of = dict(zip(ranked, _quantiles([_present(columns[k][1]) for k in ranked]), strict=True))
+        found = []
+        for k, (made, values) in enumerate(columns):
+            quantiles = quantiles_of.get(k, np.empty(0))
+            edges = quantiles[1::2] if made.ranked else made.edges
+            codes = made._between(values, edges) if made.ordered else made._labelled(values)
+            found.append((codes, quantiles))
+        return found
 
-    def _between(self, values: Values, edges: FloatArray) -> NDArray[np.uint8]:
+    def _labelled(self, values: Values) -> Codes:
+        place = {label: k for k, label in enumerate(self.labels)}
+        other = self.count - 1
+        places = [*(place.get(label, other) for label in values.categories), self.count]
+        codes = np.full(len(values.missing), -1) if values.codes is None else values.codes
+        return np.array(places, dtype=np.uint8)[codes]
+
+    def _between(self, values: Values, edges: FloatArray) -> Codes:
         numbers = np.full(len(values.missing), np.nan) if values.numbers is None else values.numbers
         found = np.searchsorted(edges, numbers, side="right").astype(np.uint8)
         found[values.missing] = self.count
@@ -230,15 +245,42 @@ def _present(values: Values) -> FloatArray:
     return found
 
 
-def _edges(present: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return where numbers are cut, and their quantiles where classes can be ranks."""
-    some = present[:: looked_at_every(len(present))]
-    points, rows = np.unique(some, return_counts=True)
-    if len(points) <= MOST:
-        points = np.unique(present)
-    if len(points) <= MOST:
-        return (points[1:] + points[:-1]) / 2, np.empty(0)
-    return edges_at(_quantiles(present), bool(rows.max() > heavy(len(some))))
+def _alike(columns: Sequence[FloatArray]) -> Iterator[tuple[list[int], FloatArray]]:
+    """Yield columns with equally many numbers as the rows of matrices, some at a time: which, and these."""
+    alike: dict[int, list[int]] = {}
+    for k, column in enumerate(columns):
+        alike.setdefault(len(column), []).append(k)
+    for size, which in alike.items():
+        step = max(_AT_ONCE // max(size, 1), 1)
+        for start in range(0, len(which), step):
+            some = which[start : start + step]
+            yield some, np.stack([columns[k] for k in some]) if len(some) > 1 else columns[some[0]][None]
+
+
+def _edges(columns: Sequence[FloatArray]) -> list[tuple[FloatArray, FloatArray]]:
+    """Return where columns of numbers are cut, and their quantiles where classes can be ranks."""
+    found = [(np.empty(0), np.empty(0))] * len(columns)
+    many = list[tuple[int, bool]]()
+    for which, numbers in _alike([column[:: looked_at_every(len(column))] for column in columns]):
+        if not numbers.size:
+            continue
+        ordered = np.sort(numbers, axis=1)
+        place, new = np.arange(numbers.shape[1]), np.ones(numbers.shape, dtype=bool)
+        new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+        most = (place - np.maximum.accumulate(np.where(new, place, 0), axis=1)).max(axis=1) + 1
+        with_heavy, different = most > heavy(numbers.shape[1]), np.count_nonzero(new, axis=1)
+        for row, k in enumerate(which):
+            points = ordered[row, new[row]] if different[row] <= MOST else None
+            if points is not None and len(columns[k]) > numbers.shape[1]:
+                points = np.unique(columns[k])
+            if points is not None and len(points) <= MOST:
+                found[k] = (points[1:] + points[:-1]) / 2, np.empty(0)
+            else:
+                many.append((k, bool(with_heavy[row])))
+    quantiles = _quantiles([columns[k] for k, _ in many])
+    for (k, one), own in zip(many, quantiles, strict=True):
+        found[k] = edges_at(own, one)
+    return found
 
 
 def looked_at_every(rows: int) -> int:
@@ -271,17 +313,21 @@ def quantiles_between(low: FloatArray, high: FloatArray, part: FloatArray) -> Fl
     return np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part))
 
 
-def _quantiles(present: FloatArray) -> FloatArray:
-    """Return what ``numpy.quantile(present, LEVELS)`` does.
-
-    That looks at its arguments for ten times as long as a column of a few rows takes.
-    """
-    if len(present) > _FEW:
-        found: FloatArray = np.quantile(present, LEVELS)
-        return found
-    ordered = np.sort(present)
-    left, part = quantile_ranks(len(present))
-    return quantiles_between(ordered[left], ordered[np.minimum(left + 1, len(present) - 1)], part)
+def _quantiles(columns: Sequence[FloatArray]) -> list[FloatArray]:
+    """Return what ``numpy.quantile(column, LEVELS)`` does; zeros where there are no numbers."""
+    found = [np.zeros(len(LEVELS))] * len(columns)
+    for which, numbers in _alike(columns):
+        rows = numbers.shape[1]
+        if rows > _FEW:  # it need not put all of them into order
+            own = np.quantile(numbers, LEVELS, axis=1).T
+        elif rows:
+            ordered, (left, part) = np.sort(numbers, axis=1), quantile_ranks(rows)
+            own = quantiles_between(ordered[:, left], ordered[:, np.minimum(left + 1, rows - 1)], part)
+        else:
+            continue
+        for k, each in zip(which, own, strict=True):
+            found[k] = each
+    return found
 
 
 def _commonest(values: Values) -> tuple[str, ...]:

@@ -98,10 +98,6 @@ def tally_columns(
         together.add(measure, values)
         return _look(measure, values, units, negligible, edges)
 
-    def keep(measure: Measure, values: Values) -> Values:
-        together.add(measure, values)
-        return values
-
     found: dict[str, Constant] = {}
     if dataset.frame is None:
         array = dataset.array
@@ -116,8 +112,11 @@ def tally_columns(
     else:
         few = dataset.frame.rows <= FEW and units is None and not edges
         if few:  # of a few rows each there may be very many
-            kept = look_at_columns(dataset, measures, encoding, keep)
-            counts = count_columns([(measure, kept[measure.name]) for measure in measures])
+            kept = look_at_columns(dataset, measures, encoding, lambda measure, values: (measure, values))
+            every = [kept[measure.name] for measure in measures]
+            if together.whole is not None:
+                together.whole.add_all(every)
+            counts = count_columns(every)
             columns = {m.name: ColumnTally(each) for m, each in zip(measures, counts, strict=True)}
         else:
             columns = look_at_columns(dataset, measures, encoding, look)

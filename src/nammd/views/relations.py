@@ -211,19 +211,28 @@ class RelationCounter:
 
     def add(self, measure: Measure, values: Values, made: Classes | None = None) -> Classes | None:
         """Take the values of a column, with its classes where these are known; return the classes."""
-        name = measure.name
-        if made is None and self._columns is not None:
-            made = self._columns.classes.get(name)
-        if made is not None:
-            codes, quantiles = made.cut(values)
-        elif self._columns is None and _can_go_together(measure):
-            made, codes, quantiles = Classes.of(measure, values)
-        if made is None or made.count < 2:
-            return None
-        self._made[name], self._codes[name] = made, codes
-        if made.ranked:
-            self._quantiles[name] = quantiles
-        return made
+        return self.add_all([(measure, values)], {} if made is None else {measure.name: made})[0]
+
+    def add_all(
+        self, columns: Sequence[tuple[Measure, Values]], made: Mapping[str, Classes] | None = None
+    ) -> list[Classes | None]:
+        """Take the values of several columns, which is quicker where each has a few rows."""
+        known = made or ({} if self._columns is None else self._columns.classes)
+        old = [(known[measure.name], values) for measure, values in columns if measure.name in known]
+        new = [each for each in columns if self._columns is None and _can_go_together(each[0])]
+        new = [each for each in new if each[0].name not in known]
+        found = {one.measure.name: one for one, _ in old}
+        cuts = dict(zip(found, Classes.cut(old), strict=True))
+        for one, codes, quantiles in Classes.of(new):
+            found[one.measure.name], cuts[one.measure.name] = one, (codes, quantiles)
+        found = {name: one for name, one in found.items() if one.count >= 2}
+        for measure, _ in columns:
+            name = measure.name
+            if name in found:
+                self._made[name], self._codes[name] = found[name], cuts[name][0]
+                if found[name].ranked:
+                    self._quantiles[name] = cuts[name][1]
+        return [found.get(measure.name) for measure, _ in columns]
 
     def found(self, columns: Columns | None = None) -> SampleRelations:
         """Return how they go together; `columns` where they were not known before."""
