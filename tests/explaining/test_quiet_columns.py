@@ -7,10 +7,12 @@ from nammd.data.values import Values
 from nammd.explaining import quiet_columns
 from nammd.explaining.chance import Together
 from nammd.explaining.column_facts import column_facts
-from nammd.explaining.number_facts import number_facts
-from nammd.explaining.quiet_columns import NumberColumn, may_have_facts
+from nammd.explaining.number_facts import Possible, number_facts
+from nammd.explaining.quiet_columns import NumberColumn, possible_facts
 from nammd.views.counts import LabelCounts
 from nammd.views.measure import Measure
+
+ALL = Possible()
 
 LAWS = {
     "normal": lambda rng, n: rng.normal(50, 10, n),
@@ -75,24 +77,25 @@ def drawn(seed):
 )
 def test_no_fact_is_lost(monkeypatch, seed, together):
     columns = drawn(seed)
-    may = may_have_facts(columns, together)
-    facts = [number_facts(*each, together) for each in columns]
+    possible = possible_facts(columns, together)
+    facts = [number_facts(*each, together, ALL) for each in columns]
     assert {fact.code for own in facts for fact in own} >= {
         "factor", "offset", "pile-up", "placeholders", "outside-range", "precision", "unit-changed",
     }  # fmt: skip
-    lost = [each.measure.name for each, own, one in zip(columns, facts, may, strict=True) if own and not one]
-    assert not lost
+    for each, own, one in zip(columns, facts, possible, strict=True):
+        assert number_facts(*each, together, one) == own, each.measure.name
+        assert any(one) or not own
     monkeypatch.setattr(quiet_columns, "AT_ONCE", 2000)  # the same some columns at a time
-    assert may_have_facts(columns, together) == may
+    assert possible_facts(columns, together) == possible
 
 
 def test_most_columns_without_a_fact_are_not_looked_at_again():
     rng, together = np.random.default_rng(0), Together()
     laws = ("normal", "around zero", "rounded", "whole", "positive")
     columns = [column(rng, law, "none", k, 50) for law in laws for k in range(60)]
-    quiet = [each for each in columns if not number_facts(*each, together)]
+    quiet = [each for each in columns if not number_facts(*each, together, ALL)]
     assert len(quiet) > 200
-    assert sum(may_have_facts(quiet, together)) < len(quiet) / 3
+    assert sum(map(any, possible_facts(quiet, together))) < len(quiet) / 3
 
 
 def test_facts_are_those_of_each_column_in_their_order():

@@ -12,7 +12,7 @@ from nammd.errors.naming import plain_name
 from nammd.explaining.chance import Chance, Counted, Share, Together, above_chance, much_more, never_so_far
 from nammd.explaining.facts import Fact
 from nammd.explaining.number_facts import number_facts
-from nammd.explaining.quiet_columns import NumberColumn, may_have_facts
+from nammd.explaining.quiet_columns import NumberColumn, possible_facts
 from nammd.explaining.sentences import quoted
 from nammd.explaining.writing import percent
 from nammd.reading.text_formats.understanding import SUSPECTED_WORDS
@@ -52,16 +52,17 @@ def column_facts(
         if isinstance(now := candidate[measure.name], NumberCounts)
     ]
     loud = {
-        column.measure.name: column
-        for column, may in zip(numbers, may_have_facts(numbers, together), strict=True)
-        if may
+        column.measure.name: (column, possible)
+        for column, possible in zip(numbers, possible_facts(numbers, together), strict=True)
+        if any(possible)
     }
     found: list[Fact] = []
     for measure, known in zip(measures, every, strict=True):
         now = candidate[measure.name]
         found += missing_values(measure.title, known, now, together)
         if measure.name in loud:
-            found += number_facts(*loud[measure.name], together)
+            column, possible = loud[measure.name]
+            found += number_facts(*column, together, possible)
         elif isinstance(now, LabelCounts):
             labels = [each for each in known if isinstance(each, LabelCounts)]
             words = {} if measure.in_cells else _suspected(now)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,17 +57,43 @@ _DAY = 86_400.0
 _NAMED = 2
 
 
+class Possible(NamedTuple):
+    """Which facts there may be about a column; what is known not to be there need not be looked for.
+
+    Attributes
+    ----------
+    unit, factor : bool
+        Another unit that is written, or that nobody wrote down.
+    shape : bool
+        Values that have moved, are rounded in another way, or pile up.
+    outside : bool
+        Values far outside the range so far.
+    """
+
+    unit: bool = True
+    factor: bool = True
+    shape: bool = True
+    outside: bool = True
+
+
 def number_facts(
-    measure: Measure, known: Sequence[NumberCounts], now: NumberCounts, together: Together
+    measure: Measure,
+    known: Sequence[NumberCounts],
+    now: NumberCounts,
+    together: Together,
+    possible: Possible,
 ) -> list[Fact]:
     """Return the facts about a column: `known` are its counts in what was accepted, each with numbers."""
     column = _Column(measure, known, now, together)
-    found = column.unit()
-    if factor := column.factor():
+    found = column.unit() if possible.unit else []
+    if possible.factor and (factor := column.factor()):
         return [*found, *factor]
-    # What was rounded, or moved, has other values in many rows, which is no further news.
-    shaped = column.moved() or column.rounded() or column.piled_up()
-    return [*found, *shaped, *column.outside(), *column.finer()]
+    if possible.shape:
+        # What was rounded, or moved, has other values in many rows, which is no further news.
+        found += column.moved() or column.rounded() or column.piled_up()
+    if possible.outside:
+        found += column.outside()
+    return [*found, *column.finer()] if possible.shape else found
 
 
 @dataclass(frozen=True, eq=False)

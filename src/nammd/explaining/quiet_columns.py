@@ -1,4 +1,4 @@
-"""Which columns of numbers may have a fact, looked at all at once: `may_have_facts`.
+"""Which facts columns of numbers may have, looked at all at once: `possible_facts`.
 
 Of the ten thousand columns of a wide table hardly any has one, and looking at each by itself would take far
 longer than all the rest. What is asked here is necessary for a fact of `nammd.explaining.number_facts`, with
@@ -7,7 +7,7 @@ room for rounding, and needs a few operations on arrays. The facts themselves ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from nammd.data.arrays import FloatArray
 from nammd.explaining import number_facts as facts
 from nammd.explaining import offsets, precision, unit_factors
 from nammd.explaining.chance import RARE, Share, Together
+from nammd.explaining.number_facts import Possible
 from nammd.reading.text_formats.understanding import SUSPECTED_NUMBERS
 from nammd.statistics.tails import gamma_tails
 from nammd.views.counts import NumberCounts
@@ -39,9 +40,9 @@ class NumberColumn(NamedTuple):
     now: NumberCounts
 
 
-def may_have_facts(columns: Sequence[NumberColumn], together: Together) -> list[bool]:
-    """Tell which columns may have a fact."""
-    found = [False] * len(columns)
+def possible_facts(columns: Sequence[NumberColumn], together: Together) -> list[Possible]:
+    """Return which facts each column may have."""
+    found = [Possible(False, False, False, False)] * len(columns)
     alike: dict[int, list[int]] = {}
     for k, (_, known, now) in enumerate(columns):
         if known and now.present:
@@ -51,8 +52,9 @@ def may_have_facts(columns: Sequence[NumberColumn], together: Together) -> list[
         step = max(AT_ONCE // most, 1)
         for start in range(0, len(numbers), step):
             which = numbers[start : start + step]
-            for k, flag in zip(which, _Columns.of([columns[k] for k in which], together).may(), strict=True):
-                found[k] = flag
+            some = _Columns.of([columns[k] for k in which], together)
+            for k, possible in zip(which, some.possible(), strict=True):
+                found[k] = possible
     return found
 
 
@@ -179,13 +181,13 @@ class _Columns:
         now = _Sample.of([column.now for column in columns], center, scale)
         return cls(columns, center, scale, samples, now, together)
 
-    def may(self) -> list[bool]:
-        """Tell which may have a fact."""
-        asked = (self.crowded, self.outside, self.suspected, self.grained, self.multiplied, self.moved)
+    def possible(self) -> Iterator[Possible]:
+        """Yield which facts each may have."""
         with np.errstate(all="ignore"):  # of the largest numbers; what is no number tells nothing
-            numbers: list[bool] = np.logical_or.reduce([each() for each in asked]).tolist()
-        units = [column.now.marks.units != column.known[0].marks.units for column in self.columns]
-        return [one or other for one, other in zip(numbers, units, strict=True)]
+            shaped = self.crowded() | self.suspected() | self.grained() | self.moved()
+            flags = np.stack([self.multiplied(), shaped, self.outside()], axis=1).tolist()
+        for column, found in zip(self.columns, flags, strict=True):
+            yield Possible(column.now.marks.units != column.known[0].marks.units, *found)
 
     def crowded(self) -> Flags:
         """Tell where a value has so many rows that they are no chance if it was in none; see `pile_ups`.
