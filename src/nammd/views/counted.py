@@ -61,12 +61,12 @@ def _counted(
     low, high = numbers.min(axis=1).tolist(), numbers.max(axis=1).tolist()
     negative = (numbers < 0).sum(axis=1).astype(np.float64).tolist()
     grains, start = grains_of(numbers, steps_of(clock)), 0
-    for k, (measure, values) in enumerate(columns):
+    for k, (_, values) in enumerate(columns):
         missing = len(values.missing) - numbers.shape[1]
+        marks = Marks(low[k], high[k], negative[k], grains[k], (values.unit,))
         if exact[k]:
             here = slice(start, stops[k])
-            marks = Marks(low[k], high[k], negative[k], grains[k], (values.unit,))
             yield NumberCounts(points[here], rows[here], float(missing), True, marks)
         else:
-            yield measure.count_numbers(numbers[k], missing, values.unit)
+            yield NumberCounts.of(places[k], missing, marks)
         start = stops[k]
