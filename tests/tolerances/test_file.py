@@ -149,7 +149,7 @@ def test_limits_of_columns_that_are_not_compared_are_refused(name, tmp_path):
         path
     )
     stored = json.loads(path.read_text())
-    stored["columns"]["limits"][0]["name"] = name
+    stored["columns"]["limits"]["names"][0] = name
     stored["columns"]["pairs"] = None
     path.write_bytes(sealed(rendered(stored)))
     with pytest.raises(ValueError, match=rf"t\.json is damaged: the column '{name}' has a limit, and is not"):

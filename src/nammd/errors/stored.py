@@ -197,6 +197,7 @@ class Stored:
         kind: str = "<f8",
         *,
         folded: bool = False,
+        gaps: bool = False,
         least: float = -LARGEST,
         most: float = LARGEST,
     ) -> Numbers:
@@ -210,6 +211,8 @@ class Stored:
             Of what type they are.
         folded : bool
             Whether they are compressed.
+        gaps : bool
+            Whether some may be missing, which are NaN.
         least, most : float
             What they can be.
         """
@@ -217,7 +220,8 @@ class Stored:
         try:
             content = base64.b64decode(self.text(), validate=True)
             if folded:
-                content = zlib.decompressobj().decompress(content, _LONGEST)
+                longest = max(_LONGEST, ((size or 0) + 1) * width)
+                content = zlib.decompressobj().decompress(content, longest)
         except (binascii.Error, zlib.error, ValueError):
             content = b"?"
         if len(content) % width:
@@ -225,7 +229,8 @@ class Stored:
         found = np.frombuffer(content, kind).astype(np.float64)
         if size is not None and len(found) != size:
             raise ValueError(f"{self.said}{self.path} must hold {size} numbers, not {len(found)}")
-        if len(found) and not (found.min() >= least and found.max() <= most):  # NaN is neither
+        known = found[~np.isnan(found)] if gaps else found
+        if len(known) and not (known.min() >= least and known.max() <= most):  # NaN is neither
             raise ValueError(f"{self.said}{self.path} must hold {_range('numbers', least, most, None)} only")
         return found
 

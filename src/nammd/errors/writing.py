@@ -16,7 +16,7 @@ import re
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -202,5 +202,11 @@ def indented(value: Any, gap: str = "\n") -> str:
         parts = [f"{_quoted(name)}: {indented(each, deeper)}" for name, each in value.items()]
         return f"{{{deeper}{f',{deeper}'.join(parts)}{gap}}}"
     if isinstance(value, (list, tuple)) and value:
-        return f"[{deeper}{f',{deeper}'.join(map(_encoded, value))}{gap}]"
+        return f"[{deeper}{_lines(value, f',{deeper}')}{gap}]"
     return _encoded(value)
+
+
+def _lines(values: Sequence[Any], between: str) -> str:
+    if {dict, list, tuple}.isdisjoint(map(type, values)):  # then all go in one call
+        return json.JSONEncoder(allow_nan=False, separators=(between, ": ")).encode(values)[1:-1]
+    return between.join(map(_encoded, values))

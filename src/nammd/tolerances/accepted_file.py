@@ -26,19 +26,23 @@ from nammd.tolerances.accepted import (
     Quantiles,
     placed,
 )
+from nammd.tolerances.former_file import read_former_home, read_former_maps
 from nammd.tolerances.kept_sums import KeptSums
 from nammd.tolerances.pair_file import packed
 from nammd.views.nearest import STEPS
+from nammd.views.serial import packed as folded
 
 
 def accepted_to_dict(accepted: AcceptedSet) -> dict[str, Any]:
     """Return accepted data as plain values."""
     return {
         "datasets": [_dataset_to_dict(each) for each in accepted.datasets],
-        "home": [
-            {"slot": each.slot, "flag": each.flag, "unit": each.unit, "values": packed(each.values)}
-            for each in accepted.home
-        ],
+        "home": {
+            "slots": folded([each.slot for each in accepted.home], "<i4"),
+            "flags": folded([each.flag for each in accepted.home], "<i4"),
+            "units": packed([each.unit for each in accepted.home]),
+            "values": packed([each.values for each in accepted.home]),
+        },
         **_sums_to_dict(accepted.within, accepted.between),
         "kept": _kept_to_dict(accepted.kept) if accepted.kept else None,
     }
@@ -79,7 +83,8 @@ def read_accepted(stored: Stored, bound: float, width: int, rows: int) -> Accept
     rows : int
         How many rows the reference has.
     """
-    datasets = tuple(_read_dataset(each, width) for each in stored["datasets"].each())
+    home = _read_home(stored["home"], width)
+    datasets = tuple(_read_dataset(each, width, home) for each in stored["datasets"].each())
     if len({each.label for each in datasets}) < len(datasets):
         raise stored["datasets"].wrong("datasets with labels that differ from one another")
     sizes = [len(each.points) for each in datasets]
@@ -90,7 +95,6 @@ def read_accepted(stored: Stored, bound: float, width: int, rows: int) -> Accept
         raise stored["within"].wrong("sums for each of the accepted datasets")
     if set(between) != {(a, b) for a in numbers for b in numbers if a < b}:
         raise stored["between"].wrong("sums for each two of the accepted datasets")
-    home = tuple(_read_quantiles(each, width) for each in stored["home"].each())
     found = AcceptedSet(datasets, home, within, between)
     here = stored.get("kept")
     return replace(found, kept=_read_kept(here, found, rows, bound)) if here.there else found
@@ -149,14 +153,14 @@ def _dataset_to_dict(dataset: AcceptedDataset) -> dict[str, Any]:
         "unit": packed(dataset.unit),
         "points": base64.b64encode(zlib.compress(numbers)).decode("ascii"),
         "units": None if dataset.units is None else _units_to_dict(dataset.units),
-        "maps": [
-            {"slot": each.slot, "flag": each.flag, "before": packed(each.before), "after": packed(each.after)}
-            for each in dataset.maps
-        ],
+        "maps": {
+            "slots": folded([each.slot for each in dataset.maps], "<i4"),
+            "after": packed(np.concatenate([np.empty(0), *[each.after for each in dataset.maps]])),
+        },
     }
 
 
-def _read_dataset(stored: Stored, width: int) -> AcceptedDataset:
+def _read_dataset(stored: Stored, width: int, home: Sequence[Quantiles]) -> AcceptedDataset:
     center = stored["center"].unpacked(width)
     unit = stored["unit"].unpacked(width, least=1 / LARGEST)
     kept = stored["points"].unpacked(kind="<f4", folded=True)
@@ -172,34 +176,42 @@ def _read_dataset(stored: Stored, width: int) -> AcceptedDataset:
         points,
         center,
         unit,
-        tuple(_read_map(each, width) for each in stored["maps"].each()),
+        _read_maps(stored["maps"], width, home),
         stored["added"].text(),
         stored["reason"].text(),
         _read_units(stored["units"], len(points)) if stored["units"].there else None,
     )
 
 
-def _read_map(stored: Stored, width: int) -> ColumnMap:
-    before = _ascending(stored["before"])
-    if not len(before):
-        raise stored["before"].wrong("at least one number")
-    return ColumnMap(*_slots(stored, width), before, stored["after"].unpacked(len(before)))
+def _read_home(stored: Stored, width: int) -> tuple[Quantiles, ...]:
+    if isinstance(stored.value, list):
+        return read_former_home(stored, width)
+    slots = stored["slots"].unpacked(kind="<i4", folded=True, least=0, most=width - 1)
+    flags = stored["flags"].unpacked(len(slots), "<i4", folded=True, least=-1, most=width - 1)
+    units = stored["units"].unpacked(len(slots), least=1 / LARGEST)
+    values = stored["values"].unpacked(len(slots) * len(QUANTILES)).reshape(-1, len(QUANTILES))
+    if (np.diff(values) < 0).any():
+        raise stored["values"].wrong("numbers in ascending order for each column")
+    places = zip(slots.astype(int).tolist(), flags.astype(int).tolist(), units.tolist(), strict=True)
+    return tuple(Quantiles(*place, one) for place, one in zip(places, values, strict=True))
 
 
-def _read_quantiles(stored: Stored, width: int) -> Quantiles:
-    values = _ascending(stored["values"], len(QUANTILES))
-    return Quantiles(*_slots(stored, width), stored["unit"].number(1 / LARGEST), values)
-
-
-def _slots(stored: Stored, width: int) -> tuple[int, int]:
-    return stored["slot"].whole(0, width - 1), stored["flag"].whole(-1, width - 1)
-
-
-def _ascending(stored: Stored, size: int | None = None) -> FloatArray:
-    found = stored.unpacked(size)
-    if (np.diff(found) < 0).any():
-        raise stored.wrong("numbers in ascending order")
-    return found
+def _read_maps(stored: Stored, width: int, home: Sequence[Quantiles]) -> tuple[ColumnMap, ...]:
+    """Return where the numbers of columns go; before, they are where the reference has them."""
+    if isinstance(stored.value, list):
+        return read_former_maps(stored, width)
+    known = {each.slot: each for each in home}
+    slots = stored["slots"].unpacked(kind="<i4", folded=True)
+    if not known.keys() >= set(slots.tolist()):
+        raise stored["slots"].wrong("those of columns of the reference")
+    moved = [known[slot] for slot in slots.astype(int).tolist()]
+    before = [np.unique(each.values) for each in moved]
+    ends = np.cumsum([0, *map(len, before)])
+    after = np.split(stored["after"].unpacked(int(ends[-1])), ends[1:-1])
+    return tuple(
+        ColumnMap(one.slot, one.flag, knots, there)
+        for one, knots, there in zip(moved, before, after, strict=False)
+    )
 
 
 def _units_to_dict(units: RowUnits) -> dict[str, Any]:

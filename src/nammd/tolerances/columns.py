@@ -9,23 +9,17 @@ from typing import Any
 from nammd.encoding.constants import Value
 from nammd.errors.stored import Stored
 from nammd.explaining.facts import SHARE
+from nammd.tolerances.former_file import read_former_limits
+from nammd.tolerances.limits_file import limits_to_dict, read_limits
 from nammd.views.counts import Counts
-from nammd.views.grouped import ColumnUnits
-from nammd.views.limits import ColumnLimit, aspects, made_limits
+from nammd.views.limits import ColumnLimit, made_limits
 from nammd.views.measure import Measure
 from nammd.views.negligible import Changes, Negligible
 from nammd.views.perturbed import perturbed_distances
-from nammd.views.relation_file import limits_to_dict, read_limits
+from nammd.views.relation_file import limits_to_dict as pairs_to_dict
+from nammd.views.relation_file import read_limits as read_pairs
 from nammd.views.relation_limits import RelationLimits
-from nammd.views.serial import (
-    MAX,
-    counts_to_dict,
-    measure_to_dict,
-    read_counts,
-    read_measure,
-    read_units,
-    units_to_dict,
-)
+from nammd.views.serial import MAX
 from nammd.views.tally import Tally
 
 
@@ -116,14 +110,13 @@ class ColumnTolerances:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        limits = None if self.limits is None else [_limit_to_dict(limit) for limit in self.limits]
         changes = {name: _changes(each) for name, each in self.negligible.columns.items()}
-        pairs = None if self.pairs is None else limits_to_dict(self.pairs)
+        pairs = None if self.pairs is None else pairs_to_dict(self.pairs)
         constants = {name: list(values) for name, values in self.constants.items()}
         return {
             "negligible": _changes(self.negligible.changes),
             "for": changes,
-            "limits": limits,
+            "limits": None if self.limits is None else limits_to_dict(self.limits),
             "pairs": pairs,
             "constants": constants,
         }
@@ -135,9 +128,10 @@ class ColumnTolerances:
         allowed = Negligible(_read_changes(stored["negligible"]), changes)
         if not stored["limits"].there:
             return cls(allowed)
-        limits = tuple(_read_limit(each) for each in stored["limits"].each())
+        former = isinstance(stored["limits"].value, list)
+        limits = (read_former_limits if former else read_limits)(stored["limits"])
         measures = {limit.name: limit.measure for limit in limits}
-        pairs = read_limits(stored["pairs"], measures) if stored["pairs"].there else None
+        pairs = read_pairs(stored["pairs"], measures) if stored["pairs"].there else None
         constants = {
             name: tuple(_read_value(value) for value in values.each())
             for name, values in stored["constants"].fields().items()
@@ -177,51 +171,6 @@ def _constants(
 
 def _changes(changes: Changes) -> dict[str, float]:
     return asdict(changes)
-
-
-def _limit_to_dict(limit: ColumnLimit) -> dict[str, Any]:
-    groups = {}
-    if limit.units is not None:
-        accepted = [units_to_dict(units) for units in limit.accepted_units]
-        groups = {"groups": units_to_dict(limit.units), "accepted_groups": accepted}
-    return {
-        **groups,
-        **measure_to_dict(limit.measure),
-        "negligible": dict(limit.negligible),
-        "fixed": dict(limit.fixed),
-        "reference": counts_to_dict(limit.reference),
-        "accepted": [{"label": label, **counts_to_dict(counts)} for label, counts in limit.accepted],
-    }
-
-
-def _read_limit(stored: Stored) -> ColumnLimit:
-    measure = read_measure(stored)
-    reference = read_counts(stored["reference"], measure.counted)
-    if reference.size < 1:
-        raise stored["reference"].wrong("counts of at least one row")
-    accepted = [
-        (each["label"].text(), read_counts(each, measure.counted)) for each in stored["accepted"].each()
-    ]
-    units: ColumnUnits | None = None
-    groups: tuple[ColumnUnits, ...] = ()
-    if "groups" in stored:
-        units = read_units(stored["groups"])
-        groups = tuple(read_units(each) for each in stored["accepted_groups"].each())
-        wanted = set(aspects(reference))
-        every = (stored["groups"], *stored["accepted_groups"].each())
-        for found, each in zip((units, *groups), every, strict=True):
-            if set(found) != wanted:
-                raise each.wrong(f"the groups of {' and '.join(sorted(wanted))}")
-        if len(groups) != len(accepted):
-            raise stored["accepted_groups"].wrong("one entry for each accepted dataset")
-    allowed, fixed = (
-        {aspect: each.number(0, 1) for aspect, each in stored[name].fields().items()}
-        for name in ("negligible", "fixed")
-    )
-    for name, numbers in (("negligible", allowed), ("fixed", fixed)):
-        if set(numbers) - set(aspects(reference)):
-            raise stored[name].wrong(f"numbers for {' and '.join(aspects(reference))}")
-    return ColumnLimit(measure, reference, allowed, tuple(accepted), fixed, units, groups)
 
 
 def _read_changes(stored: Stored) -> Changes:

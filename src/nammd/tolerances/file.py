@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from nammd.tolerances.tolerance import Tolerance
 
 FORMAT = "nammd-tolerance"
-VERSION = 8
+VERSION, _OLDEST = 9, 8
+"""That of files that are written, and that of the former layout, `former_file`, which is read as well."""
+
 _AGAIN = "calibrate again (a number of your own is given with --epsilon, or with Tolerance.at)"
 
 
@@ -66,7 +68,7 @@ def loads(content: bytes, path: Path, key: bytes | None = None) -> Tolerance:
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise ValueError(f"{path} is not a tolerance file written by nammd")
     what = f"the tolerance file {path}"
-    require_version(stored.get("version"), VERSION, what, "calibrate again", oldest=VERSION)
+    require_version(stored.get("version"), VERSION, what, "calibrate again", oldest=_OLDEST)
     require_seal(_with_plain_lines(content), what, _AGAIN, key)
     try:
         return from_dict(stored)
@@ -90,7 +92,8 @@ def _with_plain_lines(content: bytes) -> bytes:
 
 def summary(tolerance: Tolerance) -> dict[str, Any]:
     """Return what people may want to read of a tolerance, as plain values."""
-    origin = dataclasses.asdict(tolerance.origin)
+    # Copied item by item otherwise, ten thousand columns.
+    origin = dataclasses.asdict(dataclasses.replace(tolerance.origin, columns=(), versions=()))
     origin["columns"] = dict(tolerance.origin.columns)
     origin["versions"] = dict(tolerance.origin.versions)
     return {

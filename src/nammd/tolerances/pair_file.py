@@ -13,8 +13,8 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from nammd.data.arrays import FloatArray
 from nammd.errors.stored import Stored
 from nammd.statistics.pair import KnownMeeting, Meeting, Pair
 from nammd.statistics.side import KeptX, Known
@@ -66,7 +66,7 @@ def _within(stored: Stored, value: float, most: float) -> None:
         raise stored.wrong(f"between {-most:g} and {most:g}")
 
 
-def packed(values: FloatArray) -> str:
+def packed(values: ArrayLike) -> str:
     """Return numbers as text."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
 

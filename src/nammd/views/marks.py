@@ -23,6 +23,9 @@ NUMBER_STEPS = (1e3, 1e2, 1e1, 1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 TIME_STEPS = (86_400.0, 3_600.0, 60.0, 1.0, 1e-3, 1e-6)
 """What times may be multiples of, in seconds."""
 
+GRAINS = (0, len(NUMBER_STEPS) + 1, len(TIME_STEPS) + 1)
+"""How many numbers tell of them: nobody looked, numbers, times."""
+
 _MAX = sys.float_info.max
 
 _LOOKED_AT = 4096
@@ -100,8 +103,8 @@ class Marks:
         if low > high:
             raise stored["low"].wrong(f"at most {high:g}, which is {stored['high'].path}")
         grain = tuple(stored["grain"].numbers(least=0).tolist())
-        if len(grain) not in (0, len(NUMBER_STEPS) + 1, len(TIME_STEPS) + 1):
-            raise stored["grain"].wrong(f"{len(NUMBER_STEPS) + 1} or {len(TIME_STEPS) + 1} numbers")
+        if len(grain) not in GRAINS:
+            raise stored["grain"].wrong(f"{GRAINS[1]} or {GRAINS[2]} numbers")
         return cls(low, high, stored["below_zero"].number(0), grain, stored["units"].texts())
 
 

@@ -12,17 +12,18 @@ import zlib
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from nammd.data.arrays import FloatArray
 from nammd.errors.stored import MOST, Stored
 from nammd.statistics.totals import MORE, UnitTotals
 from nammd.views.counts import Counts, LabelCounts, NumberCounts, scaled
 from nammd.views.grouped import AspectUnits, ColumnUnits
 from nammd.views.lattice import FARTHEST, STEP
 from nammd.views.marks import Marks
-from nammd.views.measure import Measure
 
 MAX = sys.float_info.max
+COUNTED = ("numbers", "labels", "cells", "words")
+CLOCKS = ("", "local", "zoned", "duration", "time of day")
 
 
 def counts_to_dict(counts: Counts) -> dict[str, Any]:
@@ -109,33 +110,7 @@ def _read_aspect(stored: Stored) -> AspectUnits:
     return AspectUnits(keys, totals, rows)
 
 
-def measure_to_dict(measure: Measure) -> dict[str, Any]:
-    """Return how a column is counted, as plain values."""
-    return {
-        "name": measure.name,
-        "kind": measure.kind,
-        "counted": measure.counted,
-        "center": measure.center,
-        "scale": measure.scale,
-        "clock": measure.clock,
-        "of_array": measure.of_array,
-    }
-
-
-def read_measure(stored: Stored) -> Measure:
-    """Return the measure that a file describes."""
-    return Measure(
-        stored["name"].text(),
-        stored["kind"].text(),
-        stored["counted"].one_of("numbers", "labels", "cells", "words"),
-        stored["center"].number(-MAX, MAX),
-        stored["scale"].number(0, MAX, above=0),
-        stored["clock"].one_of("", "local", "zoned", "duration", "time of day"),
-        stored["of_array"].truth(),
-    )
-
-
-def packed(values: FloatArray, kind: str) -> str:
+def packed(values: ArrayLike, kind: str) -> str:
     """Return numbers as text."""
     return base64.b64encode(zlib.compress(np.ascontiguousarray(values, dtype=kind).tobytes(), 6)).decode(
         "ascii"
