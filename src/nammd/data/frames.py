@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.arrays import FloatArray
-from nammd.data.series import is_number, plain_numbers, values_of
-from nammd.data.to_float64 import is_arrow, stacked_floats
+from nammd.data.series import is_number, numbers_together, plain_values, values_of
+from nammd.data.to_float64 import is_arrow
 from nammd.data.values import Values
 from nammd.errors.advice import Advice, naming, refusal
 from nammd.errors.naming import require_unique
@@ -68,8 +67,12 @@ class Frame:
         return values
 
     def _checked(self, name: str) -> Values:
+        known = self._of_few_rows.get(self._places[name])
+        if known is not None:
+            return known
         with naming(f"the column {name!r} of {self.owner}"):
-            values = self._plain_numbers(name) or values_of(self.series(name))
+            plain = None if self._of_arrow is None else plain_values(self._column(name))
+            values = plain or values_of(self.series(name))
         if values.numbers is not None and np.isinf(values.numbers).any():
             infinite = np.isinf(values.numbers).reshape(self.rows, -1).any(axis=1)
             raise refusal(
@@ -90,25 +93,21 @@ class Frame:
         column = self._of_arrow[self._places[name]]
         return column is None or is_number(column.type)
 
-    def _plain_numbers(self, name: str) -> Values | None:
-        if self._of_arrow is None:
-            return None
-        return plain_numbers(self._column(name), self._numbers_of_few_rows.get(self._places[name]))
-
     @cached_property
-    def _numbers_of_few_rows(self) -> dict[int, FloatArray]:
-        """The columns of numbers of a short table, by their places.
+    def _of_few_rows(self) -> dict[int, Values]:
+        """The columns of numbers of a short table, by their places; all are finite.
 
-        There may be very many: one call of Arrow's for all of a type takes far less time than one for each.
+        There may be very many: one look at all of a type takes far less time than one at each.
         """
         columns = self._of_arrow or [] if self.rows <= _FEW_ROWS else []
         alike: dict[Any, list[int]] = {}
         for place, column in enumerate(columns):
-            if is_number(column.type):
+            if column is not None and is_number(column.type):
                 alike.setdefault(column.type, []).append(place)
-        found: dict[int, FloatArray] = {}
+        found = dict[int, Values]()
         for places in alike.values():
-            found.update(zip(places, stacked_floats([columns[k] for k in places]), strict=True))
+            each = zip(places, numbers_together([columns[k] for k in places]), strict=True)
+            found.update((place, values) for place, values in each if values is not None)
         return found
 
     @cached_property

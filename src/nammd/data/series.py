@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from nammd.data.arrays import FloatArray
 from nammd.data.values import Clock, Kind, Values
 
 _UTC = datetime.UTC
+
+Codes: TypeAlias = tuple[NDArray[np.intp], list[Any]]
+"""Which value every row has, -1 where it is missing, and these values."""
 
 
 def values_of(series: Any) -> Values:
@@ -34,9 +37,10 @@ def values_of(series: Any) -> Values:
         integers = str(dtype).startswith(("Int", "UInt")) or _beyond_integers(numbers)
         return _measured("numeric", numbers, whole=integers)
     if dtype == nw.Boolean:
-        return _labelled("boolean", series, missing)
+        return _labelled("boolean", _codes_of(series, missing), missing)
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return replace(_labelled("categorical", series, missing), text=dtype == nw.String)
+        found = _labelled("categorical", _codes_of(series, missing), missing)
+        return replace(found, text=dtype == nw.String)
     if dtype in (nw.Date, nw.Datetime):
         # Microseconds since 1970: in UTC where there is a zone, by the clock on the wall where there is none.
         clock: Clock = "zoned" if getattr(dtype, "time_zone", None) else "local"
@@ -51,16 +55,35 @@ def values_of(series: Any) -> Values:
     return _from_objects(series.to_list(), missing)
 
 
-def plain_numbers(column: Any, numbers: FloatArray | None = None) -> Values | None:
-    """Return the values of a column of Arrow's that holds integers or floats; None for any other.
+def plain_values(column: Any) -> Values | None:
+    """Return the values of a column of Arrow's that holds integers, floats or text; None for any other.
 
-    There may be thousands of them, so it takes no way round. `numbers` are its own, where these are known.
+    There may be thousands of them, so it takes no way round.
     """
-    kind = column.type
-    if not is_number(kind):
+    if is_number(column.type):
+        numbers = to_float64.floats(column)
+        whole = is_number(column.type, whole=True) or _beyond_integers(numbers)
+        return _measured("numeric", numbers, whole=whole)
+    if not _is_text(column.type):
         return None
-    numbers = to_float64.floats(column) if numbers is None else numbers
-    return _measured("numeric", numbers, whole=is_number(kind, whole=True) or _beyond_integers(numbers))
+    missing = to_float64.nulls(column)
+    if missing.all():
+        return Values(None, missing)
+    return replace(_labelled("categorical", _arrow_codes(column), missing), text=True)
+
+
+def numbers_together(columns: Sequence[Any]) -> list[Values | None]:
+    """Return the same of short columns of numbers, all of one type and length, and finite.
+
+    None for columns that have to be looked at more closely.
+    """
+    numbers, whole = to_float64.stacked_floats(columns), is_number(columns[0].type, whole=True)
+    missing = np.isnan(numbers)
+    closer = np.array([missing.all(axis=1), (np.abs(numbers) >= 2.0**63).any(axis=1)]).any(axis=0)
+    return [
+        None if look_closer else Values("numeric", gaps, numbers=own, whole=whole)
+        for own, gaps, look_closer in zip(numbers, missing, closer, strict=True)
+    ]
 
 
 @lru_cache(maxsize=64)
@@ -71,6 +94,13 @@ def is_number(kind: Any, whole: bool = False) -> bool:
     if types.is_integer(kind):
         return True
     return not whole and bool(types.is_float64(kind) or types.is_float32(kind))
+
+
+@lru_cache(maxsize=64)
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _missing(series: Any) -> NDArray[np.bool_]:
@@ -109,10 +139,9 @@ def _measured(kind: Kind, values: FloatArray, whole: bool = False, clock: Clock 
     return Values(kind, missing, numbers=values, whole=whole, clock=clock)
 
 
-def _labelled(kind: Kind, series: Any, missing: NDArray[np.bool_]) -> Values:
+def _labelled(kind: Kind, found: Codes, missing: NDArray[np.bool_]) -> Values:
     """Return the values of a column of text or truth values as codes."""
-    found = _arrow_codes(series)
-    codes, distinct = _codes(series.to_list(), missing) if found is None else found
+    codes, distinct = found
     names = list(map(label_of, distinct))
     if len(set(names)) < len(names):  # two values that are written alike are one category
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
@@ -121,11 +150,13 @@ def _labelled(kind: Kind, series: Any, missing: NDArray[np.bool_]) -> Values:
     return Values(kind, missing, codes=codes, categories=tuple(names))
 
 
-def _arrow_codes(series: Any) -> tuple[NDArray[np.intp], list[Any]] | None:
-    """Return the codes of a column of Arrow's, which finds them much faster; None for other libraries."""
+def _codes_of(series: Any, missing: NDArray[np.bool_]) -> Codes:
     native = series.to_native()
-    if not type(native).__module__.startswith("pyarrow"):
-        return None
+    return _arrow_codes(native) if to_float64.is_arrow(native) else _codes(series.to_list(), missing)
+
+
+def _arrow_codes(native: Any) -> Codes:
+    """Return the codes of a column of Arrow's, which finds them much faster."""
     whole = native.combine_chunks() if hasattr(native, "combine_chunks") else native
     coded = whole if hasattr(whole, "indices") else whole.dictionary_encode()
     codes = np.where(to_float64.nulls(coded.indices), -1, to_float64.as_numpy(coded.indices).astype(np.intp))

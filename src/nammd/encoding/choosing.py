@@ -48,6 +48,8 @@ TEXT_LENGTH = 50
 # The interquartile range of a normal distribution, in standard deviations.
 _NORMAL_IQR = 1.349
 
+_LARGEST = float(np.finfo(np.float64).max)
+
 _UUID = re.compile(r"\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?", re.IGNORECASE)
 _IDENTIFIER_NAME = re.compile(r"(?i:(.*[_\s.-])?(id|index|key|nr|no|number))|.*[a-z]I[dD]")
 
@@ -107,10 +109,11 @@ def _fit_numbers(
             Advice(f"{nevertheless}column_weights={{{name!r}: 1}}", f"{nevertheless}--weights {name}=1"),
         )
     # One value, and missing ones: any unit will do, and 1 is that of the column itself.
-    scale = 1.0 if constant else robust_scale(present)
+    quartiles = _quartiles(present)
+    scale = 1.0 if constant else _scale(present, quartiles)
     if scale == 0:
         return LeftOut(name, "its values differ by less than a number can be scaled by")
-    return NumericColumn(name, values.kind, weight, _quartiles(present)[1], scale, values.clock)
+    return NumericColumn(name, values.kind, weight, quartiles[1], scale, values.clock)
 
 
 def _fit_vectors(name: str, values: Values, weight: float) -> Column | LeftOut:
@@ -132,8 +135,12 @@ def _fit_vectors(name: str, values: Values, weight: float) -> Column | LeftOut:
 
 def robust_scale(present: FloatArray) -> float:
     """Return the standard deviation of the middle of the values, or of all where that is zero."""
-    low, _, high = _quartiles(present)
-    return scale_between(low, high) or min(float(deviation(present)), float(np.finfo(np.float64).max))
+    return _scale(present, _quartiles(present))
+
+
+def _scale(present: FloatArray, quartiles: tuple[float, float, float]) -> float:
+    low, _, high = quartiles
+    return scale_between(low, high) or min(float(deviation(present)), _LARGEST)
 
 
 def scale_between(low: float, high: float) -> float:
@@ -141,7 +148,7 @@ def scale_between(low: float, high: float) -> float:
     spread = (
         (high / _NORMAL_IQR - low / _NORMAL_IQR) if math.isinf(high - low) else (high - low) / _NORMAL_IQR
     )
-    return min(spread, float(np.finfo(np.float64).max))
+    return min(spread, _LARGEST)
 
 
 def quartile_ranks(rows: int) -> list[int]:

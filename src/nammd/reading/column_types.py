@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nammd.data.arrays import FloatArray
 from nammd.data.to_float64 import as_numpy
 from nammd.errors.naming import require_unique
 from nammd.reading.formats import optional
@@ -179,9 +181,14 @@ def _any_of_each(cells: Any, columns: int) -> list[bool]:
     There may be thousands of columns of a few rows: one call of Arrow's for all takes far less time than one
     for each.
     """
+    return [bool(each.any()) for each in _of_each(cells, columns)]
+
+
+def _of_each(cells: Any, columns: int) -> NDArray[np.bool_]:
     pa = optional("pyarrow", "app", "reading CSV files")
-    every = as_numpy(cells.cast(pa.uint8())).reshape(columns, -1)
-    return [bool(each.any()) for each in every]
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.combine_chunks()
+    return as_numpy(cells.cast(pa.uint8())).reshape(columns, -1).astype(bool)
 
 
 def _texts(texts: Sequence[str]) -> Any:
@@ -243,8 +250,9 @@ def _not_as_arrow_has_them(style: Style, head: bytes, first: Sequence[Any], text
     types: Types = {}
     for batch in first:
         types |= _distant_moments(batch)
-        there = set(batch.schema.names)
-        types |= {name: pa.string() for name in text if name in there}
+        known = dict(zip(batch.schema.names, batch.schema.types, strict=True))
+        # What Arrow takes for text as well is no reason to begin again.
+        types |= {name: pa.string() for name in text if known.get(name, pa.string()) != pa.string()}
         types |= {name: pa.string() for name in _doubtful(style, head, batch.schema)}
     return types
 
@@ -299,25 +307,29 @@ def _doubtful(style: Style, head: bytes, schema: Any) -> list[str]:
             table = reader.read_all()
     except pa.ArrowException:  # whatever is wrong is found by those who read all of it
         return []
-    every = pa.chunked_array([chunk for column in table.columns for chunk in column.chunks], pa.string())
-    looks = pc.match_substring_regex(every, f"^{_CODE}$|^{_GROUPED}$").combine_chunks()
-    found = []
-    for name, column, some in zip(numbers, table.columns, _any_of_each(looks, len(numbers)), strict=True):
-        if not some:
-            continue
-        cells = column.filter(pc.not_equal(column, _texts([""])[0]))
+    looks = pc.match_substring_regex(_cells(table), f"^{_CODE}$|^{_GROUPED}$")
+    names = [name for name, some in zip(numbers, _any_of_each(looks, len(numbers)), strict=True) if some]
+    if not names:
+        return []
+    cells = _cells(table.select(names))
+    filled = _of_each(pc.not_equal(cells, _texts([""])[0]), len(names))
 
-        def share(pattern: str, cells: Any = cells) -> float:
-            return float(pc.mean(pc.match_substring_regex(cells, pattern).cast("int8")).as_py())
+    def share(pattern: str) -> FloatArray:
+        fitting = _of_each(pc.match_substring_regex(cells, pattern), len(names)) & filled
+        found: FloatArray = fitting.sum(axis=1) / filled.sum(axis=1)
+        return found
 
-        if share(r"^\s*[-+]?[0-9.]+\s*$") < 0.5:
-            continue
-        grouped = share(f"^{_GROUPED}$")
-        short = share(r"^[-+]?[0-9]{1,3}$")
-        doubtful = grouped and grouped + short == 1 and (short or style.delimiter != ",")
-        if share(f"^{_CODE}$") or doubtful:
-            found.append(name)
-    return found
+    grouped, short = share(f"^{_GROUPED}$"), share(r"^[-+]?[0-9]{1,3}$")
+    doubtful = (grouped > 0) & (grouped + short == 1) & ((short > 0) | (style.delimiter != ","))
+    found = (share(f"^{_CODE}$") > 0) | doubtful
+    found &= share(r"^\s*[-+]?[0-9.]+\s*$") >= 0.5
+    return [name for name, each in zip(names, found.tolist(), strict=True) if each]
+
+
+def _cells(table: Any) -> Any:
+    """Return the cells of columns of text, one column after the other."""
+    pa = optional("pyarrow", "app", "reading CSV files")
+    return pa.chunked_array([chunk for column in table.columns for chunk in column.chunks], pa.string())
 
 
 def _places(style: Style, lines: bytes) -> set[int] | None:
