@@ -14,8 +14,9 @@ import pytest
 
 import nammd
 from nammd.data.frames import Frame
-from nammd.reading import Reading, delimited, read
+from nammd.reading import column_types, delimited, read
 from nammd.reading.sources import BLOCK_BYTES
+from nammd.reading.text_formats import Reading
 
 
 def _table(columns: int, seed: int) -> pa.Table:
@@ -82,6 +83,7 @@ def test_a_wide_csv_file_is_opened_once(tmp_path: Path, openings: list[str]) -> 
     [
         ([1.5, 2.5, 3.25], ["x.csv"]),
         (["Ulm", "Bonn", "Ulm"], ["x.csv"]),
+        (["1.5", "Bonn", "Ulm"], ["x.csv", "x.csv"]),  # not as the first row says
         (["00123", "04500", "00007"], ["x.csv", "a block", "x.csv"]),  # codes look like numbers at first
         (["9999-12-31", "2020-01-01", "0001-01-01"], ["x.csv"]),
         (["9999-12-31 01:00:00.5", "2020-01-01 01:00:00.5"], ["x.csv", "x.csv"]),
@@ -107,6 +109,20 @@ def test_a_csv_file_is_not_opened_again_for_columns_that_are_text_anyway(
     assert openings == ["x.csv"]
     assert read(path, reading=Reading(text=("a", "b"))).data["b"].to_pylist() == ["1", "2"]
     assert openings == ["x.csv"] * 3
+
+
+def test_columns_whose_first_value_has_a_decimal_point_are_tried_as_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[dict[str, Any]] = []
+    real = column_types.opened
+    monkeypatch.setattr(
+        column_types, "opened", lambda style, types, *a: said.append(types) or real(style, types, *a)
+    )
+    path = tmp_path / "x.csv"
+    path.write_bytes(b'\xef\xbb\xbf"a, b",c,d\n"1.5",2,-0.25\n7,3,\n')
+    assert read(path).data.to_pydict() == {"a, b": [1.5, 7.0], "c": [2, 3], "d": [-0.25, None]}
+    assert said[0] == {"a, b": pa.float64(), "d": pa.float64()}
 
 
 def test_a_large_csv_file_is_read_twice_and_not_kept(

@@ -79,11 +79,11 @@ def numbers_together(columns: Sequence[Any]) -> list[Values | None]:
     """
     numbers, whole = to_float64.stacked_floats(columns), is_number(columns[0].type, whole=True)
     missing = np.isnan(numbers)
-    closer = np.array([missing.all(axis=1), (np.abs(numbers) >= 2.0**63).any(axis=1)]).any(axis=0)
-    return [
-        None if look_closer else Values("numeric", gaps, numbers=own, whole=whole)
-        for own, gaps, look_closer in zip(numbers, missing, closer, strict=True)
-    ]
+    plain = ~np.array([missing.all(axis=1), (np.abs(numbers) >= 2.0**63).any(axis=1)]).any(axis=0)
+    found: list[Values | None] = [None] * len(columns)
+    for k in np.flatnonzero(plain).tolist():
+        found[k] = Values("numeric", missing[k], numbers=numbers[k], whole=whole)
+    return found
 
 
 @lru_cache(maxsize=64)

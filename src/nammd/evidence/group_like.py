@@ -179,8 +179,8 @@ def _values_of_group(frame: Frame, name: str) -> int:
     """Return how many values a column has that looks like a group; zero for any other."""
     import narwhals as nw
 
-    named = _NAMES.search(name) is not None
-    if not named and (frame.holds_numbers(name) or _is_no_text(frame, name)):
+    named, most = _NAMES.search(name) is not None, MOST_SHARE * frame.rows
+    if not named and (most < FEWEST_VALUES or frame.holds_numbers(name) or _is_no_text(frame, name)):
         return 0
     series: Any = frame.series(name)
     kind = series.dtype
@@ -191,7 +191,5 @@ def _values_of_group(frame: Frame, name: str) -> int:
         count = int(series.n_unique())
     except Exception:  # lists and the like in a column of objects
         return 0
-    rows = frame.rows
-    if named:
-        return count if 4 <= count <= MOST_SHARE * rows else 0
-    return count if count >= FEWEST_VALUES and LEAST_SHARE * rows <= count <= MOST_SHARE * rows else 0
+    least = 4 if named else max(FEWEST_VALUES, LEAST_SHARE * frame.rows)
+    return count if least <= count <= most else 0

@@ -8,9 +8,12 @@ again. What is small is kept, so that most files are opened once.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress, islice
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,7 @@ from nammd.reading.parsing import MISFIT, Style, Types, explained_rows, opened, 
 
 _CODE = r"0[0-9]+"
 _GROUPED = r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}"
+_DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
 _BEGINS_WITH_A_YEAR = re.compile(r"\s*[0-9]{4}-")
 
 
@@ -89,7 +93,7 @@ def settled(style: Style, head: bytes, text: Iterable[str], most_blocks: int) ->
     pa = optional("pyarrow", "app", "reading CSV files")
     ladder = _ladder(pa)
     names: list[str] = []
-    types: Types = {}
+    types = _decimals(style, head)
     while True:
         with explained_rows(style, names):
             try:
@@ -99,7 +103,7 @@ def settled(style: Style, head: bytes, text: Iterable[str], most_blocks: int) ->
                     if not names:
                         names += reader.schema.names
                         require_unique(names, str(style.path))
-                        first = [batch for batch in [next(batches, None)] if batch is not None]
+                        first = [without_blanks(batch) for batch in islice(batches, 1)]
                         types = _not_as_arrow_has_them(style, head, first, text)
                         if types:
                             # From the beginning with these; the others need not be guessed again.
@@ -111,11 +115,14 @@ def settled(style: Style, head: bytes, text: Iterable[str], most_blocks: int) ->
                     for batch in first:
                         kept.add(batch)
                     for batch in batches:
-                        kept.add(batch)
+                        kept.add(batch if kept.batches is None else without_blanks(batch))
                 gaps = tuple(name for name in names if name in kept.gaps)
                 return Settled(tuple(names), types, kept.batches, gaps, word_for_sums(kept.last))
             except pa.ArrowInvalid as error:
                 misfit = MISFIT.search(str(error))
+                if not names and types:  # not all of the first block is as its first row
+                    types = {}
+                    continue
                 if misfit is None or not names:
                     raise
                 name = names[int(misfit[1])]
@@ -142,7 +149,7 @@ class _Kept:
             if column.null_count and not pa.types.is_string(column.type):
                 self.gaps.add(name)
         if self.batches is not None and len(self.batches) < self._most:
-            self.batches.append(without_blanks(batch))
+            self.batches.append(batch)
         else:
             self.batches = None
 
@@ -218,9 +225,12 @@ def words_in(style: Style, found: Settled) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
     with explained_rows(style), opened(style, dict.fromkeys(columns, pa.string()), columns) as reader:
         for batch in reader:
-            for name, column in zip(columns, batch.columns, strict=True):
+            known = pc.is_in(_cells(batch), _texts(words))
+            some = _any_of_each(known, len(columns)) if batch.num_rows else []
+            for name in compress(columns, some):
+                column = batch.column(name)
                 there = column.filter(pc.is_in(column, _texts(words)))
-                for entry in there.value_counts().to_pylist() if len(there) else ():
+                for entry in there.value_counts().to_pylist():
                     of_column = counts.setdefault(name, {})
                     of_column[entry["values"]] = of_column.get(entry["values"], 0) + entry["counts"]
     return counts
@@ -242,6 +252,23 @@ def _ladder(pa: Any) -> list[Any]:
         pa.float64(),
         pa.string(),
     ]
+
+
+def _decimals(style: Style, head: bytes) -> Types:
+    """Return columns whose first value has a decimal point, which are of no other numbers, nor of times.
+
+    Arrow would try all that on each of them first, which takes longer than to read them.
+    """
+    pa = optional("pyarrow", "app", "reading CSV files")
+    text = io.TextIOWrapper(io.BytesIO(head), "utf-8-sig", "replace", newline="")
+    rows = csv.reader(text, delimiter=style.delimiter)
+    try:
+        names, values = islice(rows, style.comments, style.comments + 2)
+    except (csv.Error, ValueError):  # whatever is wrong is found by those who read all of it
+        return {}
+    return {
+        name: pa.float64() for name, value in zip(names, values, strict=False) if _DECIMAL.fullmatch(value)
+    }
 
 
 def _not_as_arrow_has_them(style: Style, head: bytes, first: Sequence[Any], text: Iterable[str]) -> Types:
@@ -266,7 +293,7 @@ def _distant_moments(batch: Any) -> Types:
     types: Types = {}
     if not any(map(pa.types.is_string, batch.schema.types)):
         return types
-    for name, column in zip(batch.schema.names, without_blanks(batch).columns, strict=True):
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if not pa.types.is_string(column.type) or column.null_count == len(column):
             continue
         if not _BEGINS_WITH_A_YEAR.match(column.drop_null()[0].as_py()):  # tells nearly always, at once
@@ -329,7 +356,8 @@ def _doubtful(style: Style, head: bytes, schema: Any) -> list[str]:
 def _cells(table: Any) -> Any:
     """Return the cells of columns of text, one column after the other."""
     pa = optional("pyarrow", "app", "reading CSV files")
-    return pa.chunked_array([chunk for column in table.columns for chunk in column.chunks], pa.string())
+    columns = [getattr(column, "chunks", [column]) for column in table.columns]
+    return pa.chunked_array([chunk for chunks in columns for chunk in chunks], pa.string())
 
 
 def _places(style: Style, lines: bytes) -> set[int] | None:
