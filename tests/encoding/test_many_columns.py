@@ -142,3 +142,24 @@ def test_plain_numbers_and_text_take_no_way_round(monkeypatch: pytest.MonkeyPatc
     table = _table(50, 0).append_column("city", pa.array(["Ulm", "Bonn"] * 10))
     nammd.distance(table, table.slice(0, 10))
     assert not asked
+
+
+def test_numbers_are_written_together_as_they_are_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(3)
+    table = pa.table(
+        {
+            "plain": rng.normal(size=30),
+            "gaps": [None, *rng.normal(size=29)],
+            "weighted": [*rng.normal(size=29), None],
+            "far": [1e300, -1e12, *rng.normal(size=28)],
+            "huge": [1.7e308, -1.7e308, *rng.normal(0, 1e308, 28).clip(-1e308, 1e308)],
+            "city": ["Ulm", "Bonn"] * 15,
+            "whole": rng.integers(0, 9, 30),
+        }
+    )
+    encoding = nammd.tables.Encoding.fit(table, column_weights={"weighted": 0.3})
+    together = encoding.transform(table)
+    monkeypatch.setattr("nammd.encoding.encoding.FEW_ROWS", 0)
+    assert together.tobytes() == encoding.transform(table).tobytes()

@@ -22,7 +22,7 @@ from nammd.errors.naming import require_unique
 _KEPT_CELLS = 1 << 20
 """A table keeps the values of so many cells once they are found: of many columns, the look takes the time."""
 
-_FEW_ROWS = 256
+FEW_ROWS = 256
 """Columns of no more rows are read together."""
 
 
@@ -99,7 +99,7 @@ class Frame:
 
         There may be very many: one look at all of a type takes far less time than one at each.
         """
-        columns = self._of_arrow or [] if self.rows <= _FEW_ROWS else []
+        columns = self._of_arrow or [] if self.rows <= FEW_ROWS else []
         alike: dict[Any, list[int]] = {}
         for place, column in enumerate(columns):
             if column is not None and is_number(column.type):

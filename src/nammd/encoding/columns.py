@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -310,7 +310,22 @@ def _write_present(values: Values, slots: FloatArray, center: float | FloatArray
             slots[rows, :-1] = _within_reach(numbers[rows], center, scale)
 
 
-def _within_reach(values: FloatArray, center: float | FloatArray, scale: float) -> FloatArray:
+def write_together(rows: FloatArray, columns: Sequence[tuple[NumericColumn, int, Values]]) -> None:
+    """Write columns of numbers, each from its place in the rows on: the same as one by one, with weights.
+
+    Of a few rows there may be very many columns, and NumPy looks at its arguments for longer than one takes.
+    """
+    each = [(column.center, column.scale, column.weight) for column, _, _ in columns]
+    center, scale, weight = np.array(each).T[:, :, None]
+    places = np.array([place for _, place, _ in columns])
+    numbers = np.array([values.numbers for _, _, values in columns])
+    missing = np.array([values.missing for _, _, values in columns])
+    rows[:, places] = (_within_reach(np.where(missing, center, numbers), center, scale) * weight).T
+    some = missing.any(axis=1)
+    rows[:, places[some] + 1] = (missing[some] * weight[some]).T
+
+
+def _within_reach(values: FloatArray, center: float | FloatArray, scale: float | FloatArray) -> FloatArray:
     """Return the scaled values; those absurdly far out come nearer, but keep their order.
 
     Nothing is clipped: values a million scales out are as far from everything else as a bounded kernel

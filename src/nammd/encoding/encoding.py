@@ -19,10 +19,10 @@ import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, in_float64, is_spread, like, namespace
 from nammd.data.dataset import Dataset
-from nammd.data.frames import Frame
+from nammd.data.frames import FEW_ROWS, Frame
 from nammd.data.opening import open_dataset, refuse_summaries
 from nammd.data.values import Values
-from nammd.encoding.columns import ArrayColumn, Column, LeftOut
+from nammd.encoding.columns import ArrayColumn, Column, LeftOut, NumericColumn, write_together
 from nammd.encoding.fitting import fitted_columns
 from nammd.encoding.matching import (
     require_kind,
@@ -198,15 +198,22 @@ class Encoding:
         # Of many rows, one column after the other in memory: so they are written, and what nothing is written
         # to, as flags where no value is missing, takes no memory.
         rows = np.zeros((frame.rows, self.width), order="F" if frame.rows > _MANY_ROWS else "C")
+        few = frame.rows <= FEW_ROWS
+        together = list[tuple[NumericColumn, int, Values]]()
         for column in self.columns:
-            values = self.values(frame, column.name)
+            values, place = self.values(frame, column.name), self.slots(column.name)
             require_kind(values, column, frame.owner)
-            slots = rows[:, self.slots(column.name)]
-            column.write(values, slots)
-            if column.weight != 1:
-                slots *= column.weight
+            if few and isinstance(column, NumericColumn) and values.numbers is not None:
+                together.append((column, place.start, values))
+            else:
+                slots = rows[:, place]
+                column.write(values, slots)
+                if column.weight != 1:
+                    slots *= column.weight
             if look is not None:
                 look(column.name, values)
+        if together:
+            write_together(rows, together)
         return rows
 
     def values(self, frame: Frame, name: str) -> Values:
