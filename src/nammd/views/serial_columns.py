@@ -68,19 +68,19 @@ def read_coded(stored: Stored, count: int, read: Callable[[Stored], T]) -> list[
 
 def _numbers_to_dict(columns: Sequence[NumberCounts]) -> dict[str, Any]:
     marks = [each.marks for each in columns]
-    points = np.rint(_joined(each.places for each in columns if not each.exact) / STEP)
+    points = np.rint(joined(each.places for each in columns if not each.exact) / STEP)
     return {
         "exact": packed([each.exact for each in columns], "<u1"),
         "sizes": packed([len(each.places) for each in columns], "<u4"),
-        "places": packed(_joined(each.places for each in columns if each.exact), "<f8"),
+        "places": packed(joined(each.places for each in columns if each.exact), "<f8"),
         "steps": packed(np.diff(points, prepend=0.0), "<i4"),
-        "rows": packed(_joined(each.rows for each in columns), "<f4"),
+        "rows": packed(joined(each.rows for each in columns), "<f4"),
         "present": packed([each.present for each in columns], "<i8"),
         "low": packed(_finite([each.low for each in marks]), "<f8"),
         "high": packed(_finite([each.high for each in marks]), "<f8"),
         "below_zero": packed([each.below_zero for each in marks], "<f8"),
         "grains": packed([len(each.grain) for each in marks], "<u1"),
-        "grain": packed(_joined(each.grain for each in marks), "<f8"),
+        "grain": packed(joined(each.grain for each in marks), "<f8"),
         "units": coded(each.units for each in marks),
     }
 
@@ -100,16 +100,13 @@ def _read_numbers(stored: Stored, count: int) -> Iterator[tuple[FloatArray, Floa
     places[~as_they_are] = np.cumsum(stored["steps"].unpacked(len(rows) - there, "<i4", folded=True)) * STEP
     if not (np.abs(places) <= FARTHEST).all():
         raise stored["steps"].wrong(f"places between {-FARTHEST:g} and {FARTHEST:g}")
-    parts = _parts(sizes)
-    first = np.zeros(len(rows), bool)
-    first[[part.start for part in parts if part.stop > part.start]] = True
-    if not (first | (np.diff(places, prepend=0.0) > 0)).all():
+    if not (steps_within(places, sizes) > 0).all():
         raise stored["places"].wrong("places in ascending order")
-    total, present = _sums(rows, sizes), column("present", "<i8")
+    total, present = sums_within(rows, sizes), column("present", "<i8")
     if ((total > 0) != (present > 0)).any():
         raise stored["present"].wrong("the number of rows at its places")
     rows = rows * np.repeat(np.divide(present, total, out=np.ones(count), where=total > 0), sizes)
-    for part, each_exact, marks in zip(parts, exact.tolist(), _read_marks(stored, count), strict=True):
+    for part, each_exact, marks in zip(parts(sizes), exact.tolist(), _read_marks(stored, count), strict=True):
         yield places[part], rows[part], each_exact, marks
 
 
@@ -126,7 +123,7 @@ def _read_marks(stored: Stored, count: int) -> Iterator[Marks]:
     grain = stored["grain"].unpacked(int(sizes.sum()), folded=True, least=0).tolist()
     units = read_coded(stored["units"], count, Stored.texts)
     for low_, high_, below_, part, units_ in zip(
-        low.tolist(), high.tolist(), below.tolist(), _parts(sizes), units, strict=True
+        low.tolist(), high.tolist(), below.tolist(), parts(sizes), units, strict=True
     ):
         yield Marks(low_, high_, below_, tuple(grain[part]), units_)
 
@@ -137,17 +134,25 @@ def _finite(values: Sequence[float]) -> FloatArray:
     return np.where(np.isfinite(found), found, np.nan)
 
 
-def _joined(arrays: Iterable[Any]) -> FloatArray:
+def joined(arrays: Iterable[Any]) -> FloatArray:
+    """Return the numbers of arrays one after the other."""
     return np.concatenate([np.empty(0), *arrays])
 
 
-def _parts(sizes: Any) -> list[slice]:
+def parts(sizes: Any) -> list[slice]:
     """Return where parts of some sizes are that follow one another."""
     ends = np.cumsum(sizes)
     return [slice(*each) for each in zip((ends - sizes).tolist(), ends.tolist(), strict=True)]
 
 
-def _sums(values: FloatArray, sizes: Any) -> FloatArray:
+def steps_within(values: FloatArray, sizes: Any) -> FloatArray:
+    """Return the steps from one value to the next in parts of some sizes."""
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    found: FloatArray = np.diff(values)[owner[1:] == owner[:-1]]
+    return found
+
+
+def sums_within(values: FloatArray, sizes: Any) -> FloatArray:
     """Return the sums of parts of some sizes, each as NumPy sums it by itself: the order of terms matters."""
     starts, found = np.cumsum(sizes) - sizes, np.zeros(len(sizes))
     for size in np.unique(sizes).tolist():
