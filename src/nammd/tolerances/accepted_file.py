@@ -151,7 +151,7 @@ def _dataset_to_dict(dataset: AcceptedDataset) -> dict[str, Any]:
         "reason": dataset.reason,
         "center": packed(dataset.center),
         "unit": packed(dataset.unit),
-        "points": base64.b64encode(zlib.compress(numbers)).decode("ascii"),
+        "points": base64.b64encode(zlib.compress(numbers, 1)).decode("ascii"),
         "units": None if dataset.units is None else _units_to_dict(dataset.units),
         "maps": {
             "slots": folded([each.slot for each in dataset.maps], "<i4"),
