@@ -163,3 +163,17 @@ def test_numbers_are_written_together_as_they_are_one_by_one(
     together = encoding.transform(table)
     monkeypatch.setattr("nammd.encoding.encoding.FEW_ROWS", 0)
     assert together.tobytes() == encoding.transform(table).tobytes()
+
+
+def test_of_many_columns_codes_and_thousands_are_found_among_numbers_of_many_decimals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.csv"
+    cells = {"measure": "1.23456", "code": "00123", "price": "1.250", "whole": "7", "mixed": "1.250"}
+    rows = [",".join(cells), *[",".join(cells.values())] * 3, "2.5,1,800,8,0.12345"]
+    path.write_text("\n".join(rows) + "\n")
+    few = read(path).data
+    monkeypatch.setattr(column_types, "_MOST_CELLS", 2)
+    many = read(path).data
+    assert many.equals(few)
+    assert [str(kind) for kind in many.schema.types] == ["double", "string", "string", "int64", "double"]

@@ -49,6 +49,7 @@ from nammd.data.pieces import Pieces, is_dask, is_dask_table
 from nammd.data.several import as_table
 from nammd.data.spark_tables import is_spark, spark_pieces
 from nammd.data.streamed_tables import held_or_pieces
+from nammd.data.to_float64 import is_arrow
 from nammd.errors.addresses import local_path, not_there
 from nammd.errors.advice import Advice, naming, refusal
 from nammd.errors.checks import counted, not_finite
@@ -292,7 +293,7 @@ def _open_table(data: Any, name: str, source: Source | None) -> TableDataset | N
         table = table.to_frame()
     if not isinstance(table, nw.DataFrame):
         return None
-    if not series and nw.Struct in table.schema.values():
+    if not series and _has_records(table):
         table = nw.from_native(flat(table.to_arrow(), name))
     frame = Frame(table, name, again=None if source is None else source.again)
     if source is not None:
@@ -302,6 +303,18 @@ def _open_table(data: Any, name: str, source: Source | None) -> TableDataset | N
     if source is not None and source.again is not None:
         data = source.path  # the table itself may be let go
     return TableDataset(name, data, source=source, frame=frame, one_column=series)
+
+
+def _has_records(table: Any) -> bool:
+    """Tell whether a table has columns of records; narwhals looks at the names of all columns for a type."""
+    native = table.to_native()
+    if not is_arrow(native):
+        import narwhals as nw
+
+        return nw.Struct in table.schema.values()
+    import pyarrow as pa
+
+    return any(map(pa.types.is_struct, native.schema.types))
 
 
 def _arrow_table(data: Any) -> Any:

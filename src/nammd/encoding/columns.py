@@ -20,6 +20,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -107,7 +108,7 @@ class Column:
     @property
     def expected(self) -> Values:
         """A column without rows that holds what this one must hold."""
-        return Values(self.kind, np.empty(0, dtype=bool))
+        return _without_rows(self.kind)
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class NumericColumn(Column):
     @property
     def expected(self) -> Values:
         """Numbers, or times by the same clock."""
-        return Values(self.kind, np.empty(0, dtype=bool), clock=self.clock)
+        return _without_rows(self.kind, self.clock)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -273,6 +274,11 @@ class ArrayColumn(Column):
     def summary(self) -> str:
         """Return the unit, if there is one."""
         return "taken as it is" if self.scale == 1 else f"one unit is {self.scale:.4g}"
+
+
+@lru_cache(maxsize=64)
+def _without_rows(kind: Kind, clock: Clock = "") -> Values:
+    return Values(kind, np.empty(0, dtype=bool), clock=clock)
 
 
 def _direction(name: str) -> FloatArray:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
-from nammd.data.to_float64 import as_numpy
+from nammd.data.to_float64 import as_numpy, stacked_floats
 from nammd.errors.naming import require_unique
 from nammd.reading.formats import optional
 from nammd.reading.parsing import MISFIT, Style, Types, explained_rows, opened, require_utf8
@@ -156,10 +156,9 @@ class _Kept:
 
 def word_for_sums(last: Any) -> str:
     """Return a word in the last row which says that it sums up the others."""
-    pa = optional("pyarrow", "app", "reading CSV files")
     if last is None:
         return ""
-    cells = [column[-1].as_py() for column in last.columns if pa.types.is_string(column.type)]
+    cells = [last.column(k)[-1].as_py() for k in _texts_in(last)]
     return next((cell for cell in cells if cell and cell.strip(" :.").lower() in _SUMS), "")
 
 
@@ -171,7 +170,7 @@ def without_blanks(batch: Any) -> Any:
     """
     pa = optional("pyarrow", "app", "reading CSV files")
     pc = optional("pyarrow.compute", "app", "reading CSV files")
-    texts = [k for k, kind in enumerate(batch.schema.types) if pa.types.is_string(kind)]
+    texts = _texts_in(batch)
     if not texts or not batch.num_rows:
         return batch
     columns, empty = list(batch.columns), _texts([""])[0]
@@ -180,6 +179,12 @@ def without_blanks(batch: Any) -> Any:
         if some:
             columns[k] = pc.if_else(pc.equal(columns[k], empty), pa.nulls(1, columns[k].type)[0], columns[k])
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _texts_in(batch: Any) -> list[int]:
+    """Return the places of columns of text."""
+    pa = optional("pyarrow", "app", "reading CSV files")
+    return [k for k, kind in enumerate(batch.schema.types) if pa.types.is_string(kind)]
 
 
 def _any_of_each(cells: Any, columns: int) -> list[bool]:
@@ -280,7 +285,7 @@ def _not_as_arrow_has_them(style: Style, head: bytes, first: Sequence[Any], text
         known = dict(zip(batch.schema.names, batch.schema.types, strict=True))
         # What Arrow takes for text as well is no reason to begin again.
         types |= {name: pa.string() for name in text if known.get(name, pa.string()) != pa.string()}
-        types |= {name: pa.string() for name in _doubtful(style, head, batch.schema)}
+        types |= {name: pa.string() for name in _doubtful(style, head, batch)}
     return types
 
 
@@ -291,10 +296,9 @@ def _distant_moments(batch: Any) -> Types:
     """
     pa = optional("pyarrow", "app", "reading CSV files")
     types: Types = {}
-    if not any(map(pa.types.is_string, batch.schema.types)):
-        return types
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if not pa.types.is_string(column.type) or column.null_count == len(column):
+    for k in _texts_in(batch):
+        column = batch.column(k)
+        if column.null_count == len(column):
             continue
         if not _BEGINS_WITH_A_YEAR.match(column.drop_null()[0].as_py()):  # tells nearly always, at once
             continue
@@ -303,12 +307,12 @@ def _distant_moments(batch: Any) -> Types:
                 column.cast(kind)
             except pa.ArrowInvalid:
                 continue
-            types[name] = kind
+            types[batch.schema.field(k).name] = kind
             break
     return types
 
 
-def _doubtful(style: Style, head: bytes, schema: Any) -> list[str]:
+def _doubtful(style: Style, head: bytes, batch: Any) -> list[str]:
     """Return columns that look like numbers to Arrow, and may be something else.
 
     00123 is a code. 1.250 beside 800, or in a file that is not separated by commas, may be a thousand and
@@ -316,26 +320,22 @@ def _doubtful(style: Style, head: bytes, schema: Any) -> list[str]:
     """
     pa = optional("pyarrow", "app", "reading CSV files")
     pc = optional("pyarrow.compute", "app", "reading CSV files")
-    numbers = [
-        name
-        for name, kind in zip(schema.names, schema.types, strict=True)
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    ]
+    names, kinds = batch.schema.names, batch.schema.types
+    numbers = [k for k, kind in enumerate(kinds) if pa.types.is_integer(kind) or pa.types.is_floating(kind)]
     lines = head if len(head) < style.block_bytes else head[: head.rfind(b"\n") + 1]
     places = _places(style, lines)
-    if places is not None:
-        there = {schema.names[k] for k in places if k < len(schema.names)}
-        numbers = [name for name in numbers if name in there]
+    numbers = _of_few_decimals(batch, numbers) if places is None else [k for k in numbers if k in places]
     if not numbers:
         return []
+    asked = [names[k] for k in numbers]
     try:
-        types = dict.fromkeys(numbers, pa.string())
-        with opened(style, types, numbers, pa.BufferReader(lines)) as reader:
+        types = dict.fromkeys(asked, pa.string())
+        with opened(style, types, asked, pa.BufferReader(lines)) as reader:
             table = reader.read_all()
     except pa.ArrowException:  # whatever is wrong is found by those who read all of it
         return []
     looks = pc.match_substring_regex(_cells(table), f"^{_CODE}$|^{_GROUPED}$")
-    names = [name for name, some in zip(numbers, _any_of_each(looks, len(numbers)), strict=True) if some]
+    names = list(compress(asked, _any_of_each(looks, len(asked))))
     if not names:
         return []
     cells = _cells(table.select(names))
@@ -351,6 +351,20 @@ def _doubtful(style: Style, head: bytes, schema: Any) -> list[str]:
     found = (share(f"^{_CODE}$") > 0) | doubtful
     found &= share(r"^\s*[-+]?[0-9.]+\s*$") >= 0.5
     return [name for name, each in zip(names, found.tolist(), strict=True) if each]
+
+
+def _of_few_decimals(batch: Any, numbers: list[int]) -> list[int]:
+    """Return columns of numbers that may be codes or have thousands: with whole numbers, or few decimals."""
+    pa = optional("pyarrow", "app", "reading CSV files")
+    floats = [k for k in numbers if pa.types.is_floating(batch.schema.field(k).type)]
+    if not floats:
+        return numbers
+    values = stacked_floats([batch.column(k) for k in floats])
+    with np.errstate(over="ignore", invalid="ignore"):
+        longer = np.abs(values * 1000 - np.rint(values * 1000)) > 1e-3
+    plain = ~(values == np.rint(values)).any(axis=1, keepdims=True) & longer.any(axis=1, keepdims=True)
+    gone = {floats[k] for k in np.flatnonzero(plain).tolist()}
+    return [k for k in numbers if k not in gone]
 
 
 def _cells(table: Any) -> Any:
