@@ -55,6 +55,15 @@ def test_rows_that_are_there_twice_make_no_difference_by_groups():
     assert twice.covariance == pytest.approx(once.covariance, rel=1e-9)
 
 
+def test_of_few_rows_what_one_sample_has_beside_the_other_leaves_no_warning():
+    """Fitting the margins empties rows of a table that were not empty before."""
+    for seed in range(300):
+        x, y = (cells(drawn(2 * seed + side, 4)) for side in range(2))
+        with np.errstate(divide="raise", invalid="raise"):
+            _, now = aligned([x], y)
+        assert np.isfinite(now.table).all()
+
+
 def test_estimates_vary_as_they_say_and_distances_have_no_bias():
     found = [relation_of([cells(drawn(seed, 80))]) for seed in range(1500)]
     values = np.array([each.value[0] for each in found])

@@ -316,13 +316,11 @@ def aligned(x: Sequence[Cells], y: Cells) -> tuple[list[Cells], Cells]:
     mass = (y.table * kept).sum(axis=(1, 2))
     seen = y.table * kept / _spread(np.maximum(mass, 1e-300))
     table = seen
-    margins = [
-        (axis, goal.sum(axis=axis, keepdims=True), (seen.sum(axis=axis, keepdims=True) == 0) * 1.0)
-        for axis in (1, 2)
-    ]
+    margins = [(axis, goal.sum(axis=axis, keepdims=True)) for axis in (1, 2)]
     for _ in range(_ROUNDS):
-        for axis, wanted, empty in margins:  # `sum` asks more; what is empty stays so
-            table = table * (wanted / (np.add.reduce(table, axis=axis, keepdims=True) + empty))
+        for axis, wanted in margins:
+            there = np.add.reduce(table, axis=axis, keepdims=True)
+            table = table * np.divide(wanted, there, out=np.zeros_like(there), where=there > 0)
     return before, replace(y, table=table, seen=seen, size=np.maximum(y.size * mass, 2.0))
 
 
