@@ -1,5 +1,7 @@
 """The look at all columns at once loses no fact, and most columns without one are not looked at again."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from nammd.explaining.column_facts import column_facts
 from nammd.explaining.number_facts import Possible, number_facts
 from nammd.explaining.quiet_columns import NumberColumn, possible_facts
 from nammd.views.counts import LabelCounts
+from nammd.views.marks import Marks
 from nammd.views.measure import Measure
 
 ALL = Possible()
@@ -113,3 +116,14 @@ def test_facts_are_those_of_each_column_in_their_order():
     alone = [column_facts([each], before, accepted, now, Together()) for each in measures]
     assert every == tuple(fact for found in alone for fact in found)
     assert {fact.code for fact in every} >= {"new-categories", "factor", "missing-values"}
+
+
+def test_counts_of_which_nothing_else_is_noted_lose_no_fact_either():
+    def unmarked(counts):
+        return replace(counts, marks=Marks())
+
+    together, columns = Together(), drawn(3)[::5]
+    known = [each._replace(known=[unmarked(one) for one in each.known]) for each in columns]
+    for some in (known, [each._replace(now=unmarked(each.now)) for each in columns]):
+        for each, possible in zip(some, possible_facts(some, together), strict=True):
+            assert number_facts(*each, together, possible) == number_facts(*each, together, ALL)

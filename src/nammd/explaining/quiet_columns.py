@@ -60,7 +60,7 @@ def possible_facts(columns: Sequence[NumberColumn], together: Together) -> list[
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """One sample of many columns, a column in each row: places, and rows there; few of them at the end.
+    """One sample of many columns, a column in each row: all of its places, and how many rows are there.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class _Sample:
             values = np.nan_to_num(straight(places) * scale[:, None] + center[:, None])
         marks = [each.marks for each in counts]
         noted = np.array([(each.low, each.high, each.below_zero) for each in marks]).T
-        most = max(len(each.grain) for each in marks)
+        most = max(1, *(len(each.grain) for each in marks))  # there are none where nobody looked
         grain = np.array([each.grain + (0.0,) * (most - len(each.grain)) for each in marks])
         sizes = np.array([each.size for each in counts], dtype=np.float64)
         exact = np.array([each.exact for each in counts])
