@@ -150,14 +150,15 @@ def read(
         whole(sample, "sample")
     with naming(shown(path)), ExitStack() as stack:
         source = _open_place(path, key, features, reading, query, stack)
+        data: Any
+        again, words = None, dict[str, Any]()
         if isinstance(source, ArrayFile):
             data, total = _read_array(source, columns, sample, rng)
         else:
             data, total = _read_table(source, columns, sample, rng)
-        words = source.words if isinstance(source, TableFile) else {}
-        again = None
-        if sample is None and isinstance(source, TableFile) and data.nbytes > _READ_AGAIN_BYTES:
-            again = _again(path, reading)
+            words = source.words
+            if sample is None and data.get_total_buffer_size() > _READ_AGAIN_BYTES:
+                again = _again(path, reading)
         where = shown(path) if is_elsewhere(path) else source.path
         return Loaded(data, where, total, source.notes, words, again)
 
@@ -365,7 +366,8 @@ def _read_table(
     parts = _table_batches(source, chosen, BATCH_ROWS, keep=sample is None)
     if sample is None:
         table = pa.Table.from_batches(list(parts))
-        if table.nbytes > _LARGE_BYTES:
+        # Not `nbytes`, which takes as long for very many columns as to read them.
+        if table.get_total_buffer_size() > _LARGE_BYTES:
             pa.default_memory_pool().release_unused()  # what it was unpacked from is as large
         return table, table.num_rows
 
