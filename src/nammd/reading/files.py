@@ -151,7 +151,8 @@ def read(
     with naming(shown(path)), ExitStack() as stack:
         source = _open_place(path, key, features, reading, query, stack)
         data: Any
-        again, words = None, dict[str, Any]()
+        again = None
+        words: Mapping[str, Mapping[str, int]] = {}
         if isinstance(source, ArrayFile):
             data, total = _read_array(source, columns, sample, rng)
         else:
