@@ -9,7 +9,7 @@ import numpy as np
 
 from nammd.data.arrays import Array, FloatArray, take_rows, to_numpy
 from nammd.encoding import Encoding
-from nammd.tolerances.perturbation import KINDS, applies, perturb
+from nammd.tolerances.perturbation import KINDS, applies, perturbation
 
 _ROWS = 1000
 """So many rows say well enough how large a perturbation is meant."""
@@ -45,7 +45,8 @@ def equivalents(
     x = _some(x, generator)
     kinds = [kind for kind in reversed(KINDS) if any(applies(kind, c) for c in encoding.columns)]
     steps = [(kind, level) for kind in kinds for level in _LEVELS[kind]]
-    values = distances(x, [perturb(x, encoding, kind, level, generator) for kind, level in steps])
+    perturbed = {kind: perturbation(x, encoding, kind) for kind in kinds}
+    values = distances(x, [perturbed[kind](level, generator) for kind, level in steps])
     found = []
     for kind in kinds:
         own = [value for (each, _), value in zip(steps, values, strict=True) if each == kind]
@@ -64,7 +65,8 @@ def perturbed_copies(
     generator = np.random.default_rng(0)
     x = _some(x, generator)
     # Small perturbations are drawn several times: one of them alone may by chance be next to nothing.
-    return x, [perturb(x, encoding, kind, level, generator) for _ in range(_COPIES)]
+    perturbed = perturbation(x, encoding, kind)
+    return x, [perturbed(level, generator) for _ in range(_COPIES)]
 
 
 def _some(x: Array, generator: np.random.Generator) -> FloatArray:

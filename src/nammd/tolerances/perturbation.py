@@ -7,7 +7,7 @@ of a numeric column, flips and missing values in shares of the rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,12 @@ from nammd.tolerances.ladder import Rung
 
 DEFAULT_LEVELS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 KINDS = ("noise", "flips", "missing")
+
+Change: TypeAlias = Callable[[FloatArray, float, np.random.Generator], None]
+"""Perturbs some columns of a copy of the data at a level."""
+
+Perturbation: TypeAlias = Callable[[float, np.random.Generator], FloatArray]
+"""Returns a copy of the data perturbed at a level."""
 
 _CELLS = 1 << 16
 """So many cells are perturbed at once."""
@@ -55,47 +61,45 @@ def noise_rungs(
     generator = np.random.default_rng(rng)
     rungs, estimates, known = [], {}, None
     ladder = [(each, step) for each in kinds for step in steps if each == "noise" or step <= 1]
+    perturbed = {each: perturbation(x, encoding, each) for each in kinds}
     # Of the four quarters of a first pass one is within the data.
     with passes(1.0, *[0.75] * (len(ladder) - 1), what=comparing(len(x), len(x))):
         for each, step in ladder:
             label = f"{each} {step:g}"
-            estimate = distance_to_copy(perturb(x, encoding, each, step, generator), known)
+            estimate = distance_to_copy(perturbed[each](step, generator), known)
             estimates[label], known = estimate, estimate.evidence.known_x
             rungs.append(Rung.paired(label, estimates[label], each, step))
     return tuple(rungs), estimates, kind
 
 
-def perturb(
-    x: FloatArray, encoding: Encoding, kind: str, level: float, rng: np.random.Generator
-) -> FloatArray:
-    """Return encoded data with every column to which the perturbation applies perturbed."""
-    changed = x.copy()
+def perturbation(x: FloatArray, encoding: Encoding, kind: str) -> Perturbation:
+    """Return what perturbs every column of encoded data to which a perturbation applies.
+
+    What is the same for all levels is worked out once.
+    """
     columns = [column for column in encoding.columns if applies(kind, column)]
-    change = {"noise": _add_noise, "flips": _flip, "missing": _take_out}[kind]
+    made = {"noise": _noise, "flips": _flips, "missing": _gaps}[kind]
     # Of many columns, some at a time; one after the other where rows are many, or several numbers are a cell.
     one_by_one = kind == "flips" or any(column.kind == "vector" for column in columns)
     at_once = 1 if one_by_one else max(_CELLS // len(x), 1)
-    for start in range(0, len(columns), at_once):
-        change(changed, x, encoding, columns[start : start + at_once], level, rng)
-    return changed
+    changes = [
+        made(x, encoding, columns[start : start + at_once]) for start in range(0, len(columns), at_once)
+    ]
+
+    def perturbed(level: float, rng: np.random.Generator) -> FloatArray:
+        changed = x.copy()
+        for change in changes:
+            change(changed, level, rng)
+        return changed
+
+    return perturbed
 
 
-def _add_noise(
-    changed: FloatArray,
-    x: FloatArray,
-    encoding: Encoding,
-    columns: Sequence[Column],
-    level: float,
-    rng: np.random.Generator,
-) -> None:
+def _noise(x: FloatArray, encoding: Encoding, columns: Sequence[Column]) -> Change:
     """Add noise where there is a value, column by column."""
     slots = [encoding.slots(column.name) for column in columns]
     if columns[0].kind == "vector":
-        values = changed[:, slots[0]]
-        present = values[:, -1] == 0 if columns[0].labels[-1] == "missing" else np.ones(len(x), bool)
-        spread = deviation(values[present, :-1], axis=0)
-        values[present, :-1] += level * spread * rng.standard_normal((int(present.sum()), len(spread)))
-        return
+        return _noise_of_cells(x[:, slots[0]], slots[0], columns[0].labels[-1] == "missing")
     flagged = np.array([column.labels[-1] == "missing" for column in columns])
     there = (x[:, [own.stop - 1 for own in slots]].T == 0) | ~flagged[:, None]
     first = [own.start for own in slots]
@@ -103,46 +107,56 @@ def _add_noise(
         column.weight if flag else float(deviation(x[:, place]))
         for column, flag, place in zip(columns, flagged, first, strict=True)
     ]
-    noise = np.zeros(there.shape)
-    noise[there] = rng.standard_normal(int(there.sum()))
-    changed[:, first] += (level * np.array(spreads)[:, None] * noise).T
+
+    def change(changed: FloatArray, level: float, rng: np.random.Generator) -> None:
+        noise = np.zeros(there.shape)
+        noise[there] = rng.standard_normal(int(there.sum()))
+        changed[:, first] += (level * np.array(spreads)[:, None] * noise).T
+
+    return change
 
 
-def _flip(
-    changed: FloatArray,
-    x: FloatArray,
-    encoding: Encoding,
-    columns: Sequence[Column],
-    level: float,
-    rng: np.random.Generator,
-) -> None:
+def _noise_of_cells(values: FloatArray, slots: slice, flagged: bool) -> Change:
+    """Add noise to cells of several numbers."""
+    present = values[:, -1] == 0 if flagged else np.ones(len(values), bool)
+    spread = deviation(values[present, :-1], axis=0)
+
+    def change(changed: FloatArray, level: float, rng: np.random.Generator) -> None:
+        noise = rng.standard_normal((int(present.sum()), len(spread)))
+        changed[:, slots][present, :-1] += level * spread * noise
+
+    return change
+
+
+def _flips(x: FloatArray, encoding: Encoding, columns: Sequence[Column]) -> Change:
     """Change some categories of a column to any one that occurs, all alike.
 
     Drawing from the data's own mix would keep the mix.
     """
     [column] = columns
     slots = encoding.slots(column.name)
-    chosen = np.flatnonzero(rng.random(len(x)) < level)
     categories, _ = distinct_rows(x[x[:, slots.stop - 1] == 0, slots])
-    changed[chosen, slots] = categories[rng.integers(0, len(categories), len(chosen))]
+
+    def change(changed: FloatArray, level: float, rng: np.random.Generator) -> None:
+        chosen = np.flatnonzero(rng.random(len(changed)) < level)
+        changed[chosen, slots] = categories[rng.integers(0, len(categories), len(chosen))]
+
+    return change
 
 
-def _take_out(
-    changed: FloatArray,
-    x: FloatArray,
-    encoding: Encoding,
-    columns: Sequence[Column],
-    level: float,
-    rng: np.random.Generator,
-) -> None:
+def _gaps(x: FloatArray, encoding: Encoding, columns: Sequence[Column]) -> Change:
     """Take out some values, column by column."""
     slots = [encoding.slots(column.name) for column in columns]
-    chosen = rng.random((len(columns), len(x))) < level
     of_slots = np.repeat(np.arange(len(slots)), [own.stop - own.start for own in slots])
     every = np.concatenate([np.arange(own.start, own.stop) for own in slots])
-    changed[:, every] = np.where(chosen[of_slots].T, 0.0, changed[:, every])
     flags, weights = [own.stop - 1 for own in slots], np.array([column.weight for column in columns])
-    changed[:, flags] = np.where(chosen.T, weights, changed[:, flags])
+
+    def change(changed: FloatArray, level: float, rng: np.random.Generator) -> None:
+        chosen = rng.random((len(columns), len(changed))) < level
+        changed[:, every] = np.where(chosen[of_slots].T, 0.0, changed[:, every])
+        changed[:, flags] = np.where(chosen.T, weights, changed[:, flags])
+
+    return change
 
 
 def distinct_rows(rows: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:

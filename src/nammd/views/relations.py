@@ -293,19 +293,19 @@ def _largest(features: FloatArray) -> list[tuple[int, int]]:
 
     There may be many millions of pairs, so some columns are looked at with all others at a time.
     """
-    _, rows, columns = features.shape
+    columns = features.shape[2]
     sizes, pairs, least = np.empty(0), np.empty((0, 2), np.intp), -1.0
-    buffer = np.empty((_COLUMNS_AT_ONCE, columns))
+    buffers = np.empty((2, _COLUMNS_AT_ONCE, columns))
     for start in range(0, columns, _COLUMNS_AT_ONCE):
         here, others = features[:, :, start : start + _COLUMNS_AT_ONCE], features[:, :, start:]
-        size = np.zeros((here.shape[2], others.shape[2]))
+        size, part = buffers[:, : here.shape[2], : columns - start]
+        size.fill(0.0)
         for one in here:
             for two in others:  # in place: a new matrix each time would take longer than the products
-                part = np.matmul(one.T, two, out=buffer[: len(size), : columns - start])
-                part /= rows
+                np.matmul(one.T, two, out=part)
                 part *= part
                 size += part
-        size[np.tril_indices(len(size), 0, columns - start)] = -1.0  # each pair once, and no column alone
+        size[np.tril_indices(len(size))] = -1.0  # each pair once, and no column alone
         i, j = np.nonzero(size > least)
         sizes = np.append(sizes, size[i, j])
         pairs = np.concatenate([pairs, np.column_stack([i, j]) + start])
