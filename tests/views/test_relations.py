@@ -9,8 +9,9 @@ import nammd
 from nammd.data.opening import open_dataset
 from nammd.data.row_grouping import RowGrouping, with_grouping
 from nammd.data.values import Values
-from nammd.statistics.relation import relation_of
+from nammd.statistics.relation import aligned, difference, relation_of
 from nammd.views import classes
+from nammd.views import relations as module
 from nammd.views.counting import tally_columns
 from nammd.views.measure import Measure, measures_of
 from nammd.views.negligible import Negligible
@@ -234,6 +235,29 @@ def test_a_mixture_of_a_sample_with_itself_is_the_sample():
     for stack in x.stacks:
         whole, parts = x.relation(stack), relation_of(mixed([x, x], [0.3, 0.7], stack))
         assert parts.value == pytest.approx(whole.value, abs=2e-3)
+
+
+def test_pairs_of_different_shapes_are_worked_out_together_as_one_by_one():
+    x, y = relations(*(people(k).assign(shop=people(k).age.mod(11 - k).astype(str)) for k in (0, 1)))
+    shapes = {tuple(each.shape for each in x.both(k)) for k in range(len(x.columns.pairs))}
+    assert len(x.stacks) < len(shapes)
+    for stack in x.stacks:
+        [before], now = aligned([x.cells(stack)], y.cells(stack))
+        together = difference(relation_of([before]), relation_of([now]))
+        for k, found in zip(stack, together, strict=True):
+            [before], now = aligned([x.cells([k])], y.cells([k]))
+            [alone] = difference(relation_of([before]), relation_of([now]))
+            assert found == pytest.approx(alone, rel=1e-12)
+
+
+def test_a_reference_is_asked_for_its_cells_once(monkeypatch):
+    x, *others = relations(people(0), people(1), people(2))
+    asked = []
+    monkeypatch.setattr(module, "mixed", lambda some, *rest: asked.append(some[0]) or mixed(some, *rest))
+    limits = RelationLimits.of(x, Negligible())
+    for other in others:
+        check_relations(limits, x, other, 0.05)
+    assert [each is x for each in asked].count(True) == len(x.stacks)
 
 
 def test_of_very_many_columns_the_most_dependent_pairs_are_looked_at():

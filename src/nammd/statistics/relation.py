@@ -198,7 +198,10 @@ class Relation:
         """Return some of the pairs."""
         if which.all():
             return self
-        return Relation(self.value[which], [part.taken(which) for part in self.parts], self.rows[which])
+        found = Relation(self.value[which], [part.taken(which) for part in self.parts], self.rows[which])
+        if "noise" in vars(self):
+            vars(found)["noise"] = self.noise[which]
+        return found
 
     def third(self, direction: FloatArray) -> FloatArray:
         """Return the third cumulant of the estimate along a direction."""
@@ -315,13 +318,19 @@ def aligned(x: Sequence[Cells], y: Cells) -> tuple[list[Cells], Cells]:
     ]
     mass = (y.table * kept).sum(axis=(1, 2))
     seen = y.table * kept / _spread(np.maximum(mass, 1e-300))
-    table = seen
-    margins = [(axis, goal.sum(axis=axis, keepdims=True)) for axis in (1, 2)]
-    for _ in range(_ROUNDS):
-        for axis, wanted in margins:
-            there = np.add.reduce(table, axis=axis, keepdims=True)
-            table = table * np.divide(wanted, there, out=np.zeros_like(there), where=there > 0)
+    rows, columns = goal.sum(axis=2, keepdims=True), goal.sum(axis=1, keepdims=True)
+    first = np.ones(rows.shape)
+    for _ in range(_ROUNDS):  # by what rows and columns are multiplied with: tables are larger
+        second = _over(columns, first.transpose(0, 2, 1) @ seen)
+        first = _over(rows, seen @ second.transpose(0, 2, 1))
+    table = seen * first * second
     return before, replace(y, table=table, seen=seen, size=np.maximum(y.size * mass, 2.0))
+
+
+def _over(wanted: FloatArray, there: FloatArray) -> FloatArray:
+    """Return by what each class is multiplied to be as frequent as wanted, in place; zero where none is."""
+    found: FloatArray = np.divide(wanted, there, out=there, where=there > 0)
+    return found
 
 
 def _spread(values: float | FloatArray) -> FloatArray:
@@ -398,7 +407,8 @@ def _beyond(x: Relation, y: Relation, margin: FloatArray) -> FloatArray:
     """Return the same of pairs whose estimates are farther apart than the margin."""
     apart = y.value - x.value
     square = (apart**2).sum(axis=1)
-    noise = _borrowed(x, y) + _borrowed(y, x)
+    (own_x, for_y), (own_y, for_x) = _borrowed(x, y), _borrowed(y, x)
+    noise = _spread(own_x + for_x) * x.covariance + _spread(own_y + for_y) * y.covariance
     along = apart * np.sqrt(margin / np.maximum(square, 1e-300))[:, None]
     moved, twice = (noise @ along[:, :, None])[:, :, 0], noise @ noise
     second = 4 * (along * moved).sum(axis=1) + 2 * _trace(twice)
@@ -408,13 +418,14 @@ def _beyond(x: Relation, y: Relation, margin: FloatArray) -> FloatArray:
     return _tail((square - x.noise - y.noise - margin) / np.sqrt(second), third / second**1.5)
 
 
-def _borrowed(own: Relation, other: Relation) -> FloatArray:
-    """Return the covariance of a sample; where rare rows may be missing in it, that of both together."""
+def _borrowed(own: Relation, other: Relation) -> tuple[FloatArray, FloatArray]:
+    """Return how much the covariances of a sample and of the other one count in what the sample varies by.
+
+    Where rare rows may be missing in it, that is the covariance of both together.
+    """
     mine, theirs = own.noise * own.rows, other.noise * other.rows
     share = np.where(mine >= theirs, 0.0, other.rows / (own.rows + other.rows))
-    ratio = share * other.rows / own.rows
-    found: FloatArray = (1 - share)[:, None, None] * own.covariance + ratio[:, None, None] * other.covariance
-    return found
+    return 1 - share, share * other.rows / own.rows
 
 
 def _trace(matrices: FloatArray) -> FloatArray:

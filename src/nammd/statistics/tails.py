@@ -20,6 +20,9 @@ MOST = 1 << 15
 _LARGE_SHAPE = 2e3
 """From here on a gamma law takes many terms, and digits."""
 
+_AT_ONCE = 4
+"""So many terms are added before the next look at how small they are."""
+
 
 def _each(function: Callable[[float], float], values: FloatArray) -> FloatArray:
     """Return a function of every value; this is twice as quick as what `numpy.frompyfunc` makes of it."""
@@ -83,9 +86,10 @@ def _series(shape: FloatArray, place: FloatArray) -> FloatArray:
     term = 1 / shape
     total, at = term.copy(), shape.copy()
     while (term > 1e-17 * total).any():
-        at += 1
-        term = term * place / at
-        total += term
+        for _ in range(_AT_ONCE):
+            at += 1
+            term = term * place / at
+            total += term
     return total
 
 
@@ -98,11 +102,12 @@ def _fraction(shape: FloatArray, place: FloatArray) -> FloatArray:
     front, back = np.full(odd.shape, np.inf), 1 / odd
     total, change, number = back.copy(), np.zeros(odd.shape), 0
     while number == 0 or (np.abs(change - 1) > 1e-15).any():
-        number += 1
-        step = number * (shape - number)
-        odd = odd + 2
-        back = 1 / (odd + step * back)
-        front = odd + step / front
-        change = front * back
-        total *= change
+        for _ in range(_AT_ONCE):
+            number += 1
+            step = number * (shape - number)
+            odd = odd + 2
+            back = 1 / (odd + step * back)
+            front = odd + step / front
+            change = front * back
+            total *= change
     return total

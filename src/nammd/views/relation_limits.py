@@ -191,13 +191,14 @@ def check_relations(
     labels = [label for label, each in limits.accepted if each.enough]
     tried = list(_mixtures(labels, like or {}))
     pvalues, changes = np.ones(len(limits.negligible)), np.zeros(len(limits.negligible))
-    stacks = candidate.stacks if reference.grouped is None else [[k] for k in range(len(pvalues))]
+    stacks = (reference if candidate.grouped is None else candidate).stacks
     for pairs in stacks:
         unit = np.array([_unit(reference, k) for k in pairs])
         margin = limits.negligible[pairs] ** 2 * unit
         [before], now = aligned([reference.cells(pairs)], candidate.cells(pairs))
         x, y = reference.relation(pairs, before), candidate.relation(pairs, now)
-        pvalues[pairs], changes[pairs] = beyond(x, y, margin), np.maximum(difference(x, y), 0.0) / unit
+        changes[pairs] = np.maximum(difference(x, y), 0.0) / unit
+        pvalues[pairs] = beyond(x, y, margin)
     for k, names in enumerate(candidate.columns.pairs):
         if any(name in unlike for name in names):
             pvalues[k] = 1.0
@@ -209,8 +210,8 @@ def check_relations(
             parts, now = aligned(mixed([reference, *others], shares, left), candidate.cells(left))
             mixture, y = relation_of(parts), candidate.relation(left, now)
             unit = np.array([_unit(reference, k) for k in left])
-            found = beyond(mixture, y, limits.negligible[left] ** 2 * unit)
             apart = np.maximum(difference(mixture, y), 0.0) / unit
+            found = beyond(mixture, y, limits.negligible[left] ** 2 * unit)
             for k, pvalue, change in zip(left, found.tolist(), apart.tolist(), strict=True):
                 if pvalue > pvalues[k]:
                     pvalues[k], changes[k] = pvalue, change

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -25,6 +25,8 @@ from nammd.views.classes import MOST, Classes
 from nammd.views.measure import Measure
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
+Shape: TypeAlias = tuple[int, int, bool]
+_Shapes: TypeAlias = tuple[Shape, Shape]
 
 SIZE = MOST + 1
 """So many classes there are at most, that of missing values included."""
@@ -37,6 +39,9 @@ LEAST = 20
 
 _AT_ONCE = 1 << 21
 """So many numbers are worked on at once: features of cells, or their covariances."""
+
+_LITTLE = 1 << 17
+"""With so few numbers pairs of different shapes are worked on together."""
 
 _COLUMNS_AT_ONCE = 64
 _SOME = 5000
@@ -122,11 +127,19 @@ class SampleRelations:
         return self.tables[pair, : one.count + 1, : two.count + 1]
 
     def cells(self, pairs: Sequence[int]) -> Cells:
-        """Return the rows by the classes of some pairs of one shape."""
-        return mixed([self], [1.0], pairs)[0]
+        """Return the rows by the classes of some pairs of one stack."""
+        asked = tuple(pairs)
+        if asked not in self._cells:
+            [self._cells[asked]] = mixed([self], [1.0], pairs)
+        return self._cells[asked]
+
+    @cached_property
+    def _cells(self) -> dict[tuple[int, ...], Cells]:
+        """What was asked for: every candidate asks the reference for the same."""
+        return {}
 
     def relation(self, pairs: Sequence[int], cells: Cells | None = None) -> Relation:
-        """Return how the columns of some pairs of one shape go together; of one pair with groups."""
+        """Return how the columns of some pairs of one stack go together; of one pair with groups."""
         cells, rows = cells or self.cells(pairs), self.grouped
         if rows is None:
             return relation_of([cells])
@@ -135,14 +148,14 @@ class SampleRelations:
 
     @cached_property
     def stacks(self) -> list[list[int]]:
-        """The pairs in portions of one shape, which are worked out at once."""
-        alike: dict[tuple[tuple[int, int, bool], ...], list[int]] = {}
+        """The pairs in portions that are worked out at once; see `_joined`."""
+        alike: dict[_Shapes, list[int]] = {}
         for pair in range(len(self.columns.pairs)):
-            alike.setdefault(tuple(each.shape for each in self.both(pair)), []).append(pair)
+            one, two = self.both(pair)
+            alike.setdefault((one.shape, two.shape), []).append(pair)
         found = []
-        for shapes, pairs in alike.items():
-            cells, features = (math.prod(shape[k] for shape in shapes) for k in (0, 1))
-            most = 1 if self.grouped is not None else max(_AT_ONCE // (features * max(cells, features)), 1)
+        for shapes, pairs in _joined(alike):
+            most = 1 if self.grouped is not None else max(_AT_ONCE // _size(shapes), 1)
             found += [pairs[k : k + most] for k in range(0, len(pairs), most)]
         return found
 
@@ -156,14 +169,43 @@ class SampleRelations:
         return replace(alone, sizes=self.sizes * np.array(shrunk))
 
 
+def _size(shapes: _Shapes) -> int:
+    """Return how many numbers are worked on for one pair: features of cells, or their covariances."""
+    cells, features = (math.prod(shape[k] for shape in shapes) for k in (0, 1))
+    return features * max(cells, features)
+
+
+def _room_for(shapes: Iterable[Shape]) -> Shape:
+    classes, features, ranked = map(max, zip(*shapes, strict=True))
+    return int(classes), int(features), bool(ranked)
+
+
+def _joined(alike: Mapping[_Shapes, list[int]]) -> Iterator[tuple[_Shapes, list[int]]]:
+    """Yield pairs by their shapes; few of them together, with room for the largest.
+
+    Steps take longer to call than to compute then. Ranks depend on each other, so these keep their shape.
+    """
+    several: dict[tuple[Shape | None, ...], list[_Shapes]] = {}
+    for shapes in alike:
+        several.setdefault(tuple(shape if shape[2] else None for shape in shapes), []).append(shapes)
+    for group in several.values():
+        one, two = zip(*group, strict=True)
+        largest = _room_for(one), _room_for(two)
+        every = [pair for shapes in group for pair in alike[shapes]]
+        if len(every) * _size(largest) <= _LITTLE:
+            yield largest, every
+        else:
+            yield from ((shapes, alike[shapes]) for shapes in group)
+
+
 def mixed(samples: Sequence[SampleRelations], shares: Sequence[float], pairs: Sequence[int]) -> list[Cells]:
-    """Return the rows of a mixture of samples by the classes of some pairs of one shape.
+    """Return the rows of a mixture of samples by the classes of some pairs of one stack.
 
     Where classes are ranks, they are at their ranks within the mixture.
     """
     parts = [(share, sample) for share, sample in zip(shares, samples, strict=True) if share > 0]
     columns = list(zip(*map(samples[0].both, pairs), strict=True))
-    shapes = [each[0].shape for each in columns]
+    shapes = [_room_for(column.shape for column in each) for each in columns]
     ranks = [each[0].count if each[0].ranked else 0 for each in columns]
     found = []
     for share, sample in parts:
