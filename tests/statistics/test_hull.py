@@ -9,6 +9,7 @@ from experiments.calibration.hull_laws import SETS, at_margin, base, distance, d
 import nammd
 from nammd.evidence import gather, prepare
 from nammd.evidence.accepted import AcceptedRows, Rows, SumsBetween
+from nammd.statistics import hull
 from nammd.statistics.hull import Corner, Hull
 from nammd.statistics.nearest import fitted_bias, nearest_totals, nearest_weights
 from nammd.statistics.pair import Pair
@@ -189,6 +190,17 @@ def test_the_fitted_minimum_is_too_small_by_the_bias():
     error = np.std(values) / np.sqrt(len(values))
     assert np.mean(values) < -3 * error
     assert -np.mean(values) == pytest.approx(np.mean(told), abs=3.5 * error)
+
+
+def test_the_bias_is_worked_out_at_the_main_scale_alone(monkeypatch):
+    rng = np.random.default_rng(8)
+    reference, summer, other = samples(rng, 150, 120, 100)
+    gate = nammd.Tolerance.from_reference(reference, {"summer": summer}).with_reference(reference)
+    asked = []
+    monkeypatch.setattr(hull, "fitted_bias", lambda *given: asked.append(1) or fitted_bias(*given))
+    for rows in (other, np.vstack([reference[:60], summer[:60]])):
+        gate.check(rows)
+    assert len(asked) == 2
 
 
 def test_closeness_has_to_be_proven_beyond_the_bias():

@@ -113,11 +113,11 @@ class AcceptedRows:
         own = WithinSums(self.hull.corners[0].seen[:, 0], float(self.hull.squares[0, 0]))
         return Known(stand_ins.sample, own, stand_ins)
 
-    def nearest(self, evidence: RowEvidence) -> Nearest:
+    def nearest(self, evidence: RowEvidence, within: bool = True) -> Nearest:
         """Return the mixture that is nearest to a candidate.
 
         `evidence` is of the reference, which is the first corner, and of the candidate, gathered beside the
-        others.
+        others. What fitting costs is for proofs of "within", and unknown where nobody wants one.
         """
         own = evidence.kernel_sums.y
         across = [evidence.kernel_sums.cross, *evidence.beside[: len(self.corners) - 1]]
@@ -130,7 +130,8 @@ class AcceptedRows:
         )
         mixture = self.hull.nearest(met)
         pair = self._pair(mixture, evidence)
-        return Nearest(mixture.weights, pair, mixture.bias / pair.scale, *self._among_all(mixture))
+        bias = mixture.bias / pair.scale if within else math.nan
+        return Nearest(mixture.weights, pair, bias, *self._among_all(mixture))
 
     def _among_all(self, mixture: Mixture) -> tuple[Positions | slice, int]:
         """Return the places of the units of a mixture among those of all samples, and how many these are."""

@@ -61,7 +61,7 @@ def nearest_accepted(
     Parameters
     ----------
     scales : sequence of float
-        The scales.
+        The scales, the main one first.
     every : sequence of Evidence
         The reference and the candidate at each of them.
     accepted : sequence of Kept
@@ -73,7 +73,8 @@ def nearest_accepted(
     """
     evidence = every[0]
     if isinstance(evidence, RowEvidence):
-        return [here.nearest(each) for here, each in zip(around, every, strict=True)]  # type: ignore[arg-type]
+        main = [True] + [False] * (len(every) - 1)  # at finer scales nothing is ever proven to be within
+        return list(map(AcceptedRows.nearest, around, every, main))  # type: ignore[arg-type]
     if isinstance(evidence, SketchEvidence):
         return [nearest_of_sketches(each, accepted) for each in every]  # type: ignore[arg-type]
     x = evidence.x

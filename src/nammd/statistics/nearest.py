@@ -124,7 +124,8 @@ class Nearest:
     pair : Pair
         The mixture and the candidate.
     bias : float
-        By how much the distance of the fitted mixture is too small, on average.
+        By how much the distance of the fitted mixture is too small, on average; NaN where it is not known,
+        and nothing is proven to be within.
     places : array of int, slice or None
         The places of the mixture's units among those of all that was accepted; None where these are told
         apart at no place, or the mixture is the reference alone.
