@@ -19,6 +19,7 @@ from experiments.experiment import Cell, Context, Experiment, Values, chunks
 from experiments.settings import Settings
 from nammd.data.arrays import FloatArray
 from nammd.data.opening import open_dataset
+from nammd.questions.distance import Estimate
 from nammd.statistics.scales import MOVED, moved_margin
 from nammd.tolerances.gate import Gate
 from nammd.tolerances.scale_margins import ScaledCheck
@@ -98,11 +99,12 @@ def judged(gate: Gate, candidate: FloatArray) -> ScaledCheck:
     """Return what a check says of all scales, without what it says of single columns and rows beside."""
     opened = gate.candidate(open_dataset(candidate, "candidate"), columns=False)
     tolerance, shared = gate.tolerance, gate.is_the_one
-    estimates = gate._estimates(opened, tolerance.every_scale)
-    nearest = gate._nearest(opened, estimates, tolerance.every_scale)
-    beyond = max(bar.pvalue_far(estimates[0], shared, nearest[0]) for bar in tolerance.bars)
+    evidence = gate._gathered(opened, tolerance.every_scale)
+    nearest = gate._nearest(opened, evidence, tolerance.every_scale)
+    estimate = Estimate.of(evidence[0])
+    beyond = max(bar.pvalue_far(estimate, shared, nearest[0]) for bar in tolerance.bars)
     main = tolerance.epsilon, beyond
-    return ScaledCheck.of(tolerance.scales, estimates, nearest, shared, main, ALPHA)
+    return ScaledCheck.of(tolerance.scales, evidence, nearest, shared, main, ALPHA)
 
 
 def _counted(gate: Gate, candidates: dict[str, FloatArray]) -> dict[str, int]:

@@ -10,8 +10,10 @@ import pytest
 
 import nammd
 from nammd.engines.tiles import Tiles
+from nammd.questions.distance import Estimate
 from nammd.report import build, render, scales_plot
-from nammd.statistics.scales import SCALES, moved_margin, share_moved
+from nammd.statistics.scales import SCALES, mean_and_bound, moved_margin, share_moved
+from tests.counting import count_method
 from tests.simulate import only_decisions
 
 ROWS = 400
@@ -51,6 +53,19 @@ def gates(request):
         scales: nammd.Tolerance.from_reference(X, ACCEPTED, how=how, scales=scales, **JOINT).with_reference(X)
         for scales in ("median", "all")
     }
+
+
+def test_of_the_reference_finer_scales_need_its_mean_alone(monkeypatch):
+    known = nammd.distance(X, ACCEPTED).evidence
+    assert known.pair() is known.pair()
+    pair = replace(known.pair(), meeting=replace(known.meeting))
+    found = mean_and_bound(pair)
+    assert "moments" not in vars(pair.meeting)
+    assert found == (pair.moments.x.mean, pair.moments.bound)
+    gate = nammd.Tolerance.from_reference(X, ACCEPTED, **JOINT).with_reference(X)
+    read = count_method(monkeypatch, Estimate, "of")
+    gate.check(normal(2, 0.15))
+    assert len(read) == 1
 
 
 @pytest.mark.parametrize("name", FINE)

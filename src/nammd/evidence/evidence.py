@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nammd.data.arrays import FloatArray
@@ -77,9 +78,16 @@ class Evidence(ABC):
         )
 
     def pair(self, statistic: Statistic = "nammd") -> Pair:
-        """Return the pair, read as one of the two statistics."""
-        alike = self.x.constant, self.y.constant
-        return Pair(self.meeting, statistic, alike, self.spread, self.obstacle is not None)
+        """Return the pair, read as one of the two statistics; always the same one."""
+        if statistic not in self._pairs:
+            alike = self.x.constant, self.y.constant
+            void = self.obstacle is not None
+            self._pairs[statistic] = Pair(self.meeting, statistic, alike, self.spread, void)
+        return self._pairs[statistic]
+
+    @cached_property
+    def _pairs(self) -> dict[Statistic, Pair]:
+        return {}
 
     @property
     def mean_features(self) -> tuple[FloatArray, FloatArray] | None:

@@ -65,6 +65,14 @@ def share_moved(margin: float, mean: float, bound: float = 1.0) -> float:
     return min(math.sqrt(margin * (4 * bound - 2 * mean) / (2 * mean)), 1.0) if mean > 0 else 1.0
 
 
+def mean_and_bound(pair: Pair) -> tuple[float, float]:
+    """Return the mean kernel value of two units of x, and the bound; without moments that nobody may need."""
+    meeting = pair.meeting
+    if isinstance(meeting, AtomPair):
+        return meeting.atoms[0].mean, meeting.bound
+    return pair.moments.x.mean, pair.moments.bound
+
+
 def contacts(pair: Pair) -> float:
     """Return how many pairs of units of x make up their mean kernel value, effectively."""
     meeting = pair.meeting

@@ -14,6 +14,7 @@ from nammd.engines import Engine
 from nammd.engines.progress import comparing, passes
 from nammd.evidence.accepted import AcceptedRows
 from nammd.evidence.bets import bets_on_rows
+from nammd.evidence.evidence import Evidence
 from nammd.evidence.gathering import gather_at, kernels_at
 from nammd.evidence.nearest import nearest_accepted
 from nammd.evidence.preparing import compared
@@ -59,10 +60,10 @@ class Comparing:
         counted = shared and not self.exact and _plain(reference, candidate)
         return [each for each in self.tolerance.scales if not (counted and each.too_fine)]
 
-    def estimates(
+    def gathered(
         self, reference: Any, candidate: Any, scales: Sequence[float], *, alone: bool = False
-    ) -> list[Estimate]:
-        """Estimate the distance of a candidate at some scales; what is within the reference is summed once.
+    ) -> list[Evidence]:
+        """Compare a candidate with a reference at some scales; what is within the reference is summed once.
 
         Plain rows are compared with all that was accepted in the same run, unless the reference is meant
         `alone`.
@@ -73,7 +74,7 @@ class Comparing:
         if len(scales) > 1 and self._many_for_finer(reference, sample):
             some = self._fine(reference), sample.at_most(self._fine_rows)
             runs = [(tuple(scales[:1]), reference, sample), (tuple(scales[1:]), *some)]
-        found: list[Estimate] = []
+        found: list[Evidence] = []
         with passes(*[1.0] * len(runs), what=comparing(reference.size, sample.size)):
             for some_scales, x, y in runs:
                 if by_rows:
@@ -81,8 +82,8 @@ class Comparing:
                 else:
                     gathered = self._alone(x, y, some_scales)
                 if found:  # what is to be said of the rows is said of all of them
-                    gathered = [replace(each, main=found[0].evidence) for each in gathered]
-                found += [Estimate.of(evidence) for evidence in gathered]
+                    gathered = [replace(each, main=found[0]) for each in gathered]
+                found += gathered
         return found
 
     def _alone(self, reference: Any, sample: Any, scales: Sequence[float]) -> list[Any]:
@@ -125,16 +126,15 @@ class Comparing:
         return _Around(self.tolerance.accepted, self.engine)
 
     def nearest(
-        self, reference: Any, candidate: Any, estimates: Sequence[Estimate], scales: Sequence[float]
+        self, reference: Any, candidate: Any, evidence: Sequence[Evidence], scales: Sequence[float]
     ) -> list[Nearest]:
         """Return a candidate with the mixture of what was accepted that is nearest to it, at every scale."""
         accepted = self.tolerance.accepted
-        if accepted is None or not accepted.datasets or estimates[0].pair.void:
-            return [Nearest(np.ones(1), each.pair) for each in estimates]
+        if accepted is None or not accepted.datasets or evidence[0].obstacle is not None:
+            return [Nearest(np.ones(1), each.pair()) for each in evidence]
         if accepted.same_as(candidate):  # as for the reference itself, there is nothing to test with
-            return [Nearest(np.ones(1), replace(each.pair, void=True)) for each in estimates]
+            return [Nearest(np.ones(1), replace(each.pair(), void=True)) for each in evidence]
         around = self._around.at(scales) if self._by_rows(reference, candidate) else []
-        evidence = [each.evidence for each in estimates]
         return nearest_accepted(scales, evidence, accepted.datasets, around, self.engine)
 
     def bets(self, reference: Any, candidate: Any, estimate: Estimate) -> FloatArray | None:

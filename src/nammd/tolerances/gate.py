@@ -17,6 +17,7 @@ from nammd.engines import Engine, workers_read_files
 from nammd.engines.blas import single_threaded_blas
 from nammd.errors.checks import between, whole
 from nammd.evidence import MIN_ROWS
+from nammd.evidence.evidence import Evidence
 from nammd.evidence.nearest import forget_kernel_values
 from nammd.evidence.preparing import prepared
 from nammd.explaining.chance import Together
@@ -184,9 +185,9 @@ class Gate:
         shared = self.is_the_one
         margins = self._comparing.margins(candidate.reference, candidate.sample, shared)
         scales = (1.0, *(each.scale for each in margins))
-        estimates = self._estimates(candidate, scales)
-        each_nearest = self._nearest(candidate, estimates, scales)
-        estimate, nearest, bars = estimates[0], each_nearest[0], self.tolerance.bars
+        evidence = self._gathered(candidate, scales)
+        each_nearest = self._nearest(candidate, evidence, scales)
+        estimate, nearest, bars = Estimate.of(evidence[0]), each_nearest[0], self.tolerance.bars
         held = [Held.of(bar, *pvalues(bar, estimate, shared, nearest)) for bar in bars]
         p_close, p_main = combined(held)
         comparable = self._columns.comparable(candidate.sample.dataset)
@@ -204,7 +205,7 @@ class Gate:
         main = self.tolerance.epsilon, p_main
         joint = family.level("joint", alpha)
         too_fine = [each.scale for each in self.tolerance.scales if each not in margins]
-        scaled = ScaledCheck.of(margins, estimates, each_nearest, shared, main, joint, too_fine)
+        scaled = ScaledCheck.of(margins, evidence, each_nearest, shared, main, joint, too_fine)
         beyond = family.pvalue(
             scaled.pvalue, [each.adjusted for each in columns], [each.adjusted for each in pairs]
         )
@@ -240,8 +241,8 @@ class Gate:
             fact_rules=rules,
             other_reference=unlike,
         )
-        for every, each in zip(estimates, each_nearest, strict=True):
-            forget_kernel_values(each, every.evidence)
+        for near, each in zip(each_nearest, evidence, strict=True):
+            forget_kernel_values(near, each)
         return Verdict(found)
 
     def check_all(
@@ -319,7 +320,7 @@ class Gate:
         Estimate
         """
         opened = self.candidate(self._open(candidate), RowGrouping(groups, sample_weight), columns=False)
-        return self._estimates(opened, (1.0,), alone=True)[0]
+        return Estimate.of(self._gathered(opened, (1.0,), alone=True)[0])
 
     def candidate(
         self,
@@ -366,17 +367,17 @@ class Gate:
         [dataset] = open_all(named, min_rows=MIN_ROWS, by_workers=by_workers, reading=written)
         return dataset
 
-    def _estimates(
+    def _gathered(
         self, candidate: Candidate, scales: Sequence[float], *, alone: bool = False
-    ) -> list[Estimate]:
-        """Estimate the distance of a candidate at some scales, the reference perhaps meant `alone`."""
-        return self._comparing.estimates(candidate.reference, candidate.sample, scales, alone=alone)
+    ) -> list[Evidence]:
+        """Compare a candidate with the reference at some scales, which is perhaps meant `alone`."""
+        return self._comparing.gathered(candidate.reference, candidate.sample, scales, alone=alone)
 
     def _nearest(
-        self, candidate: Candidate, estimates: Sequence[Estimate], scales: Sequence[float] = (1.0,)
+        self, candidate: Candidate, evidence: Sequence[Evidence], scales: Sequence[float] = (1.0,)
     ) -> list[Nearest]:
         """Return a candidate with the mixture of what was accepted that is nearest to it, at every scale."""
-        return self._comparing.nearest(candidate.reference, candidate.sample, estimates, scales)
+        return self._comparing.nearest(candidate.reference, candidate.sample, evidence, scales)
 
     def bets(self, candidate: Candidate, verdict: Verdict) -> FloatArray | None:
         """Return the evidence of bets on the rows of a candidate that a verdict is about; see `betting`.
@@ -420,8 +421,8 @@ class Gate:
         """
         alpha, power = between(alpha, "alpha", 0.5), between(power, "power")
         opened, bar = self.candidate(self._open(candidate), columns=False), self.tolerance.farthest
-        estimates = self._estimates(opened, (1.0,))
-        [estimate], [nearest] = estimates, self._nearest(opened, estimates)
+        evidence = self._gathered(opened, (1.0,))
+        [nearest], estimate = self._nearest(opened, evidence), Estimate.of(evidence[0])
         setting = self._setting(estimate, nearest, alpha, self.tolerance.joint_part)
         true = distance_to_plan_for(estimate, distance, bar.value)
         frozen = distance is None  # the pilot's distance is that to these rows of the reference

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nammd.errors.checks import choice
+from nammd.evidence.evidence import Evidence
 from nammd.kernels import Kernel
 from nammd.kernels.operations import at_scale
 from nammd.questions.distance import Estimate
@@ -27,6 +28,7 @@ from nammd.statistics.scales import (
     Scales,
     contacts,
     influences,
+    mean_and_bound,
     moved_margin,
     share_moved,
 )
@@ -68,19 +70,20 @@ class ScaleMargin:
 
         By all of its rows: at a fine scale few of them are near each other, and a part of them may have none.
         """
-        moments = reference.moments
-        return max(moved_margin(moments.x.mean, self.share, moments.bound), self.made)
+        mean, bound = mean_and_bound(reference)
+        return max(moved_margin(mean, self.share, bound), self.made)
 
     def within(self, reference: Pair) -> float:
         """Return the largest distance that is within."""
         return max(self.negligible(reference), *(bar.value for bar in self.accepted), 0.0)
 
-    def pvalue_far(self, estimate: Estimate, shared: bool, nearest: Nearest) -> float:
+    def pvalue_far(self, evidence: Evidence, shared: bool, nearest: Nearest) -> float:
         """Return the p-value of "beyond", which is beyond everything that is within; see `Bar`."""
-        if not nearest.value > self.within(estimate.pair):  # higher orders would cost more than all the rest
+        pair = evidence.pair()
+        if not nearest.value > self.within(pair):  # higher orders would cost more than all the rest
             return 1.0
-        found = [nearest.pvalue(self.negligible(estimate.pair), "greater")]
-        found += [bar.pvalue_far(estimate, shared, nearest) for bar in self.accepted]
+        found = [nearest.pvalue(self.negligible(pair), "greater")]
+        found += [bar.pvalue_far(Estimate.of(evidence), shared, nearest) for bar in self.accepted]
         return 1.0 if any(map(math.isnan, found)) else max(found)
 
     def times(self, factor: float) -> ScaleMargin:
@@ -120,7 +123,7 @@ class ScaledCheck:
     def of(
         cls,
         margins: Sequence[ScaleMargin],
-        estimates: Sequence[Estimate],
+        evidence: Sequence[Evidence],
         nearest: Sequence[Nearest],
         shared: bool,
         main: tuple[float, float],
@@ -133,9 +136,9 @@ class ScaledCheck:
         ----------
         margins : sequence of ScaleMargin
             Those of the finer scales that were looked at.
-        estimates, nearest : sequence
-            The distances at all scales, the main one first: from the reference, and from the nearest mixture.
-            Of sketches at those that both keep.
+        evidence, nearest : sequence
+            What is known at all scales, the main one first: of the reference, and of the nearest mixture. Of
+            sketches at those that both keep.
         shared : bool
             Whether the reference is the one of the tolerance.
         main : tuple of float
@@ -146,20 +149,20 @@ class ScaledCheck:
             Scales that were not looked at, since the reference is known to have too few rows for them.
         """
 
-        def test(scale: float, estimate: Estimate, near: Nearest, eps: float, pvalue: float) -> ScaleTest:
-            x, y = ((s.positions, s.drawn_from or 0) for s in (estimate.evidence.x, estimate.evidence.y))
+        def test(scale: float, each: Evidence, near: Nearest, eps: float, pvalue: float) -> ScaleTest:
+            x, y = ((s.positions, s.drawn_from or 0) for s in (each.x, each.y))
             moved = influences(near.pair, eps, x if near.places is None else (near.places, near.every), y)
             return ScaleTest(scale, near.value, eps, pvalue, moved)
 
-        tests, dropped = [test(1.0, estimates[0], nearest[0], *main)], list(too_fine)
-        for margin, estimate, near in zip(margins, estimates[1:], nearest[1:], strict=False):
+        tests, dropped = [test(1.0, evidence[0], nearest[0], *main)], list(too_fine)
+        for margin, each, near in zip(margins, evidence[1:], nearest[1:], strict=False):
             # By the reference alone, so that no candidate chooses its own tests.
-            if contacts(estimate.pair) < CONTACTS:
+            if contacts(each.pair()) < CONTACTS:
                 dropped.append(margin.scale)
                 continue
-            pvalue = margin.pvalue_far(estimate, shared, near)
-            tests.append(test(margin.scale, estimate, near, margin.within(estimate.pair), pvalue))
-        unknown = tuple(margin.scale for margin in margins[len(estimates) - 1 :])
+            pvalue = margin.pvalue_far(each, shared, near)
+            tests.append(test(margin.scale, each, near, margin.within(each.pair()), pvalue))
+        unknown = tuple(margin.scale for margin in margins[len(evidence) - 1 :])
         return cls(*scale_checks(tests, "greater", level), tuple(sorted(dropped, reverse=True)), unknown)
 
 
