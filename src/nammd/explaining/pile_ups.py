@@ -133,13 +133,12 @@ class Aligned:
         """
         if self.reach:
             return 1.0
-        most = 1.0
-        for way in (1, -1):
-            beside = self.keys[way * (self.keys - key) > 0]
-            beside = np.sort(way * beside)[:BESIDE] * way
-            now = float(self.rows[np.isin(self.keys, beside)].sum())
+        most, start = 1.0, int(np.searchsorted(self.keys, key))
+        after = int(np.searchsorted(self.keys, key, side="right"))
+        for some in (slice(after, after + BESIDE), slice(max(start - BESIDE, 0), start)):
+            beside, now = self.keys[some], float(self.rows[some].sum())
             shares = [
-                float(each.rows[np.isin(k, beside)].sum()) / each.size
+                _rows_at(beside, k, each.rows) / each.size
                 for k, each in zip(self.known_keys, self.known, strict=True)
             ]
             rows = now - np.sqrt(now * self.together.now)
@@ -193,6 +192,12 @@ class Aligned:
             else 0.0
             for k, each in zip(self.known_keys, self.known, strict=True)
         ]
+
+
+def _rows_at(wanted: FloatArray, keys: FloatArray, rows: FloatArray) -> float:
+    """Return how many rows have one of some keys; keys ascend."""
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return float(rows[at[keys[at] == wanted]].sum())
 
 
 def _between(keys: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -104,9 +104,13 @@ class AtomPair:
             for side in self.atoms
         )
 
-        def total(one: tuple[Any, ...], two: tuple[Any, ...]) -> Any:
+        ss, rs, rr = ((each, x.sum(*each)) for each in ((s, s), (*r, s), (*r, *r)))
+        tt, ct, cc = ((each, y.sum(*each)) for each in ((t, t), (*c, t), (*c, *c)))
+
+        def total(with_x: tuple[Any, float], with_y: tuple[Any, float]) -> Any:
             """Return the sum of products over the pairs of units that were compared."""
-            every = x.sum(*one) * y.sum(*two)
+            (one, sum_x), (two, sum_y) = with_x, with_y
+            every = sum_x * sum_y
             if self.common is None:
                 return every
             here, there = self.common
@@ -119,12 +123,12 @@ class AtomPair:
             - 2 * mean * x.sum(s, x.other_sized)
             - 2 * x.sum(*r, x.other_sized)
             - 2 * y.sum(*c, y.other_sized)
-            + mean**2 * total((s, s), (t, t))
-            + 2 * mean * total((*r, s), (t, t))
-            + 2 * mean * total((s, s), (*c, t))
-            + total((*r, *r), (t, t))
-            + total((s, s), (*c, *c))
-            + 2 * total((*r, s), (*c, t))
+            + mean**2 * total(ss, tt)
+            + 2 * mean * total(rs, tt)
+            + 2 * mean * total(ss, ct)
+            + total(rr, tt)
+            + total(ss, cc)
+            + 2 * total(rs, ct)
         )
         return 4 * larger(squares, 0.0) / x.all_pairs[1] ** 2 * m * n / ((m - 1) * (n - 1))
 
