@@ -134,7 +134,9 @@ def chances_below(
     degrees: FloatArray | float = math.inf,
 ) -> FloatArray:
     """Return the probabilities of estimates of at most some values, each by its law; see `NearZero`."""
-    laws = [np.full(len(values), each, np.float64) for each in (values, centre, along, rest, degrees)]
+    laws = np.empty((5, len(values)))
+    for law, each in zip(laws, (values, centre, along, rest, degrees), strict=True):
+        law[:] = each
     points, found = _points_for(laws[0], *laws[2:]), np.empty(len(values))
     for count in set(points.tolist()):
         which = points == count
