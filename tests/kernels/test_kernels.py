@@ -349,3 +349,20 @@ def test_values_that_float32_would_round_to_one_are_float64():
     apart = np.square(x[:, None] - x).sum(-1) / 2e6
     whole = slice(0, 50)
     np.testing.assert_allclose(1 - flat.tile(whole, whole, None), -np.expm1(-apart), rtol=1e-8, atol=1e-14)
+
+
+@built_in
+@either_precision
+def test_a_sample_with_itself_has_the_values_of_two_equal_samples(case, precision):
+    everything = slice(None), slice(None), None
+    one, two = (case.kernel.bind(X, other, precision).tile(*everything) for other in (X, X.copy()))
+    close(one, two, precision)
+
+
+@either_precision
+def test_very_wide_rows_are_packed_a_few_at_a_time_to_the_same_values(precision, monkeypatch):
+    everything, kernel = (slice(None), slice(None), None), nammd.Gaussian(30.0)
+    wide = RNG.normal(size=(7, 500))
+    whole = kernel.bind(wide, wide[::-1], precision).tile(*everything)
+    monkeypatch.setattr("nammd.kernels.exponential._PACKED_CELLS", 1500)
+    close(kernel.bind(wide, wide[::-1], precision).tile(*everything), whole, precision)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nammd.data.arrays import Array, like, namespace
+from nammd.data.arrays import Array, FloatArray, like, namespace
 from nammd.data.magnitudes import OutOfReach
 from nammd.kernels.base import BoundKernel, Precision, precision_of
 
@@ -32,7 +32,8 @@ FLOAT64_LIMIT = 1e4
 # Below this h all kernel values are so near 1 that float32 would round away how they differ.
 FLOAT32_LEAST = 0.01
 
-PACKED_ROWS = 4096
+PACKED_ROWS, _PACKED_CELLS = 4096, 1 << 17
+"""So many rows are packed at once, or fewer of very many columns: what is made on the way stays near."""
 
 _TOO_NARROW = (
     "the bandwidth is so far from the scale of the data that their ratio is beyond all numbers; take one of "
@@ -56,7 +57,10 @@ def bind_squared(
     centre = _centre(x, y)
     with np.errstate(over="ignore", invalid="ignore"):
         left, largest_x = _pack(x, centre, embed, precision, math.log(weight), ones_last=True)
-        right, largest_y = _pack(y, centre, embed, precision, 0.0, ones_last=False)
+        if xp is np and x is y and weight == 1:
+            right, largest_y = _mirrored(left), largest_x
+        else:
+            right, largest_y = _pack(y, centre, embed, precision, 0.0, ones_last=False)
     largest = max(largest_x, largest_y)
     if not largest <= FLOAT64_LIMIT:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -107,8 +111,8 @@ def _centre(x: Array, y: Array) -> Array:
     """
     xp = namespace(x, y)
     if xp is np:
-        means = (np.add.reduce(z, axis=0, dtype=np.float64) / len(z) for z in (x, y))  # `mean` asks more
-        return sum(means) / 2
+        own = np.add.reduce(x, axis=0, dtype=np.float64) / len(x)  # `mean` asks more
+        return own if x is y else (own + np.add.reduce(y, axis=0, dtype=np.float64) / len(y)) / 2
     return (xp.mean(_float64(x), axis=0) + xp.mean(_float64(y), axis=0)) / 2
 
 
@@ -122,8 +126,8 @@ def _pack(
 ) -> tuple[Array, float]:
     """Return ``[u, log_weight - h, 1]`` or ``[u, 1, log_weight - h]`` and the largest h.
 
-    NumPy samples are packed some thousand rows at a time, so that the float64 intermediates of a
-    float32 sample never exist whole.
+    NumPy samples are packed some rows at a time, so that the float64 intermediates of a float32 sample
+    never exist whole.
     """
     xp = namespace(sample)
     if xp is not np:
@@ -133,8 +137,9 @@ def _pack(
         extended = xp.concat([u, xp.stack(columns if ones_last else columns[::-1], axis=1)], axis=1)
         return xp.astype(extended, getattr(xp, precision), copy=False), float(xp.max(h))
     packed, largest, (norms, ones) = None, 0.0, (-2, -1) if ones_last else (-1, -2)
-    for start in range(0, sample.shape[0], PACKED_ROWS):
-        rows = slice(start, start + PACKED_ROWS)
+    step = max(min(PACKED_ROWS, _PACKED_CELLS // max(sample.shape[1], 1)), 2)
+    for start in range(0, sample.shape[0], step):
+        rows = slice(start, start + step)
         u = embed(_float64(sample[rows]) - centre)
         h = np.einsum("ij,ij->i", u, u) / 2
         if packed is None:
@@ -143,6 +148,13 @@ def _pack(
         packed[rows, :-2], packed[rows, norms] = u, log_weight - h
         largest = max(largest, float(h.max()))
     return packed, largest
+
+
+def _mirrored(packed: FloatArray) -> FloatArray:
+    """Return the same rows, packed without a weight, as the other side of the product has them."""
+    found = packed.copy()
+    found[:, -2], found[:, -1] = packed[:, -1], packed[:, -2]
+    return found
 
 
 def _bind_differences(
