@@ -355,7 +355,8 @@ def test_values_that_float32_would_round_to_one_are_float64():
 @either_precision
 def test_a_sample_with_itself_has_the_values_of_two_equal_samples(case, precision):
     everything = slice(None), slice(None), None
-    one, two = (case.kernel.bind(X, other, precision).tile(*everything) for other in (X, X.copy()))
+    kernel = as_kernel(case.make())
+    one, two = (kernel.bind(X, other, precision).tile(*everything) for other in (X, X.copy()))
     close(one, two, precision)
 
 

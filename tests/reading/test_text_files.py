@@ -131,6 +131,27 @@ def test_columns_of_cells_that_may_be_codes_or_thousands_are_known_by_the_bytes(
         text = "".join(delimiter.join(row) + line for row in rows)
         known = {k for row in rows for k, cell in enumerate(row) if cell in UNSURE}
         assert column_types._places(style, text.encode()) == known
+        quoted = [[f'"{cell}"' if rng.random() < 0.5 else cell for cell in (*row, 'a ""b""')] for row in rows]
+        text = "".join(delimiter.join(row) + line for row in quoted)
+        assert column_types._places(style, text.encode()) == known
+
+
+@pytest.mark.parametrize("cell", ['"a, b"', '"a\nb"', '"a\rb"', '"a ""b"", c"', '"a ""b, c"""'])
+def test_where_cells_are_separated_within_quotes_the_bytes_do_not_tell_the_column(cell, tmp_path):
+    style = Style(tmp_path, ",", "utf-8", (), 100)
+    text = f'"x",{cell},00123\n'.encode()
+    assert column_types._places(style, text) is None
+    assert column_types._places(style, text.replace(b"00123", b"0.123")) == set()
+
+
+def test_empty_cells_of_text_are_missing_in_each_column_that_has_some(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,c\nUlm,x,NA\n,y,Bonn\nKiel,z,\n,x,\n")
+    assert read(path).data.to_pydict() == {
+        "a": ["Ulm", None, "Kiel", None],
+        "b": ["x", "y", "z", "x"],
+        "c": ["NA", "Bonn", None, None],
+    }
 
 
 def test_only_columns_that_may_hold_codes_are_read_as_text(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import nammd
 from nammd.errors.stored import Stored
 from nammd.statistics.difference import Difference
 from nammd.statistics.margin import margin
-from nammd.views.counts import FEW, LabelCounts, NumberCounts, rounded
+from nammd.views.counts import FEW, LabelCounts, NumberCounts, all_rounded, rounded
 from nammd.views.lattice import bent, straight
 from nammd.views.marks import NUMBER_STEPS, TIME_STEPS, Marks, grain_of
 from nammd.views.negligible import Changes, Negligible
@@ -156,6 +156,23 @@ def test_a_file_keeps_counts_to_the_last_digit(law):
     assert np.array_equal(again.rows, counts.rows)
     assert (again.missing, again.low, again.high, again.size) == (17.0, -3.0, 4.0, 5017)
     assert again.marks.to_dict() == marks.to_dict()
+
+
+def test_many_columns_are_rounded_as_each_of_them():
+    columns = [NumberCounts.of(bent(numbers(law, 500, 0)), 3) for law in LAWS]
+    places = np.arange(3.0)
+    for rows in ([1.0, 2.0, 3.0], [0.1, 0.2, 0.7], [2.0**24, 2.0**24 + 1, 7.0], [1 / 3, 5.0, 1e9], []):
+        columns.append(NumberCounts(places[: len(rows)], np.array(rows), 2.0, True))
+    columns.append(LabelCounts({"a": 1.5, "b": 2.0}, 1.0))
+    for one, each in zip(all_rounded(columns), columns, strict=True):
+        alone = rounded(each)
+        assert one.missing == alone.missing
+        if isinstance(each, NumberCounts):
+            assert (one.rows.tobytes(), one.present) == (alone.rows.tobytes(), alone.present)
+            assert one.places is each.places
+        else:
+            assert one is each
+    assert all_rounded([]) == []
 
 
 @pytest.mark.parametrize("law", LAWS)

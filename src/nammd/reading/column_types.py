@@ -173,11 +173,13 @@ def without_blanks(batch: Any) -> Any:
     texts = _texts_in(batch)
     if not texts or not batch.num_rows:
         return batch
-    columns, empty = list(batch.columns), _texts([""])[0]
+    columns, empty, rows = list(batch.columns), _texts([""])[0], batch.num_rows
     blank = pc.equal(pa.concat_arrays([columns[k] for k in texts]), empty)
-    for k, some in zip(texts, _any_of_each(blank, len(texts)), strict=True):
-        if some:
-            columns[k] = pc.if_else(pc.equal(columns[k], empty), pa.nulls(1, columns[k].type)[0], columns[k])
+    if gaps := list(compress(texts, _any_of_each(blank, len(texts)))):
+        cells = pa.concat_arrays([columns[k] for k in gaps])
+        filled = pc.if_else(pc.equal(cells, empty), pa.nulls(1, cells.type)[0], cells)
+        for place, k in enumerate(gaps):
+            columns[k] = filled.slice(place * rows, rows)
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
@@ -193,7 +195,7 @@ def _any_of_each(cells: Any, columns: int) -> list[bool]:
     There may be thousands of columns of a few rows: one call of Arrow's for all takes far less time than one
     for each.
     """
-    return [bool(each.any()) for each in _of_each(cells, columns)]
+    return list(np.logical_or.reduce(_of_each(cells, columns), axis=1).tolist())
 
 
 def _of_each(cells: Any, columns: int) -> NDArray[np.bool_]:
@@ -324,7 +326,7 @@ def _doubtful(style: Style, head: bytes, batch: Any) -> list[str]:
     numbers = [k for k, kind in enumerate(kinds) if pa.types.is_integer(kind) or pa.types.is_floating(kind)]
     lines = head if len(head) < style.block_bytes else head[: head.rfind(b"\n") + 1]
     places = _places(style, lines)
-    numbers = _of_few_decimals(batch, numbers) if places is None else [k for k in numbers if k in places]
+    numbers = _of_few_decimals(batch, [k for k in numbers if places is None or k in places])
     if not numbers:
         return []
     asked = [names[k] for k in numbers]
@@ -377,7 +379,7 @@ def _cells(table: Any) -> Any:
 def _places(style: Style, lines: bytes) -> set[int] | None:
     """Return the columns in which a cell may be a code or have thousands, by a look at the bytes.
 
-    None where these may be any: there are too many such cells, or quotes.
+    None where these may be any: there are too many such cells, or something that separates cells in quotes.
     """
     edge = re.escape(style.delimiter) + r'"\r\n'
     pattern = f"(?:^|[{edge}])(?:{_CODE}|{_GROUPED})(?=[{edge}]|$)"
@@ -390,4 +392,6 @@ def _places(style: Style, lines: bytes) -> set[int] | None:
             start, column = newest, 0
         column += lines.count(style.delimiter.encode(), start, end)
         places.add(column)
-    return None if places and b'"' in lines else places  # in quotes a delimiter is none
+    # In quotes a delimiter is none. A pair of them that is none leads from one cell to another.
+    quoted = b"".join(re.findall(rb'"[^"]*"', lines)) if places else b""
+    return None if any(each in quoted for each in (style.delimiter.encode(), b"\n", b"\r")) else places

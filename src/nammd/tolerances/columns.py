@@ -12,7 +12,7 @@ from nammd.explaining.facts import SHARE
 from nammd.tolerances.former_file import read_former_limits
 from nammd.tolerances.limits_file import limits_to_dict, read_limits
 from nammd.views.counts import Counts
-from nammd.views.limits import ColumnLimit, made_limits
+from nammd.views.limits import ColumnLimit, accepting, made_limits
 from nammd.views.measure import Measure
 from nammd.views.negligible import Changes, Negligible
 from nammd.views.perturbed import perturbed_distances
@@ -68,12 +68,9 @@ class ColumnTolerances:
         """Return the same, where columns may also be like those of more datasets."""
         if self.limits is None:
             return self
-        limits = [
-            limit.accepting({name: t.columns[limit.name] for name, t in tallies.items()})
-            for limit in self.limits
-        ]
+        limits = accepting(self.limits, {name: each.columns for name, each in tallies.items()})
         pairs, constants = _accepting(self.pairs, tallies), _constants(self.constants, tallies)
-        return replace(self, limits=tuple(limits), pairs=pairs, constants=constants)
+        return replace(self, limits=limits, pairs=pairs, constants=constants)
 
     def perturbed(self, kind: str, level: float) -> ColumnTolerances:
         """Return the same, but a column may be as far away as a perturbation moves it."""

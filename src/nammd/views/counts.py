@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -15,6 +15,9 @@ from nammd.views.marks import Marks
 
 FEW = 256
 """Up to so many distinct numbers each is counted by itself."""
+
+_WHOLE = 2.0**24
+"""Whole numbers up to this one are the same in 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +170,15 @@ def rounded(counts: Counts) -> Counts:
     if isinstance(counts, LabelCounts):
         return counts
     return replace(counts, rows=scaled(counts.rows.astype("<f4"), counts.present))
+
+
+def all_rounded(columns: Sequence[Counts]) -> list[Counts]:
+    """Return the same of many columns. Those with whole rows at their places have no more digits."""
+    every = [each.rows if isinstance(each, NumberCounts) else np.empty(0) for each in columns]
+    rows, number = np.concatenate([np.empty(0), *every]), np.repeat(np.arange(len(every)), [*map(len, every)])
+    longer = np.zeros(len(columns), dtype=bool)
+    longer[number[(rows != np.rint(rows)) | (rows > _WHOLE)]] = True
+    return [rounded(each) if own else each for each, own in zip(columns, longer.tolist(), strict=True)]
 
 
 def scaled(rows: FloatArray, present: int) -> FloatArray:

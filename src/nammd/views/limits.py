@@ -23,7 +23,7 @@ from nammd.statistics.elementwise import choose, number
 from nammd.statistics.margin import margin
 from nammd.statistics.pair import Pair
 from nammd.views.comparing import LEAST_GROUPS, all_single, group_pair, nearest_group_pair
-from nammd.views.counts import Counts, LabelCounts, NumberCounts, rounded
+from nammd.views.counts import Counts, LabelCounts, NumberCounts, all_rounded
 from nammd.views.grouped import ColumnUnits
 from nammd.views.measure import Measure
 from nammd.views.nearest import nearest_mixture
@@ -77,13 +77,6 @@ class ColumnLimit:
     def made_from(self) -> ColumnTally:
         """The reference, as it was when the limit was made."""
         return ColumnTally(self.reference, self.units)
-
-    def accepting(self, others: Mapping[str, ColumnTally]) -> ColumnLimit:
-        """Return the same, where the column may also be like that of other datasets."""
-        counts = tuple((label, rounded(other.counts)) for label, other in others.items())
-        groups = tuple(_alone(other.units) for other in others.values() if other.units is not None)
-        accepted_units = self.accepted_units + (groups if self.units is not None else ())
-        return replace(self, accepted=self.accepted + counts, accepted_units=accepted_units)
 
     def tolerances(self) -> dict[str, float]:
         """Return how far each aspect may be from what was accepted."""
@@ -187,21 +180,37 @@ def made_limits(
     negligible.require_known(tuple(measure.name for measure in measures))
     found, numbers = [], {}
     for measure in measures:
-        counts = part("values", reference[measure.name].counts)
-        if isinstance(counts, NumberCounts) and counts.size >= LEAST_ROWS:
-            numbers[measure.name] = counts, negligible.of_column(measure.name).shift
+        own = part("values", reference[measure.name].counts)
+        if isinstance(own, NumberCounts) and own.size >= LEAST_ROWS:
+            numbers[measure.name] = own, negligible.of_column(measure.name).shift
     moved = dict(zip(numbers, shifted_distances(list(numbers.values())).tolist(), strict=True))
-    for measure in measures:
-        own, changes = reference[measure.name], negligible.of_column(measure.name)
+    kept = all_rounded([reference[measure.name].counts for measure in measures])
+    for measure, counts in zip(measures, kept, strict=True):
+        tally, changes = reference[measure.name], negligible.of_column(measure.name)
         least = {"values": moved[measure.name]} if measure.name in moved else {}
-        for aspect in aspects(own.counts):
-            some = part(aspect, own.counts)
+        for aspect in aspects(tally.counts):
+            some = part(aspect, tally.counts)
             if isinstance(some, LabelCounts) and some.size >= LEAST_ROWS:
                 least[aspect] = changes.distance(aspect, some)
-        least |= own.negligible
-        units = None if own.units is None else _alone(own.units)
-        made = ColumnLimit(measure, rounded(own.counts), least, fixed=own.blocks, units=units)
-        found.append(made.accepting({label: each[measure.name] for label, each in (accepted or {}).items()}))
+        least |= tally.negligible
+        units = None if tally.units is None else _alone(tally.units)
+        found.append(ColumnLimit(measure, counts, least, fixed=tally.blocks, units=units))
+    return accepting(found, accepted or {})
+
+
+def accepting(
+    limits: Sequence[ColumnLimit], others: Mapping[str, Mapping[str, ColumnTally]]
+) -> tuple[ColumnLimit, ...]:
+    """Return the same limits, where columns may also be like those of other datasets, by their names."""
+    if not others:
+        return tuple(limits)
+    kept = [all_rounded([each[limit.name].counts for limit in limits]) for each in others.values()]
+    found = []
+    for limit, *counts in zip(limits, *kept, strict=True):
+        units = [each[limit.name].units for each in others.values()]
+        groups = tuple(_alone(own) for own in units if own is not None and limit.units is not None)
+        accepted = limit.accepted + tuple(zip(others, counts, strict=True))
+        found.append(replace(limit, accepted=accepted, accepted_units=limit.accepted_units + groups))
     return tuple(found)
 
 

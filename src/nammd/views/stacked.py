@@ -21,7 +21,7 @@ from nammd.views.lattice import STEP
 from nammd.views.placed import PlacedSample, on_support, pair_of_placed
 from nammd.views.support import Labels, Lattice, Points, Support, Values
 
-AT_ONCE = 1 << 21
+AT_ONCE = 1 << 19
 """So many numbers are worked on together: kernel values between places, or rows at points of the lattice."""
 
 FEW_POINTS = 128

@@ -95,8 +95,10 @@ class Values:
 
     @cached_property
     def _matrix(self) -> FloatArray:
-        matrix: FloatArray = np.exp(-0.5 * self._gaps**2)
-        return matrix
+        matrix = self._gaps  # in place, here and below: there may be many matrices
+        matrix *= matrix
+        matrix *= -0.5
+        return np.exp(matrix, out=matrix)
 
     @cached_property
     def _squared(self) -> FloatArray:
@@ -183,9 +185,14 @@ def _binned_kernel(gaps: FloatArray, power: float) -> FloatArray:
     the kernel ``k + (STEP² / 12) k''`` on either side. So ``(STEP² / 6) k''`` is taken off, which leaves an
     error of fourth order in the step.
     """
-    squared = power * gaps**2
-    kernel: FloatArray = np.exp(-0.5 * squared)
-    kernel -= STEP**2 / 6 * power * (squared - 1.0) * kernel
+    squared = gaps * gaps
+    squared *= power
+    kernel: FloatArray = -0.5 * squared
+    np.exp(kernel, out=kernel)
+    squared -= 1.0
+    squared *= STEP**2 / 6 * power
+    squared *= kernel
+    kernel -= squared
     return kernel
 
 
