@@ -54,12 +54,11 @@ def bind_squared(
     """
     xp = namespace(x, y)
     precision = precision or precision_of(x, y)
-    centre = _centre(x, y)
+    centre, alike = _centre(x, y), xp is np and x is y and weight == 1
     with np.errstate(over="ignore", invalid="ignore"):
         left, largest_x = _pack(x, centre, embed, precision, math.log(weight), ones_last=True)
-        if xp is np and x is y and weight == 1:
-            right, largest_y = _mirrored(left), largest_x
-        else:
+        right, largest_y = left, largest_x
+        if not alike:
             right, largest_y = _pack(y, centre, embed, precision, 0.0, ones_last=False)
     largest = max(largest_x, largest_y)
     if not largest <= FLOAT64_LIMIT:
@@ -73,14 +72,18 @@ def bind_squared(
     if xp is np:
         # Where no row has anything, as a flag of missing values, there is nothing to multiply.
         some = left.any(axis=0) & right.any(axis=0)
+        some[-2:] = True
         if not some.all():
-            left, right = left[:, some], right[:, some]
+            there = np.flatnonzero(some)
+            left = left.take(there, axis=1)
+            right = left if alike else right.take(there, axis=1)
 
     def tile(rows: slice, columns: slice, out: Array | None) -> Array:
         return xp.exp(left[rows, :] @ right[columns, :].T)
 
     def numpy_tile(rows: slice, columns: slice, out: Array | None) -> Array:
-        out = np.matmul(left[rows], right[columns].T, out=out)
+        others = _mirrored(left[columns]) if alike else right[columns]
+        out = np.matmul(left[rows], others.T, out=out)
         return np.exp(out, out=out)
 
     return BoundKernel(numpy_tile if xp is np else tile, precision)
