@@ -14,6 +14,7 @@ import pytest
 
 import nammd
 from nammd.data.frames import Frame
+from nammd.data.series import plain_values, texts_together
 from nammd.reading import column_types, delimited, read
 from nammd.reading.sources import BLOCK_BYTES
 from nammd.reading.text_formats import Reading
@@ -142,6 +143,25 @@ def test_plain_numbers_and_text_take_no_way_round(monkeypatch: pytest.MonkeyPatc
     table = _table(50, 0).append_column("city", pa.array(["Ulm", "Bonn"] * 10))
     nammd.distance(table, table.slice(0, 10))
     assert not asked
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize("rows", [1, 7, 20])
+def test_text_is_looked_at_together_as_it_is_column_by_column(kind: pa.DataType, rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    cells = np.array(["Ulm", "Bonn", "", "Ä", None, "7"], dtype=object)
+    columns = [
+        pa.chunked_array([pa.array(part, kind) for part in (each[:3], each[3:])], kind)
+        for each in (cells[rng.integers(0, most, rows)] for most in (1, 2, 3, 5, 6, 6, 6))
+    ]
+    columns += [pa.chunked_array([pa.nulls(rows, kind)]), pa.chunked_array([pa.array(["x"] * rows, kind)])]
+    for one, column in zip(texts_together(columns), columns, strict=True):
+        alone = plain_values(column)
+        assert one is not None
+        assert alone is not None
+        assert (one.kind, one.labels, one.categories) == (alone.kind, alone.labels, alone.categories)
+        assert (one.text, one.missing.tolist()) == (alone.text, alone.missing.tolist())
+        assert (one.codes is None) == (alone.codes is None)
 
 
 def test_numbers_are_written_together_as_they_are_one_by_one(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nammd.data.series import is_number, numbers_together, plain_values, values_of
+from nammd.data.series import is_number, is_text, numbers_together, plain_values, texts_together, values_of
 from nammd.data.to_float64 import is_arrow
 from nammd.data.values import Values
 from nammd.errors.advice import Advice, naming, refusal
@@ -95,18 +95,19 @@ class Frame:
 
     @cached_property
     def _of_few_rows(self) -> dict[int, Values]:
-        """The columns of numbers of a short table, by their places; all are finite.
+        """The columns of numbers and of text of a short table, by their places; all numbers are finite.
 
         There may be very many: one look at all of a type takes far less time than one at each.
         """
         columns = self._of_arrow or [] if self.rows <= FEW_ROWS else []
         alike: dict[Any, list[int]] = {}
         for place, column in enumerate(columns):
-            if column is not None and is_number(column.type):
+            if column is not None and (is_number(column.type) or is_text(column.type)):
                 alike.setdefault(column.type, []).append(place)
         found = dict[int, Values]()
-        for places in alike.values():
-            each = zip(places, numbers_together([columns[k] for k in places]), strict=True)
+        for kind, places in alike.items():
+            together = texts_together if is_text(kind) else numbers_together
+            each = zip(places, together([columns[k] for k in places]), strict=True)
             found.update((place, values) for place, values in each if values is not None)
         return found
 

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -64,7 +65,7 @@ def plain_values(column: Any) -> Values | None:
         numbers = to_float64.floats(column)
         whole = is_number(column.type, whole=True) or _beyond_integers(numbers)
         return _measured("numeric", numbers, whole=whole)
-    if not _is_text(column.type):
+    if not is_text(column.type):
         return None
     missing = to_float64.nulls(column)
     if missing.all():
@@ -86,6 +87,32 @@ def numbers_together(columns: Sequence[Any]) -> list[Values | None]:
     return found
 
 
+def texts_together(columns: Sequence[Any]) -> list[Values | None]:
+    """Return the same of short columns of text, all of one type and length."""
+    every, distinct = _arrow_codes(to_float64.stacked(columns))
+    codes = every.reshape(len(columns), -1)
+    # The first row with the value of each row: values that are alike follow one another in their order.
+    order = np.argsort(codes, axis=1, kind="stable")
+    ordered, place = np.take_along_axis(codes, order, axis=1), np.arange(codes.shape[1])
+    starts = np.where(np.diff(ordered, axis=1, prepend=-2) != 0, place, 0)
+    first = np.empty_like(order)
+    begins = np.take_along_axis(order, np.maximum.accumulate(starts, axis=1), axis=1)
+    np.put_along_axis(first, order, begins, axis=1)
+    missing = codes < 0
+    new = (first == place) & ~missing
+    numbers = np.take_along_axis(np.cumsum(new, axis=1) - 1, first, axis=1)
+    numbers[missing] = -1
+    names = iter(codes[new].tolist())
+    found = list[Values | None]()
+    for gone, own, count in zip(missing, numbers, new.sum(axis=1).tolist(), strict=True):
+        labels = tuple(distinct[code] for code in islice(names, count))
+        if labels:
+            found.append(Values("categorical", gone, codes=own, categories=labels, text=True))
+        else:
+            found.append(Values(None, gone))
+    return found
+
+
 @lru_cache(maxsize=64)
 def is_number(kind: Any, whole: bool = False) -> bool:
     """Tell whether a type of Arrow's is that of integers, or of floats unless `whole` ones are asked for."""
@@ -97,7 +124,8 @@ def is_number(kind: Any, whole: bool = False) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Tell whether a type of Arrow's is that of text."""
     from pyarrow import types
 
     return bool(types.is_string(kind) or types.is_large_string(kind))

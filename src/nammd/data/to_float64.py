@@ -65,12 +65,18 @@ def floats(native: Any) -> FloatArray:
     return as_numpy(native, np.nan)
 
 
-def stacked_floats(columns: Sequence[Any]) -> FloatArray:
-    """Return columns of Arrow's numbers, all of one type and length, a row each; NaN where missing."""
+def stacked(columns: Sequence[Any]) -> Any:
+    """Return columns of Arrow's, all of one type, one after the other."""
     import pyarrow as pa
 
-    chunks = [chunk for column in columns for chunk in getattr(column, "chunks", [column])]
-    return floats(pa.chunked_array(chunks)).reshape(len(columns), -1)
+    return pa.chunked_array(
+        [chunk for column in columns for chunk in getattr(column, "chunks", [column])], columns[0].type
+    )
+
+
+def stacked_floats(columns: Sequence[Any]) -> FloatArray:
+    """Return columns of Arrow's numbers, all of one type and length, a row each; NaN where missing."""
+    return floats(stacked(columns)).reshape(len(columns), -1)
 
 
 def seconds(native: Any) -> FloatArray | None:

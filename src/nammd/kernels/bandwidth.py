@@ -35,8 +35,11 @@ def pooled_rows(x: Any, y: Any = None, *, max_rows: int = MEDIAN_ROWS, rng: Any 
     """
     whole(max_rows, "max_rows", 2)
     datasets = open_all({"x": x} if y is None else {"x": x, "y": y})
-    encoding = fit_datasets(datasets)
-    points = [encoding.points(dataset) for dataset in datasets]
+    if len(datasets) == 1 and datasets[0].array is not None:
+        points = [datasets[0].array]  # as it is: an encoding would be an object for each of many columns
+    else:
+        encoding = fit_datasets(datasets)
+        points = [encoding.points(dataset) for dataset in datasets]
     names = [dataset.name for dataset in datasets]
     return drawn_rows(aligned(points, names), names, max_rows, rng)
 

@@ -125,11 +125,14 @@ class Quantiles:
     @staticmethod
     def ways_to(accepted: FloatArray, home: Sequence[Quantiles]) -> tuple[ColumnMap, ...]:
         """Return where the numbers of columns go in an accepted dataset, of those columns that are far."""
-        found = []
-        theirs = _quantiles(accepted, [(one.slot, one.flag) for one in home])
-        for one, (count, after) in zip(home, theirs, strict=True):
+        if not home:
+            return ()
+        found, theirs = [], list(_quantiles(accepted, [(one.slot, one.flag) for one in home]))
+        steps = np.array([after for _, after in theirs]) - np.array([one.values for one in home])
+        moved_by = np.abs(steps, out=steps).mean(axis=1).tolist()
+        for one, (count, after), far in zip(home, theirs, moved_by, strict=True):
             least = max(MOVED_COLUMN, 2 / math.sqrt(max(count, 1)))  # of few rows, chance moves the quantiles
-            if count < 2 or not np.abs(after - one.values).mean() > least * one.unit:
+            if count < 2 or not far > least * one.unit:
                 continue
             knots, where = np.unique(one.values, return_inverse=True)
             # At an atom of the reference there is more than one quantile: it goes to their mean.
@@ -148,7 +151,8 @@ def _quantiles(points: FloatArray, places: Sequence[tuple[int, int]]) -> Iterato
 
     There may be thousands of columns, and NumPy looks at its arguments for longer than a short one takes.
     """
-    whole = [flag < 0 or not points[:, flag].any() for _, flag in places]
+    filled = np.logical_or.reduce(points, axis=0).tolist()
+    whole = [flag < 0 or not filled[flag] for _, flag in places]
     slots = [slot for (slot, _), every in zip(places, whole, strict=True) if every]
     together = iter(np.quantile(points[:, slots], QUANTILES, axis=0).T if slots else ())
     for place, every in zip(places, whole, strict=True):
