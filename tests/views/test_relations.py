@@ -271,6 +271,38 @@ def test_of_very_many_columns_the_most_dependent_pairs_are_looked_at():
     assert "70 columns (1.25 %) and 2000 most dependent pairs (1.25 %)" in str(verdict)
 
 
+@pytest.mark.parametrize("law", ["numbers", "ties", "copies"])
+def test_the_largest_covariances_are_those_of_all_pairs_one_by_one(law, monkeypatch):
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(2, 25, 300))
+    if law == "ties":
+        features = np.round(features)
+    if law == "copies":
+        features[:, :, 150:] = features[:, :, :150]
+    sizes = np.einsum("aki,bkj->ijab", features, features)
+    sizes = (sizes**2).sum(axis=(2, 3))[np.triu_indices(300, 1)]
+    least = np.sort(sizes)[-500]
+    monkeypatch.setattr(module, "MOST_PAIRS", 500)
+    monkeypatch.setattr(module, "_COLUMNS_AT_ONCE", 20)
+    found = module._largest(features)
+    kept = np.zeros((300, 300), bool)
+    kept[tuple(np.transpose(found))] = True
+    assert len(set(found)) == 500
+    assert found == sorted(found)
+    assert sizes[kept[np.triu_indices(300, 1)]].min() >= least * (1 - 1e-12)
+    monkeypatch.setattr(module, "_error_of_float32", lambda features: np.inf)
+    assert module._largest(features) == found
+
+
+def test_covariances_in_float32_are_as_near_as_they_are_said_to_be():
+    rng = np.random.default_rng(2)
+    for rows, scale in ((20, 1.0), (500, 1e3), (3, 1e-4)):
+        features = scale * rng.normal(size=(2, rows, 100)) + scale
+        exact = module._sizes(features, features)
+        rough = module._sizes(*[features.astype(np.float32)] * 2)
+        assert 0 < np.abs(rough - exact).max() < module._error_of_float32(features)
+
+
 def summer(seed, rows=1000, start="2026-01-01"):
     """A year in which it is warm in the middle."""
     rng = np.random.default_rng(seed)

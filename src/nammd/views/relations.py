@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,10 @@ _LITTLE = 1 << 17
 
 _COLUMNS_AT_ONCE = 64
 _SOME = 5000
+
+_MANY = 16
+"""Never fewer columns are multiplied: a product of few may be rounded in another way."""
+
 _LEADING = 2
 """So many features of a column tell how much it depends on another one, where there are many columns."""
 
@@ -333,27 +337,46 @@ def _most_dependent(made: Mapping[str, Classes], codes: Mapping[str, NDArray[np.
 def _largest(features: FloatArray) -> list[tuple[int, int]]:
     """Return the pairs of columns with the largest covariances, in the order of the columns.
 
-    There may be many millions of pairs, so some columns are looked at with all others at a time.
+    There may be many millions of pairs, so some columns are looked at with all others at a time: in float32,
+    and exactly only those where that leaves it open whether they are among the largest.
     """
     columns = features.shape[2]
     sizes, pairs, least = np.empty(0), np.empty((0, 2), np.intp), -1.0
-    buffers = np.empty((2, _COLUMNS_AT_ONCE, columns))
+    roughly, error = features.astype(np.float32), _error_of_float32(features)
     for start in range(0, columns, _COLUMNS_AT_ONCE):
-        here, others = features[:, :, start : start + _COLUMNS_AT_ONCE], features[:, :, start:]
-        size, part = buffers[:, : here.shape[2], : columns - start]
-        size.fill(0.0)
-        for one in here:
-            for two in others:  # in place: a new matrix each time would take longer than the products
-                np.matmul(one.T, two, out=part)
-                part *= part
-                size += part
-        size[np.tril_indices(len(size))] = -1.0  # each pair once, and no column alone
+        here = slice(start, start + _COLUMNS_AT_ONCE)
+        near, others = np.arange(start, columns), features[:, :, start:]
+        if least > 2 * error:  # or it would be open for too many
+            some = _sizes(roughly[:, :, here], roughly[:, :, start:]).max(axis=0) > least - error
+            some[:_MANY] = True
+            near, others = near[some], others[:, :, some]
+        size = _sizes(features[:, :, here], others)
+        size[near <= start + np.arange(len(size))[:, None]] = -1.0  # each pair once, and no column alone
         i, j = np.nonzero(size > least)
         sizes = np.append(sizes, size[i, j])
-        pairs = np.concatenate([pairs, np.column_stack([i, j]) + start])
+        pairs = np.concatenate([pairs, np.column_stack([start + i, near[j]])])
         if len(sizes) > MOST_PAIRS:
             least = float(np.partition(sizes, -MOST_PAIRS)[-MOST_PAIRS])
             kept = np.flatnonzero(sizes >= least)
             kept = np.sort(kept[np.argsort(-sizes[kept], kind="stable")[:MOST_PAIRS]])
             sizes, pairs = sizes[kept], pairs[kept]
     return [(int(i), int(j)) for i, j in pairs]
+
+
+def _sizes(here: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+    """Return the sizes of the covariances of some columns with others."""
+    size = np.zeros((here.shape[2], others.shape[2]), here.dtype)
+    part = np.empty_like(size)
+    for one in here:
+        for two in others:  # in place: a new matrix each time would take longer than the products
+            np.matmul(one.T, two, out=part)
+            part *= part
+            size += part
+    return size
+
+
+def _error_of_float32(features: FloatArray) -> float:
+    """Return more than the sizes of covariances are wrong by, where they are worked out in float32."""
+    largest: float = np.einsum("ijk,ijk->ik", features, features).max(initial=0.0) ** 2
+    terms = len(features) ** 2 * (features.shape[1] + 4)
+    return float(4 * terms * largest * np.finfo(np.float32).eps)
