@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nammd.data.arrays import FloatArray
+from nammd.data.frames import FEW_ROWS
 from nammd.data.magnitudes import deviation
 from nammd.data.values import Values
 from nammd.encoding.columns import (
@@ -184,7 +185,8 @@ def _quartiles(values: FloatArray) -> tuple[float, float, float]:
     These look at their arguments for ten times as long as a column of a few rows takes.
     """
     rows = len(values)
-    return quartiles_of(np.partition(values, quartile_ranks(rows)), rows)
+    few = rows <= FEW_ROWS  # which are in order sooner than it is said which of them have to be
+    return quartiles_of(np.sort(values) if few else np.partition(values, quartile_ranks(rows)), rows)
 
 
 def _numbers_rows(name: str, parts: Sequence[Values]) -> bool:

@@ -84,6 +84,8 @@ def rendered(stored: dict[str, Any]) -> bytes:
 
 def _with_plain_lines(content: bytes) -> bytes:
     """Return a text whose lines all end as on Windows with plain ends: version control may change them."""
+    if b"\r" not in content:  # as nearly always, and quickly seen
+        return content
     ends = content.count(b"\r\n")
     return (
         content.replace(b"\r\n", b"\n") if ends == content.count(b"\n") == content.count(b"\r") else content
