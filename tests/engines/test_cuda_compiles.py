@@ -41,7 +41,7 @@ for scales in (1, 5):
     compiled(programs.sums_resident, **common, WARPS=4, STAGES=2, S=scales, Q=2, SIZED=scales == 1)
 for masked in (False, True):
     other = {"RESIDENT": not masked, "CUT": masked, "MASKED": masked}
-    compiled(unit_programs.unit_sums, **common, **other, K=16, TERMS=1, CITYBLOCK=False)
+    compiled(unit_programs.unit_sums, **common, **other, K=16, TERMS=1, CITYBLOCK=False, WARPS=4, STAGES=2)
 print("compiled")
 """
 

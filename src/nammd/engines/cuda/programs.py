@@ -175,22 +175,25 @@ def _all_left_behind(
 
 @triton.jit
 def _exponents(
-    high, low, extra, b, b_low, b_extra, rows,
-    D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr, NORMS_LAST: tl.constexpr,
+    high, low, extra, b, b_low, b_extra, at,
+    D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr, BM: tl.constexpr, NORMS_LAST: tl.constexpr,
 ):  # fmt: skip
     """Return the exponents of some rows against columns that are there already.
 
     What is multiplied last is held until the next product is done. Before a loop that should be the norms,
     which are small; within one they come first, so that the values of another tile need not wait for long.
     """
-    k, e = tl.arange(0, D), tl.arange(0, E)
-    mine = rows.to(tl.int64)
-    norms = tl.load(extra + mine[:, None] * E + e[None, :])
-    a = tl.load(high + mine[:, None] * D + k[None, :])
+    r, at = (
+        tl.arange(0, BM)[:, None],
+        tl.full((), at, tl.int64),
+    )  # one offset in 64 bits, and none for every row
+    k, e = tl.arange(0, D)[None, :], tl.arange(0, E)[None, :]
+    norms = tl.load(extra + at * E + (r * E + e))
+    a = tl.load(high + at * D + (r * D + k))
     found = tl.dot(a, b) if NORMS_LAST else tl.dot(a, b, tl.dot(norms, b_extra))
     if TWO:
         found = tl.dot(a, b_low, found)
-        found = tl.dot(tl.load(low + mine[:, None] * D + k[None, :]), b, found)
+        found = tl.dot(tl.load(low + at * D + (r * D + k)), b, found)
     if NORMS_LAST:
         found = tl.dot(norms, b_extra, found)
     return found
@@ -215,12 +218,12 @@ def sums_resident(
     here, down = tl.program_id(0), tl.program_id(1)
     cols = (first + here) * BN + tl.arange(0, BN)
     k, e = tl.arange(0, D), tl.arange(0, E)
-    theirs = cols.to(tl.int64)
-    b = tl.load(other_high + theirs[None, :] * D + k[:, None])
-    b_extra = tl.load(other_extra + theirs[None, :] * E + e[:, None])
+    j, there = tl.arange(0, BN)[None, :], ((first + here) * BN).to(tl.int64)
+    b = tl.load(other_high + there * D + (j * D + k[:, None]))
+    b_extra = tl.load(other_extra + there * E + (j * E + e[:, None]))
     b_low, their_sizes = b, b_extra
     if TWO:
-        b_low = tl.load(other_low + theirs[None, :] * D + k[:, None])
+        b_low = tl.load(other_low + there * D + (j * D + k[:, None]))
     if SIZED:
         their_sizes = tl.load(other_sizes + cols)
     start = down * panel
@@ -234,16 +237,16 @@ def sums_resident(
     stride = stride.to(tl.int64)
     r = tl.arange(0, BM)
     if S > 1:
-        one = _exponents(high, low, extra, b, b_low, b_extra, start * BM + r, D, TWO, E, True)
+        one = _exponents(high, low, extra, b, b_low, b_extra, start * BM, D, TWO, E, BM, True)
         for tile in tl.range(start, stop - 1, 2, num_stages=STAGES):
             rows = (tile + 1) * BM + r
-            two = _exponents(high, low, extra, b, b_low, b_extra, rows, D, TWO, E, False)
+            two = _exponents(high, low, extra, b, b_low, b_extra, (tile + 1) * BM, D, TWO, E, BM, False)
             s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
                 tl.exp2(one), out, tile * BM + r, stride, sizes, their_sizes,
                 s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,
             )  # fmt: skip
-            after = tl.minimum(tile + 2, tiles - 1) * BM + r
-            one = _exponents(high, low, extra, b, b_low, b_extra, after, D, TWO, E, False)
+            after = tl.minimum(tile + 2, tiles - 1) * BM
+            one = _exponents(high, low, extra, b, b_low, b_extra, after, D, TWO, E, BM, False)
             s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
                 tl.exp2(two), out, rows, stride, sizes, their_sizes,
                 s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,
@@ -256,7 +259,7 @@ def sums_resident(
     else:
         for tile in tl.range(start, stop, num_stages=STAGES):
             rows = tile * BM + r
-            exponent = _exponents(high, low, extra, b, b_low, b_extra, rows, D, TWO, E, False)
+            exponent = _exponents(high, low, extra, b, b_low, b_extra, tile * BM, D, TWO, E, BM, False)
             s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
                 tl.exp2(exponent), out, rows, stride, sizes, their_sizes,
                 s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from nammd.engines.cuda.programs import _cityblock, _exponents, _products
+from nammd.engines.cuda.programs import _cityblock, _exponents, _own_rows, _products
 
 RUNTIME = ["start", "other_start", "planes", "other_planes", "first", "panel", "tiles", "reach", "triangle"]
 """Numbers that programs are not compiled for: they differ from launch to launch."""
@@ -38,7 +38,7 @@ def unit_sums(
     start, other_start, planes, other_planes, first, panel, tiles, reach, triangle,
     D: tl.constexpr, K: tl.constexpr, TERMS: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr,
     CITYBLOCK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, RESIDENT: tl.constexpr, CUT: tl.constexpr,
-    MASKED: tl.constexpr,
+    MASKED: tl.constexpr, WARPS: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """Sum a tile of pieces over a panel of pieces.
 
@@ -49,9 +49,8 @@ def unit_sums(
     which hold both (g, h) and (h, g), for their rows alone.
     """
     here, down, width = tl.program_id(0), tl.program_id(1), tl.num_programs(0) * BN
-    inside = here * BN + tl.arange(0, BN)
-    cols = first * BN + inside
-    their_number = tl.load(other_numbers + cols)
+    r, j, left = tl.arange(0, BM), tl.arange(0, BN), (first + here) * BN
+    their_number = tl.load(other_numbers + left + j)
     lowest, highest = tl.min(their_number, axis=0) - reach, tl.max(their_number, axis=0) + reach
     begin = down * panel
     end = tl.minimum(begin + panel, tiles)
@@ -61,67 +60,64 @@ def unit_sums(
         k, e = tl.arange(0, D), tl.arange(0, E)
     by_square = tl.zeros((BM,), tl.float32)
     for tile in range(begin, end):
-        mine = tile * BM + tl.arange(0, BM)
-        number = tl.load(numbers + mine)
+        top = tile * BM
+        number = tl.load(numbers + top + r)
         near = (tl.min(number, axis=0) <= highest) & (lowest <= tl.max(number, axis=0))
         if near == MASKED:
-            once = (triangle != 0) & (tile * BM >= (first + here) * BN)
+            once = (triangle != 0) & (top >= left)
             both = tl.where(once, 0.0, 1.0)
-            line = tile * (other_planes + 1)
+            line = column_sums + tl.full((), tile * (other_planes + 1), tl.int64) * width + here * BN
             summed = tl.zeros((BM, BN), tl.float32)
             for q in range(other_planes):
-                theirs = other_start + q * other_count + cols
+                plane = other_start + q * other_count + left
+                out = row_sums + (here * other_planes + q).to(tl.int64) * planes * count + top
                 if RESIDENT:
-                    there = theirs.to(tl.int64)
-                    b = tl.load(other_high + there[None, :] * D + k[:, None])
-                    b_extra = tl.load(other_extra + there[None, :] * E + e[:, None])
+                    there = plane.to(tl.int64)
+                    b = tl.load(other_high + there * D + (j[None, :] * D + k[:, None]))
+                    b_extra = tl.load(other_extra + there * E + (j[None, :] * E + e[:, None]))
                     b_low = b
                     if TWO:
-                        b_low = tl.load(other_low + there[None, :] * D + k[:, None])
-                plane = tl.zeros((BM, BN), tl.float32)
-                to = (here * other_planes + q).to(tl.int64) * planes * count
-                if RESIDENT:
-                    # As in `sums_resident`: two tiles take turns, one multiplied and one exponentiated.
-                    one = _exponents(high, low, extra, b, b_low, b_extra, start + mine, D, TWO, E, True)
-                    for p in range(0, planes - 1, 2):
-                        at = start + (p + 1) * count + mine
-                        two = _exponents(high, low, extra, b, b_low, b_extra, at, D, TWO, E, False)
-                        out = row_sums + to + p * count + mine
-                        plane += _kept(tl.exp2(one), out, number, their_number, reach, MASKED)
-                        at = start + tl.minimum(p + 2, planes - 1) * count + mine
-                        one = _exponents(high, low, extra, b, b_low, b_extra, at, D, TWO, E, False)
-                        out = row_sums + to + (p + 1) * count + mine
-                        plane += _kept(tl.exp2(two), out, number, their_number, reach, MASKED)
-                    if planes % 2 == 1:
-                        out = row_sums + to + (planes - 1) * count + mine
-                        plane += _kept(tl.exp2(one), out, number, their_number, reach, MASKED)
+                        b_low = tl.load(other_low + there * D + (j[None, :] * D + k[:, None]))
+                    # A whole tile of the plane's own sums would leave registers for one program less.
+                    by_column = tl.zeros((WARPS, 8, BN), tl.float32)
+                    for p in tl.range(planes, num_stages=STAGES):
+                        at = start + p * count + top
+                        values = tl.exp2(
+                            _exponents(high, low, extra, b, b_low, b_extra, at, D, TWO, E, BM, False)
+                        )
+                        values = _kept(values, out + p * count + r, number, their_number, reach, MASKED)
+                        by_column += _own_rows(values, BM, BN, WARPS)
+                        summed += values
+                    along = tl.sum(tl.sum(by_column, axis=1), axis=0)
                 else:
+                    along = tl.zeros((BN,), tl.float32)
                     for p in range(planes):
-                        rows = start + p * count + mine
+                        rows = start + p * count + top + r
                         if CITYBLOCK:
                             values = _cityblock(
-                                high, extra, other_high, other_extra, rows, theirs,
+                                high, extra, other_high, other_extra, rows, plane + j,
                                 padded, other_padded, D, BM, BN,
                             )  # fmt: skip
                         else:
                             values = _products(
-                                high, low, extra, other_high, other_low, other_extra, rows, theirs,
+                                high, low, extra, other_high, other_low, other_extra, rows, plane + j,
                                 padded, other_padded, D, K, TERMS, TWO, E, BM, BN,
                             )  # fmt: skip
-                        out = row_sums + to + p * count + mine
-                        plane += _kept(values, out, number, their_number, reach, MASKED)
-                summed += plane
-                out = column_sums + (line + q).to(tl.int64) * width
-                tl.store(out + inside, both * tl.sum(plane, axis=0))
+                        values = _kept(values, out + p * count + r, number, their_number, reach, MASKED)
+                        along += tl.sum(values, axis=0)
+                        summed += values
+                tl.store(line + tl.full((), q, tl.int64) * width + j, both * along)
             if CUT:
-                tl.store(pairs + mine.to(tl.int64)[:, None] * width + inside[None, :], summed)
+                tl.store(
+                    pairs + top.to(tl.int64) * width + here * BN + (r[:, None] * width + j[None, :]), summed
+                )
             else:
                 times = tl.where((triangle != 0) & (both > 0), 2.0, 1.0)
                 by_square += times * tl.sum(summed * summed, axis=1)
-            weighted = tl.sum(summed * tl.load(other_sizes + cols)[None, :], axis=1)
-            tl.store(sized_rows + here.to(tl.int64) * count + mine, weighted)
-            weighted = both * tl.sum(summed * tl.load(sizes + mine)[:, None], axis=0)
-            tl.store(column_sums + (line + other_planes).to(tl.int64) * width + inside, weighted)
+            weighted = tl.sum(summed * tl.load(other_sizes + left + j)[None, :], axis=1)
+            tl.store(sized_rows + here.to(tl.int64) * count + top + r, weighted)
+            weighted = both * tl.sum(summed * tl.load(sizes + top + r)[:, None], axis=0)
+            tl.store(line + other_planes.to(tl.int64) * width + j, weighted)
     if not CUT:
         square = pairs + down * tl.num_programs(0) + here
         tl.store(square, tl.load(square) + tl.sum(by_square))  # masked tiles come second

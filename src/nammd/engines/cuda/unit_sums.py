@@ -284,7 +284,7 @@ def _launch(
         *results, left.padded, right.padded, kind.count, another.count, kind.start, another.start,
         kind.planes, another.planes, *where,
         **constants(shape, left, power, two), RESIDENT=is_resident(left, power), CUT=cut,
-        MASKED=masked, num_stages=shape.stages,
+        MASKED=masked, WARPS=shape.warps, STAGES=shape.stages, num_stages=shape.stages,
     )  # fmt: skip
 
 
