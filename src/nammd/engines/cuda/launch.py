@@ -170,7 +170,8 @@ ONE_KERNEL = Ladder()
 def shapes_of_sums(one: Operands, power: int, two: bool, ladder: Ladder = ONE_KERNEL) -> list[Shape]:
     """Return shapes for sums, the fastest on Hopper chips first; the later ones need less of a chip."""
     if ladder.outputs > 2 and power == 2:  # sums of several kernels take more registers
-        return [Shape(64, 64, 4, 2), Shape(64, 64, 4, 1), Shape(64, 64, 4, 1, 16)]
+        stages = 3 if is_resident(one, power) else 2
+        return [Shape(64, 64, 4, stages), Shape(64, 64, 4, 1), Shape(64, 64, 4, 1, 16)]
     if power == 1:
         return [Shape(16, 128, 1, 1), Shape(32, 64, 4, 1)]
     if is_resident(one, power):
@@ -290,12 +291,15 @@ def launch_diagonal(
     )  # fmt: skip
 
 
-def shapes_of_unit_sums(one: Operands, power: int) -> list[Shape]:
-    """Return shapes for sums over pairs of units, which hold several tiles in registers."""
+def shapes_of_unit_sums(one: Operands, power: int, cut: bool) -> list[Shape]:
+    """Return shapes for sums over pairs of units, which hold several tiles in registers.
+
+    Units that are `cut` into pieces leave the sums between these behind, and are quicker in small tiles.
+    """
     if power == 1:
         return [Shape(32, 64, 4, 1)]
     if is_resident(one, power):
-        return [Shape(64, 128, 4, 2), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
+        return [Shape(64, 64 if cut else 128, 4, 3), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
     return [Shape(64, 64, 4, 3), Shape(64, 64, 4, 2, 32), Shape(64, 64, 4, 1, 16)]
 
 

@@ -176,26 +176,21 @@ def _all_left_behind(
 @triton.jit
 def _exponents(
     high, low, extra, b, b_low, b_extra, at,
-    D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr, BM: tl.constexpr, NORMS_LAST: tl.constexpr,
+    D: tl.constexpr, TWO: tl.constexpr, E: tl.constexpr, BM: tl.constexpr,
 ):  # fmt: skip
-    """Return the exponents of some rows against columns that are there already.
+    """Return the exponents of a tile of rows, from a row on, against columns that are there already.
 
-    What is multiplied last is held until the next product is done. Before a loop that should be the norms,
-    which are small; within one they come first, so that the values of another tile need not wait for long.
+    Where the tile begins is one number in 64 bits. With one for every row, programs would need a sixth more
+    registers, and fewer of them would be at work on a multiprocessor.
     """
-    r, at = (
-        tl.arange(0, BM)[:, None],
-        tl.full((), at, tl.int64),
-    )  # one offset in 64 bits, and none for every row
+    r, at = tl.arange(0, BM)[:, None], tl.full((), at, tl.int64)
     k, e = tl.arange(0, D)[None, :], tl.arange(0, E)[None, :]
     norms = tl.load(extra + at * E + (r * E + e))
     a = tl.load(high + at * D + (r * D + k))
-    found = tl.dot(a, b) if NORMS_LAST else tl.dot(a, b, tl.dot(norms, b_extra))
+    found = tl.dot(a, b, tl.dot(norms, b_extra))
     if TWO:
         found = tl.dot(a, b_low, found)
         found = tl.dot(tl.load(low + at * D + (r * D + k)), b, found)
-    if NORMS_LAST:
-        found = tl.dot(norms, b_extra, found)
     return found
 
 
@@ -209,9 +204,7 @@ def sums_resident(
 ):  # fmt: skip
     """Sum a tile of columns over a panel of rows; the columns stay in shared memory. One term, small D.
 
-    Of one kernel several programs are at work on a multiprocessor, and one exponentiates while another
-    multiplies. Of several kernels there is no room for many, so each does both at once: the next tile is
-    multiplied while this one is raised and added. Two tiles take turns, since a copy would have to wait.
+    Several programs are at work on a multiprocessor, and one exponentiates while another multiplies.
 
     Whether the matrix is symmetric, and where a launch begins, is told at run time: so programs are few.
     """
@@ -236,34 +229,13 @@ def sums_resident(
     out = row_sums + here.to(tl.int64) * pitch
     stride = stride.to(tl.int64)
     r = tl.arange(0, BM)
-    if S > 1:
-        one = _exponents(high, low, extra, b, b_low, b_extra, start * BM, D, TWO, E, BM, True)
-        for tile in tl.range(start, stop - 1, 2, num_stages=STAGES):
-            rows = (tile + 1) * BM + r
-            two = _exponents(high, low, extra, b, b_low, b_extra, (tile + 1) * BM, D, TWO, E, BM, False)
-            s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
-                tl.exp2(one), out, tile * BM + r, stride, sizes, their_sizes,
-                s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,
-            )  # fmt: skip
-            after = tl.minimum(tile + 2, tiles - 1) * BM
-            one = _exponents(high, low, extra, b, b_low, b_extra, after, D, TWO, E, BM, False)
-            s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
-                tl.exp2(two), out, rows, stride, sizes, their_sizes,
-                s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,
-            )  # fmt: skip
-        if stop > start and (stop - start) % 2 == 1:
-            s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
-                tl.exp2(one), out, (stop - 1) * BM + r, stride, sizes, their_sizes,
-                s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,
-            )  # fmt: skip
-    else:
-        for tile in tl.range(start, stop, num_stages=STAGES):
-            rows = tile * BM + r
-            exponent = _exponents(high, low, extra, b, b_low, b_extra, tile * BM, D, TWO, E, BM, False)
-            s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
-                tl.exp2(exponent), out, rows, stride, sizes, their_sizes,
-                s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,
-            )  # fmt: skip
+    for tile in tl.range(start, stop, num_stages=STAGES):
+        rows = tile * BM + r
+        exponent = _exponents(high, low, extra, b, b_low, b_extra, tile * BM, D, TWO, E, BM)
+        s0, c0, s1, c1, s2, c2, s3, c3, s4, c4 = _added(
+            tl.exp2(exponent), out, rows, stride, sizes, their_sizes,
+            s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, True, BM, BN, WARPS, S, Q, SIZED,
+        )  # fmt: skip
     _all_left_behind(column_sums, squares, s0, c0, s1, c1, s2, c2, s3, c3, s4, c4, BN, True, S, SIZED)
 
 

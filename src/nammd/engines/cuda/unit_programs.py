@@ -82,9 +82,7 @@ def unit_sums(
                     by_column = tl.zeros((WARPS, 8, BN), tl.float32)
                     for p in tl.range(planes, num_stages=STAGES):
                         at = start + p * count + top
-                        values = tl.exp2(
-                            _exponents(high, low, extra, b, b_low, b_extra, at, D, TWO, E, BM, False)
-                        )
+                        values = tl.exp2(_exponents(high, low, extra, b, b_low, b_extra, at, D, TWO, E, BM))
                         values = _kept(values, out + p * count + r, number, their_number, reach, MASKED)
                         by_column += _own_rows(values, BM, BN, WARPS)
                         summed += values

@@ -207,7 +207,7 @@ def _summed(
 
     They are where the samples are, and may be under way.
     """
-    shapes = shapes_of_unit_sums(one[0].operands, power)
+    shapes = shapes_of_unit_sums(one[0].operands, power, one[1].cut or other[1].cut)
     found: tuple[Any, ...] = first_that_fits(
         shapes, lambda shape: _summed_in(shape, one, other, power, two, reach, triangle)
     )
