@@ -62,6 +62,7 @@ def test_nothing_stays_on_the_workers(client, spread):
 
 
 def test_the_loss_of_a_worker_in_the_middle_does_not_change_a_bit(client, spread, monkeypatch):
+    """It takes its time: the sums are computed twice, and Dask starts another process for the one lost."""
     monkeypatch.setattr("nammd.engines.progress._UPDATE_SECONDS", 0.0)
     undisturbed = nammd.kernel_sums(*spread, KERNEL, told_by(False))
     workers = client.run(os.getpid)
