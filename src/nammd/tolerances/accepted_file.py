@@ -202,7 +202,7 @@ def _read_maps(stored: Stored, width: int, home: Sequence[Quantiles]) -> tuple[C
         return read_former_maps(stored, width)
     known = {each.slot: each for each in home}
     slots = stored["slots"].unpacked(kind="<i4", folded=True)
-    if not known.keys() >= set(slots.tolist()):
+    if len(slots) > len(known) or not known.keys() >= set(slots.tolist()):
         raise stored["slots"].wrong("those of columns of the reference")
     moved = [known[slot] for slot in slots.astype(int).tolist()]
     before = [np.unique(each.values) for each in moved]

@@ -15,7 +15,7 @@ from nammd.views.classes import LEVELS, MOST, Classes
 from nammd.views.former_relations import former_classes, former_pairs, former_quantiles
 from nammd.views.measure import Measure
 from nammd.views.relation_limits import RelationLimits
-from nammd.views.relations import Columns, SampleRelations
+from nammd.views.relations import MOST_PAIRS, Columns, SampleRelations
 from nammd.views.serial import MAX, packed
 from nammd.views.serial_columns import coded, joined, parts, read_coded, steps_within, sums_within
 
@@ -94,6 +94,8 @@ def _read_classes(stored: Stored, measures: Mapping[str, Measure]) -> dict[str, 
 
 def _read_pairs(stored: Stored, columns: int) -> list[list[int]]:
     found = stored.unpacked(kind="<u4", folded=True, most=columns - 1)
+    if len(found) > 2 * MOST_PAIRS:  # before each of them takes the room of an object
+        raise stored.wrong(f"at most {MOST_PAIRS} pairs of columns")
     if len(found) % 2:
         raise stored.wrong("two columns each, and each two once")
     each: list[list[int]] = found.astype(int).reshape(-1, 2).tolist()

@@ -20,6 +20,9 @@ from nammd.views.serial import MAX, packed
 
 T = TypeVar("T")
 
+_MOST_PLACES = int(2 * FARTHEST / STEP) + 1
+"""A column has at most so many, which are points of the lattice: what a file unfolds to stays bounded."""
+
 
 def columns_to_dict(columns: Sequence[Counts]) -> dict[str, Any]:
     """Return the counts of columns as plain values."""
@@ -91,7 +94,10 @@ def _read_numbers(stored: Stored, count: int) -> Iterator[tuple[FloatArray, Floa
     def column(name: str, kind: str = "<f8", size: int = count, most: float = MOST) -> FloatArray:
         return stored[name].unpacked(size, kind, folded=True, least=0, most=most)
 
-    exact, sizes = column("exact", "<u1", most=1) == 1, column("sizes", "<u4").astype(np.intp)
+    exact, sizes = (
+        column("exact", "<u1", most=1) == 1,
+        column("sizes", "<u4", most=_MOST_PLACES).astype(np.intp),
+    )
     rows = column("rows", "<f4", int(sizes.sum()))
     as_they_are = np.repeat(exact, sizes)
     places = np.empty(len(rows))
