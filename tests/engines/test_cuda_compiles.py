@@ -18,8 +18,10 @@ except ImportError:
 from nammd.engines.cuda import programs, unit_programs
 
 HALVES = {"high", "low", "extra", "other_high", "other_low", "other_extra"}
-WHOLE = {"numbers", "other_numbers"}
-SUMS = {"row_sums", "column_sums", "squares", "sizes", "other_sizes", "sized_rows", "pairs"}
+WHOLE = {"numbers", "other_numbers", "plan", "borders", "limits"}
+SUMS = {
+    "row_sums", "column_sums", "squares", "sizes", "other_sizes", "sized_rows", "sized_columns", "pairs"
+}
 
 def compiled(program, **constants):
     names = [parameter.name for parameter in program.params]
@@ -35,13 +37,24 @@ def compiled(program, **constants):
     options = {"num_warps": 4, "num_stages": 2, "enable_fp_fusion": True}
     made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
     assert "wgmma" in made.asm["ptx"]
+    return made
 
-common = {"D": 16, "TWO": True, "E": 16, "BM": 64, "BN": 64}
+common = {"D": 16, "TWO": True, "E": 16, "BM": 64, "WARPS": 4, "STAGES": 2}
 for scales in (1, 5):
-    compiled(programs.sums_resident, **common, WARPS=4, STAGES=2, S=scales, Q=2, SIZED=scales == 1)
-for masked in (False, True):
-    other = {"RESIDENT": not masked, "CUT": masked, "MASKED": masked}
-    compiled(unit_programs.unit_sums, **common, **other, K=16, TERMS=1, CITYBLOCK=False, WARPS=4, STAGES=2)
+    compiled(programs.sums_resident, **common, BN=64, S=scales, Q=2, SIZED=scales == 1)
+for width, bundles in ((3, 64), (8, 16)):
+    other = {"P": width, "G": bundles // 8, "RESIDENT": width == 3, "CUT": width == 8, "BN": 128}
+    compiled(unit_programs.unit_sums, **common, **other, K=16, TERMS=1, CITYBLOCK=False)
+# With 64 columns in two halves three programs are at work on a multiprocessor, whatever they leave behind.
+for program, other in (
+    (programs.sums_resident, {"S": 1, "Q": 0, "SIZED": False}),
+    (unit_programs.unit_sums, {"P": 5, "G": 4, "CUT": False}),
+    (unit_programs.unit_sums, {"P": 8, "G": 2, "CUT": True}),
+):
+    if "P" in other:
+        other = other | {"K": 64, "TERMS": 1, "CITYBLOCK": False, "RESIDENT": True}
+    made = compiled(program, **common | {"D": 64, "BN": 128}, **other)
+    assert 3 * (made.metadata.shared + 1024) <= 228 * 1024, made.metadata.shared
 print("compiled")
 """
 

@@ -1,5 +1,7 @@
 """Sums over pairs of units on a GPU, or step by step on the CPU, are those of the tile engine."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -10,7 +12,7 @@ from nammd.engines.units import Units
 pytest.importorskip("triton", reason="Triton is not installed")
 
 from nammd.engines.cuda import arrangement, unit_sums
-from nammd.engines.cuda.arrangement import Arrangement
+from nammd.engines.cuda.arrangement import Bundles, Stacked, Stacks
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 KERNEL = nammd.Gaussian(1.5)
@@ -78,13 +80,15 @@ def test_every_kernel_with_a_program(kernel, columns):
 
 
 def test_fast_is_near():
-    compared(KERNEL, units(SMALL), units(SMALL[:20]), precision="fast", rtol=1e-3)
+    # A row four bandwidths from the middle may move by a thousandth of one.
+    compared(KERNEL, units(SMALL), units(SMALL[:20]), precision="fast", rtol=2e-3)
 
 
 @pytest.mark.parametrize("rows", [TWO_KINDS, [100, 80, 1, 95]], ids=["small", "large"])
 def test_in_turns_it_is_the_same(rows, monkeypatch):
     """A unit in several pieces may begin in one turn and end in the next."""
-    monkeypatch.setattr(arrangement, "MOST", 2)
+    monkeypatch.setattr(arrangement, "HIGHEST", 2)
+    monkeypatch.setattr(arrangement, "WIDTHS", (1, 2))
     one, two = units(rows), units(rows[::-1], first=3)
     whole = compared(KERNEL, one, two)
     monkeypatch.setattr(unit_sums, "_BUFFER_BYTES", 1)
@@ -128,22 +132,57 @@ def test_a_distance_between_groups_agrees_with_the_cpu():
     assert ours.engine.startswith("Cuda(")
 
 
-@pytest.mark.parametrize("rows", [SINGLE, SMALL, TWO_KINDS, LARGE, [5000], np.arange(1, 200)])
-def test_every_row_has_a_place_of_its_own_in_its_unit(rows):
+ROWS = [SINGLE, SMALL, TWO_KINDS, LARGE, [5000], np.arange(1, 200)]
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("kind", [Stacks, Bundles])
+def test_every_row_has_a_place_of_its_own_in_its_unit(kind, rows):
     one = units(rows)
-    found = Arrangement.of(one)
-    assert len(set(found.positions.tolist())) == len(one.labels)
-    assert np.array_equal(found.sources[found.positions], np.arange(len(one.labels)))
-    for kind in found.kinds:
-        there = found.sources[kind.rows].reshape(kind.planes, kind.count)
-        owner = np.where(there >= 0, one.labels[there], -1)
-        number = found.numbers[kind.pieces]
-        assert ((owner == -1) | (owner == number)).all()
-        assert kind.count % 128 == 0
-    of_rows = np.bincount(np.searchsorted(one.numbers, one.labels))
+    found = kind.of(one)
+    positions = found.positions(one, "cpu").numpy()
+    sources = np.full(found.filled, -1)
+    sources[positions] = np.arange(len(one.labels))
+    assert (sources >= 0).sum() == len(one.labels)
     counted = np.zeros(len(found.numbers))
-    for kind in found.kinds:
-        counted[kind.pieces] = (found.sources[kind.rows].reshape(kind.planes, -1) >= 0).sum(axis=0)
-    assert np.array_equal(found.by_unit(counted), of_rows)
-    fill = 128 * sum(kind.planes for kind in found.kinds)
-    assert found.filled <= 1.35 * len(one.labels) + fill
+    for section in found.sections:
+        pieces = found.units[section.pieces]
+        begin = np.r_[0, np.cumsum(section.each)[:-1]]
+        assert np.array_equal(np.repeat(pieces[begin], section.each), pieces)
+        assert (np.unique(pieces, return_counts=True)[1] == section.each.max()).any()
+        for piece, there in zip(
+            range(section.pieces.start, section.pieces.stop), places(section), strict=True
+        ):
+            mine = sources[there]
+            mine = mine[mine >= 0]
+            assert (one.labels[mine] == found.numbers[piece]).all()
+            counted[piece] = len(mine)
+    of_rows = np.bincount(np.searchsorted(one.numbers, one.labels))
+    assert np.array_equal(found.by_unit(torch.asarray(counted)), of_rows)
+
+
+def places(section):
+    """Yield the positions of the rows of every piece of a section."""
+    if isinstance(section, Stacked):
+        for begin, end in itertools.pairwise(section.ends):
+            yield from (section.rows.start + np.arange(64 * begin, 64 * end).reshape(-1, 64)).T
+    else:
+        for tile in np.arange(section.rows.start, section.rows.stop).reshape(-1, 16, 8):
+            for bundle in range(section.bundles // 8):
+                # The last ones of a tile that is not filled evenly have no columns.
+                yield from tile[bundle * section.width : (bundle + 1) * section.width].T
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.tile([1, 2, 3, 4, 5], 9000),
+        np.tile(np.arange(20, 41), 400),
+        np.full(262, 1000),
+        np.arange(200, 900, 7),
+    ],
+)
+def test_few_places_are_filled_up(rows):
+    one = units(rows)
+    assert Stacks.of(one).filled <= 1.05 * len(one.labels) + 4096
+    assert Bundles.of(one).filled <= 1.12 * len(one.labels) + 768

@@ -142,19 +142,14 @@ class Cuda(Engine):
         if ready is None or any(one.operands.largest > FLOAT32_LIMIT for one in ready):
             return Tiles().unit_sums(kernel, *parts)
         there, power = dict(zip(samples, ready, strict=True)), kernel.exponentials()[0].power
+        given = [tuple(there[id(sample), id(units)] for sample, units in part) for part in parts]
+        if not rows_alone:
+            return Summed(tuple(unit_sums.summed(given, power, self._two)), self.described(first))
         found: list[Any] = []
-        for part in parts:
-            one, other = (there[id(sample), id(units)] for sample, units in (part[0], part[-1]))
-            alone = len(part) == 1
-            if rows_alone:
-                sums = self._sums(one.operands, other.operands, power, alone, weighted_rows.SIZED)
-                found.append(
-                    weighted_rows.within(one, sums) if alone else weighted_rows.cross(one, other, sums)
-                )
-            elif alone:
-                found.append(unit_sums.within(one, power, self._two))
-            else:
-                found.append(unit_sums.cross(one, other, power, self._two))
+        for part in given:
+            one, other, alone = part[0], part[-1], len(part) == 1
+            sums = self._sums(one.operands, other.operands, power, alone, weighted_rows.SIZED)
+            found.append(weighted_rows.within(one, sums) if alone else weighted_rows.cross(one, other, sums))
         return Summed(tuple(found), self.described(first))
 
     def can_compute(self, kernel: Kernel) -> bool:

@@ -44,6 +44,8 @@ class Shape:
         Warps per program, and how many tiles are under way at once.
     piece : int
         Of wide rows, so many columns are multiplied at a time.
+    registers : int or None
+        The most that a thread may take, where the assembler would take more than it has to.
     """
 
     rows: int
@@ -51,6 +53,7 @@ class Shape:
     warps: int
     stages: int
     piece: int = 64
+    registers: int | None = None
 
     def panel(self, tiles: int) -> int:
         """Return how many tiles of rows a program walks down, given the number of tiles in all."""
@@ -291,16 +294,14 @@ def launch_diagonal(
     )  # fmt: skip
 
 
-def shapes_of_unit_sums(one: Operands, power: int, cut: bool) -> list[Shape]:
-    """Return shapes for sums over pairs of units, which hold several tiles in registers.
-
-    Units that are `cut` into pieces leave the sums between these behind, and are quicker in small tiles.
-    """
+def shapes_of_unit_sums(one: Operands, power: int, two: bool) -> list[Shape]:
+    """Return shapes for sums over pairs of units; all have the rows of a stack and the columns of bundles."""
     if power == 1:
-        return [Shape(32, 64, 4, 1)]
+        return [Shape(64, 128, 4, 1)]
     if is_resident(one, power):
-        return [Shape(64, 64 if cut else 128, 4, 3), Shape(64, 64, 4, 2), Shape(64, 64, 4, 1)]
-    return [Shape(64, 64, 4, 3), Shape(64, 64, 4, 2, 32), Shape(64, 64, 4, 1, 16)]
+        # Three programs are at work on a multiprocessor where none takes more registers or shared memory.
+        return [Shape(64, 128, 4, stages, registers=168) for stages in ((2, 1) if two else (3, 2, 1))]
+    return [Shape(64, 128, 4, 2), Shape(64, 128, 4, 2, 32), Shape(64, 128, 4, 1, 16)]
 
 
 def shapes_of_forms() -> list[Shape]:

@@ -11,7 +11,7 @@ split over three more columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,10 @@ BLOCK = 256
 """Rows are filled up to a multiple of this, so that tiles of any shape here fit."""
 
 ROWS_AT_ONCE = 1 << 16
-"""How many rows are prepared at a time, in float64."""
+"""Of so many rows the middle is taken."""
+
+_BYTES_AT_ONCE = 1 << 27
+"""Of rows that are prepared at a time, in float64."""
 
 _NOTHING = -60000.0
 """An exponent that makes a kernel value zero, and that half precision can hold."""
@@ -61,6 +64,25 @@ class Operands:
     width: int
     largest: float
     sizes: Any = None
+
+    def spread(self, positions: Any, filled: int) -> Operands:
+        """Return the same rows at some positions of so many, and nothing at all others."""
+        import torch
+
+        padded, rows = padded_rows(filled), slice(self.rows)
+        if self.left.ndim == 1:  # city-block distances
+            data = self.high.new_zeros((self.width, padded))
+            left, right = torch.full((2, padded), _NOTHING, dtype=data.dtype, device=data.device)
+            data[:, positions] = self.high[:, rows]
+            left[positions], right[positions] = self.left[rows], self.right[rows]
+            return Operands(data, data, left, right, filled, padded, self.width, self.largest)
+        high, low = (
+            part.new_zeros((len(part), padded, self.width)).index_copy_(1, positions, part[:, rows])
+            for part in (self.high, self.low)
+        )
+        left, right = _empty(self.high, padded, self.left.shape[2])
+        left[:, positions], right[:, positions] = self.left[:, rows], self.right[:, rows]
+        return Operands(high, low, left, right, filled, padded, self.width, self.largest)
 
 
 def prepare(
@@ -125,15 +147,11 @@ def _squared(
     half = {"dtype": torch.float16, "device": sample.device}
     high = torch.zeros((len(terms), padded, width), **half)
     low = torch.zeros_like(high) if two else high
-    left, right = torch.zeros((2, len(terms), padded, extra), **half)
-    largest = 0.0
+    left, right = _empty(high, padded, extra)
+    longest = []
     for position, (term, centre) in enumerate(zip(terms, centres, strict=True)):
         log_weight = math.log2(term.weight / scale)
-        left[position, :, 3:6] = 1.0
-        right[position, :, :3] = 1.0
-        left[position, count:, 0] = right[position, count:, 3] = _NOTHING
-        for start in range(0, count, ROWS_AT_ONCE):
-            at = slice(start, min(start + ROWS_AT_ONCE, count))
+        for at in _blocks(count, width):
             u = (term.embed(sample[at].double()).double() - centre) * math.sqrt(math.log2(math.e))
             columns = u.shape[1]
             high[position, at, :columns] = u
@@ -142,13 +160,30 @@ def _squared(
                 low[position, at, :columns] = u - rounded
                 rounded += low[position, at, :columns]
             norms = (rounded * rounded).sum(1) / 2
-            longest = float(norms.max()) * math.log(2)
-            largest = math.inf if math.isnan(longest) else max(largest, longest)
+            longest.append(norms.max())
             if weights is not None:
                 norms = norms - weights[at].clamp(min=_NOTHING)
             _split(log_weight - norms, left[position, at, :3])
             _split(-norms, right[position, at, 3:6])
-    return Operands(high, low, left, right, count, padded, width, largest)
+    largest = float(torch.stack(longest).max()) * math.log(2)  # that of rows not a number is not one
+    return Operands(
+        high, low, left, right, count, padded, width, math.inf if math.isnan(largest) else largest
+    )
+
+
+def _empty(high: Any, padded: int, extra: int) -> tuple[Any, Any]:
+    """Return the columns that carry norms, of no rows at all."""
+    left, right = high.new_zeros((2, len(high), padded, extra))
+    left[..., 3:6] = right[..., :3] = 1.0
+    left[..., 0] = right[..., 3] = _NOTHING
+    return left, right
+
+
+def _blocks(rows: int, width: int) -> Iterator[slice]:
+    """Yield the blocks of rows that are prepared at a time."""
+    step = max(1, _BYTES_AT_ONCE // (8 * width))
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
 
 
 def _split(values: Any, columns: Any) -> None:
@@ -164,8 +199,7 @@ def _cityblock(sample: Any, term: Exponential, centre: Any, scale: float, weight
 
     count, padded, width = sample.shape[0], padded_rows(sample.shape[0]), int(centre.shape[0])
     data = torch.zeros((width, padded), dtype=torch.float32, device=sample.device)
-    for start in range(0, count, ROWS_AT_ONCE):
-        at = slice(start, min(start + ROWS_AT_ONCE, count))
+    for at in _blocks(count, width):
         data[:, at] = ((term.embed(sample[at].double()) - centre) * math.log2(math.e)).T.float()
     largest = 0.0 if float(data.abs().max()) <= _CITYBLOCK_LIMIT else math.inf
     right = torch.zeros(padded, dtype=torch.float32, device=sample.device)

@@ -310,15 +310,19 @@ def sums_of_diagonal(
 
 @triton.jit
 def added_up(parts, totals, count, width, padded, LINES: tl.constexpr, WIDTH: tl.constexpr):
-    """Add rows of numbers, of the several of each kernel, to the totals in double precision."""
+    """Add rows of numbers, of the several of each kernel, to the totals in double precision.
+
+    A thread has its columns of some rows under way at a time, and needs no other thread's.
+    """
     kernel = tl.program_id(1).to(tl.int64)
-    at, line = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH), tl.arange(0, LINES)
+    at = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
     total = tl.load(totals + kernel * padded + at, mask=at < width, other=0.0)
+    line = parts + kernel * count * width + at
     for first in range(0, count, LINES):
-        lines = first + line
-        places = (kernel * count + lines.to(tl.int64))[:, None] * width + at[None, :]
-        there = (lines < count)[:, None] & (at < width)[None, :]
-        total += tl.sum(tl.load(parts + places, mask=there, other=0.0).to(tl.float64), axis=0)
+        for k in tl.static_range(LINES):
+            there = at < tl.where(first + k < count, width, 0)
+            total += tl.load(line + k * width.to(tl.int64), mask=there, other=0.0).to(tl.float64)
+        line += LINES * width.to(tl.int64)
     tl.store(totals + kernel * padded + at, total, mask=at < width)
 
 

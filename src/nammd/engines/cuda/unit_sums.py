@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from nammd.data.arrays import FloatArray, joined, run_sums, to_numpy
-from nammd.engines.cuda.arrangement import Arrangement, Kind
+from nammd.data.arrays import FloatArray, to_numpy
+from nammd.engines.cuda.arrangement import Bundled, Bundles, Places, Section, Stacked, Stacks
 from nammd.engines.cuda.launch import (
     Shape,
     add_up,
@@ -22,48 +21,95 @@ from nammd.engines.cuda.launch import (
 )
 from nammd.engines.cuda.operands import Operands, prepare
 from nammd.engines.cuda.weighted_rows import LIGHTEST
-from nammd.engines.units import UnitCross, Units, UnitWithin
+from nammd.engines.units import Labels, UnitCross, Units, UnitWithin
 from nammd.kernels.base import Exponential
 
 _BUFFER_BYTES = 1 << 29
 """For the parts of a turn that are not added up yet."""
 
 _AT_ONCE = 4
-"""So many kinds of pairs are computed at a time."""
+"""So many pairs of sections are computed at a time."""
 
 _LARGEST_NUMBER = 1 << 29
 """Of a unit; the program compares them in 32 bits."""
 
-_NO_REACH = -(1 << 30) - 1
-"""With it no units are near each other."""
+_NEVER = (1 << 30) + 1
+"""No two numbers differ by so much."""
+
+_EVERY = -_NEVER
+"""All differ by more."""
+
+
+_Places = TypeVar("_Places", bound=Places)
 
 
 @dataclass(frozen=True, eq=False)
-class Arranged:
-    """A sample whose rows are in units, ready for the program.
+class Side(Generic[_Places]):
+    """A sample as the rows or the columns of a Gram matrix, ready for the program.
 
     Attributes
     ----------
-    arrangement : Arrangement
-        Where its rows are.
+    places : Places
+        Where its pieces are put.
+    positions : torch.Tensor
+        Where its rows are put.
     operands : Operands
-        The rows, in this order.
+        The rows, there.
     numbers, sizes : torch.Tensor
         Those of the units of all pieces.
     heaviest : float
         What weights were divided by.
     """
 
-    arrangement: Arrangement
+    places: _Places
+    positions: Any
     operands: Operands
     numbers: Any
     sizes: Any
     heaviest: float
 
-    @property
-    def units(self) -> Units:
-        """The units."""
-        return self.arrangement.units
+
+@dataclass(frozen=True, eq=False)
+class Arranged:
+    """A sample whose rows are in units.
+
+    Attributes
+    ----------
+    units : Units
+        The units.
+    operands : Operands
+        The rows, in their own order.
+    heaviest : float
+        What weights were divided by.
+    """
+
+    units: Units
+    operands: Operands
+    heaviest: float
+
+    @cached_property
+    def rows(self) -> Side[Stacks]:
+        """The sample as the rows of a Gram matrix."""
+        return self._side(Stacks.of(self.units))
+
+    @cached_property
+    def columns(self) -> Side[Bundles]:
+        """The sample as its columns."""
+        return self._side(Bundles.of(self.units))
+
+    def _side(self, places: _Places) -> Side[_Places]:
+        import torch
+
+        device = self.operands.high.device
+        positions = places.positions(self.units, device)
+        return Side(
+            places,
+            positions,
+            self.operands.spread(positions, places.filled),
+            torch.asarray(places.numbers, device=device),
+            torch.asarray(places.sizes / self.heaviest, dtype=torch.float32, device=device),
+            self.heaviest,
+        )
 
 
 def arranged(
@@ -72,253 +118,294 @@ def arranged(
     """Return samples as the program needs them, centred alike; None where it would not do."""
     import torch
 
-    heaviest = [1.0 if units.weights is None else float(units.weights.max()) for _, units in samples]
-    logs = [
-        np.zeros(len(units.labels)) if units.weights is None else np.log2(units.weights / most)
-        for (_, units), most in zip(samples, heaviest, strict=True)
-    ]
-    if min(float(each.min()) for each in logs) < LIGHTEST:
-        return None
     if max(int(np.abs(units.numbers).max()) for _, units in samples) > _LARGEST_NUMBER:
         return None
-    places = [Arrangement.of(units) for _, units in samples]
-    rows, weights = [], []
-    for (sample, _), place, light in zip(samples, places, logs, strict=True):
-        source = torch.asarray(place.sources, device=sample.device)
-        rows.append(sample[source.clamp(min=0)])
-        filled = np.full(place.filled, -math.inf)
-        filled[place.positions] = light
-        weights.append(torch.asarray(filled, device=sample.device))
-    ready = prepare(rows, terms, extra, two, log_weights=weights)
+    heaviest, weights = [], []
+    for sample, units in samples:
+        most = 1.0 if units.weights is None else float(units.weights.max())
+        light = torch.zeros(len(units.labels), dtype=torch.float64, device=sample.device)
+        if units.weights is not None:
+            light = torch.asarray(units.weights / most, device=sample.device).log2()
+            if float(light.min()) < LIGHTEST:
+                return None
+        heaviest.append(most)
+        weights.append(light)
+    ready = prepare([sample for sample, _ in samples], terms, extra, two, log_weights=weights)
     return [
-        Arranged(
-            place,
-            one,
-            torch.asarray(place.numbers, device=one.high.device),
-            torch.asarray(place.sizes / most, dtype=torch.float32, device=one.high.device),
-            most,
-        )
-        for place, one, most in zip(places, ready, heaviest, strict=True)
+        Arranged(units, one, most) for (_, units), one, most in zip(samples, ready, heaviest, strict=True)
     ]
 
 
 @dataclass(eq=False)
 class _Totals:
-    """Sums for every position and every piece of a sample, in float64, where the sample is."""
+    """Sums for every position and every piece of a side, in float64, where it is."""
 
-    sample: Arranged
+    side: Side[Any]
     rows: Any = field(init=False)
     sized: Any = field(init=False)
 
     def __post_init__(self) -> None:
         import torch
 
-        options = {"dtype": torch.float64, "device": self.sample.numbers.device}
-        self.rows = torch.zeros(self.sample.arrangement.filled, **options)
-        self.sized = torch.zeros(len(self.sample.arrangement.numbers), **options)
+        options = {"dtype": torch.float64, "device": self.side.numbers.device}
+        self.rows = torch.zeros(self.side.places.filled, **options)
+        self.sized = torch.zeros(len(self.side.places.numbers), **options)
 
-    def done(self, heaviest: float) -> tuple[FloatArray, FloatArray]:
-        """Return the sums for every row, with the weights of the other side, and for every unit.
+    def add(self, section: Section, rows: Any, sized: Any) -> None:
+        """Add the sums for a section."""
+        self.rows[section.rows] += rows
+        self.sized[section.pieces] += sized
 
-        `heaviest` is what the weights of the other side were divided by.
-        """
-        place, units, most = self.sample.arrangement, self.sample.units, self.sample.heaviest
-        rows = to_numpy(self.rows)[place.positions] / (units.row_weights / most) * heaviest
-        return rows, place.by_unit(to_numpy(self.sized)) * most * heaviest * heaviest
+    @property
+    def by_row(self) -> Any:
+        """The sums for every row."""
+        return self.rows[self.side.positions]
 
-
-def within(one: Arranged, power: int, two: bool) -> UnitWithin:
-    """Return the sums over the pairs of units of one sample."""
-    kinds = one.arrangement.kinds
-    pairs = [(kind, other) for place, kind in enumerate(kinds) for other in kinds[place:]]
-    found = _side_by_side(
-        [
-            partial(_summed, (one, kind), (one, other), power, two, one.units.reach, other is kind)
-            for kind, other in pairs
-        ],
-        one.numbers.device,
-    )
-    totals, squares = _Totals(one), 0.0
-    for (kind, other), sums in zip(pairs, found, strict=True):
-        _add(totals, kind, sums[0], sums[2])
-        _add(totals, other, sums[1], sums[3])
-        squares += float(sums[4]) * (1 if other is kind else 2)
-    rows, sized = totals.done(one.heaviest)
-    return UnitWithin(rows, sized, squares * one.heaviest**4)
+    @property
+    def by_unit(self) -> Any:
+        """The sums for every unit, weighted by the sizes of those of the other side."""
+        return self.side.places.by_unit(self.sized)
 
 
-def cross(one: Arranged, other: Arranged, power: int, two: bool) -> UnitCross:
-    """Return the sums over the pairs of a unit of one sample and a unit of the other."""
-    # Blocks in time are no units of the other sample, whatever their numbers.
-    common = np.intersect1d(one.units.numbers, other.units.numbers, assume_unique=True)
-    reach = 0 if len(common) and not one.units.reach else _NO_REACH
-    pairs = [(kind, another) for kind in one.arrangement.kinds for another in other.arrangement.kinds]
-    found = _side_by_side(
-        [
-            partial(_summed, (one, kind), (other, another), power, two, reach, False)
-            for kind, another in pairs
-        ],
-        one.numbers.device,
-    )
-    mine, theirs, squares = _Totals(one), _Totals(other), 0.0
-    for (kind, another), sums in zip(pairs, found, strict=True):
-        _add(mine, kind, sums[0], sums[2])
-        _add(theirs, another, sums[1], sums[3])
-        squares += float(sums[4])
-    rows, sized_rows = mine.done(other.heaviest)
-    cols, sized_cols = theirs.done(one.heaviest)
-    return UnitCross(rows, cols, sized_rows, sized_cols, squares * (one.heaviest * other.heaviest) ** 2)
-
-
-def _side_by_side(tasks: Sequence[Callable[[], tuple[Any, ...]]], place: Any) -> list[tuple[Any, ...]]:
-    """Run tasks on a device, some at a time: one alone, of units of two sizes, leaves much of it idle."""
-    import torch
-
-    if place.type != "cuda":
-        return [task() for task in tasks]
-    here = torch.cuda.current_stream(place)
-    count = min(len(tasks), _AT_ONCE)
-    streams = [torch.cuda.Stream(place) for _ in range(count)]  # type: ignore[no-untyped-call]
-    found = []
-    for stream in streams:
-        stream.wait_stream(here)
-    for number, task in enumerate(tasks):
-        with torch.cuda.stream(streams[number % len(streams)]):
-            found.append(task())
-    for stream in streams:
-        here.wait_stream(stream)
-    return found
-
-
-def _add(totals: _Totals, kind: Kind, rows: Any, sized: Any) -> None:
-    totals.rows[kind.rows] += rows
-    totals.sized[kind.pieces] += sized
-
-
-def _summed(
-    one: tuple[Arranged, Kind],
-    other: tuple[Arranged, Kind],
-    power: int,
-    two: bool,
-    reach: int,
-    triangle: bool,
-) -> tuple[Any, ...]:
-    """Return sums for the rows of one kind of pieces and of another, for the pieces of both, and squares.
-
-    They are where the samples are, and may be under way.
-    """
-    shapes = shapes_of_unit_sums(one[0].operands, power, one[1].cut or other[1].cut)
-    found: tuple[Any, ...] = first_that_fits(
-        shapes, lambda shape: _summed_in(shape, one, other, power, two, reach, triangle)
+def summed(parts: Sequence[tuple[Arranged, ...]], power: int, two: bool) -> list[UnitWithin | UnitCross]:
+    """Return the sums over the pairs of units of one sample, ``(one,)``, or of two, ``(one, other)``."""
+    found: list[UnitWithin | UnitCross] = first_that_fits(
+        shapes_of_unit_sums(parts[0][0].operands, power, two),
+        lambda shape: _summed_in(shape, parts, power, two),
     )
     return found
 
 
 def _summed_in(
-    shape: Shape,
-    one: tuple[Arranged, Kind],
-    other: tuple[Arranged, Kind],
-    power: int,
-    two: bool,
-    reach: int,
-    triangle: bool,
-) -> tuple[Any, ...]:
-    """Return the same in tiles of a given shape: some columns of tiles in each turn."""
-    import torch
-
-    (mine, kind), (_, another) = one, other
-    place = mine.numbers.device
-    single, double = ({"dtype": dtype, "device": place} for dtype in (torch.float32, torch.float64))
-    tiles, blocks, cut = kind.count // shape.rows, another.count // shape.columns, kind.cut or another.cut
-    parts = (another.planes + 1) * (kind.planes * kind.count + tiles * shape.columns)
-    parts += 5 * kind.count * shape.columns if cut else 0
-    at_once = max(1, min(blocks, _BUFFER_BYTES // (4 * parts)))
-    rows, sized_rows = torch.zeros(kind.planes * kind.count, **double), torch.zeros(kind.count, **double)
-    columns = torch.zeros((another.planes + 1, another.count), **double)  # the last plane: weighted by sizes
-    squares = _Squares(kind, another, triangle)
-    panel = shape.panel(tiles * at_once)
-    panels = -(-tiles // panel)
-    for first in range(0, blocks, at_once):
-        now = min(at_once, blocks - first)
-        at = slice(first * shape.columns, (first + now) * shape.columns)
-        width = now * shape.columns
-        results = (
-            torch.zeros((now, another.planes, kind.planes * kind.count), **single),
-            torch.zeros((tiles, another.planes + 1, width), **single),
-            torch.zeros((now, kind.count), **single),
-            torch.zeros((kind.count, width) if cut else (panels, now), **single),
-        )
-        where = (first, panel, tiles, reach, int(triangle))
-        for masked in (False,) if reach == _NO_REACH else (False, True):
-            _launch(shape, one, other, results, where, power, two, cut, masked)
-        add_up(results[0].reshape(1, -1, len(rows)), rows[None])
-        columns[:, at] += results[1].sum(0, dtype=torch.float64)
-        sized_rows += results[2].sum(0, dtype=torch.float64)
-        if cut:
-            squares.add_pieces(results[3], at)
-        else:
-            squares.total = squares.total + results[3].sum(dtype=torch.float64)
-    return rows, columns[:-1].reshape(-1), sized_rows, columns[-1], squares.total
+    shape: Shape, parts: Sequence[tuple[Arranged, ...]], power: int, two: bool
+) -> list[UnitWithin | UnitCross]:
+    """Return the same in tiles of a given shape: one part is made ready while another is under way."""
+    at_work = _SideBySide(parts[0][0].operands.high.device)
+    started = []
+    for samples in parts:
+        part = _Part(*samples, shape=shape)
+        started.append((part, [at_work.start(pair, power, two) for pair in part.pairs]))
+    return [part.done([pair() for pair in pairs]) for part, pairs in started]
 
 
-def _launch(
-    shape: Shape,
-    one: tuple[Arranged, Kind],
-    other: tuple[Arranged, Kind],
-    results: tuple[Any, ...],
-    where: tuple[int, ...],
-    power: int,
-    two: bool,
-    cut: bool,
-    masked: bool,
-) -> None:
-    from nammd.engines.cuda.unit_programs import unit_sums
+class _Part:
+    """The sums over pairs of units of one sample, or of two."""
 
-    (mine, kind), (theirs, another) = one, other
-    left, right = mine.operands, theirs.operands
-    _, panel, tiles, *_ = where
-    unit_sums[(results[2].shape[0], -(-tiles // panel))](
-        left.high, left.low, left.left, right.high, right.low, right.right,
-        mine.numbers[kind.pieces], theirs.numbers[another.pieces],
-        mine.sizes[kind.pieces], theirs.sizes[another.pieces],
-        *results, left.padded, right.padded, kind.count, another.count, kind.start, another.start,
-        kind.planes, another.planes, *where,
-        **constants(shape, left, power, two), RESIDENT=is_resident(left, power), CUT=cut,
-        MASKED=masked, WARPS=shape.warps, STAGES=shape.stages, num_stages=shape.stages,
-    )  # fmt: skip
-
-
-class _Squares:
-    """The sum of squares of sums between units, from sums between their pieces that come in turns.
-
-    Of a triangle, pairs of a unit and one after it are complete, and count for both of their orders; what the
-    blocks on the diagonal hold of other pairs does not count.
-    """
-
-    def __init__(self, kind: Kind, other: Kind, triangle: bool) -> None:
-        self.kind = kind
-        self.triangle = triangle
-        self.total: Any = 0.0  # where the data are, so that no turn waits for another
-        self.ends = np.cumsum(other.each)
-        self.open: Any = 0.0
-
-    def add_pieces(self, pieces: Any, at: slice) -> None:
-        """Add the sums of all pieces of a kind and some neighbouring ones of the other."""
+    def __init__(self, first: Arranged, second: Arranged | None = None, *, shape: Shape) -> None:
         import torch
 
-        there, stop = int(self.kind.each.sum()), min(at.stop, int(self.ends[-1]))
-        if at.start >= stop:
-            return
-        # The units that end, begin, or go on in this turn, and how many pieces of each are in it.
-        first, last = np.searchsorted(self.ends, [at.start, stop - 1], side="right")
-        borders = np.minimum(self.ends[first : last + 1], stop)
-        sums = run_sums(pieces[:there, : stop - at.start].double().T, np.diff(np.r_[at.start, borders]))
-        sums = joined([(sums[0] + self.open)[None], sums[1:]])
-        goes_on = self.ends[last] > stop
-        done = sums[:-1] if goes_on else sums
-        self.open = sums[-1] if goes_on else 0.0
-        by_unit = run_sums(done.T, self.kind.each)
-        if self.triangle:
-            above, places = int(first), torch.arange(len(by_unit), device=by_unit.device)
-            by_unit = by_unit * (places[:, None] < above + places[None, : by_unit.shape[1]]) * math.sqrt(2)
-        self.total = self.total + torch.sum(by_unit * by_unit)
+        self.alone, self.samples = second is None, (first, second or first)
+        self.one, self.other = first.rows, (second or first).columns
+        if second is None:
+            # Of two units that of the smaller number is in the rows, and the other one in the columns.
+            apart = first.units.reach, _NEVER
+        else:
+            # Blocks in time are no units of the other sample, whatever their numbers.
+            common = np.intersect1d(first.units.numbers, second.units.numbers, assume_unique=True)
+            apart = (0, 0) if len(common) and not first.units.reach else (_EVERY, _EVERY)
+        plans = [
+            torch.asarray(here.plan, device=self.one.numbers.device) for here in self.one.places.sections
+        ]
+        self.pairs = [
+            _Pair(shape, (self.one, here, plan), (self.other, there), apart)
+            for here, plan in zip(self.one.places.sections, plans, strict=True)
+            for there in self.other.places.sections
+        ]
+
+    def done(self, found: Sequence[tuple[Any, ...]]) -> UnitWithin | UnitCross:
+        """Return the sums, from those of all pairs of sections."""
+        mine, theirs, squares = _Totals(self.one), _Totals(self.other), 0.0
+        for pair, sums in zip(self.pairs, found, strict=True):
+            mine.add(pair.here, sums[0], sums[1])
+            theirs.add(pair.there, sums[2], sums[3])
+            squares = squares + sums[4]
+        (one, other), (most, heaviest) = self.samples, (self.one.heaviest, self.other.heaviest)
+        total = float(squares) * (most * heaviest) ** 2
+        if self.alone:
+            rows, sized = to_numpy(mine.by_row + theirs.by_row), to_numpy(mine.by_unit + theirs.by_unit)
+            return UnitWithin(_whole(rows, one, most), sized * most**3, 2 * total)
+        return UnitCross(
+            _whole(to_numpy(mine.by_row), one, heaviest),
+            _whole(to_numpy(theirs.by_row), other, most),
+            to_numpy(mine.by_unit) * most * heaviest**2,
+            to_numpy(theirs.by_unit) * heaviest * most**2,
+            total,
+        )
+
+
+def _whole(rows: FloatArray, sample: Arranged, heaviest: float) -> FloatArray:
+    """Return sums for the rows of a sample: of weights as they are, those of the other side too."""
+    if sample.units.weights is not None:
+        rows = rows / sample.units.weights * sample.heaviest
+    return rows if heaviest == 1 else rows * heaviest
+
+
+class _SideBySide:
+    """Pairs of sections at work on a device, some at a time: one of few units leaves much of it idle."""
+
+    def __init__(self, device: Any) -> None:
+        import torch
+
+        self.streams: list[Any] = []
+        if device.type == "cuda":
+            self.here = torch.cuda.current_stream(device)
+            self.streams = [torch.cuda.Stream(device) for _ in range(_AT_ONCE)]  # type: ignore[no-untyped-call]
+
+    def start(self, pair: _Pair, power: int, two: bool) -> Callable[[], tuple[Any, ...]]:
+        """Begin with a pair; call what is returned for its sums when all have begun."""
+        import torch
+
+        if not self.streams:
+            sums = pair.sums(power, two)
+            return lambda: sums
+        stream = self.streams.pop(0)
+        self.streams.append(stream)
+        stream.wait_stream(self.here)
+        with torch.cuda.stream(stream):
+            sums = pair.sums(power, two)
+        done = stream.record_event()
+
+        def found() -> tuple[Any, ...]:
+            self.here.wait_event(done)
+            return sums
+
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Turn:
+    """Some neighbouring tiles of columns: the first, how many, and how many planes they meet.
+
+    `borders` are those of the panels; `units` says how many pieces each unit has in it, and `open` whether
+    the last one goes on in the next turn.
+    """
+
+    first: int
+    count: int
+    planes: int
+    borders: Any
+    units: Any
+    open: bool
+
+
+class _Pair:
+    """Two sections, and the launches that sum over their pairs of pieces.
+
+    All that they need is brought to the device before any of them runs, since the next one waits for it.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        one: tuple[Side[Stacks], Stacked, Any],
+        other: tuple[Side[Bundles], Bundled],
+        apart: tuple[int, int],
+    ) -> None:
+        import torch
+
+        (self.one, self.here, self.plan), (self.other, self.there) = one, other
+        self.shape, self.apart, self.device = shape, apart, one[0].numbers.device
+        self.cut = self.here.cut or self.there.cut
+        bundles = self.there.bundles
+        # What no column of a tile meets is not computed; of two samples all is.
+        last = self.other.places.numbers[self.there.pieces][bundles - 1 :: bundles].astype(np.intp)
+        limits = np.full(len(last), self.here.ends[-1])
+        if apart[1] == _NEVER:
+            limits = self.here.below(last - apart[0])
+        self.limits = self._brought(limits.astype(np.int32))
+        self.each = self._brought(self.here.each) if self.here.cut else None
+        parts = limits * shape.rows + self.here.count * (1 + bundles * self.cut)
+        self.turns = [
+            self._turn(first, count, int(limits[first + count - 1])) for first, count in _turns(parts)
+        ]
+        double = {"dtype": torch.float64, "device": self.device}
+        self.found = [
+            torch.zeros(size, **double)
+            for size in (
+                int(self.here.ends[-1]) * shape.rows, self.here.count,
+                len(limits) * shape.columns, self.there.count,
+            )
+        ]  # fmt: skip
+
+    def _brought(self, numbers: Any) -> Any:
+        import torch
+
+        return torch.asarray(numbers, device=self.device)
+
+    def _turn(self, first: int, count: int, planes: int) -> _Turn:
+        borders = self._brought(self.here.borders(planes, self.shape.panel(planes * count)))
+        units, goes_on = None, False
+        if self.there.cut:
+            # The units that end, begin, or go on in this turn, and how many pieces of each are in it.
+            start, stop = first * self.there.bundles, (first + count) * self.there.bundles
+            ends = np.cumsum(self.there.each)
+            one, last = np.searchsorted(ends, [start, stop - 1], side="right")
+            units = self._brought(np.diff(np.r_[start, np.minimum(ends[one : last + 1], stop)]))
+            goes_on = bool(ends[last] > stop)
+        return _Turn(first, count, planes, borders, units, goes_on)
+
+    def sums(self, power: int, two: bool) -> tuple[Any, ...]:
+        """Return sums for the rows and pieces of one section, for those of the other, and of squares.
+
+        They are where the samples are, and may be under way.
+        """
+        import torch
+
+        columns, bundles, count = self.shape.columns, self.there.bundles, self.here.count
+        squares: Any = 0.0
+        going_on: Any = 0.0
+        for turn in self.turns:
+            if not turn.planes:
+                continue
+            panels = len(turn.borders) - 1
+            sizes = [
+                (turn.count, turn.planes * self.shape.rows), (turn.count, count),
+                (panels, turn.count * columns), (panels, turn.count * bundles),
+                (turn.count * bundles, count) if self.cut else (panels, turn.count),
+            ]  # fmt: skip
+            *sums, pairs = (torch.zeros(size, dtype=torch.float32, device=self.device) for size in sizes)
+            self._launch(turn, [*sums, pairs], power, two)
+            for total, part in zip(self.found[:2], sums[:2], strict=True):
+                add_up(part[None], total[None])
+            for total, part, width in zip(self.found[2:], sums[2:], (columns, bundles), strict=True):
+                total[turn.first * width :][: part.shape[1]] = part.sum(0, dtype=torch.float64)
+            pairs = pairs.double()
+            if self.there.cut:
+                pairs = torch.segment_reduce(pairs, "sum", lengths=turn.units, axis=0, unsafe=True)
+                pairs[0] += going_on
+                pairs, going_on = (pairs[:-1], pairs[-1]) if turn.open else (pairs, 0.0)
+            if self.here.cut:
+                pairs = torch.segment_reduce(
+                    pairs.T.contiguous(), "sum", lengths=self.each, axis=0, unsafe=True
+                )
+            squares = squares + (torch.sum(pairs * pairs) if self.cut else torch.sum(pairs))
+        return *self.found, squares
+
+    def _launch(self, turn: _Turn, results: Sequence[Any], power: int, two: bool) -> None:
+        from nammd.engines.cuda.unit_programs import unit_sums
+
+        left, right, here, there = self.one.operands, self.other.operands, self.here, self.there
+        unit_sums[(turn.count, len(turn.borders) - 1)](
+            left.high, left.low, left.left, right.high, right.low, right.right,
+            self.one.numbers[here.pieces], self.other.numbers[there.pieces],
+            self.one.sizes[here.pieces], self.other.sizes[there.pieces],
+            self.plan, turn.borders, self.limits, *results, left.padded, right.padded,
+            turn.planes * self.shape.rows, here.count, here.rows.start, there.rows.start, turn.first,
+            *self.apart,
+            **constants(self.shape, left, power, two), P=there.width, G=there.bundles // 8,
+            RESIDENT=is_resident(left, power), CUT=self.cut, WARPS=self.shape.warps, STAGES=self.shape.stages,
+            num_stages=self.shape.stages, maxnreg=self.shape.registers,
+        )  # fmt: skip
+
+
+def _turns(parts: Labels) -> Iterator[tuple[int, int]]:
+    """Yield the first block of each turn and how many there are, if blocks leave so many numbers behind.
+
+    A block leaves at least as many behind as the one before; in a turn all leave as many as the last one.
+    """
+    first = 0
+    while first < len(parts):
+        needed = np.arange(1, len(parts) - first + 1) * parts[first:]
+        now = max(1, int(np.searchsorted(needed, _BUFFER_BYTES // 4, side="right")))
+        yield first, now
+        first += now
