@@ -367,3 +367,72 @@ def test_very_wide_rows_are_packed_a_few_at_a_time_to_the_same_values(precision,
     whole = kernel.bind(wide, wide[::-1], precision).tile(*everything)
     monkeypatch.setattr("nammd.kernels.exponential._PACKED_CELLS", 1500)
     close(kernel.bind(wide, wide[::-1], precision).tile(*everything), whole, precision)
+
+
+def on_any_machine(monkeypatch, avx512, small=1_000_000):
+    """Compute as a machine with AVX-512 does, or one without; so many multiplications are a small product."""
+    monkeypatch.setattr("nammd.kernels.exponential._AVX512", avx512)
+    monkeypatch.setattr("nammd.kernels.exponential._SMALL_PRODUCT", small)
+
+
+@either_precision
+@any_slices
+@pytest.mark.parametrize("avx512", [True, False])
+@pytest.mark.parametrize("given", [True, False], ids=["given", "its own"])
+def test_products_in_blocks_have_the_same_values(precision, rows, columns, avx512, given, monkeypatch):
+    on_any_machine(monkeypatch, avx512, small=100)
+    monkeypatch.setattr("nammd.kernels.exponential._LEAST_STEP", 1)
+    for x, y in ((X, X), (X, Y)):
+        expected = np.exp(-np.square(x[rows, None] - y[None, columns]).sum(-1) / 8)
+        out = np.full(expected.shape, np.nan, precision) if given else None
+        tile = nammd.Gaussian(2.0).bind(x, y, precision).tile(rows, columns, out)
+        close(tile, expected, precision)
+
+
+@either_precision
+@pytest.mark.parametrize("avx512", [True, False])
+@pytest.mark.parametrize("apart", [10.0, 12.0, 14.0, 36.0, 40.0, 100.0])
+@pytest.mark.parametrize("weight", [1.0, 1e-25])
+def test_values_that_underflow_are_those_of_the_formula(precision, avx512, apart, weight, monkeypatch):
+    on_any_machine(monkeypatch, avx512)
+    x, y = X / 10 + [apart, 0, 0], X / 10
+    tile = (weight * nammd.Gaussian(1.0)).bind(x, y, precision).tile(slice(None), slice(None), None)
+    expected = weight * np.exp(-np.square(x[:, None] - y).sum(-1) / 2)
+    np.testing.assert_allclose(tile, expected, rtol=1e-4, atol=np.finfo(precision).tiny)
+
+
+def test_rows_against_themselves_do_not_depend_on_the_tile_before():
+    tile, (some, others) = nammd.Gaussian(2.0).bind(X, X, "float64").tile, (slice(0, 5), slice(5, 9))
+    expected = [tile(one, some, None) for one in (some, others, some)]
+    np.testing.assert_array_equal(expected[0], expected[2])
+    close(expected[1], nammd.Gaussian(2.0)(X, X)[others, some])
+
+
+def test_values_of_machines_with_avx512_err_no_more(monkeypatch):
+    x, y = np.random.default_rng(8).normal(size=(2, 400, 6))
+    expected = np.exp(-np.square(x[:, None] - y).sum(-1) / 8)
+    errors = []
+    for avx512 in (True, False):
+        on_any_machine(monkeypatch, avx512)
+        tile = nammd.Gaussian(2.0).bind(x, y, "float32").tile(slice(None), slice(None), None)
+        errors.append(np.sqrt(np.mean((tile / expected - 1) ** 2)))
+    assert errors[0] <= 1.05 * errors[1]
+
+
+@pytest.mark.parametrize(
+    ("system", "target", "quick"),
+    [
+        ("linux", "X86_V4", True),
+        ("linux", "AVX512_SKX", True),
+        ("linux", "baseline(X86_V2)", False),
+        ("win32", "X86_V4", False),
+        ("linux", None, False),
+    ],
+)
+def test_powers_of_two_are_taken_where_they_are_quick(system, target, quick, monkeypatch):
+    from nammd.kernels import exponential
+
+    found = {"exp2": {"ff": {"current": target}}} if target else {}
+    monkeypatch.setattr(exponential, "opt_func_info", lambda *names: found)
+    monkeypatch.setattr("sys.platform", system)
+    assert exponential._has_avx512() is quick

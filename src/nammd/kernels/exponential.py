@@ -9,16 +9,21 @@ so that a tile is touched exactly twice before it is reduced. The price is cance
 exponent is a difference of terms of size h, so its error is about h times the machine epsilon.
 Centring keeps h small, and where it is not, tiles are computed in float64, or from differences.
 
+With AVX-512, NumPy's `exp2` of float32 takes half as long as `exp`; the exponents are then in units of
+log 2, which the packed numbers are scaled to.
+
 ``exp(-|u - v|_1)`` has no such shortcut.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from collections.abc import Callable
 
 import numpy as np
+from numpy.lib.introspect import opt_func_info
 
 from nammd.data.arrays import Array, FloatArray, like, namespace
 from nammd.data.magnitudes import OutOfReach
@@ -35,6 +40,24 @@ FLOAT32_LEAST = 0.01
 PACKED_ROWS, _PACKED_CELLS = 4096, 1 << 17
 """So many rows are packed at once, or fewer of very many columns: what is made on the way stays near."""
 
+_SMALL_PRODUCT = 1_000_000
+"""A matrix product of no more multiplications than this is computed by OpenBLAS for AVX-512 in one pass.
+
+The result of a larger one is filled with zeros, and then added to.
+"""
+
+_LEAST_STEP = 24
+"""Blocks of fewer rows than this gain nothing."""
+
+
+def _has_avx512() -> bool:
+    """Tell whether NumPy computes `exp2` with AVX-512; it may on Linux only."""
+    found = opt_func_info("^exp2$", "float32").get("exp2", {}).get("ff", {})
+    return sys.platform == "linux" and found.get("current") in ("AVX512_SKX", "X86_V4")
+
+
+_AVX512 = _has_avx512()
+
 _TOO_NARROW = (
     "the bandwidth is so far from the scale of the data that their ratio is beyond all numbers; take one of "
     "the size of the distances between rows, or leave out rows that are this far out"
@@ -47,20 +70,23 @@ def bind_squared(
     embed: Callable[[Array], Array],
     precision: Precision | None = None,
     weight: float = 1.0,
+    plain: bool = False,
 ) -> BoundKernel:
     """Bind ``weight * exp(-|u_i - v_j|^2 / 2)``, where u and v are `embed` of the rows of x and y.
 
-    `embed` must be linear: it is applied to rows that have been centred.
+    `embed` must be linear: it is applied to rows that have been centred. `plain`: by `exp` in any case.
     """
     xp = namespace(x, y)
     precision = precision or precision_of(x, y)
     centre, alike = _centre(x, y), xp is np and x is y and weight == 1
+    in_twos = xp is np and _AVX512 and precision == "float32" and not plain
+    unit = math.log(2) if in_twos else 1.0
     with np.errstate(over="ignore", invalid="ignore"):
-        left, largest_x = _pack(x, centre, embed, precision, math.log(weight), ones_last=True)
-        right, largest_y = left, largest_x
+        right, largest = _pack(y, centre, embed, precision, 0.0, unit, ones_last=False)
+        left = right
         if not alike:
-            right, largest_y = _pack(y, centre, embed, precision, 0.0, ones_last=False)
-    largest = max(largest_x, largest_y)
+            left, largest_x = _pack(x, centre, embed, precision, math.log(weight), unit, ones_last=True)
+            largest = max(largest_x, largest)
     if not largest <= FLOAT64_LIMIT:
         with np.errstate(over="ignore", invalid="ignore"):
             u, v = (embed(_float64(z)) for z in (x, y))
@@ -69,24 +95,36 @@ def bind_squared(
         return _bind_differences(u, v, 2, weight, -0.5)
     if precision == "float32" and not FLOAT32_LEAST <= largest <= FLOAT32_LIMIT:
         return bind_squared(x, y, embed, "float64", weight)
-    if xp is np:
-        # Where no row has anything, as a flag of missing values, there is nothing to multiply.
-        some = left.any(axis=0) & right.any(axis=0)
-        some[-2:] = True
-        if not some.all():
-            there = np.flatnonzero(some)
-            left = left.take(there, axis=1)
-            right = left if alike else right.take(there, axis=1)
+    if in_twos and math.log(weight) - 4 * largest < math.log(np.finfo(precision).tiny):
+        # |u - v|^2 / 2 is up to 4 h; where values may underflow, `exp2` takes fifty times as long.
+        return bind_squared(x, y, embed, precision, weight, plain=True)
+    if xp is not np:
 
-    def tile(rows: slice, columns: slice, out: Array | None) -> Array:
-        return xp.exp(left[rows, :] @ right[columns, :].T)
+        def tile(rows: slice, columns: slice, out: Array | None) -> Array:
+            return xp.exp(left[rows, :] @ right[columns, :].T)
+
+        return BoundKernel(tile, precision)
+    # Where no row has anything, as a flag of missing values, there is nothing to multiply.
+    some = left.any(axis=1) & right.any(axis=1)
+    some[-2:] = True
+    if not some.all():
+        right = right[some]
+        left = right if alike else left[some]
+    exponential, local = np.exp2 if in_twos else np.exp, threading.local()
+
+    def side(rows: slice) -> Array:
+        if not alike:
+            return left[:, rows]
+        kept: tuple[slice, FloatArray] | None = getattr(local, "kept", None)
+        if kept is None or kept[0] != rows:  # most tiles have the rows of the one before
+            kept = local.kept = rows, _mirrored(right[:, rows])
+        return kept[1]
 
     def numpy_tile(rows: slice, columns: slice, out: Array | None) -> Array:
-        others = _mirrored(left[columns]) if alike else right[columns]
-        out = np.matmul(left[rows], others.T, out=out)
-        return np.exp(out, out=out)
+        out = _product(side(rows), right[:, columns], out)
+        return exponential(out, out=out)
 
-    return BoundKernel(numpy_tile if xp is np else tile, precision)
+    return BoundKernel(numpy_tile, precision)
 
 
 def bind_cityblock(
@@ -125,12 +163,13 @@ def _pack(
     embed: Callable[[Array], Array],
     precision: Precision,
     log_weight: float,
+    unit: float,
     ones_last: bool,
 ) -> tuple[Array, float]:
     """Return ``[u, log_weight - h, 1]`` or ``[u, 1, log_weight - h]`` and the largest h.
 
     NumPy samples are packed some rows at a time, so that the float64 intermediates of a float32 sample
-    never exist whole.
+    never exist whole; each becomes a column, and exponents will be in the given unit.
     """
     xp = namespace(sample)
     if xp is not np:
@@ -146,18 +185,40 @@ def _pack(
         u = embed(_float64(sample[rows]) - centre)
         h = np.einsum("ij,ij->i", u, u) / 2
         if packed is None:
-            packed = np.empty((sample.shape[0], u.shape[1] + 2), precision)
-            packed[:, ones] = 1.0
-        packed[rows, :-2], packed[rows, norms] = u, log_weight - h
+            packed = _empty(u.shape[1] + 2, sample.shape[0], precision)
+            packed[ones] = 1.0
+        packed[:-2, rows] = (u * unit**-0.5).astype(precision, copy=False).T
+        packed[norms, rows] = (log_weight - h) / unit
         largest = max(largest, float(h.max()))
     return packed, largest
 
 
+def _empty(height: int, width: int, precision: Precision) -> FloatArray:
+    """Return an array of rows that are not a power of two apart, which would share few lines of the cache."""
+    return np.empty((height, width // 32 * 32 + 48), precision)[:, :width]
+
+
 def _mirrored(packed: FloatArray) -> FloatArray:
-    """Return the same rows, packed without a weight, as the other side of the product has them."""
-    found = packed.copy()
-    found[:, -2], found[:, -1] = packed[:, -1], packed[:, -2]
+    """Return the same columns, packed without a weight, as the other side of the product has them."""
+    found = _empty(len(packed), packed.shape[1], packed.dtype.name)
+    found[:-2], found[-2], found[-1] = packed[:-2], packed[-1], packed[-2]
     return found
+
+
+def _product(left: FloatArray, right: FloatArray, out: Array | None) -> Array:
+    """Return ``left.T @ right``, in blocks of so many rows that each is a small product."""
+    (depth, height), width = left.shape, right.shape[1]
+    step = _SMALL_PRODUCT // max(right.size, 1)
+    if not (_AVX512 and _LEAST_STEP <= step < height):
+        return np.matmul(left.T, right, out=out)
+    if out is None:
+        out = np.empty((height, width), left.dtype)
+    even = height // step * step
+    blocks = left[:, :even].reshape(depth, -1, step).transpose(1, 2, 0)
+    np.matmul(blocks, right, out=out[:even].reshape(-1, step, width))
+    if even < height:
+        np.matmul(left[:, even:].T, right, out=out[even:])
+    return out
 
 
 def _bind_differences(
