@@ -214,13 +214,6 @@ def run_sums(values: Array, lengths: NDArray[np.intp]) -> Array:
     return take_rows(so_far, ends) - take_rows(so_far, ends - lengths)
 
 
-def stable_order(values: Array) -> Array:
-    """Return the positions of values in ascending order; those of equal ones in their own order."""
-    if isinstance(values, np.ndarray):
-        return np.argsort(values, kind="stable")
-    return namespace(values).argsort(values, stable=True)
-
-
 def in_one_place(*arrays: Array) -> tuple[Array, ...]:
     """Return arrays as they are where all live in one place, and all in NumPy where not."""
     return arrays if len(set(map(place, arrays))) == 1 else tuple(map(at_home, arrays))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
+
+from nammd.data.threads import each_in_threads
 
 DIGEST_ROWS = 65_536
 """Of more rows it is a digest of the digests of so many at a time, which workers can make side by side."""
@@ -20,12 +21,9 @@ def digest_of_array(array: NDArray[np.float64]) -> str:
     """Return a digest of a NumPy array: its shape and its numbers."""
     whole, first = heads(array.shape)
     parts = [array[k : k + DIGEST_ROWS] for k in range(0, array.shape[0], DIGEST_ROWS)]
-    if len(parts) < 2:
-        return digest_of_digests(whole, [digest_of_rows(part, first) for part in parts])
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:  # hashing leaves Python to others
-        return digest_of_digests(whole, list(pool.map(digest_of_rows, parts, repeat(first))))
+    # Hashing takes as long as it takes to look at ten times the values.
+    found = each_in_threads(digest_of_rows, parts, repeat(first, len(parts)), values=10 * array.size)
+    return digest_of_digests(whole, found)
 
 
 def heads(shape: Sequence[int]) -> tuple[bytes, bytes]:

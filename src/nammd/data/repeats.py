@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -25,14 +26,18 @@ from nammd.data.arrays import (
     joined,
     like,
     namespace,
-    stable_order,
 )
+from nammd.data.ordering import stable_order
+from nammd.data.threads import each_in_threads
 
 Keys: TypeAlias = Array
 """Whole numbers of 64 bits, where the rows are."""
 
 _CACHED, _ON_DEVICE = 1 << 16, 1 << 22
 """How many values are looked at together: as many as a cache holds, or as keep a device busy."""
+
+_TOGETHER = 16
+"""A thread looks at so many times as many."""
 
 _MIX = 0x9E3779B97F4A7C15 - (1 << 64)
 _SIGN = -(1 << 63)
@@ -62,10 +67,17 @@ def row_keys(points: Array) -> Keys | None:
     rows, columns = points.shape
     factors = np.random.default_rng(0).integers(0, 2**63, columns, dtype=np.uint64)
     factors += factors + np.uint64(1)  # odd, so that no bit is lost
-    step = max((_CACHED if isinstance(points, np.ndarray) else _ON_DEVICE) // max(columns, 1), 1)
-    pieces = (points[start : min(start + step, rows), :] for start in range(0, rows, step))
-    keys = [_keys_of(bits_of(piece), factors.view(np.int64)) for piece in pieces]
-    return joined(keys) if keys else np.empty(0, np.int64)
+    here = isinstance(points, np.ndarray)
+    step = max((_CACHED if here else _ON_DEVICE) // max(columns, 1), 1)
+
+    def keys_from(start: int) -> list[Keys]:
+        stop = min(start + _TOGETHER * step, rows)
+        pieces = (points[k : min(k + step, stop), :] for k in range(start, stop, step))
+        return [_keys_of(bits_of(piece), factors.view(np.int64)) for piece in pieces]
+
+    starts = range(0, rows, _TOGETHER * step)
+    each = each_in_threads(keys_from, starts, values=points.size if here else 0)
+    return joined(list(chain.from_iterable(each))) if rows else np.empty(0, np.int64)
 
 
 def _keys_of(bits: Array, factors: NDArray[np.int64]) -> Keys:

@@ -39,7 +39,9 @@ def as_numpy(column: Any, missing: float = 0) -> NDArray[Any]:
     """
     import pyarrow as pa
 
-    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    # From the memory of the system, which it gets back from any thread.
+    pool = pa.system_memory_pool()
+    whole = column.combine_chunks(memory_pool=pool) if hasattr(column, "combine_chunks") else column
     if not len(whole):
         return np.empty(0, whole.type.to_pandas_dtype())
     buffers = [None, whole.buffers()[1]]

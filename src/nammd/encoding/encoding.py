@@ -21,6 +21,7 @@ from nammd.data.arrays import Array, FloatArray, in_float64, is_spread, like, na
 from nammd.data.dataset import Dataset
 from nammd.data.frames import FEW_ROWS, Frame
 from nammd.data.opening import open_dataset, refuse_summaries
+from nammd.data.threads import each_in_threads
 from nammd.data.values import Values
 from nammd.encoding.columns import ArrayColumn, Column, LeftOut, NumericColumn, write_together
 from nammd.encoding.fitting import fitted_columns
@@ -171,7 +172,8 @@ class Encoding:
     def points(self, dataset: Dataset, look: Look | None = None) -> Array:
         """Return the rows of a dataset as points; they are made once.
 
-        Where they are made of a table in memory now, `look` is shown every column and its values on the way.
+        Where they are made of a table in memory now, `look` is shown every column and its values on the way,
+        of many rows in several threads.
         """
         refuse_summaries(dataset)
         return dataset.points(self, lambda: self._points(dataset, look))
@@ -187,31 +189,39 @@ class Encoding:
         if dataset.one_column and len(self._slots) == 1 and not self.left_out:
             dataset = dataset.renamed(self.columns[0].name)
         require_known(self.columns, dataset, (entry.column for entry in self.left_out))
-        encode = self.encode if look is None else partial(self.encode, look=look)
+        # The workers of a cluster have one thread each, and who looks at groups of rows multiplies matrices.
+        threads = dataset.in_memory and dataset.units is None
+        encode = partial(self.encode, look=look, in_threads=threads)
         points = dataset.encoded(encode, self.width)
         if dataset.frame is not None:
             dataset.frame.let_go(list(self._slots))
         return points
 
-    def encode(self, frame: Frame, look: Look | None = None) -> FloatArray:
+    def encode(self, frame: Frame, look: Look | None = None, *, in_threads: bool = False) -> FloatArray:
         """Return the rows of a table that has all columns as points; see `points`."""
         # Of many rows, one column after the other in memory: so they are written, and what nothing is written
         # to, as flags where no value is missing, takes no memory.
         rows = np.zeros((frame.rows, self.width), order="F" if frame.rows > _MANY_ROWS else "C")
         few = frame.rows <= FEW_ROWS
-        together = list[tuple[NumericColumn, int, Values]]()
-        for column in self.columns:
+
+        def write(column: Column) -> tuple[NumericColumn, int, Values] | None:
             values, place = self.values(frame, column.name), self.slots(column.name)
             require_kind(values, column, frame.owner)
-            if few and isinstance(column, NumericColumn) and values.numbers is not None:
-                together.append((column, place.start, values))
-            else:
-                slots = rows[:, place]
-                column.write(values, slots)
-                if column.weight != 1:
-                    slots *= column.weight
             if look is not None:
                 look(column.name, values)
+            if few and isinstance(column, NumericColumn) and values.numbers is not None:
+                return column, place.start, values
+            slots = rows[:, place]
+            column.write(values, slots)
+            if column.weight != 1:
+                slots *= column.weight
+            return None
+
+        each = each_in_threads(write, self.columns, values=rows.size if in_threads else 0)
+        for name in self._slots:  # in this order, whichever was read first
+            if name in frame.unread:
+                frame.unread[name] = frame.unread.pop(name)
+        together = [one for one in each if one is not None]
         if together:
             write_together(rows, together)
         return rows

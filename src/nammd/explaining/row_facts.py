@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray, in_one_place, namespace, take_rows
 from nammd.data.dataset import Dataset
+from nammd.data.ordering import stable_order
 from nammd.data.repeats import MANY, Keys
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import sample_positions
@@ -160,7 +161,7 @@ class Neighbours:
         """Order the rows of a reference."""
         direction: FloatArray = np.random.default_rng(0).standard_normal(known.shape[1:])
         line = np.asarray(known @ direction, dtype=np.float64)
-        order = np.argsort(line, kind="stable")
+        order = stable_order(line)
         return cls(known, direction, order, line[order])
 
     @cached_property

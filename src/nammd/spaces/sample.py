@@ -17,10 +17,10 @@ from nammd.data.arrays import (
     digest_of,
     in_one_place,
     is_constant,
-    namespace,
     take_rows,
 )
 from nammd.data.dataset import Dataset
+from nammd.data.ordering import ascending
 from nammd.data.repeats import KeyCounts, Keys, row_keys
 from nammd.data.row_units import RowUnits
 from nammd.data.sampling import Positions, representatives
@@ -96,7 +96,7 @@ class Sample:
         None if the rows are not at hand.
         """
         keys = row_keys(self.points)
-        return None if keys is None else namespace(keys).sort(keys)
+        return None if keys is None else ascending(keys)
 
     @cached_property
     def key_counts(self) -> KeyCounts | None:

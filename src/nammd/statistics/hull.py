@@ -119,7 +119,7 @@ class Hull:
             return 0.0
         if one.units is None or one.units is two.units or two.units is None:
             return min(one.size, two.size)
-        return float(np.isin(one.units, two.units).sum())
+        return float(np.isin(one.units, two.units, assume_unique=True).sum())
 
     def expected_bias(self, rows: float, reference: float) -> float:
         """Return by how much a fitted squared distance is too small for candidates like one of the corners.

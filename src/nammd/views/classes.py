@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nammd.data.arrays import FloatArray
 from nammd.data.values import Values
+from nammd.encoding.columns import row_blocks
 from nammd.statistics.tails import normal_scores
 from nammd.views.measure import Measure
 from nammd.views.support import APART
@@ -135,7 +136,9 @@ class Classes:
 
     def _between(self, values: Values, edges: FloatArray) -> Codes:
         numbers = np.full(len(values.missing), np.nan) if values.numbers is None else values.numbers
-        found = np.searchsorted(edges, numbers, side="right").astype(np.uint8)
+        found = np.empty(len(numbers), dtype=np.uint8)
+        for rows in row_blocks(len(numbers)):
+            found[rows] = np.searchsorted(edges, numbers[rows], side="right")
         found[values.missing] = self.count
         return found
 

@@ -19,6 +19,7 @@ from nammd.data.arrays import FloatArray, to_numpy
 from nammd.data.dataset import Dataset
 from nammd.data.frames import Frame
 from nammd.data.row_units import RowUnits
+from nammd.data.threads import each_in_threads
 from nammd.data.values import Values
 from nammd.encoding import Encoding
 from nammd.encoding.constants import Constant, constants_in, constants_together
@@ -108,7 +109,12 @@ def tally_columns(
         there = None
         if units is None and not edges and not isinstance(array, np.ndarray):
             there = look_there(array, measures, together.whole, look_here)
-        columns = there or {m.name: look_here(m) for m in measures}
+        if there is None:
+            # With groups of rows there are matrix products.
+            values = array.size if units is None and isinstance(array, np.ndarray) else 0
+            looks = each_in_threads(look_here, measures, values=values)
+            there = {m.name: each for m, each in zip(measures, looks, strict=True)}
+        columns = there
     else:
         few = dataset.frame.rows <= FEW and units is None and not edges
         if few:  # of a few rows each there may be very many
@@ -121,6 +127,8 @@ def tally_columns(
         else:
             columns = look_at_columns(dataset, measures, encoding, look)
         found = constants_in(dataset.frame, constants, encoding.reading)
+    if together.whole is not None:
+        together.whole.in_order(measures)
     return Tally(columns, found, *together.found())
 
 
@@ -172,11 +180,14 @@ def look_at_columns(
         if name in wanted:
             found[name] = look(wanted[name], values)
 
+    def look_again(measure: Measure) -> None:
+        keep(measure.name, column_values(dataset, measure, encoding))
+
     if measures:
         encoding.points(dataset, keep)
-    for measure in measures:
-        if measure.name not in found:  # the points were there already
-            keep(measure.name, column_values(dataset, measure, encoding))
+    left = [measure for measure in measures if measure.name not in found]  # the points were there already
+    values = len(left) * (dataset.rows or 0) if dataset.units is None else 0
+    each_in_threads(look_again, left, values=values)
     return {measure.name: found[measure.name] for measure in measures}
 
 

@@ -238,7 +238,7 @@ def _features(
 
 
 class RelationCounter:
-    """Counts how the columns of a dataset go together, while they are read one by one.
+    """Counts how the columns of a dataset go together, while they are read, also in several threads.
 
     Parameters
     ----------
@@ -279,6 +279,10 @@ class RelationCounter:
                 if found[name].ranked:
                     self._quantiles[name] = cuts[name][1]
         return [found.get(measure.name) for measure, _ in columns]
+
+    def in_order(self, measures: Sequence[Measure]) -> None:
+        """Put the columns that were taken, in whatever order, into that of measures: pairs follow it."""
+        self._made = {m.name: self._made[m.name] for m in measures if m.name in self._made}
 
     def found(self, columns: Columns | None = None) -> SampleRelations:
         """Return how they go together; `columns` where they were not known before."""

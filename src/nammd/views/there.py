@@ -56,10 +56,6 @@ class RelationsThere(RelationCounter):
                 self._made[name] = made.with_rows(rows[: made.count + 1])
         self._there += ((tuple(names), codes),)
 
-    def in_order(self, measures: Sequence[Measure]) -> None:
-        """Put the columns that were taken into the order of measures: pairs follow it."""
-        self._made = {m.name: self._made[m.name] for m in measures if m.name in self._made}
-
     def looks_at(self, measure: Measure) -> bool:
         """Tell whether a column is looked at with others."""
         return self._columns is None or measure.name in self._columns.classes
@@ -134,8 +130,6 @@ def look_there(
             if wanted.any():
                 chosen = [m for m, one in zip(left, wanted, strict=True) if one]
                 together.add_there(chosen, columns.chosen(wanted))
-    if together is not None:
-        together.in_order(measures)
     return {measure.name: found[measure.name] for measure in measures}
 
 
