@@ -9,6 +9,7 @@ import pytest
 
 from nammd import Tolerance
 from nammd.data import threads
+from nammd.encoding import fitting
 
 
 def table(rows, seed):
@@ -49,6 +50,7 @@ def test_results_are_the_same_in_any_number_of_threads(monkeypatch, kind):
     else:
         x, y = (np.random.default_rng(seed).normal(size=(3000, 6)) for seed in range(2))
     monkeypatch.setattr(threads, "_THREADS_PAY", 1)
+    monkeypatch.setattr(fitting, "_MANY_ROWS", 1)
     found = []
     for cpus in (1, 2, 5):
         monkeypatch.setattr(threads, "cpu_count", lambda cpus=cpus: cpus)
