@@ -260,6 +260,16 @@ def test_a_reference_is_asked_for_its_cells_once(monkeypatch):
     assert [each is x for each in asked].count(True) == len(x.stacks)
 
 
+def test_what_goes_together_in_a_reference_is_worked_out_once_where_classes_are_ranks(monkeypatch):
+    x, *others = relations(independent(0), independent(1), independent(2))
+    asked = []
+    monkeypatch.setattr(module, "relation_of", lambda cells: asked.append(cells) or relation_of(cells))
+    limits = RelationLimits.of(x, Negligible())
+    found = [check_relations(limits, x, other, 0.05) for other in (*others, *others)]
+    assert len(asked) == 3
+    assert [each.pvalue for each in found[0]] == [each.pvalue for each in found[2]]
+
+
 def test_of_very_many_columns_the_most_dependent_pairs_are_looked_at():
     rng = np.random.default_rng(0)
     data = rng.normal(size=(400, 70))

@@ -199,7 +199,7 @@ def check_relations(
         x, y = reference.relation(pairs, before), candidate.relation(pairs, now)
         changes[pairs] = np.maximum(difference(x, y), 0.0) / unit
         pvalues[pairs] = beyond(x, y, margin)
-    for k, names in enumerate(candidate.columns.pairs):
+    for k, names in enumerate(candidate.columns.pairs if unlike else ()):
         if any(name in unlike for name in names):
             pvalues[k] = 1.0
     for pairs in stacks if others else ():

@@ -144,11 +144,25 @@ class SampleRelations:
 
     def relation(self, pairs: Sequence[int], cells: Cells | None = None) -> Relation:
         """Return how the columns of some pairs of one stack go together; of one pair with groups."""
-        cells, rows = cells or self.cells(pairs), self.grouped
+        own = self.cells(pairs)
+        if self.grouped is not None or (cells is not None and cells is not own):
+            return self._relation(pairs, cells or own)
+        asked = tuple(pairs)
+        if asked not in self._relations:
+            self._relations[asked] = self._relation(pairs, own)
+        return self._relations[asked]
+
+    def _relation(self, pairs: Sequence[int], cells: Cells) -> Relation:
+        rows = self.grouped
         if rows is None:
             return relation_of([cells])
         one, two = (rows.codes[name].astype(np.intp) for name in self.columns.pairs[pairs[0]])
         return relation_of_groups(cells, one * cells.table.shape[2] + two, rows.groups, rows.weights)
+
+    @cached_property
+    def _relations(self) -> dict[tuple[int, ...], Relation]:
+        """What was asked for of all rows as they are, likewise."""
+        return {}
 
     @cached_property
     def stacks(self) -> list[list[int]]:
