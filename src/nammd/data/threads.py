@@ -18,8 +18,8 @@ _THREADS_PAY = 1 << 20
 def each_in_threads(function: Callable[..., T], *many: Iterable[Any], values: int) -> list[T]:
     """Return what ``map(function, *many)`` does, in its order; in threads, if many values are looked at.
 
-    The first error in that order is raised, as without threads. What is called this way should call no BLAS,
-    which has threads of its own, and starts no threads this way itself.
+    The first error in that order is raised, as without threads. What is called this way starts no threads
+    itself, and calls no BLAS, unless that is held to one thread.
 
     >>> each_in_threads(max, [1, 5], [4, 2], values=1_000_000)
     [4, 5]
