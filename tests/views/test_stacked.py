@@ -7,15 +7,21 @@ import pandas as pd
 import pytest
 
 import nammd
+from nammd.data.opening import open_dataset
+from nammd.data.row_grouping import RowGrouping, dataset_with_grouping
 from nammd.data.values import Values
 from nammd.statistics.margin import margin
+from nammd.statistics.relation import difference
 from nammd.views import limits, stacked
 from nammd.views.counted import count_columns
+from nammd.views.counting import tally_columns
 from nammd.views.counts import LabelCounts, NumberCounts
 from nammd.views.limits import check_columns
-from nammd.views.measure import Measure
+from nammd.views.measure import Measure, measures_of
 from nammd.views.nearest import nearest_mixture
+from nammd.views.negligible import Negligible
 from nammd.views.placed import pair_of_counts
+from nammd.views.relation_limits import RelationLimits
 from nammd.views.stacked import stacked_pairs
 
 MEASURE = Measure("a", "numeric", "numbers", 1.0, 2.0)
@@ -200,3 +206,49 @@ def test_a_mixture_that_is_one_corner_is_the_pair_of_that_corner():
         ]
         assert pvalues[0] == pytest.approx(pvalues[1], rel=1e-9)
     assert seen > 10
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_blocks_of_columns_at_once_are_as_far_apart_as_one_by_one(monkeypatch, grouped):
+    """Also how far pairs of columns are, beside each pair by itself."""
+    rng = np.random.default_rng(5)
+    table = {f"number {k}": rng.normal(size=60).round(k % 3) for k in range(5)}
+    table |= {"gaps": np.where(rng.random(60) < 0.3, np.nan, table["number 0"]), "few": rng.poisson(2.0, 60)}
+    table |= {"label": rng.choice(["a", "b", "c"], 60), "flag": rng.random(60) < 0.3}
+    groups = rng.integers(0, 30, 60).astype(str) if grouped else None
+
+    def limits_of():
+        made = nammd.Tolerance.from_split(pd.DataFrame(table), anyway=True, groups=groups)
+        return made.column_tolerances
+
+    found = limits_of()
+    with monkeypatch.context() as patched:
+        patched.setattr("nammd.views.counting.FEW", 0)
+        expected = limits_of()
+    for ours, theirs in zip(found.limits, expected.limits, strict=True):
+        assert ours.tolerances() == pytest.approx(theirs.tolerances(), rel=1e-9)
+    assert len({str(each.tolerances()) for each in found.limits}) > len(found.limits) / 2
+    pairs, alone = found.pairs, expected.pairs
+    np.testing.assert_allclose(pairs.negligible, alone.negligible, rtol=1e-12)
+    assert len(np.unique(pairs.negligible)) > len(pairs.negligible) / 3  # blocks are apart in some
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_pairs_of_columns_in_blocks_are_as_far_apart_as_each_by_itself(grouped):
+    rng = np.random.default_rng(6)
+    table = pd.DataFrame({name: rng.normal(size=90) for name in "abcd"})
+    if grouped:
+        table["who"] = rng.integers(0, 40, 90).astype(str)
+    grouping = RowGrouping("who" if grouped else None, None)
+    dataset = dataset_with_grouping(open_dataset(table, "x"), grouping)
+    encoding = nammd.Space.fit(table[list("abcd")]).encoding
+    measures = measures_of(encoding, dataset)
+    tally = tally_columns(dataset, measures, encoding, edges=(0, 30, 60, 90), pairs=True)
+    limits = RelationLimits.of(tally.relations, Negligible.of(True))
+    found = limits.apart(tally.parts).negligible
+    for k in range(len(found)):
+        unit = np.prod([each.spread for each in limits.reference.both(k)])
+        far = [
+            difference(limits.reference.relation([k]), part.relation([k]))[0] / unit for part in tally.parts
+        ]
+        assert found[k] == pytest.approx(max(limits.negligible[k], max(0.0, *far) ** 0.5))

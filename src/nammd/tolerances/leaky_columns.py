@@ -27,6 +27,9 @@ SHARES_APART = 0.95
 ORDERED = 0.5
 """Rows are ordered by a column if blocks of them explain so much of its variance."""
 
+_CHANCE = 1e-4
+"""That is, unless some column of rows in no order does so with at least this probability."""
+
 _AT_ONCE = 1 << 20
 """So many values of both datasets are put into order together."""
 
@@ -90,7 +93,15 @@ def ordered_by(encoding: Encoding, x: FloatArray) -> Column | None:
         for column in encoding.columns
     }
     most = max(explained, key=lambda column: explained[column])
-    return most if explained[most] > ORDERED else None
+    return most if explained[most] > max(ORDERED, _by_chance(len(x), blocks, len(explained))) else None
+
+
+def _by_chance(rows: int, blocks: int, columns: int) -> float:
+    """Return how much of a variance blocks explain in any of some columns by chance, hardly ever more."""
+    from scipy.special import betainccinv
+
+    # The share that is between groups of normal numbers has a beta distribution.
+    return float(betainccinv((blocks - 1) / 2, (rows - blocks) / 2, _CHANCE / columns))
 
 
 def _some(points: FloatArray) -> FloatArray:

@@ -30,7 +30,7 @@ from nammd.views.features import ColumnRows
 from nammd.views.grouped import column_units, has_units
 from nammd.views.measure import Measure
 from nammd.views.negligible import Negligible
-from nammd.views.perturbed import block_distances, unit_block_distances
+from nammd.views.perturbed import block_distances, blocks_of_columns, unit_block_distances
 from nammd.views.relations import Columns, RelationCounter, SampleRelations
 from nammd.views.tally import ColumnTally, Tally
 from nammd.views.there import RelationsThere, look_there
@@ -96,7 +96,7 @@ def tally_columns(
     together = _Together.of(dataset, pairs, units, edges)
 
     def look(measure: Measure, values: Values) -> ColumnTally:
-        together.add(measure, values)
+        together.add([(measure, values)])
         return _look(measure, values, units, negligible, edges)
 
     found: dict[str, Constant] = {}
@@ -116,14 +116,9 @@ def tally_columns(
             there = {m.name: each for m, each in zip(measures, looks, strict=True)}
         columns = there
     else:
-        few = dataset.frame.rows <= FEW and units is None and not edges
-        if few:  # of a few rows each there may be very many
+        if dataset.frame.rows <= FEW and units is None:  # of a few rows each there may be very many
             kept = look_at_columns(dataset, measures, encoding, lambda measure, values: (measure, values))
-            every = [kept[measure.name] for measure in measures]
-            if together.whole is not None:
-                together.whole.add_all(every)
-            counts = count_columns(every)
-            columns = {m.name: ColumnTally(each) for m, each in zip(measures, counts, strict=True)}
+            columns = _look_at_all([kept[measure.name] for measure in measures], together, edges)
         else:
             columns = look_at_columns(dataset, measures, encoding, look)
         found = constants_in(dataset.frame, constants, encoding.reading)
@@ -153,14 +148,16 @@ class _Together:
             blocks.append((rows, RelationCounter(None, None if units is None else units.take(rows))))
         return cls(whole, tuple(blocks))
 
-    def add(self, measure: Measure, values: Values) -> None:
-        """Take the values of a column."""
+    def add(self, columns: Sequence[tuple[Measure, Values]]) -> None:
+        """Take the values of columns."""
         if self.whole is None:
             return
-        classes = self.whole.add(measure, values)
+        classes = self.whole.add_all(columns)
+        known = [(m, values, c) for (m, values), c in zip(columns, classes, strict=True) if c is not None]
         for rows, counter in self.blocks:
-            if classes is not None:
-                counter.add(measure, values.take(rows), classes)
+            counter.add_all(
+                [(m, values.take(rows)) for m, values, _ in known], {m.name: c for m, _, c in known}
+            )
 
     def found(self) -> tuple[SampleRelations | None, tuple[SampleRelations, ...]]:
         """Return how they go together."""
@@ -189,6 +186,24 @@ def look_at_columns(
     values = len(left) * (dataset.rows or 0) if dataset.units is None else 0
     each_in_threads(look_again, left, values=values)
     return {measure.name: found[measure.name] for measure in measures}
+
+
+def _look_at_all(
+    columns: Sequence[tuple[Measure, Values]], together: _Together, edges: Sequence[int]
+) -> dict[str, ColumnTally]:
+    """Return what the values of columns of a few rows tell, all at once."""
+    together.add(columns)
+
+    def counted(rows: NDArray[np.intp]) -> list[Counts]:
+        return count_columns([(measure, values.take(rows)) for measure, values in columns])
+
+    every = np.arange(edges[-1]) if edges else np.empty(0, np.intp)
+    parts = [(counted(every[a:b]), counted(np.delete(every, slice(a, b)))) for a, b in pairwise(edges)]
+    blocks = blocks_of_columns(parts) if parts else [{} for _ in columns]
+    return {
+        measure.name: ColumnTally(counts, blocks=own)
+        for (measure, _), counts, own in zip(columns, count_columns(columns), blocks, strict=True)
+    }
 
 
 def _look(

@@ -6,7 +6,7 @@ random, since what becomes of the distribution is known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +20,7 @@ from nammd.views.grouped import column_units
 from nammd.views.limits import LEAST_ROWS, aspects, part
 from nammd.views.negligible import moved_by
 from nammd.views.placed import PlacedSample, pair_of_placed, placed
+from nammd.views.stacked import stacked_pairs
 from nammd.views.support import APART
 
 _NODES = 15
@@ -55,6 +56,26 @@ def block_distances(parts: list[Counts]) -> dict[str, float]:
                 values.append(pair_of_placed(rest, sample).value)
         if values and max(values) > 0:
             found[aspect] = max(values)
+    return found
+
+
+def blocks_of_columns(parts: Iterable[tuple[Sequence[Counts], Sequence[Counts]]]) -> list[dict[str, float]]:
+    """Return the same for very many columns: the counts of all of them in a block, and in the rest."""
+    asked, pairs = list[tuple[int, str]](), list[tuple[Counts, Counts]]()
+    for block, rest in parts:
+        for k, both in enumerate(zip(rest, block, strict=True)):
+            for aspect in aspects(both[0]):
+                x, y = (part(aspect, each) for each in both)
+                if min(x.size, y.size) >= LEAST_ROWS:
+                    asked.append((k, aspect))
+                    pairs.append((x, y))
+    values = np.zeros(len(pairs))
+    for which, pair in stacked_pairs(pairs):
+        values[which] = pair.value
+    found: list[dict[str, float]] = [{} for _ in rest]
+    for (k, aspect), value in zip(asked, values.tolist(), strict=True):
+        if value > found[k].get(aspect, 0.0):
+            found[k][aspect] = value
     return found
 
 

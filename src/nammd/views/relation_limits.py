@@ -148,11 +148,13 @@ class RelationLimits:
 
     def apart(self, others: Sequence[SampleRelations]) -> RelationLimits:
         """Return the same, but columns may go together as differently as in some parts of the reference."""
-        far = [
-            max((_change(self.reference, other, k) for other in others), default=0.0)
-            for k in range(len(self.negligible))
-        ]
-        return replace(self, negligible=np.maximum(self.negligible, far))
+        far = self.negligible.copy()
+        for other in others:
+            for pairs in (self.reference if other.grouped is None else other).stacks:
+                apart = difference(self.reference.relation(pairs), other.relation(pairs)).tolist()
+                changes = [_in_units(each, self.reference, k) for each, k in zip(apart, pairs, strict=True)]
+                far[pairs] = np.maximum(far[pairs], changes)
+        return replace(self, negligible=far)
 
 
 def check_relations(
@@ -260,10 +262,6 @@ def _mixtures(labels: Sequence[str], like: Mapping[str, float]) -> Iterator[list
 def _unit(sample: SampleRelations, pair: int) -> float:
     one, two = sample.both(pair)
     return one.spread * two.spread
-
-
-def _change(x: SampleRelations, y: SampleRelations, pair: int) -> float:
-    return _in_units(float(difference(x.relation([pair]), y.relation([pair]))[0]), x, pair)
 
 
 def _strength(sample: SampleRelations, pair: int) -> float:
