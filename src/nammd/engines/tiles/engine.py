@@ -52,6 +52,13 @@ to four times as long.
 """
 
 
+_NUMPY_TILE = (1024, 768)
+"""Larger than the nearest caches: between calls of NumPy threads wait for each other, so calls are few."""
+
+_THREADS_OF_SUMS = 8
+"""With more of them it takes longer, for the same reason."""
+
+
 @dataclass(frozen=True, repr=False)
 class Tiles(Engine):
     """Compute on tiles of the Gram matrix: NumPy in threads, or where the arrays are.
@@ -59,9 +66,10 @@ class Tiles(Engine):
     Parameters
     ----------
     tile_rows, tile_columns : int, optional
-        The size of a tile. The defaults fit the cache of a CPU core, or keep a device busy.
+        The size of a tile. The defaults fit the caches of a CPU, or keep a device busy.
     threads : int, optional
-        The number of threads; by default as many as the process may use, or one for small data.
+        The number of threads; by default as many as the process may use, but of sums over pairs at most
+        eight, or one for small data.
     dtype : {"float32", "float64"}, optional
         The precision of the tiles, by default that of the data, or float32 of samples that have more
         than 16 777 216 pairs of rows; float64 where the spread of the data is too much for float32. Sums over
@@ -174,7 +182,7 @@ class Tiles(Engine):
         return self._summed(jobs, len(kernels), first)
 
     def _summed(self, jobs: Sequence[Any], kernels: int, first: Array) -> list[Summed]:
-        run(jobs, self.threads, self.progress)
+        run(jobs, self.threads, self.progress, most=_THREADS_OF_SUMS)
         by = self.described(first)
         return [Summed(tuple(job.result(k) for job in jobs), by) for k in range(kernels)]
 
@@ -206,7 +214,7 @@ class Tiles(Engine):
         rows, columns = self._tile_shape(z)
         # Flat and wide tiles: the product with the vectors dominates, and little is computed twice.
         # The block on the diagonal must fit into the first tile of its panel.
-        height = rows // 4 or 1
+        height = rows // 8 or 1
         shape = (height, max(4 * columns, height))
         job = QuadraticForms(kernel.bind(z, z, self.dtype), z, vectors, shape, Buffers())
         run([job], self.threads, self.progress)
@@ -244,5 +252,5 @@ class Tiles(Engine):
         return self.dtype or super().precision_for(*samples)
 
     def _tile_shape(self, sample: Array) -> tuple[int, int]:
-        default = (512, 512) if isinstance(sample, np.ndarray) else (2048, 8192)
+        default = _NUMPY_TILE if isinstance(sample, np.ndarray) else (2048, 8192)
         return self.tile_rows or default[0], self.tile_columns or default[1]

@@ -89,7 +89,7 @@ class WithinJob(TileJob):
         powers: Sequence[int] = (1,),
     ) -> None:
         super().__init__(bound, part, shape, buffers, powers)
-        self.strip = max(shape[0] // 4, 1)
+        self.strip = max(shape[0] // 8, 1)
         self.rows, self.squares = np.zeros((self.count, self.size)), np.zeros(self.count)
 
     def work(self, start: int) -> int:

@@ -53,17 +53,24 @@ class Job(Protocol):
         """Add the partial sums of a panel."""
 
 
-def run(jobs: Sequence[Job], threads: int | None, progress: Progress = None, of_pairs: bool = True) -> None:
+def run(
+    jobs: Sequence[Job],
+    threads: int | None,
+    progress: Progress = None,
+    of_pairs: bool = True,
+    most: int | None = None,
+) -> None:
     """Compute the panels of all jobs, in threads where that pays, and merge them in order.
 
-    Pairs of rows can take long; then a warning says how long, and what would be quicker.
+    Unless their number is given, there are at most so many threads. Pairs of rows can take long; then a
+    warning says how long, and what would be quicker.
     """
     panels = [(job, start) for job in jobs for start in job.starts]
     total = sum(job.work(start) for job, start in panels)
     on_cpu = all(job.on_cpu for job in jobs)
     if threads is None:
         pays = sum(job.nanoseconds for job in jobs) >= _THREADS_PAY_NANOSECONDS
-        threads = cpu_count() if pays else 1
+        threads = min(cpu_count(), most or cpu_count()) if pays else 1
     threads = min(threads, len(panels)) if on_cpu else 1
 
     def warn(seconds: float) -> None:
