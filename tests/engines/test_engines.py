@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import array_api_strict
 import numpy as np
@@ -495,3 +496,20 @@ def test_tensors_of_torch_have_their_powers_too():
     for mine, theirs in zip(there, nammd.Tiles().many_sums(kernels, (x,), (x, y)), strict=True):
         for one, other in zip(mine, theirs, strict=True):
             np.testing.assert_allclose(one.rows, other.rows, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(None, 8), (12, 12)])
+def test_sums_over_pairs_take_few_threads_unless_more_are_asked_for(monkeypatch, asked, expected):
+    """More of them wait for each other between calls of NumPy."""
+    taken = []
+
+    class Recording(ThreadPoolExecutor):
+        def __init__(self, threads, **options):
+            taken.append(threads)
+            super().__init__(threads, **options)
+
+    monkeypatch.setattr("nammd.engines.tiles.pool.ThreadPoolExecutor", Recording)
+    monkeypatch.setattr("nammd.engines.tiles.pool.cpu_count", lambda: 16)
+    x, y = np.random.default_rng(0).normal(size=(2, 6000, 2)).astype("float32")
+    nammd.kernel_sums(x, y, nammd.Gaussian(1.0), nammd.Tiles(threads=asked))
+    assert taken == [expected]
