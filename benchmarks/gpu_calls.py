@@ -17,6 +17,7 @@ import nammd
 from benchmarks.gpu_timing import samples, seconds
 from benchmarks.results import Measurement, at_most
 from benchmarks.scale import Scale
+from nammd.data.arrays import to_numpy
 from nammd.engines.units import Units
 from nammd.evidence import prepare
 from nammd.evidence.cautions import copied_rows, rows_in_common, same_rows
@@ -26,6 +27,7 @@ _WHOLE = ((1_000_000, 64, {"high": 1.3, "fast": 1.0}), (300_000, 768, {"high": 5
 
 _ROWS, _COLUMNS = 262_144, 64
 _CHECKED_ROWS = 50_000
+_COMPARED_ROWS, _PARTS_PER_MILLION = 8_192, 10.0
 _CHECKS = 5.0
 _TIMES_ROWS, _TIMES_JOINT = 1.5, 2.0
 _CHECK, _COMPILING, _FROM_DISK = 0.2, 5.0, 1.0
@@ -108,6 +110,29 @@ def _units(rows: int, device: dict[str, Any]) -> Iterator[Measurement]:
             what = f"sums over {name} / over rows, n = {rows:,}, d = {_COLUMNS}, {precision}"
             details = device | {"seconds": {"units": took, "rows": plain}}
             yield Measurement(what, took / plain, "x", at_most(_TIMES_ROWS), details)
+            if precision == "high":
+                some = [(z[:_COMPARED_ROWS], first_rows(u, _COMPARED_ROWS)) for z, u in (one, two)]
+                error = unit_error(engine, kernel, *some)
+                what = f"sums over {name} against float64, {_COMPARED_ROWS:,} rows: largest error"
+                yield Measurement(what, 1e6 * error, "ppm", at_most(_PARTS_PER_MILLION), device)
+
+
+def first_rows(units: Units, rows: int) -> Units:
+    """Return the units of the first rows."""
+    return Units(units.labels[:rows], None if units.weights is None else units.weights[:rows])
+
+
+def unit_error(engine: Any, kernel: Any, one: tuple[Any, Units], two: tuple[Any, Units]) -> float:
+    """Return the largest relative error of any sum over units, against float64 on the CPU."""
+    parts = (one,), (two,), (one, two)
+    exact = [tuple((to_numpy(z).astype(np.float64), units) for z, units in part) for part in parts]
+    found, expected = engine.unit_sums(kernel, *parts), nammd.Tiles().unit_sums(kernel, *exact)
+    return max(
+        float(np.abs(np.asarray(getattr(ours, name)) / value - 1).max())
+        for ours, theirs in zip(found, expected, strict=True)
+        for name, value in vars(theirs).items()
+        if value is not None
+    )
 
 
 def _groups(sizes: Any, side: int, weights: Any = None) -> Units:

@@ -1,0 +1,35 @@
+"""What the benchmark of the GPU says of sums over units: how far they are from float64."""
+
+import numpy as np
+import pytest
+from benchmarks.gpu_calls import first_rows, unit_error
+
+import nammd
+from nammd.engines.units import Units
+
+KERNEL = nammd.Gaussian(2.0)
+
+
+class Wrong(nammd.Tiles):
+    """An engine of which one sum for a unit is off."""
+
+    def unit_sums(self, kernel, *parts):
+        found = super().unit_sums(kernel, *parts)
+        found[2].sized_cols[3] *= 1.001
+        return found
+
+
+@pytest.mark.parametrize(("engine", "error"), [(nammd.Tiles(), 1e-6), (Wrong(), 1e-3)])
+def test_the_largest_error_of_any_sum_is_found(engine, error):
+    x, y = np.random.default_rng(0).normal(size=(2, 120, 3)).astype("float32")
+    labels, weights = np.repeat(np.arange(60), 2), np.random.default_rng(1).uniform(1, 2, 120)
+    one, two = Units(labels), Units(labels + 60, weights)
+    found = unit_error(engine, KERNEL, (x, one), (y, two))
+    assert 0 < found <= 1.01 * error
+    assert found > error / 100
+
+
+def test_units_of_the_first_rows():
+    some = first_rows(Units(np.repeat(np.arange(9), 3), np.arange(27.0) + 1), 10)
+    assert some.labels.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]
+    assert some.weights.tolist() == list(range(1, 11))
