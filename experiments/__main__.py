@@ -15,8 +15,8 @@ from experiments.results import FOLDER, load
 from experiments.running import Options, run
 from experiments.stale import advice, stale_files
 from experiments.verifying import verify
+from nammd.data.threads import cpu_count
 from nammd.datasets.files import VARIABLE
-from nammd.engines.tiles.pool import cpu_count
 
 
 def main(arguments: list[str] | None = None) -> int:

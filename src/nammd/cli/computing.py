@@ -39,7 +39,7 @@ def computing(chosen: KernelOptions) -> Iterator[None]:
         with _connected(distributed, chosen.scheduler):
             yield
         return
-    from nammd.engines.tiles.pool import cpu_count
+    from nammd.data.threads import cpu_count
 
     with _deaf_to_interrupts():
         cluster = distributed.LocalCluster(

@@ -9,7 +9,6 @@ computation was interrupted or another panel failed.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from nammd.data.arrays import Array, place
+from nammd.data.threads import cpu_count
 from nammd.engines.blas import single_threaded_blas
 from nammd.engines.progress import Meter, Progress, comparing, warn_of_long_computation
 
@@ -194,10 +194,3 @@ class Buffers:
             buffer = np.empty(size, np.uint8)
             setattr(self._local, purpose, buffer)
         return buffer[:size].view(dtype).reshape(height, width)
-
-
-def cpu_count() -> int:
-    """Return how many CPUs this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
