@@ -42,8 +42,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("engine", [nammd.Tiles(tile_rows=16, tile_columns=16), nammd.Tiles()])
-def test_they_are_those_of_the_full_matrices(case, engine):
+@pytest.mark.parametrize("tile", [(16, 16), (16, 12), (12, 16), (None, None)])
+def test_they_are_those_of_the_full_matrices(case, tile):
+    engine = nammd.Tiles(*tile)
     count, sizes, weighted, reach = CASES[case]
     rng = np.random.default_rng(0)
     one = units(rng, count, sizes, weighted, reach)
@@ -54,6 +55,18 @@ def test_they_are_those_of_the_full_matrices(case, engine):
     np.testing.assert_allclose(within.rows, own["rows"], rtol=1e-12)
     np.testing.assert_allclose(within.sized, own["sized_rows"], rtol=1e-12)
     assert within.squares == pytest.approx(own["squares"], rel=1e-12)
+    for name, expected in across.items():
+        np.testing.assert_allclose(getattr(cross, name), expected, rtol=1e-12, err_msg=name)
+
+
+def test_units_larger_than_the_tiles_of_any_size():
+    """The pieces of a unit are others where it is in the rows of a tile than where it is in its columns."""
+    rng = np.random.default_rng(5)
+    one, two = units(rng, 2, (1100, 1400), weighted=True), units(rng, 2, (1100, 1400), first=1)
+    x, y = rng.normal(size=(len(one.labels), 2)), rng.normal(size=(len(two.labels), 2))
+    within, cross = nammd.Tiles().unit_sums(KERNEL, ((x, one),), ((x, one), (y, two)))
+    own, across = by_hand(x, one, x, one, True), by_hand(x, one, y, two, False)
+    np.testing.assert_allclose(within.sized, own["sized_rows"], rtol=1e-12)
     for name, expected in across.items():
         np.testing.assert_allclose(getattr(cross, name), expected, rtol=1e-12, err_msg=name)
 

@@ -36,7 +36,7 @@ class Span:
     units: Units
     rows: slice
     groups: slice
-    _kept: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[tuple[str, int, int, str], Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def all_of(cls, units: Units, most: int) -> list[Span]:
@@ -81,14 +81,14 @@ class Span:
         if not isinstance(tile, np.ndarray):
             weighted = in_float64(tile) * self.here("weights", rows, tile)[:, None]
             return run_sums(weighted, np.diff(self._edges(rows)))
-        key = f"adder {rows.start}", tile.dtype.name
+        key = "adder", rows.start, rows.stop, tile.dtype.name
         if key not in self._kept:  # a few numbers for every row, used in every tile of its column
             self._kept[key] = self._sparse(rows, tile.dtype.name)
         return self._kept[key] @ tile
 
     def here(self, what: str, rows: slice, tile: Array, precision: str = "float64") -> Array:
         """Return the weights or labels of some rows, or the sizes of the units, where a tile of theirs is."""
-        key = f"{what} {rows.start}", precision
+        key = what, rows.start, rows.stop, precision  # rows and columns are cut into other pieces
         if key not in self._kept:
             every = {
                 "weights": self.units.row_weights,
