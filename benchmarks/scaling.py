@@ -26,24 +26,29 @@ _BAR = 1.6
 _FREE = 1.8
 _HASHED = bytes(64_000_000)
 _LEAST_ROUNDS = 3
+_OF_FEATURES = 20  # times as many rows, which take about as long
 _MOST_ATTEMPTS = 8  # for each round that is wanted
 
 
 def measure(scale: Scale) -> Iterator[Measurement]:
-    for columns in (16, 128):
-        what = f"sums, n = {scale.rows}, d = {columns}: one thread / two threads"
+    for rows, columns, features in ((1, 16, False), (1, 128, False), (_OF_FEATURES, 10, True)):
+        rows *= scale.rows
+        kind = "sums with features" if features else "sums"
+        what = f"{kind}, n = {rows}, d = {columns}: one thread / two threads"
         if environment()["cpus"] < 2:
             yield Measurement(what, None, "x", at_least(_BAR), skipped="only one CPU to run on")
             continue
-        x, y = normal_samples(scale.rows, columns)
-        kernel = nammd.Gaussian(typical_bandwidth(columns))
+        x, y = normal_samples(rows, columns)
+        kernel: nammd.Kernel = nammd.Gaussian(typical_bandwidth(columns))
+        if features:
+            kernel = nammd.RandomFeatures(kernel, rng=0, orthogonal=True)
         candidates = {
             str(threads): partial(nammd.kernel_sums, x, y, kernel, nammd.Tiles(threads=threads))
             for threads in (1, 2)
         }
         times, attempts = _undisturbed(candidates, scale)
         details: dict[str, Any] = {
-            "rows": scale.rows,
+            "rows": rows,
             "columns": columns,
             "dtype": "float32",
             "rounds": len(times["1"]),

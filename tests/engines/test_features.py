@@ -8,7 +8,7 @@ import pytest
 
 import nammd
 from nammd.engines.cluster.walks import ClusterWalks
-from nammd.engines.features import Walks, by_features, feature_sums, split_sums, splits
+from nammd.engines.features import Walks, by_features, feature_sums, split_sums, splits, walks
 from nammd.engines.features import sums as module
 from nammd.engines.features.waves import Waves
 from nammd.engines.units import Units
@@ -174,7 +174,8 @@ def test_engines_take_this_way_for_many_rows():
     np.testing.assert_allclose(sums.x.features @ sums.x.features, sums.x.total + 300, rtol=1e-10)
 
 
-def test_threads_change_no_bit():
+def test_threads_change_no_bit(monkeypatch):
+    monkeypatch.setattr(walks, "BLOCK_BYTES", 1 << 18)  # twenty blocks of each sample
     x, y = RNG.normal(size=(2, 20_000, 4))
     kernel = nammd.RandomFeatures(nammd.Gaussian(2.0), 64, orthogonal=True)
     one, two = (nammd.Tiles(threads=threads).sums(kernel, (x,), (x, y)) for threads in (1, 2))
